@@ -1,0 +1,5 @@
+export * from './enumerations.js';
+export * from './inference.js';
+export * from './training-job.js';
+export * from './training-request.js';
+export * from './validate.js';

@@ -1,0 +1,76 @@
+/** The documented model record and training job information (spec, "Resources and their fields"). */
+import { z } from 'zod';
+import { modelTypeSchema, trainingJobStatusSchema } from './enumerations.js';
+
+/** ISO 8601 with a numeric offset: `2026-11-20T08:15:30.123+00:00`. */
+const timestampSchema = z.iso.datetime({ offset: true });
+
+export const modelRecordSchema = z.strictObject({
+  id: z.string(),
+  app_id: z.string(),
+  name: z.string(),
+  training_status: trainingJobStatusSchema,
+  type: modelTypeSchema,
+  modality: z.literal('language'),
+  created: timestampSchema,
+});
+/** A custom model as the documented service shows it. */
+export type ModelRecord = z.infer<typeof modelRecordSchema>;
+
+export const topkSchema = z.strictObject({
+  1: z.number(),
+  3: z.number(),
+  5: z.number(),
+  10: z.number(),
+  20: z.number(),
+  100: z.number(),
+});
+
+export const trainingStatsSchema = z.strictObject({
+  batch_size: z.int(),
+  main_eval_metric: z.enum(['accuracy', 'f1']).optional(),
+  best_eval_metric_value: z.number().optional(),
+  epoch: z.int(),
+  metrics: z.strictObject({
+    elapsed_time: z.array(z.number()),
+    training: z.strictObject({ loss: z.array(z.number()) }),
+    validation: z.strictObject({
+      accuracy: z.array(z.number()).optional(),
+      f1: z.array(z.number()).optional(),
+      topk: z.array(topkSchema).optional(),
+    }),
+  }),
+});
+/** Figures of a job; one entry per epoch in each array. `epoch` counts the epochs completed. */
+export type TrainingStats = z.infer<typeof trainingStatsSchema>;
+
+export const trainingJobInformationSchema = z.strictObject({
+  model: modelRecordSchema,
+  training_stats: trainingStatsSchema,
+  status: trainingJobStatusSchema,
+  created: timestampSchema,
+});
+/** The documented body of a training job read. */
+export type TrainingJobInformation = z.infer<typeof trainingJobInformationSchema>;
+
+export const paginationSchema = z.strictObject({
+  limit: z.int(),
+  has_more: z.boolean(),
+  next_cursor: z.string().nullable(),
+});
+export type Pagination = z.infer<typeof paginationSchema>;
+
+/** One page of a listing. */
+export interface Page<Item> {
+  readonly data: readonly Item[];
+  readonly pagination: Pagination;
+}
+
+export const listFilterSchema = z.strictObject({
+  modelType: modelTypeSchema.optional(),
+  trainingStatus: trainingJobStatusSchema.optional(),
+  limit: z.int().min(1).max(100).optional(),
+  cursor: z.string().min(1).optional(),
+});
+/** Which jobs or models to list: `limit` 1 to 100 (default 20), `cursor` from the page before. */
+export type ListFilter = z.infer<typeof listFilterSchema>;

@@ -1,0 +1,27 @@
+import { err, ok, type Result } from 'neverthrow';
+import type { z } from 'zod';
+import { ValidationError } from '../errors.js';
+
+/** Checks `input` against a documented schema; every problem found is named by its path under `at`. */
+export function validate<Schema extends z.ZodType>(
+  schema: Schema,
+  input: unknown,
+  at: readonly (string | number)[] = [],
+): Result<z.infer<Schema>, ValidationError> {
+  const parsed = schema.safeParse(input, { reportInput: true });
+  if (parsed.success) return ok(parsed.data);
+  return err(
+    new ValidationError(
+      parsed.error.issues.map((issue) => ({
+        loc: [...at, ...issue.path.map((part) => (typeof part === 'number' ? part : String(part)))],
+        msg: issue.message,
+        type: issueType(issue),
+      })),
+    ),
+  );
+}
+
+/** A stable name of the kind of problem: `missing` where a required field is absent, else the schema's code. */
+function issueType(issue: z.core.$ZodIssue): string {
+  return issue.code === 'invalid_type' && issue.input === undefined ? 'missing' : issue.code;
+}

@@ -1,0 +1,212 @@
+/**
+ * Every way an Orchard call can fail, as one closed union. A class stands for one thing that a caller would
+ * handle differently; `code` is its literal name, `cause` what lay beneath.
+ */
+
+/** Marks our errors across duplicate copies of the package, where `instanceof` would miss them. */
+const MARKER = Symbol.for('orchard-nlp.error');
+
+abstract class OrchardErrorBase extends Error {
+  abstract readonly code: string;
+  readonly [MARKER] = true;
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** One thing wrong with a request: where it is (a path into the input), what is wrong, and a stable kind. */
+export interface ValidationProblem {
+  readonly loc: readonly (string | number)[];
+  readonly msg: string;
+  readonly type: string;
+}
+
+/** The call's own arguments break a documented rule. Nothing was done. */
+export class ValidationError extends OrchardErrorBase {
+  readonly code = 'validation';
+  constructor(readonly problems: readonly ValidationProblem[]) {
+    super(problems.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; '));
+  }
+}
+
+/** One thing wrong in a dataset archive, or worth knowing about it. */
+export interface DatasetProblem {
+  /** Path inside the archive; the archive's own name where the whole of it is meant. */
+  readonly file: string;
+  /** 1-based line, where the problem has one. */
+  readonly line?: number;
+  /** 1-based column (UTF-16 code units), or the name of a field, where the problem has one. */
+  readonly column?: number | string;
+  /** What was found. */
+  readonly found: string;
+  /** What the format asks for. */
+  readonly expected: string;
+}
+
+/** How many problems a {@link DatasetError} lists; `total` counts the rest too. */
+export const MAX_LISTED_PROBLEMS = 100;
+
+/** A problem as one line: `train.tsv line 4,182, column label: found 7; expected an id of label_id.json (0 to 5)`. */
+export function describeDatasetProblem(problem: DatasetProblem): string {
+  const line = problem.line === undefined ? '' : ` line ${problem.line.toLocaleString('en-US')}`;
+  const column = problem.column === undefined ? '' : `, column ${problem.column}`;
+  return `${problem.file}${line}${column}: ${problem.found}; expected ${problem.expected}`;
+}
+
+/** The dataset was reached but can't be trained on. Lists up to {@link MAX_LISTED_PROBLEMS} problems. */
+export class DatasetError extends OrchardErrorBase {
+  readonly code = 'dataset';
+  readonly problems: readonly DatasetProblem[];
+  /** How many problems there are, the unlisted ones included. */
+  readonly total: number;
+
+  constructor(problems: readonly DatasetProblem[], total = problems.length, options?: ErrorOptions) {
+    const listed = problems.slice(0, MAX_LISTED_PROBLEMS);
+    const more = total > 1 ? ` (and ${(total - 1).toLocaleString('en-US')} more)` : '';
+    super(
+      listed[0] === undefined ? 'the dataset has no rows' : describeDatasetProblem(listed[0]) + more,
+      options,
+    );
+    this.problems = listed;
+    this.total = total;
+  }
+}
+
+/** The dataset's URL can't be read: unreachable, refused, too large, too slow. */
+export class DownloadError extends OrchardErrorBase {
+  readonly code = 'download';
+  constructor(
+    readonly url: string,
+    reason: string,
+    readonly status?: number,
+    options?: ErrorOptions,
+  ) {
+    super(`dataset_url ${url}: ${reason}`, options);
+  }
+}
+
+/** No such model, job or pretrained model for this account. */
+export class NotFoundError extends OrchardErrorBase {
+  readonly code = 'not_found';
+  constructor(
+    readonly resource: 'model' | 'training job' | 'pretrained model',
+    readonly id: string,
+    hint = '',
+  ) {
+    super(`no ${resource} ${JSON.stringify(id)}${hint === '' ? '' : `: ${hint}`}`);
+  }
+}
+
+/** The model exists but can't answer in its present status. */
+export class ModelNotReadyError extends OrchardErrorBase {
+  readonly code = 'model_not_ready';
+  constructor(
+    readonly id: string,
+    readonly status: string,
+    hint = 'a model answers once its status is READY',
+  ) {
+    super(`model ${id} is ${status}: ${hint}`);
+  }
+}
+
+/** A job can't go from its present status to the one asked for. */
+export class TransitionError extends OrchardErrorBase {
+  readonly code = 'transition';
+  constructor(
+    readonly id: string,
+    readonly from: string,
+    readonly to: string,
+  ) {
+    super(`training job ${id} is ${from} and can't become ${to}`);
+  }
+}
+
+/** The account's tier doesn't include this operation. */
+export class TierError extends OrchardErrorBase {
+  readonly code = 'tier';
+  constructor(readonly operation: string) {
+    super(`${operation} needs the pro tier`);
+  }
+}
+
+/** The account already has as many jobs waiting as are allowed. */
+export class QueueFullError extends OrchardErrorBase {
+  readonly code = 'queue_full';
+  constructor(readonly waiting: number) {
+    super(`${waiting} training jobs of this account are waiting already; try again when one has ended`);
+  }
+}
+
+/** A model folder lacks a file, or holds one that doesn't fit. */
+export class ModelFolderError extends OrchardErrorBase {
+  readonly code = 'model_folder';
+  constructor(
+    readonly file: string,
+    reason: string,
+    options?: ErrorOptions,
+  ) {
+    super(`${file}: ${reason}`, options);
+  }
+}
+
+/** Training started and could not be finished. */
+export class TrainingError extends OrchardErrorBase {
+  readonly code = 'training';
+}
+
+/** The storage failed; what was being written is either whole or absent. */
+export class StorageError extends OrchardErrorBase {
+  readonly code = 'storage';
+}
+
+/** The caller's AbortSignal fired. */
+export class AbortedError extends OrchardErrorBase {
+  readonly code = 'aborted';
+  constructor(operation: string, options?: ErrorOptions) {
+    super(`${operation} was aborted`, options);
+  }
+}
+
+/** The trainer, predictor or medley was closed before the call. */
+export class ClosedError extends OrchardErrorBase {
+  readonly code = 'closed';
+  constructor(what: string) {
+    super(`this ${what} is closed; create a new one`);
+  }
+}
+
+/** A defect of Orchard's own or of a runtime beneath it; please report it with its cause. */
+export class InternalError extends OrchardErrorBase {
+  readonly code = 'internal';
+}
+
+/** The closed union of everything an Orchard call can fail with. */
+export type OrchardError =
+  | ValidationError
+  | DatasetError
+  | DownloadError
+  | NotFoundError
+  | ModelNotReadyError
+  | TransitionError
+  | TierError
+  | QueueFullError
+  | ModelFolderError
+  | TrainingError
+  | StorageError
+  | AbortedError
+  | ClosedError
+  | InternalError;
+
+/** True for any error of Orchard's, also one made by another copy of this package. */
+export function isOrchardError(error: unknown): error is OrchardError {
+  return typeof error === 'object' && error !== null && MARKER in error;
+}
+
+/** Whatever was thrown, as a member of the union: ours as it is, anything else as an {@link InternalError}. */
+export function toOrchardError(thrown: unknown, doing: string): OrchardError {
+  if (isOrchardError(thrown)) return thrown;
+  const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  return new InternalError(`${doing}: ${reason}`, { cause: thrown });
+}

@@ -1,0 +1,36 @@
+import type { Graph } from './graph.js';
+
+/** Numbers with their shape; `data` is row-major and exactly as long as `dims` say. */
+export type TensorData =
+  | { readonly type: 'float32'; readonly dims: readonly number[]; readonly data: Float32Array }
+  | { readonly type: 'int32'; readonly dims: readonly number[]; readonly data: Int32Array }
+  | { readonly type: 'int64'; readonly dims: readonly number[]; readonly data: BigInt64Array };
+
+export interface CompileOptions {
+  /** Threads that one run may use. Default 1. */
+  readonly threads?: number;
+  /** Values of parameters that stay fixed; the others are fed at every run. Default: none fixed. */
+  readonly weights?: ReadonlyMap<string, Float32Array>;
+}
+
+/** Runs tensor graphs. Implementations pass `graphExecutorContract` from `orchard-nlp/testing`. */
+export interface GraphExecutor {
+  readonly specificationVersion: 1;
+  /** Prepares a graph for many runs. Rejects where the runtime refuses the graph. */
+  compile(graph: Graph, options?: CompileOptions): Promise<CompiledGraph>;
+}
+
+export interface CompiledGraph {
+  /**
+   * Runs the graph once.
+   * @param feeds every input, and every parameter without fixed values, by name.
+   * @param outputs the buffers to write, by output name: all of the graph's outputs, their dims exact. The
+   *   numbers are in these buffers once the promise resolves.
+   */
+  run(
+    feeds: Readonly<Record<string, TensorData>>,
+    outputs: Readonly<Record<string, TensorData>>,
+  ): Promise<void>;
+  /** Frees what the runtime holds. Must not be called while a run is under way. Idempotent. */
+  release(): Promise<void>;
+}

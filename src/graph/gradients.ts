@@ -1,0 +1,101 @@
+import type { Graph } from './graph.js';
+import type { Node } from './node.js';
+import type { InputGradient, RowGradient } from './operations/index.js';
+import { operations } from './operations/index.js';
+import { ShapeError, sameShape } from './shape.js';
+import type { Tensor } from './tensor.js';
+
+/** The gradient of one parameter: a tensor of its shape, rows to be summed into it, or both. */
+export interface ParameterGradient {
+  readonly parameter: Tensor;
+  readonly dense: Tensor | undefined;
+  readonly rows: readonly RowGradient[];
+}
+
+/**
+ * Adds to the graph what computes ∂loss/∂parameter for every parameter that the loss depends on
+ * (reverse-mode differentiation: each node's rule is applied once, from the loss back to the parameters).
+ * `loss` is a scalar.
+ */
+export function addGradients(graph: Graph, loss: Tensor): ParameterGradient[] {
+  if (loss.shape.length !== 0) throw new ShapeError('gradients are taken of a scalar loss');
+  const pending = new PendingGradients(graph);
+  pending.add(loss, graph.constant([1], []));
+  for (const node of nodesBackFrom(loss)) {
+    const [output] = node.outputs;
+    const outputGradient = output && pending.take(output);
+    if (outputGradient === undefined) continue;
+    const gradients = node.visit((typed) =>
+      operations[typed.operation].gradient({ ...typed, graph, outputGradient }),
+    );
+    node.inputs.forEach((input, index) => pending.add(input, gradients[index]));
+  }
+  return graph.parameters.flatMap((parameter) => {
+    const dense = pending.take(parameter);
+    const rows = pending.rows(parameter);
+    return dense === undefined && rows.length === 0 ? [] : [{ parameter, dense, rows }];
+  });
+}
+
+/** The nodes that lead from parameters to a tensor, consumers before producers. */
+function nodesBackFrom(tensor: Tensor): Node[] {
+  const leadsFromParameter = new Map<Node, boolean>();
+  const order: Node[] = [];
+  const visit = (reached: Tensor): boolean => {
+    if (reached.source.kind === 'parameter') return true;
+    if (reached.source.kind !== 'node') return false;
+    const { node } = reached.source;
+    const known = leadsFromParameter.get(node);
+    if (known !== undefined) return known;
+    const leads = node.inputs.map(visit).includes(true);
+    leadsFromParameter.set(node, leads);
+    if (leads) order.push(node);
+    return leads;
+  };
+  visit(tensor);
+  return order.reverse();
+}
+
+/** Gradients on their way back, summed where a tensor has several consumers. */
+class PendingGradients {
+  readonly #dense = new Map<Tensor, Tensor>();
+  readonly #rows = new Map<Tensor, RowGradient[]>();
+
+  constructor(private readonly graph: Graph) {}
+
+  take(tensor: Tensor): Tensor | undefined {
+    return this.#dense.get(tensor);
+  }
+
+  rows(parameter: Tensor): readonly RowGradient[] {
+    return this.#rows.get(parameter) ?? [];
+  }
+
+  add(tensor: Tensor, gradient: InputGradient): void {
+    if (gradient === undefined || tensor.source.kind === 'constant' || tensor.source.kind === 'input') return;
+    if ('kind' in gradient) {
+      this.#addRows(tensor, gradient);
+      return;
+    }
+    if (!sameShape(tensor.shape, gradient.shape) && tensor.shape.length > 0) {
+      throw new ShapeError(
+        `gradient [${gradient.shape.join(', ')}] of ${tensor.name} [${tensor.shape.join(', ')}]`,
+      );
+    }
+    const earlier = this.#dense.get(tensor);
+    this.#dense.set(tensor, earlier === undefined ? gradient : this.#sum(earlier, gradient));
+  }
+
+  #addRows(tensor: Tensor, gradient: RowGradient): void {
+    if (tensor.source.kind !== 'parameter') throw new ShapeError('only a parameter takes row gradients');
+    this.#rows.set(tensor, [...this.rows(tensor), gradient]);
+  }
+
+  #sum(earlier: Tensor, gradient: Tensor): Tensor {
+    if (gradient.source.kind !== 'node') return this.graph.add(earlier, gradient);
+    return gradient.source.node.visit(
+      (node) =>
+        operations[node.operation].plus?.(this.graph, node, earlier) ?? this.graph.add(earlier, gradient),
+    );
+  }
+}

@@ -1,0 +1,129 @@
+import { type Dimension, type Shape, ShapeError, symbolsOf } from '../shape.js';
+import type { ElementType, Tensor } from '../tensor.js';
+import { AttributeTypeCode, ElementTypeCode, type NodeProto, type TensorProto } from './schema.js';
+
+export type OnnxAttribute =
+  | { readonly int: number }
+  | { readonly float: number }
+  | { readonly ints: readonly number[] };
+
+/**
+ * Collects the nodes and initializers of one ONNX graph. Symbolic dimensions are read from the shapes of the
+ * graph's inputs as it runs, once each.
+ */
+export class OnnxBuilder {
+  readonly nodes: NodeProto[] = [];
+  readonly initializers: TensorProto[] = [];
+  readonly #inputs: readonly Tensor[];
+  readonly #memo = new Map<string, string>();
+  #fresh = 0;
+
+  constructor(inputs: readonly Tensor[]) {
+    this.#inputs = inputs;
+  }
+
+  node(
+    opType: string,
+    input: readonly string[],
+    output: readonly string[],
+    attributes: Readonly<Record<string, OnnxAttribute>> = {},
+    domain = '',
+  ): void {
+    this.nodes.push({
+      opType,
+      domain,
+      name: `${opType}_${this.nodes.length}`,
+      input,
+      output,
+      attribute: Object.entries(attributes).map(([name, value]) => toAttributeProto(name, value)),
+    });
+  }
+
+  /** A name that no other tensor of the graph has. */
+  fresh(stem: string): string {
+    this.#fresh += 1;
+    return `${stem}~${this.#fresh}`;
+  }
+
+  elementType(type: ElementType): number {
+    return ElementTypeCode[type];
+  }
+
+  initializer(
+    name: string,
+    type: keyof typeof ElementTypeCode,
+    dims: readonly number[],
+    data: ArrayBufferView,
+  ): void {
+    const rawData = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+    this.initializers.push({ name, dataType: ElementTypeCode[type], dims, rawData });
+  }
+
+  floats(values: readonly number[], dims: readonly number[]): string {
+    return this.#once(`float32[${dims.join()}]${values.join()}`, (name) =>
+      this.initializer(name, 'float32', dims, Float32Array.from(values)),
+    );
+  }
+
+  /** A vector of int64, as ONNX takes axes and shapes. */
+  integers(values: readonly number[]): string {
+    return this.#once(`int64 ${values.join()}`, (name) =>
+      this.initializer(name, 'int64', [values.length], BigInt64Array.from(values, BigInt)),
+    );
+  }
+
+  /** The name of an int64 vector that holds this shape at run time. */
+  shape(shape: Shape): string {
+    if (shape.every((dimension) => typeof dimension === 'number')) return this.integers(shape);
+    return this.#once(`shape ${shape.join()}`, (name) =>
+      this.node(
+        'Concat',
+        shape.map((dimension) => this.#dimension(dimension)),
+        [name],
+        { axis: { int: 0 } },
+      ),
+    );
+  }
+
+  /** A [1, count] row of ones. */
+  rowOfOnes(count: Dimension): string {
+    return this.#once(`ones ${count}`, (name) =>
+      this.node('Expand', [this.floats([1], [1, 1]), this.shape([1, count])], [name]),
+    );
+  }
+
+  /** The name of a one-element int64 vector that holds this dimension at run time. */
+  #dimension(dimension: Dimension): string {
+    if (typeof dimension === 'number') return this.integers([dimension]);
+    return this.#once(`dimension ${dimension}`, (name) => {
+      const [first = '', ...others] = symbolsOf(dimension);
+      if (others.length === 0) this.#readDimension(first, name);
+      else this.node('Mul', [this.#dimension(first), this.#dimension(others.join('*'))], [name]);
+    });
+  }
+
+  #readDimension(symbol: string, name: string): void {
+    for (const input of this.#inputs) {
+      const axis = input.shape.indexOf(symbol);
+      if (axis < 0) continue;
+      this.node('Shape', [input.name], [name], { start: { int: axis }, end: { int: axis + 1 } });
+      return;
+    }
+    throw new ShapeError(`no input has the dimension ${symbol}`);
+  }
+
+  #once(key: string, make: (name: string) => void): string {
+    const known = this.#memo.get(key);
+    if (known !== undefined) return known;
+    const name = this.fresh('value');
+    this.#memo.set(key, name);
+    make(name);
+    return name;
+  }
+}
+
+function toAttributeProto(name: string, value: OnnxAttribute) {
+  if ('float' in value) return { name, type: AttributeTypeCode.float, f: value.float };
+  if ('ints' in value) return { name, type: AttributeTypeCode.ints, ints: value.ints };
+  return { name, type: AttributeTypeCode.int, i: value.int };
+}

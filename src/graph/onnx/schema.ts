@@ -1,0 +1,130 @@
+/**
+ * The part of the ONNX model format that we write, as a protobufjs descriptor.
+ * Message names, field names and numbers: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
+ */
+import protobuf from 'protobufjs/light.js';
+
+export const ElementTypeCode = { float32: 1, int8: 3, int32: 6, int64: 7 } as const;
+export const AttributeTypeCode = { float: 1, int: 2, string: 3, ints: 7 } as const;
+
+const optional = (type: string, id: number) => ({ type, id });
+const repeated = (type: string, id: number) => ({ rule: 'repeated', type, id });
+const packed = (type: string, id: number) => ({ rule: 'repeated', type, id, options: { packed: true } });
+
+const root = protobuf.Root.fromJSON({
+  nested: {
+    ModelProto: {
+      fields: {
+        irVersion: optional('int64', 1),
+        producerName: optional('string', 2),
+        graph: optional('GraphProto', 7),
+        opsetImport: repeated('OperatorSetIdProto', 8),
+      },
+    },
+    OperatorSetIdProto: { fields: { domain: optional('string', 1), version: optional('int64', 2) } },
+    GraphProto: {
+      fields: {
+        node: repeated('NodeProto', 1),
+        name: optional('string', 2),
+        initializer: repeated('TensorProto', 5),
+        input: repeated('ValueInfoProto', 11),
+        output: repeated('ValueInfoProto', 12),
+      },
+    },
+    NodeProto: {
+      fields: {
+        input: repeated('string', 1),
+        output: repeated('string', 2),
+        name: optional('string', 3),
+        opType: optional('string', 4),
+        attribute: repeated('AttributeProto', 5),
+        domain: optional('string', 7),
+      },
+    },
+    AttributeProto: {
+      fields: {
+        name: optional('string', 1),
+        f: optional('float', 2),
+        i: optional('int64', 3),
+        s: optional('bytes', 4),
+        ints: packed('int64', 8),
+        type: optional('int32', 20),
+      },
+    },
+    TensorProto: {
+      fields: {
+        dims: packed('int64', 1),
+        dataType: optional('int32', 2),
+        name: optional('string', 8),
+        rawData: optional('bytes', 9),
+      },
+    },
+    ValueInfoProto: { fields: { name: optional('string', 1), type: optional('TypeProto', 2) } },
+    TypeProto: {
+      fields: { tensorType: optional('Tensor', 1) },
+      nested: {
+        Tensor: { fields: { elemType: optional('int32', 1), shape: optional('TensorShapeProto', 2) } },
+      },
+    },
+    TensorShapeProto: {
+      fields: { dim: repeated('Dimension', 1) },
+      nested: {
+        Dimension: { fields: { dimValue: optional('int64', 1), dimParam: optional('string', 2) } },
+      },
+    },
+  },
+});
+
+const ModelProto = root.lookupType('ModelProto');
+
+export interface TensorProto {
+  readonly name: string;
+  readonly dataType: number;
+  readonly dims: readonly number[];
+  readonly rawData: Uint8Array;
+}
+
+export interface AttributeProto {
+  readonly name: string;
+  readonly type: number;
+  readonly f?: number;
+  readonly i?: number;
+  readonly ints?: readonly number[];
+}
+
+export interface NodeProto {
+  readonly opType: string;
+  readonly domain: string;
+  readonly name: string;
+  readonly input: readonly string[];
+  readonly output: readonly string[];
+  readonly attribute: readonly AttributeProto[];
+}
+
+export interface ValueInfoProto {
+  readonly name: string;
+  readonly type: {
+    readonly tensorType: {
+      readonly elemType: number;
+      readonly shape: { readonly dim: readonly { dimValue?: number; dimParam?: string }[] };
+    };
+  };
+}
+
+export interface ModelProto {
+  readonly irVersion: number;
+  readonly producerName: string;
+  readonly opsetImport: readonly { readonly domain: string; readonly version: number }[];
+  readonly graph: {
+    readonly name: string;
+    readonly node: readonly NodeProto[];
+    readonly initializer: readonly TensorProto[];
+    readonly input: readonly ValueInfoProto[];
+    readonly output: readonly ValueInfoProto[];
+  };
+}
+
+/** The bytes of an `.onnx` file. */
+export function encodeModel(model: ModelProto): Uint8Array {
+  return ModelProto.encode(ModelProto.fromObject(model)).finish();
+}

@@ -1,0 +1,106 @@
+import type { Graph } from '../graph.js';
+import type { Node } from '../node.js';
+import { operations } from '../operations/index.js';
+import type { Dimension } from '../shape.js';
+import type { Tensor } from '../tensor.js';
+import { OnnxBuilder } from './onnx-builder.js';
+import { ElementTypeCode, encodeModel, type ValueInfoProto } from './schema.js';
+
+/** Operator set 21 (ONNX 1.16) is the first with every operator used here in its present form. */
+const OPERATOR_SET = 21;
+const IR_VERSION = 10;
+
+/**
+ * The graph as the bytes of an ONNX model. Only what the outputs need is written.
+ * @param weights values of parameters to store in the model; a parameter without one becomes an input.
+ */
+export function toOnnx(graph: Graph, weights: ReadonlyMap<string, Float32Array> = new Map()): Uint8Array {
+  const nodes = nodesFor([...graph.outputs.values()]);
+  const used = new Set(nodes.flatMap((node) => node.inputs));
+  const builder = new OnnxBuilder(graph.inputs);
+  const fed = [...graph.inputs];
+  for (const parameter of graph.parameters.filter((each) => used.has(each))) {
+    const values = weights.get(parameter.name);
+    if (values === undefined) fed.push(parameter);
+    else builder.initializer(parameter.name, 'float32', parameter.shape.map(Number), values);
+  }
+  for (const tensor of used) addConstant(builder, tensor);
+  const names = outputNames(graph);
+  const nameOf = (tensor: Tensor) => names.get(tensor) ?? tensor.name;
+  for (const node of nodes) emit(builder, node, nameOf);
+  addCopies(builder, graph, names);
+  return encodeModel({
+    irVersion: IR_VERSION,
+    producerName: 'orchard-nlp',
+    opsetImport: [
+      { domain: '', version: OPERATOR_SET },
+      { domain: 'com.microsoft', version: 1 },
+    ],
+    graph: {
+      name: 'orchard',
+      node: builder.nodes,
+      initializer: builder.initializers,
+      input: fed.map((tensor) => valueInfo(tensor.name, tensor)),
+      output: [...graph.outputs].map(([name, tensor]) => valueInfo(name, tensor)),
+    },
+  });
+}
+
+/** The nodes that the outputs depend on, producers first. */
+export function nodesFor(outputs: readonly Tensor[]): Node[] {
+  const order = new Set<Node>();
+  const visit = (tensor: Tensor): void => {
+    if (tensor.source.kind !== 'node' || order.has(tensor.source.node)) return;
+    tensor.source.node.inputs.forEach(visit);
+    order.add(tensor.source.node);
+  };
+  outputs.forEach(visit);
+  return [...order];
+}
+
+function addConstant(builder: OnnxBuilder, tensor: Tensor): void {
+  if (tensor.source.kind !== 'constant') return;
+  const { values } = tensor.source;
+  const data =
+    tensor.type === 'int64' ? BigInt64Array.from(values, BigInt) : typedValues(tensor.type, values);
+  builder.initializer(tensor.name, tensor.type, tensor.shape.map(Number), data);
+}
+
+function typedValues(type: 'float32' | 'int32', values: readonly number[]): Float32Array | Int32Array {
+  return type === 'float32' ? Float32Array.from(values) : Int32Array.from(values);
+}
+
+/** A node's tensor takes the name of the first output that it is read as. */
+function outputNames(graph: Graph): ReadonlyMap<Tensor, string> {
+  const names = new Map<Tensor, string>();
+  for (const [name, tensor] of graph.outputs) {
+    if (tensor.source.kind === 'node' && !names.has(tensor)) names.set(tensor, name);
+  }
+  return names;
+}
+
+/** Outputs beyond the first of one tensor, and outputs that are inputs, are copies. */
+function addCopies(builder: OnnxBuilder, graph: Graph, names: ReadonlyMap<Tensor, string>): void {
+  for (const [name, tensor] of graph.outputs) {
+    const source = names.get(tensor) ?? tensor.name;
+    if (source !== name) builder.node('Identity', [source], [name]);
+  }
+}
+
+function emit(builder: OnnxBuilder, node: Node, nameOf: (tensor: Tensor) => string): void {
+  node.visit((typed) =>
+    operations[typed.operation].onnx({
+      builder,
+      node: typed,
+      inputs: typed.inputs.map(nameOf),
+      outputs: typed.outputs.map(nameOf),
+    }),
+  );
+}
+
+function valueInfo(name: string, { type, shape }: Tensor): ValueInfoProto {
+  const dim = shape.map((dimension: Dimension) =>
+    typeof dimension === 'number' ? { dimValue: dimension } : { dimParam: dimension },
+  );
+  return { name, type: { tensorType: { elemType: ElementTypeCode[type], shape: { dim } } } };
+}

@@ -1,0 +1,117 @@
+import type { Graph } from '../graph.js';
+import { outputAt } from '../node.js';
+import { broadcastAxes, broadcastShapes, dimensionAt, sameShape } from '../shape.js';
+import type { Tensor } from '../tensor.js';
+import type { Operation } from './operation.js';
+
+type Binary = 'add' | 'subtract' | 'multiply' | 'divide';
+type Unary = 'exp' | 'tanh' | 'sigmoid' | 'softplus';
+
+/** Sums a gradient over the axes along which its input was broadcast. */
+function unbroadcast(graph: Graph, gradient: Tensor, input: Tensor): Tensor {
+  if (sameShape(gradient.shape, input.shape)) return gradient;
+  const rowVector = input.shape.length === 1 && gradient.shape.length === 2;
+  if (rowVector && input.shape[0] === dimensionAt(gradient.shape, 1)) return graph.columnSum(gradient);
+  const axes = broadcastAxes(input.shape, gradient.shape);
+  return graph.reshape(graph.reduceSum(gradient, axes, true), input.shape);
+}
+
+function binary<Name extends Binary>(
+  type: string,
+  gradient: (context: {
+    graph: Graph;
+    a: Tensor;
+    b: Tensor;
+    y: Tensor;
+    dy: Tensor;
+  }) => readonly [Tensor, Tensor],
+): Operation<Name> {
+  return {
+    describe: ([a, b]) => [{ shape: broadcastShapes(a.shape, b.shape) }],
+    onnx: ({ builder, inputs, outputs }) => builder.node(type, inputs, outputs),
+    gradient: ({ graph, inputs: [a, b], outputs, outputGradient: dy }) => {
+      const y = outputAt(outputs, 0);
+      const [da, db] = gradient({ graph, a, b, y, dy });
+      return [unbroadcast(graph, da, a), unbroadcast(graph, db, b)];
+    },
+  };
+}
+
+function unary<Name extends Unary>(
+  type: string,
+  derivative: (context: { graph: Graph; x: Tensor; y: Tensor; dy: Tensor }) => Tensor,
+): Operation<Name> {
+  return {
+    describe: ([x]) => [{ shape: x.shape }],
+    onnx: ({ builder, inputs, outputs }) => builder.node(type, inputs, outputs),
+    gradient: ({ graph, inputs: [x], outputs, outputGradient: dy }) => [
+      derivative({ graph, x, y: outputAt(outputs, 0), dy }),
+    ],
+  };
+}
+
+/** y = a + b, broadcasting. */
+export const add = binary<'add'>('Add', ({ dy }) => [dy, dy]);
+
+/** y = a − b, broadcasting. */
+export const subtract = binary<'subtract'>('Sub', ({ graph, dy }) => [dy, graph.scale(dy, -1)]);
+
+/** y = a·b elementwise, broadcasting. */
+export const multiply = binary<'multiply'>('Mul', ({ graph, a, b, dy }) => [
+  graph.multiply(dy, b),
+  graph.multiply(dy, a),
+]);
+
+/** y = a / b elementwise, broadcasting. */
+export const divide = binary<'divide'>('Div', ({ graph, b, y, dy }) => [
+  graph.divide(dy, b),
+  graph.scale(graph.divide(graph.multiply(dy, y), b), -1),
+]);
+
+/** y = factor·x. */
+export const scale: Operation<'scale'> = {
+  describe: ([x]) => [{ shape: x.shape }],
+  onnx: ({ builder, node, inputs, outputs }) =>
+    builder.node('Mul', [...inputs, builder.floats([node.attributes.factor], [])], outputs),
+  gradient: ({ graph, attributes, outputGradient: dy }) => [graph.scale(dy, attributes.factor)],
+};
+
+/** y = eˣ. */
+export const exp = unary<'exp'>('Exp', ({ graph, y, dy }) => graph.multiply(dy, y));
+
+/** y = tanh x; dy/dx = 1 − y². */
+export const tanh = unary<'tanh'>('Tanh', ({ graph, y, dy }) =>
+  graph.subtract(dy, graph.multiply(dy, graph.multiply(y, y))),
+);
+
+/** y = 1 / (1 + e⁻ˣ); dy/dx = y − y². */
+export const sigmoid = unary<'sigmoid'>('Sigmoid', ({ graph, y, dy }) =>
+  graph.multiply(dy, graph.subtract(y, graph.multiply(y, y))),
+);
+
+/** y = ln(1 + eˣ), stable for large |x|. */
+export const softplus = unary<'softplus'>('Softplus', ({ graph, x, dy }) =>
+  graph.multiply(dy, graph.sigmoid(x)),
+);
+
+/**
+ * y = z·c with the gate c = ½ + ½·erf(z); the second output is c. GELU(x) = √2·y at z = x/√2
+ * (Hendrycks & Gimpel 2016), so the two factors fold into the linear layers around it.
+ * dy/dz = c + z·e^(−z²)/√π.
+ */
+export const gaussianGate: Operation<'gaussianGate'> = {
+  describe: ([z]) => [{ shape: z.shape }, { shape: z.shape }],
+  onnx: ({ builder, inputs, outputs }) => {
+    const erf = builder.fresh('erf');
+    const gate = outputs.slice(1);
+    builder.node('Erf', inputs, [erf]);
+    // HardSigmoid(e) = clip(½·e + ½, 0, 1) is exact here, as erf lies in [−1, 1], and one pass over memory.
+    builder.node('HardSigmoid', [erf], gate, { alpha: { float: 0.5 }, beta: { float: 0.5 } });
+    builder.node('Mul', [...inputs, ...gate], outputs.slice(0, 1));
+  },
+  gradient: ({ graph, inputs: [z], outputs, outputGradient: dy }) => {
+    const gate = outputAt(outputs, 1);
+    const bell = graph.divide(graph.scale(z, 1 / Math.sqrt(Math.PI)), graph.exp(graph.multiply(z, z)));
+    return [graph.multiply(graph.add(bell, gate), dy)];
+  },
+};

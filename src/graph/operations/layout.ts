@@ -1,0 +1,54 @@
+import { broadcastAxes, dimensionAt, ShapeError, sameVolume } from '../shape.js';
+import type { Operation } from './operation.js';
+
+/** y = x with the same elements in the same order, in another shape. */
+export const reshape: Operation<'reshape'> = {
+  describe: ([x], { shape }) => {
+    if (!sameVolume(x.shape, shape)) {
+      throw new ShapeError(`reshape: [${x.shape.join(', ')}] does not fill [${shape.join(', ')}]`);
+    }
+    return [{ shape }];
+  },
+  onnx: ({ builder, node, inputs, outputs }) =>
+    builder.node('Reshape', [...inputs, builder.shape(node.attributes.shape)], outputs),
+  gradient: ({ graph, inputs: [x], outputGradient: dy }) => [graph.reshape(dy, x.shape)],
+};
+
+/** y with axis i taken from axis permutation[i] of x. */
+export const transpose: Operation<'transpose'> = {
+  describe: ([x], { permutation }) => [{ shape: permutation.map((axis) => dimensionAt(x.shape, axis)) }],
+  onnx: ({ builder, node, inputs, outputs }) =>
+    builder.node('Transpose', inputs, outputs, { perm: { ints: node.attributes.permutation } }),
+  gradient: ({ graph, attributes: { permutation }, outputGradient: dy }) => {
+    const inverse = permutation.map((_, axis) => permutation.indexOf(axis));
+    return [graph.transpose(dy, inverse)];
+  },
+};
+
+/** y = x repeated to a larger shape by broadcasting. */
+export const expand: Operation<'expand'> = {
+  describe: (_, { shape }) => [{ shape }],
+  onnx: ({ builder, node, inputs, outputs }) =>
+    builder.node('Expand', [...inputs, builder.shape(node.attributes.shape)], outputs),
+  gradient: ({ graph, inputs: [x], attributes: { shape }, outputGradient: dy }) => [
+    graph.reshape(graph.reduceSum(dy, broadcastAxes(x.shape, shape), true), x.shape),
+  ],
+};
+
+/** y = x in another element type. */
+export const cast: Operation<'cast'> = {
+  describe: ([x], { type }) => [{ shape: x.shape, type }],
+  onnx: ({ builder, node, inputs, outputs }) =>
+    builder.node('Cast', inputs, outputs, { to: { int: builder.elementType(node.attributes.type) } }),
+  gradient: () => [undefined],
+};
+
+/**
+ * Rows of a table by index. Shapes: table [rows, …rest], indices of any shape → [...indices, …rest].
+ * The gradient stays as rows; see {@link RowGradient}.
+ */
+export const gather: Operation<'gather'> = {
+  describe: ([table, indices]) => [{ shape: [...indices.shape, ...table.shape.slice(1)], type: table.type }],
+  onnx: ({ builder, inputs, outputs }) => builder.node('Gather', inputs, outputs, { axis: { int: 0 } }),
+  gradient: ({ inputs: [, indices], outputGradient: dy }) => [{ kind: 'rows', rows: dy, indices }, undefined],
+};

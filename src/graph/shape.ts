@@ -1,0 +1,74 @@
+/**
+ * Shapes with symbolic dimensions. A dimension is a number, a symbol fixed only at run time (`batch`), or a
+ * product of symbols (`tokens*batch`), so that one compiled graph serves every batch size and length.
+ */
+export type Dimension = number | string;
+export type Shape = readonly Dimension[];
+
+/** Thrown while a graph is built when an operation is given shapes that it can't take: a programming error. */
+export class ShapeError extends Error {
+  override readonly name = 'ShapeError';
+}
+
+/** The symbols of a product dimension: `tokens*batch` → [tokens, batch]. */
+export function symbolsOf(dimension: string): string[] {
+  return dimension.split('*');
+}
+
+/** One dimension that stands for several merged ones, as a reshape to fewer axes makes it. */
+export function mergeDimensions(dimensions: Shape): Dimension {
+  const symbols = dimensions.filter((dimension) => typeof dimension === 'string');
+  const factor = dimensions.reduce<number>(
+    (product, d) => (typeof d === 'number' ? product * d : product),
+    1,
+  );
+  if (symbols.length === 0) return factor;
+  if (factor !== 1) throw new ShapeError(`can't merge [${dimensions.join(', ')}] into one dimension`);
+  return symbols.join('*');
+}
+
+/** A key that is equal for two shapes exactly when they hold the same number of elements. */
+function volumeKey(shape: Shape): string {
+  let factor = 1;
+  const symbols: string[] = [];
+  for (const dimension of shape) {
+    if (typeof dimension === 'number') factor *= dimension;
+    else symbols.push(...symbolsOf(dimension));
+  }
+  return `${factor}·${symbols.sort().join('·')}`;
+}
+
+export function sameVolume(a: Shape, b: Shape): boolean {
+  return volumeKey(a) === volumeKey(b);
+}
+
+export function sameShape(a: Shape, b: Shape): boolean {
+  return a.length === b.length && a.every((dimension, axis) => dimension === b[axis]);
+}
+
+/** The dimension at an axis; negative axes count from the end. */
+export function dimensionAt(shape: Shape, axis: number): Dimension {
+  const dimension = shape.at(axis);
+  if (dimension === undefined) throw new ShapeError(`[${shape.join(', ')}] has no axis ${axis}`);
+  return dimension;
+}
+
+/** The shape that two shapes broadcast to, by the rule that NumPy and ONNX share. */
+export function broadcastShapes(a: Shape, b: Shape): Shape {
+  const rank = Math.max(a.length, b.length);
+  return Array.from({ length: rank }, (_, axis) => {
+    const left = a[axis - (rank - a.length)] ?? 1;
+    const right = b[axis - (rank - b.length)] ?? 1;
+    if (left === right || right === 1) return left;
+    if (left === 1) return right;
+    throw new ShapeError(`[${a.join(', ')}] and [${b.join(', ')}] do not broadcast`);
+  });
+}
+
+/** The axes of `to` along which a tensor of shape `from` was repeated to become `to`. */
+export function broadcastAxes(from: Shape, to: Shape): number[] {
+  const offset = to.length - from.length;
+  return to.flatMap((dimension, axis) =>
+    axis < offset || (from[axis - offset] === 1 && dimension !== 1) ? [axis] : [],
+  );
+}

@@ -1,0 +1,98 @@
+/** Anything that JSON can hold. */
+export type JsonValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly JsonValue[]
+  | { readonly [key: string]: JsonValue };
+
+/** An opaque mark of one write of one record. */
+export type Version = string;
+
+/** A record as it was read, with the version to pass back on a conditional write. */
+export interface Versioned {
+  readonly value: JsonValue;
+  readonly version: Version;
+}
+
+/** A record of a listing, with its key. */
+export interface StoredRecord extends Versioned {
+  readonly key: string;
+}
+
+/** Which records of a collection to list. */
+export interface ListOptions {
+  /** Only keys that start with this. Default: every key. */
+  readonly prefix?: string;
+  /** Only keys after this one, in the order asked for. */
+  readonly after?: string;
+  /** At most this many. Default 100. */
+  readonly limit?: number;
+  /** Descending instead of ascending key order (by UTF-16 code units). Default false. */
+  readonly reverse?: boolean;
+}
+
+/** Thrown by a conditional write whose expectation the stored record does not meet. */
+export class VersionConflict extends Error {
+  override readonly name = 'VersionConflict';
+  constructor(
+    readonly collection: string,
+    readonly key: string,
+  ) {
+    super(`${collection}/${key} was written by someone else since it was read`);
+  }
+}
+
+/**
+ * Where records (small JSON values) and folders (the files of one model) live.
+ * Implementations pass `storageContract` from `orchard-nlp/testing`.
+ *
+ * A key is 1 to 200 characters of any kind, "/" included; collections are named in a–z and '-'.
+ * A write is atomic: whoever reads, even after a crash at any point, sees the whole old or the whole new state.
+ * Every method rejects with an `Error` whose message names the collection and key where the medium fails.
+ */
+export interface Storage {
+  readonly specificationVersion: 1;
+
+  /** @returns the record and its version, or undefined where there is none. */
+  read(collection: string, key: string): Promise<Versioned | undefined>;
+
+  /**
+   * Writes only if the stored version is `expected` (undefined: only if the record is absent).
+   * @returns the new version.
+   * @throws VersionConflict and leaves the record as it was.
+   */
+  write(collection: string, key: string, value: JsonValue, expected: Version | undefined): Promise<Version>;
+
+  /** Removes a record; one that is absent is no error. */
+  remove(collection: string, key: string): Promise<void>;
+
+  /** Records in key order. Records written meanwhile may or may not be among them; none comes twice. */
+  list(collection: string, options?: ListOptions): Promise<readonly StoredRecord[]>;
+
+  /**
+   * An empty private directory on the local disk to prepare a folder in, and that `publishFolder` takes over.
+   * The same key gives the same directory, files kept, until it is published or discarded: so a
+   * checkpoint written there survives a restart where the medium does.
+   */
+  stageFolder(key: string): Promise<string>;
+
+  /** Makes the staged directory the folder of this key, whole or not at all; replaces an earlier one. */
+  publishFolder(key: string): Promise<void>;
+
+  /** Deletes what is staged under this key; nothing staged is no error. */
+  discardStaged(key: string): Promise<void>;
+
+  /**
+   * A local directory with the published folder's files, to be read only; undefined where none is published.
+   * It stays readable until `removeFolder` or a later `publishFolder` of the same key.
+   */
+  openFolder(key: string): Promise<string | undefined>;
+
+  /** Deletes a published folder and what is staged under its key; absent is no error. */
+  removeFolder(key: string): Promise<void>;
+
+  /** Releases what the storage holds (timers, temporary files). Idempotent. */
+  close(): Promise<void>;
+}
