@@ -28,7 +28,7 @@ export function addGradients(graph: Graph, loss: Tensor): ParameterGradient[] {
     const gradients = node.visit((typed) =>
       operations[typed.operation].gradient({ ...typed, graph, outputGradient }),
     );
-    node.inputs.forEach((input, index) => pending.add(input, gradients[index]));
+    for (const [index, input] of node.inputs.entries()) pending.add(input, gradients[index]);
   }
   return graph.parameters.flatMap((parameter) => {
     const dense = pending.take(parameter);

@@ -144,6 +144,10 @@ export class Graph {
     return this.#apply('transpose', [x], { permutation });
   }
 
+  rowNumbers(x: Tensor): Tensor {
+    return this.#apply('rowNumbers', [x], {});
+  }
+
   cast(x: Tensor, type: ElementType): Tensor {
     return this.#apply('cast', [x], { type });
   }

@@ -4,5 +4,5 @@ export { Graph } from './graph.js';
 export { createSession, onnxExecutor } from './onnx/onnx-executor.js';
 export { toOnnx } from './onnx/to-onnx.js';
 export type { RowGradient } from './operations/index.js';
-export { type Dimension, type Shape, ShapeError } from './shape.js';
+export { type Dimension, resolveShape, type Shape, ShapeError, volume } from './shape.js';
 export type { ElementType, Tensor } from './tensor.js';

@@ -72,3 +72,20 @@ export function broadcastAxes(from: Shape, to: Shape): number[] {
     axis < offset || (from[axis - offset] === 1 && dimension !== 1) ? [axis] : [],
   );
 }
+
+/** The shape in numbers, once the symbols have values. */
+export function resolveShape(shape: Shape, sizes: Readonly<Record<string, number>>): number[] {
+  return shape.map((dimension) => {
+    if (typeof dimension === 'number') return dimension;
+    return symbolsOf(dimension).reduce((product, symbol) => {
+      const size = sizes[symbol];
+      if (size === undefined) throw new ShapeError(`no size is given for the dimension ${symbol}`);
+      return product * size;
+    }, 1);
+  });
+}
+
+/** How many elements a shape in numbers has. */
+export function volume(dims: readonly number[]): number {
+  return dims.reduce((product, dimension) => product * dimension, 1);
+}

@@ -72,6 +72,12 @@ export class OnnxBuilder {
     );
   }
 
+  scalar(value: number): string {
+    return this.#once(`int64 scalar ${value}`, (name) =>
+      this.initializer(name, 'int64', [], BigInt64Array.of(BigInt(value))),
+    );
+  }
+
   /** The name of an int64 vector that holds this shape at run time. */
   shape(shape: Shape): string {
     if (shape.every((dimension) => typeof dimension === 'number')) return this.integers(shape);

@@ -52,3 +52,15 @@ export const gather: Operation<'gather'> = {
   onnx: ({ builder, inputs, outputs }) => builder.node('Gather', inputs, outputs, { axis: { int: 0 } }),
   gradient: ({ inputs: [, indices], outputGradient: dy }) => [{ kind: 'rows', rows: dy, indices }, undefined],
 };
+
+/** The int64 numbers 0, 1, … n − 1 of the n rows of x. */
+export const rowNumbers: Operation<'rowNumbers'> = {
+  describe: ([x]) => [{ shape: [dimensionAt(x.shape, 0)], type: 'int64' }],
+  onnx: ({ builder, node, outputs }) => {
+    const [x] = node.inputs;
+    const count = builder.fresh('count');
+    builder.node('Squeeze', [builder.shape([dimensionAt(x.shape, 0)])], [count]);
+    builder.node('Range', [builder.scalar(0), count, builder.scalar(1)], outputs);
+  },
+  gradient: () => [undefined],
+};

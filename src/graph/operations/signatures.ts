@@ -49,6 +49,7 @@ export interface Signatures {
   expand: { inputs: One; attributes: { readonly shape: Shape } };
   reshape: { inputs: One; attributes: { readonly shape: Shape } };
   transpose: { inputs: One; attributes: { readonly permutation: readonly number[] } };
+  rowNumbers: { inputs: One; attributes: None };
   cast: { inputs: One; attributes: { readonly type: ElementType } };
 }
 

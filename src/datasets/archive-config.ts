@@ -1,0 +1,85 @@
+import { posix } from 'node:path';
+import { z } from 'zod';
+import { type ArchiveFile, type ArchiveFolder, archiveFile, CONFIG_FILE } from './archive-folder.js';
+import { readJsonFile } from './json-file.js';
+import { type ProblemList, quoted, someOf } from './problems.js';
+
+/*
+ * The schemas' error messages say what is expected, in words that follow "expected": a problem is put
+ * together from them and from what was found.
+ */
+const text = z.string('a string');
+const fileName = text.min(1, 'the name of a file in the archive');
+
+/** The fields that config.json has for every task. A family extends it; fields it doesn't name are allowed. */
+export const archiveConfigSchema = z.looseObject(
+  { desc: text, DATASET_NAME: text, DATA_DIR: text },
+  'an object with the documented fields',
+);
+
+/** The fields of a task whose splits are single files. TEST_FILE may be empty; training doesn't read it. */
+export const splitFilesSchema = archiveConfigSchema.extend({
+  TRAIN_FILE: fileName,
+  DEV_FILE: fileName,
+  TEST_FILE: text.optional(),
+});
+
+/** config.json as far as every task has it. */
+export type ArchiveConfig = z.infer<typeof archiveConfigSchema>;
+
+/** Reads config.json; each field that doesn't fit becomes a problem, with the field's name as its column. */
+export function readArchiveConfig<Schema extends z.ZodType>(
+  archive: ArchiveFolder,
+  schema: Schema,
+  problems: ProblemList,
+): z.infer<Schema> | undefined {
+  const file = archiveFile(archive, CONFIG_FILE);
+  const json = file && readJsonFile(file.path, file.name, problems);
+  if (json === undefined) return undefined;
+  const parsed = schema.safeParse(json.value, { reportInput: true });
+  if (parsed.success) return parsed.data;
+  for (const { path, input, message } of parsed.error.issues) {
+    const found = input === undefined ? 'the field is missing' : `found ${quoted(input)}`;
+    const column = path.length === 0 ? {} : { column: path.join('.') };
+    problems.add({ file: CONFIG_FILE, ...column, found, expected: message });
+  }
+  return undefined;
+}
+
+/**
+ * The file that a field of config.json names: in DATA_DIR, where the archive has that folder, else beside
+ * config.json. DATA_DIR often is a path of the author's machine; then it is passed over.
+ * @returns undefined, and a problem, where there is no such file inside the archive.
+ */
+export function findConfiguredFile(
+  archive: ArchiveFolder,
+  config: ArchiveConfig,
+  field: string,
+  written: string,
+  problems: ProblemList,
+): ArchiveFile | undefined {
+  const places = [
+    posix.join(relative(config.DATA_DIR), relative(written)),
+    posix.normalize(relative(written)),
+  ];
+  const inside = places.filter((place) => !place.startsWith('../') && !posix.isAbsolute(place));
+  for (const place of inside) {
+    const file = archiveFile(archive, place);
+    if (file) return file;
+  }
+  problems.add({
+    file: CONFIG_FILE,
+    column: field,
+    found:
+      inside.length === 0
+        ? `${quoted(written)} leads out of the archive`
+        : `${quoted(written)} is not in the archive, which holds ${someOf(archive.files)}`,
+    expected: 'the name of a file in the archive',
+  });
+  return undefined;
+}
+
+/** With "/" as separator, as the archive's file names are. */
+function relative(path: string): string {
+  return path.replaceAll('\\', '/');
+}

@@ -1,0 +1,40 @@
+export {
+  type ArchiveConfig,
+  archiveConfigSchema,
+  findConfiguredFile,
+  readArchiveConfig,
+  splitFilesSchema,
+} from './archive-config.js';
+export {
+  type ArchiveFile,
+  type ArchiveFolder,
+  archiveFile,
+  CONFIG_FILE,
+  openArchive,
+} from './archive-folder.js';
+export {
+  DEFAULT_MAX_ARCHIVE_BYTES,
+  DEFAULT_MAX_ARCHIVE_ENTRIES,
+  DEFAULT_MAX_UNZIPPED_BYTES,
+} from './archive-limits.js';
+export { type DownloadProgress, type Fetch, MAX_REDIRECTS } from './download.js';
+export {
+  DEFAULT_DOWNLOAD_TIMEOUT_MS,
+  type FetchDatasetError,
+  type FetchDatasetOptions,
+  type FetchedDataset,
+  fetchDataset,
+} from './fetch-dataset.js';
+export { type JsonFile, readJsonFile } from './json-file.js';
+export { LABEL_FILE, readLabelIds } from './label-ids.js';
+export { count, ProblemList, quoted, singleProblem, someOf } from './problems.js';
+export { seededRandom, shuffled } from './seeded-random.js';
+export { readLines, readText, type TextLine } from './text-file.js';
+export { type UnzipError, type UnzipOptions, unzip } from './unzip.js';
+export {
+  type DatasetLocation,
+  type DatasetWarning,
+  type DatasetWarningKind,
+  MAX_WARNING_EXAMPLES,
+  warnAbout,
+} from './warnings.js';

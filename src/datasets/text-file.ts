@@ -1,0 +1,121 @@
+/** Text files of a dataset: strict UTF-8, so that a wrong encoding is reported and never trained on. */
+import { isUtf8 } from 'node:buffer';
+import { readFileSync } from 'node:fs';
+import type { ProblemList } from './problems.js';
+
+/** A line without its line break. */
+export interface TextLine {
+  /** 1-based. */
+  readonly number: number;
+  readonly text: string;
+}
+
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const UTF8_BOM = [0xef, 0xbb, 0xbf];
+const UTF16_BOMS = [
+  [0xff, 0xfe],
+  [0xfe, 0xff],
+];
+
+/**
+ * The lines of a file. A line ends at LF or CRLF and nowhere else (U+2028 and a lone CR belong to the text);
+ * what follows the last line break is a line only if it isn't empty. A leading byte order mark is dropped.
+ * Each line that isn't UTF-8 becomes a problem and is left out.
+ * @param name the file's path inside the archive, for problems.
+ * @returns undefined, and a problem, where the file can't be read at all or is UTF-16.
+ */
+export function readLines(path: string, name: string, problems: ProblemList): TextLine[] | undefined {
+  const bytes = readTextBytes(path, name, problems);
+  if (bytes === undefined) return undefined;
+  const allValid = isUtf8(bytes);
+  const lines: TextLine[] = [];
+  for (const { number, content } of splitLines(bytes)) {
+    if (allValid || isUtf8(content)) lines.push({ number, text: content.toString('utf8') });
+    else problems.add(undecodable(name, number, content));
+  }
+  return lines;
+}
+
+/**
+ * The whole text of a file without its byte order mark.
+ * @returns undefined, and a problem for each line that isn't UTF-8, where it can't be decoded.
+ */
+export function readText(path: string, name: string, problems: ProblemList): string | undefined {
+  const bytes = readTextBytes(path, name, problems);
+  if (bytes === undefined) return undefined;
+  if (isUtf8(bytes)) return bytes.toString('utf8');
+  for (const { number, content } of splitLines(bytes)) {
+    if (!isUtf8(content)) problems.add(undecodable(name, number, content));
+  }
+  return undefined;
+}
+
+function readTextBytes(path: string, name: string, problems: ProblemList): Buffer | undefined {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (thrown) {
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    problems.add({ file: name, found: `it can't be read (${reason})`, expected: 'a readable file' });
+    return undefined;
+  }
+  if (UTF16_BOMS.some((mark) => startsWith(bytes, mark))) {
+    problems.add({
+      file: name,
+      found: 'found UTF-16 text (it starts with a UTF-16 byte order mark)',
+      expected: 'UTF-8 text; save the file as UTF-8',
+    });
+    return undefined;
+  }
+  return startsWith(bytes, UTF8_BOM) ? bytes.subarray(UTF8_BOM.length) : bytes;
+}
+
+function startsWith(bytes: Buffer, prefix: readonly number[]): boolean {
+  return prefix.every((byte, index) => bytes[index] === byte);
+}
+
+function* splitLines(bytes: Buffer): Generator<{ number: number; content: Buffer }> {
+  let start = 0;
+  for (let number = 1; start < bytes.length; number += 1) {
+    const found = bytes.indexOf(LINE_FEED, start);
+    const next = found === -1 ? bytes.length : found + 1;
+    const beforeBreak = found === -1 ? bytes.length : found;
+    const isCrLf = found > start && bytes[found - 1] === CARRIAGE_RETURN;
+    yield { number, content: bytes.subarray(start, isCrLf ? beforeBreak - 1 : beforeBreak) };
+    start = next;
+  }
+}
+
+function undecodable(file: string, line: number, content: Buffer) {
+  const decoded = decodablePrefix(content);
+  const byte = content[Buffer.byteLength(decoded)] ?? 0;
+  return {
+    file,
+    line,
+    column: decoded.length + 1,
+    found: `found the byte 0x${byte.toString(16).toUpperCase().padStart(2, '0')}, which isn't UTF-8 here`,
+    expected: 'UTF-8 text; save the file as UTF-8',
+  };
+}
+
+/** The longest start of `bytes` that is whole UTF-8 characters, found by bisection. */
+function decodablePrefix(bytes: Buffer): string {
+  let good = 0;
+  let bad = bytes.length + 1;
+  while (bad - good > 1) {
+    const middle = (good + bad) >> 1;
+    if (decodeStart(bytes.subarray(0, middle)) === undefined) bad = middle;
+    else good = middle;
+  }
+  return decodeStart(bytes.subarray(0, good)) ?? '';
+}
+
+/** Decodes all but a character cut off at the end; undefined where the bytes can't begin UTF-8 text. */
+function decodeStart(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: true });
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,36 @@
+/** What a dataset may be warned about; none of these stops a training. */
+export type DatasetWarningKind =
+  | 'duplicate_row'
+  | 'conflicting_labels'
+  | 'train_row_in_dev'
+  | 'class_without_examples';
+
+/** A line of a file of the dataset; 1-based. */
+export interface DatasetLocation {
+  readonly file: string;
+  readonly line: number;
+}
+
+/** Something worth knowing about a dataset that can be trained on all the same. */
+export interface DatasetWarning {
+  readonly kind: DatasetWarningKind;
+  /** How many rows (or classes) it concerns. */
+  readonly count: number;
+  readonly message: string;
+  /** Where it is seen first; at most {@link MAX_WARNING_EXAMPLES}. */
+  readonly examples: readonly DatasetLocation[];
+}
+
+/** How many locations a warning names. */
+export const MAX_WARNING_EXAMPLES = 5;
+
+/** One warning about all these places; none where there are no places. */
+export function warnAbout(
+  kind: DatasetWarningKind,
+  places: readonly DatasetLocation[],
+  message: string,
+): readonly DatasetWarning[] {
+  if (places.length === 0) return [];
+  const examples = places.slice(0, MAX_WARNING_EXAMPLES).map(({ file, line }) => ({ file, line }));
+  return [{ kind, count: places.length, message, examples }];
+}

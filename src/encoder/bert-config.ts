@@ -1,0 +1,64 @@
+import { err, ok, type Result } from 'neverthrow';
+import { z } from 'zod';
+import type { ModelSize } from '../contract/index.js';
+import { ModelFolderError } from '../errors.js';
+
+/** The fields of a Hugging Face BERT config.json that decide what the encoder computes, by their names there. */
+const bertConfigSchema = z.object({
+  model_type: z.literal('bert'),
+  vocab_size: z.int().positive(),
+  hidden_size: z.int().positive(),
+  num_hidden_layers: z.int().positive(),
+  num_attention_heads: z.int().positive(),
+  intermediate_size: z.int().positive(),
+  hidden_act: z.literal('gelu').default('gelu'),
+  hidden_dropout_prob: z.number().min(0).max(1).default(0.1),
+  attention_probs_dropout_prob: z.number().min(0).max(1).default(0.1),
+  max_position_embeddings: z.int().positive().default(512),
+  type_vocab_size: z.int().positive().default(2),
+  initializer_range: z.number().positive().default(0.02),
+  layer_norm_eps: z.number().positive().default(1e-12),
+  pad_token_id: z.int().nonnegative().default(0),
+  position_embedding_type: z.literal('absolute').default('absolute'),
+});
+export type BertConfig = z.infer<typeof bertConfigSchema>;
+
+interface Geometry {
+  readonly layers: number;
+  readonly hidden: number;
+  readonly heads: number;
+}
+
+/** mini is BERT-mini's geometry (Turc et al. 2019), base is that of MiniLM-L6 (Wang et al. 2020). */
+const geometries: Readonly<Record<ModelSize, Geometry>> = {
+  mini: { layers: 4, hidden: 256, heads: 4 },
+  base: { layers: 6, hidden: 384, heads: 12 },
+};
+
+/** The configuration of a new encoder of one of our sizes. */
+export function bertConfigOfSize(size: ModelSize, vocabularySize: number): BertConfig {
+  const { layers, hidden, heads } = geometries[size];
+  return bertConfigSchema.parse({
+    model_type: 'bert',
+    vocab_size: vocabularySize,
+    hidden_size: hidden,
+    num_hidden_layers: layers,
+    num_attention_heads: heads,
+    intermediate_size: 4 * hidden,
+  });
+}
+
+/** Reads the encoder's part of a config.json; what the encoder can't compute is refused with the reason. */
+export function parseBertConfig(json: unknown, file: string): Result<BertConfig, ModelFolderError> {
+  const parsed = bertConfigSchema.safeParse(json);
+  if (!parsed.success) {
+    const reasons = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+    return err(new ModelFolderError(file, `not a BERT encoder that can be run here (${reasons.join('; ')})`));
+  }
+  const { hidden_size, num_attention_heads } = parsed.data;
+  if (hidden_size % num_attention_heads !== 0) {
+    const reason = `hidden_size ${hidden_size} is not a multiple of num_attention_heads ${num_attention_heads}`;
+    return err(new ModelFolderError(file, reason));
+  }
+  return ok(parsed.data);
+}

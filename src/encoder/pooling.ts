@@ -1,0 +1,26 @@
+import type { Graph, Tensor } from '../graph/index.js';
+import type { BertConfig } from './bert-config.js';
+import { bertEncoder, type EncoderOptions } from './bert-encoder.js';
+import type { EncoderInputs } from './encoder-inputs.js';
+
+/** How token states become one vector a text: the first token's ([CLS]), or the mean over the text's tokens. */
+export type Pooling = 'first' | 'mean';
+
+/**
+ * One vector a text from the encoder: [batch, hidden].
+ * @param differentiable false on export, where the last layer then computes no more than pooling reads.
+ */
+export function pooledStates(
+  graph: Graph,
+  config: BertConfig,
+  inputs: EncoderInputs,
+  { pooling, differentiable, ...options }: EncoderOptions & { pooling: Pooling; differentiable: boolean },
+): Tensor {
+  if (pooling === 'first' && !differentiable) {
+    return bertEncoder(graph, config, inputs, { ...options, states: 'first' });
+  }
+  const states = bertEncoder(graph, config, inputs, options);
+  const byToken = graph.reshape(states, ['tokens', 'batch', config.hidden_size]);
+  const weights = pooling === 'first' ? inputs.firstToken() : inputs.tokenShare();
+  return graph.reduceSum(graph.multiply(byToken, weights), [0]);
+}

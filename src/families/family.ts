@@ -1,0 +1,76 @@
+import type { Result } from 'neverthrow';
+import type { FamilyName, InferenceResult, ModelType } from '../contract/index.js';
+import type { DatasetWarning } from '../datasets/index.js';
+import type { BertConfig, Dropout, EncoderInputs, ParameterSpec, Pooling } from '../encoder/index.js';
+import type { DatasetError } from '../errors.js';
+import type { Graph, Tensor, TensorData } from '../graph/index.js';
+import type { ModelFolderConfig } from '../model-folder/index.js';
+
+/**
+ * A kind of model as a value: how its archive is read, what stands on the encoder, what is measured, how
+ * outputs become a documented result. Adding one takes a folder here and a line in the registry.
+ */
+export interface Family {
+  readonly name: FamilyName;
+  /** Reads and checks an unpacked archive. */
+  readArchive(directory: string, type: ModelType): Result<TrainingTask, DatasetError>;
+  /** Adds to a graph what turns token ids into this model's outputs, for inference. */
+  exportedOutputs(
+    graph: Graph,
+    encoder: BertConfig,
+    inputs: EncoderInputs,
+    config: ModelFolderConfig,
+  ): Tensor;
+  /** Turns one text's outputs into the documented result. */
+  decode(outputs: Float32Array, config: ModelFolderConfig): InferenceResult;
+}
+
+/** What a training loop needs to know of one dataset; made by a family from an archive. */
+export interface TrainingTask {
+  readonly warnings: readonly DatasetWarning[];
+  /** The texts to train and to evaluate on, row by row. */
+  readonly train: readonly string[];
+  readonly dev: readonly string[];
+  /** The documented metric that decides which epoch is kept. */
+  readonly mainMetric: 'accuracy' | 'f1';
+  readonly head: TrainingHead;
+  /** A copy of the task with edited copies of training rows added; dev stays as it is. */
+  augmented(seed: number): TrainingTask;
+  /** Measures the dev set. @param outputs [dev rows, outputs], in the order of `dev`. */
+  evaluate(outputs: Float32Array): Scores;
+  /** The fields of config.json that this task decides. */
+  describe(): TaskDescription;
+}
+
+/** What stands on the encoder while training. */
+export interface TrainingHead {
+  /** Numbers per row that it computes. */
+  readonly outputs: number;
+  readonly pooling: Pooling;
+  /** Its own parameters, beside the encoder's. */
+  parameters(encoder: BertConfig): readonly ParameterSpec[];
+  /** Adds encoder and head to a graph. @returns logits [batch, outputs]. */
+  logits(graph: Graph, encoder: BertConfig, inputs: EncoderInputs, dropout: Dropout): Tensor;
+  /** Adds the loss, a scalar: the weighted mean over the rows of a batch. */
+  loss(graph: Graph, logits: Tensor): Tensor;
+  /** What the loss is fed for these training rows. */
+  targets(rows: readonly number[]): LossTargets;
+}
+
+export interface LossTargets {
+  readonly feeds: Readonly<Record<string, TensorData>>;
+  /** What the loss is a mean over, so that batches can be accumulated: the rows, or their summed weights. */
+  readonly weight: number;
+}
+
+/** Documented validation metrics of one evaluation. */
+export interface Scores {
+  readonly accuracy: number;
+  readonly f1: number;
+}
+
+export type TaskDescription = Pick<
+  ModelFolderConfig,
+  'architectures' | 'id2label' | 'label2id' | 'problem_type'
+> &
+  Pick<ModelFolderConfig['orchard'], 'labels' | 'pooling'>;

@@ -1,0 +1,78 @@
+/** The rules on a row, the same for an archive that is read and for one that is written. */
+import type { DatasetLocation, ProblemList } from '../../datasets/index.js';
+import { quoted } from '../../datasets/index.js';
+import type { ColumnRoles } from './classification-config.js';
+import type { ClassificationKind, LocatedRow } from './classification-dataset.js';
+
+/** A row as its file has it, the labels still as they are written there. */
+export interface WrittenRow extends DatasetLocation {
+  readonly text: string;
+  readonly labels: readonly string[];
+}
+
+/** How a file writes labels: ids in an archive, names in what an archive is made from. */
+export interface LabelNotation {
+  idOf(written: string): number | undefined;
+  /** What a written label is called: `label id`, `label`. */
+  readonly noun: string;
+  /** What a written label may be. */
+  readonly expected: string;
+}
+
+/** Label ids of label_id.json, as the documented archive writes them. */
+export function idNotation(labels: readonly string[]): LabelNotation {
+  return {
+    idOf: (written) => {
+      const id = /^(0|[1-9]\d{0,8})$/.test(written) ? Number(written) : Number.NaN;
+      return id < labels.length ? id : undefined;
+    },
+    noun: 'label id',
+    expected: `an id of label_id.json (0 to ${labels.length - 1})`,
+  };
+}
+
+/** What a row is checked against. */
+export interface RowRules {
+  readonly kind: ClassificationKind;
+  /** For problems. */
+  readonly columns: ColumnRoles;
+  readonly notation: LabelNotation;
+}
+
+/** @returns the row with label ids, or undefined with at least one problem. */
+export function checkRow(row: WrittenRow, rules: RowRules, problems: ProblemList): LocatedRow | undefined {
+  const { file, line, text } = row;
+  const before = problems.total;
+  const textProblem = findTextProblem(text);
+  if (textProblem) problems.add({ file, line, column: rules.columns.text, ...textProblem });
+  const labelIds = checkLabels(row, rules, problems);
+  return problems.total === before ? { text, labelIds, file, line } : undefined;
+}
+
+function findTextProblem(text: string): { found: string; expected: string } | undefined {
+  if (text.trim() === '') return { found: 'found an empty text', expected: 'a text' };
+  if (/\p{Surrogate}/u.test(text))
+    return { found: 'found half a surrogate pair', expected: 'whole characters' };
+  return undefined;
+}
+
+function checkLabels({ file, line, labels }: WrittenRow, rules: RowRules, problems: ProblemList): number[] {
+  const { kind, notation } = rules;
+  const { idOf, noun, expected } = notation;
+  const column = rules.columns.label;
+  if (kind !== 'multilabel' && labels.length !== 1) {
+    const found = labels.length === 0 ? `found no ${noun}` : `found ${labels.length} labels`;
+    problems.add({ file, line, column, found, expected: `one label for a ${kind} model` });
+  }
+  const ids = new Set<number>();
+  for (const written of labels) {
+    const id = idOf(written);
+    const shown =
+      written === '' ? `no ${noun}` : `${noun} ${/^\d+$/.test(written) ? written : quoted(written)}`;
+    if (id === undefined) problems.add({ file, line, column, found: `found ${shown}`, expected });
+    else if (ids.has(id)) {
+      problems.add({ file, line, column, found: `found ${shown} twice`, expected: 'every label once' });
+    } else ids.add(id);
+  }
+  return [...ids].sort((a, b) => a - b);
+}

@@ -1,0 +1,97 @@
+/** What is checked once all rows are known: that there is something to learn, and what is worth a warning. */
+import {
+  count,
+  type DatasetLocation,
+  type DatasetWarning,
+  type ProblemList,
+  warnAbout,
+} from '../../datasets/index.js';
+import { quotedLabels } from './classification-config.js';
+import type { ClassificationKind, LocatedRow } from './classification-dataset.js';
+
+/** A problem where the train rows leave nothing to tell apart: one class only, or no label at all. */
+export function checkTrainable(
+  kind: ClassificationKind,
+  labels: readonly string[],
+  train: readonly LocatedRow[],
+  file: string,
+  problems: ProblemList,
+): void {
+  const used = new Set(train.flatMap(({ labelIds }) => labelIds));
+  const needed = kind === 'multilabel' ? 1 : 2;
+  if (train.length === 0 || used.size >= needed) return;
+  const only = labels.filter((_, id) => used.has(id));
+  const found = `found ${only.length === 0 ? 'no label on any row' : `the label ${quotedLabels(only)} only`}`;
+  problems.add({ file, found, expected: `rows of at least ${needed} label${needed === 1 ? '' : 's'}` });
+}
+
+/** A text without the differences that tokenizers drop, upper case and spacing, so that likes are found. */
+export function foldText(text: string): string {
+  return text.trim().replace(/\s+/g, ' ').toLowerCase();
+}
+
+/** Warnings about a dataset; texts are compared after folding case and whitespace. */
+export function findWarnings(
+  labels: readonly string[],
+  train: readonly LocatedRow[],
+  dev: readonly LocatedRow[],
+): readonly DatasetWarning[] {
+  return [
+    ...repetitionWarnings(train),
+    ...leakWarnings(train, dev),
+    ...classWarnings(labels, train, 'train'),
+    ...classWarnings(labels, dev, 'dev'),
+  ];
+}
+
+function repetitionWarnings(train: readonly LocatedRow[]): readonly DatasetWarning[] {
+  const seen = new Map<string, Set<string>>();
+  const duplicates: DatasetLocation[] = [];
+  const conflicts: DatasetLocation[] = [];
+  for (const row of train) {
+    const text = foldText(row.text);
+    const labels = row.labelIds.join();
+    const earlier = seen.get(text);
+    if (earlier === undefined) seen.set(text, new Set([labels]));
+    else if (earlier.has(labels)) duplicates.push(row);
+    else {
+      earlier.add(labels);
+      conflicts.push(row);
+    }
+  }
+  return [
+    ...warnAbout(
+      'duplicate_row',
+      duplicates,
+      `${rows(duplicates)} of train repeated, case and spacing aside`,
+    ),
+    ...warnAbout(
+      'conflicting_labels',
+      conflicts,
+      `${rows(conflicts)} of train with the text of an earlier row but other labels`,
+    ),
+  ];
+}
+
+function leakWarnings(train: readonly LocatedRow[], dev: readonly LocatedRow[]): readonly DatasetWarning[] {
+  const devTexts = new Set(dev.map(({ text }) => foldText(text)));
+  const shared = train.filter(({ text }) => devTexts.has(foldText(text)));
+  const message = `${rows(shared)} of train also in dev, so the figures measured on dev are too good`;
+  return warnAbout('train_row_in_dev', shared, message);
+}
+
+function classWarnings(
+  labels: readonly string[],
+  split: readonly LocatedRow[],
+  name: string,
+): readonly DatasetWarning[] {
+  const used = new Set(split.flatMap(({ labelIds }) => labelIds));
+  const missing = labels.filter((_, id) => !used.has(id));
+  if (missing.length === 0) return [];
+  const message = `no row of ${name} has ${missing.length === 1 ? 'the label' : 'the labels'} ${quotedLabels(missing)}`;
+  return [{ kind: 'class_without_examples', count: missing.length, message, examples: [] }];
+}
+
+function rows(list: readonly unknown[]): string {
+  return list.length === 1 ? '1 row' : `${count(list.length)} rows`;
+}

@@ -1,0 +1,45 @@
+import type { ModelType } from '../../contract/index.js';
+import type { DatasetLocation, DatasetWarning } from '../../datasets/index.js';
+
+/** binary: one of two labels; multiclass: one of n ≥ 2; multilabel: any number of n ≥ 1. */
+export type ClassificationKind = 'binary' | 'multiclass' | 'multilabel';
+
+const kinds = {
+  'binary-text-classification': 'binary',
+  'multiclass-text-classification': 'multiclass',
+  'multilabel-text-classification': 'multilabel',
+} as const satisfies Partial<Record<ModelType, ClassificationKind>>;
+
+/** The model types of this family. */
+export type ClassificationType = keyof typeof kinds;
+
+export const classificationTypes: readonly ClassificationType[] = [
+  'binary-text-classification',
+  'multiclass-text-classification',
+  'multilabel-text-classification',
+];
+
+/** @throws TypeError for a model type of another family. */
+export function classificationKind(type: ModelType): ClassificationKind {
+  const known = classificationTypes.find((each) => each === type);
+  if (known === undefined) throw new TypeError(`${type} is not a text classification type`);
+  return kinds[known];
+}
+
+/** A text and the ids of its labels, ascending; exactly one id unless the kind is multilabel. */
+export interface LabelledText {
+  readonly text: string;
+  readonly labelIds: readonly number[];
+}
+
+/** A row of a dataset and the line it was read from. */
+export interface LocatedRow extends LabelledText, DatasetLocation {}
+
+export interface ClassificationDataset {
+  readonly kind: ClassificationKind;
+  /** In the order of their ids. */
+  readonly labels: readonly string[];
+  readonly train: readonly LabelledText[];
+  readonly dev: readonly LabelledText[];
+  readonly warnings: readonly DatasetWarning[];
+}

@@ -1,0 +1,54 @@
+import type { InferenceResult } from '../../contract/index.js';
+import type { Link } from './classification-loss.js';
+
+/** A label's probability must pass this for a sigmoid model to predict it. */
+export const SIGMOID_THRESHOLD = 0.5;
+
+/** How a classifier's logits are read. */
+export interface Reading {
+  readonly link: Link;
+  /** How many labels there are: one more than logits in a binary model, whose logit is the second label's. */
+  readonly labels: number;
+}
+
+/** Probabilities of all labels, by label id. */
+export function labelProbabilities(logits: Float32Array, { link, labels }: Reading): Float64Array {
+  if (link === 'softmax') return softmax(logits);
+  const probabilities = Float64Array.from(logits, (logit) => 1 / (1 + Math.exp(-logit)));
+  return isBinary(logits, labels)
+    ? Float64Array.of(1 - (probabilities[0] ?? 0), probabilities[0] ?? 0)
+    : probabilities;
+}
+
+/** The labels that a model predicts: every one above the threshold if it is multilabel, else the most probable. */
+export function predictedLabels(logits: Float32Array, reading: Reading): number[] {
+  const probabilities = labelProbabilities(logits, reading);
+  if (reading.link === 'sigmoid' && !isBinary(logits, reading.labels)) {
+    return [...probabilities.keys()].filter((label) => (probabilities[label] ?? 0) > SIGMOID_THRESHOLD);
+  }
+  return [probabilities.indexOf(Math.max(...probabilities))];
+}
+
+function isBinary(logits: Float32Array, labels: number): boolean {
+  return logits.length === 1 && labels === 2;
+}
+
+/** The documented result: every label with its probability, highest first. */
+export function classificationResult(
+  logits: Float32Array,
+  labels: readonly string[],
+  link: Link,
+): InferenceResult {
+  const probabilities = labelProbabilities(logits, { link, labels: labels.length });
+  const ranked = labels
+    .map((label, id) => ({ label, score: probabilities[id] ?? 0 }))
+    .sort((a, b) => b.score - a.score);
+  return { labels: ranked.map(({ label }) => label), scores: ranked.map(({ score }) => score) };
+}
+
+function softmax(logits: Float32Array): Float64Array {
+  const highest = Math.max(...logits);
+  const exponentials = Float64Array.from(logits, (logit) => Math.exp(logit - highest));
+  const sum = exponentials.reduce((total, value) => total + value, 0);
+  return exponentials.map((value) => value / sum);
+}

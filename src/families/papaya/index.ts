@@ -1,0 +1,24 @@
+import type { Pooling } from '../../encoder/index.js';
+import type { Family } from '../family.js';
+import { classificationKind } from './classification-dataset.js';
+import { classificationResult } from './classification-decoder.js';
+import { classifierLogits } from './classification-head.js';
+import { classificationTask, linkOf } from './classification-task.js';
+import { readClassificationArchive } from './read-archive.js';
+
+/** How new Papaya models pool; see docs/decisions.md for the measurement. */
+const POOLING: Pooling = 'mean';
+
+/** Text classification: binary, multiclass and multilabel. */
+export const papaya: Family = {
+  name: 'Papaya',
+  readArchive: (directory, type) =>
+    readClassificationArchive(directory, type).map((dataset) => classificationTask(dataset, POOLING)),
+  exportedOutputs: (graph, encoder, inputs, { id2label, orchard }) =>
+    classifierLogits(graph, encoder, inputs, {
+      outputs: Object.keys(id2label).length,
+      pooling: orchard.pooling,
+    }),
+  decode: (logits, { orchard }) =>
+    classificationResult(logits, orchard.labels, linkOf(classificationKind(orchard.type))),
+};

@@ -1,0 +1,149 @@
+import { err, ok, type Result } from 'neverthrow';
+import type { ModelType } from '../../contract/index.js';
+import {
+  type ArchiveFile,
+  type ArchiveFolder,
+  findConfiguredFile,
+  LABEL_FILE,
+  openArchive,
+  ProblemList,
+  quoted,
+  readArchiveConfig,
+  readLabelIds,
+  readLines,
+  type TextLine,
+} from '../../datasets/index.js';
+import type { DatasetError } from '../../errors.js';
+import { checkRow, idNotation, type RowRules } from './check-row.js';
+import { checkTrainable, findWarnings } from './check-splits.js';
+import {
+  checkLabelCount,
+  checkNumClassLabels,
+  classificationConfigSchema,
+  columnRoles,
+} from './classification-config.js';
+import {
+  type ClassificationDataset,
+  type ClassificationKind,
+  classificationKind,
+  type LocatedRow,
+} from './classification-dataset.js';
+
+/**
+ * Reads the documented archive of a text classification, unzipped in `directory`, and checks every rule on
+ * it. All problems are found in one go, save that rows can't be checked without config.json and label_id.json.
+ * @throws TypeError for a model type of another family.
+ */
+export function readClassificationArchive(
+  directory: string,
+  type: ModelType,
+): Result<ClassificationDataset, DatasetError> {
+  const kind = classificationKind(type);
+  return openArchive(directory).andThen((archive) => {
+    const problems = new ProblemList();
+    const dataset = readDataset(archive, kind, problems);
+    return dataset && problems.total === 0 ? ok(dataset) : err(problems.toError());
+  });
+}
+
+function readDataset(
+  archive: ArchiveFolder,
+  kind: ClassificationKind,
+  problems: ProblemList,
+): ClassificationDataset | undefined {
+  const config = readArchiveConfig(archive, classificationConfigSchema, problems);
+  const labels = readLabelIds(archive, problems);
+  if (labels) checkLabelCount(kind, labels, LABEL_FILE, problems);
+  const columns = config && columnRoles(config.field_names);
+  if (columns === undefined || labels === undefined) return undefined;
+  checkNumClassLabels(kind, labels, config, problems);
+  const trainFile = findConfiguredFile(archive, config, 'TRAIN_FILE', config.TRAIN_FILE, problems);
+  const devFile = findConfiguredFile(archive, config, 'DEV_FILE', config.DEV_FILE, problems);
+  const rules = { kind, columns, notation: idNotation(labels) };
+  const train = trainFile ? readSplit(trainFile, config.field_names, rules, problems) : [];
+  const dev = devFile ? readSplit(devFile, config.field_names, rules, problems) : [];
+  if (problems.total === 0) checkTrainable(kind, labels, train, config.TRAIN_FILE, problems);
+  if (problems.total > 0) return undefined;
+  return {
+    kind,
+    labels,
+    train: train.map(withoutLocation),
+    dev: dev.map(withoutLocation),
+    warnings: findWarnings(labels, train, dev),
+  };
+}
+
+function withoutLocation({ text, labelIds }: LocatedRow) {
+  return { text, labelIds };
+}
+
+/** The rows of a tab-separated file. Quotes are plain characters: the format has no quoting. */
+function readSplit(
+  file: ArchiveFile,
+  fieldNames: readonly string[],
+  rules: RowRules,
+  problems: ProblemList,
+): LocatedRow[] {
+  const lines = readLines(file.path, file.name, problems);
+  if (lines === undefined) return [];
+  const [header, ...rest] = withoutTrailingBlanks(lines);
+  const columns = header && readHeader(header, fieldNames, file.name, problems);
+  if (rest.length === 0) {
+    const found = header ? 'found a header row and no other' : 'found an empty file';
+    problems.add({ file: file.name, found, expected: 'a header row, then one row for each text' });
+  }
+  if (columns === undefined) return [];
+  return rest
+    .map((line) => readRow(line, file.name, columns, rules, problems))
+    .filter((row) => row !== undefined);
+}
+
+function withoutTrailingBlanks(lines: readonly TextLine[]): readonly TextLine[] {
+  return lines.slice(0, lines.findLastIndex(({ text }) => text !== '') + 1);
+}
+
+/** @returns the columns in the order of the header; it may differ from that of field_names. */
+function readHeader(
+  { number: line, text }: TextLine,
+  fieldNames: readonly string[],
+  file: string,
+  problems: ProblemList,
+): readonly string[] | undefined {
+  const columns = text.split('\t');
+  const isPermutation =
+    columns.length === fieldNames.length && fieldNames.every((name) => columns.includes(name));
+  if (line === 1 && isPermutation) return columns;
+  // A first line that can't be decoded is a problem already.
+  if (line !== 1) return undefined;
+  const expected = `a header row with the field_names of config.json (${fieldNames.join(', ')}), tab-separated`;
+  problems.add({ file, line, found: `found ${quoted(text)}`, expected });
+  return undefined;
+}
+
+function readRow(
+  { number: line, text }: TextLine,
+  file: string,
+  columns: readonly string[],
+  rules: RowRules,
+  problems: ProblemList,
+): LocatedRow | undefined {
+  const cells = text.split('\t');
+  if (cells.length !== columns.length) {
+    const found = text === '' ? 'found an empty line' : `found ${cells.length} columns`;
+    problems.add({ file, line, found, expected: `${columns.length} columns separated by tabs` });
+    return undefined;
+  }
+  const written = cells[columns.indexOf(rules.columns.label)] ?? '';
+  const row = {
+    file,
+    line,
+    text: cells[columns.indexOf(rules.columns.text)] ?? '',
+    labels: rules.kind === 'multilabel' ? splitLabels(written) : [written.trim()],
+  };
+  return checkRow(row, rules, problems);
+}
+
+/** `"0, 3"` → `["0", "3"]`; nothing at all means no label. */
+function splitLabels(written: string): readonly string[] {
+  return written.trim() === '' ? [] : written.split(',').map((each) => each.trim());
+}

@@ -1,0 +1,10 @@
+import type { FamilyName } from '../contract/index.js';
+import type { Family } from './family.js';
+import { papaya } from './papaya/index.js';
+
+/** Every family there is. */
+const families: readonly Family[] = [papaya];
+
+export function familyNamed(name: FamilyName): Family | undefined {
+  return families.find((family) => family.name === name);
+}

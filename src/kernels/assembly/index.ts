@@ -1,0 +1,8 @@
+// AssemblyScript, compiled by scripts/build-kernels.mjs. All pointers are byte offsets into the imported memory,
+// all counts are in elements; nothing is checked here: src/kernels/kernels.ts checks every view it passes.
+export { accumulate } from './accumulate';
+export { adamW } from './adamw';
+export { dropoutMask } from './dropout-mask';
+export { fill } from './fill';
+export { scatterAddRows, zeroRows } from './scatter-rows';
+export { sumOfSquares } from './sum-of-squares';

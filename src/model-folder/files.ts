@@ -1,0 +1,9 @@
+/** The files of a model folder, by Hugging Face's names. */
+export const CONFIG_FILE = 'config.json';
+export const WEIGHTS_FILE = 'model.safetensors';
+export const TOKENIZER_FILE = 'tokenizer.json';
+export const TOKENIZER_CONFIG_FILE = 'tokenizer_config.json';
+/** Where transformers.js and Optimum look for a graph. */
+export const ONNX_FILE = 'onnx/model.onnx';
+/** How the model came to be: configuration, statistics, warnings. */
+export const TRAINING_FILE = 'training.json';

@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { familyNameSchema, modelSizeSchema, modelTypeSchema } from '../contract/index.js';
+
+/**
+ * The config.json of a model folder: Hugging Face's fields, which other libraries read, and ours under
+ * `orchard`. The encoder's own fields pass through; encoder/bert-config.ts checks them.
+ */
+export const modelFolderConfigSchema = z.looseObject({
+  architectures: z.array(z.string()),
+  id2label: z.record(z.string(), z.string()),
+  label2id: z.record(z.string(), z.int()),
+  problem_type: z.enum(['single_label_classification', 'multi_label_classification']).optional(),
+  orchard: z.strictObject({
+    /** Raised when the folder's layout changes in a way that older versions can't read. */
+    format: z.literal(1),
+    family: familyNameSchema,
+    type: modelTypeSchema,
+    size: modelSizeSchema,
+    /** Every label by id; a binary model has two here and one logit. */
+    labels: z.array(z.string()),
+    /** How token states become one vector a text. */
+    pooling: z.enum(['first', 'mean']),
+    /** Longer texts are cut to this many tokens, special ones included. */
+    max_tokens: z.int().positive(),
+  }),
+});
+export type ModelFolderConfig = z.infer<typeof modelFolderConfigSchema>;

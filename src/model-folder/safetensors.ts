@@ -1,0 +1,146 @@
+/**
+ * The safetensors file format: 8 bytes of little-endian header length, a JSON header, then the tensors' bytes.
+ * Format: https://github.com/huggingface/safetensors#format
+ */
+import { err, ok, Result } from 'neverthrow';
+import { z } from 'zod';
+import { ModelFolderError } from '../errors.js';
+
+/** A float32 tensor, row-major. */
+export interface NamedTensor {
+  readonly shape: readonly number[];
+  readonly values: Float32Array;
+}
+
+/** Headers above this are refused, as the reference implementation does. */
+const MAX_HEADER_BYTES = 100_000_000;
+
+const entrySchema = z.object({
+  dtype: z.enum(['F32', 'F16', 'BF16', 'F64', 'I64', 'I32', 'I16', 'I8', 'U8', 'BOOL']),
+  shape: z.array(z.int().nonnegative()),
+  data_offsets: z.tuple([z.int().nonnegative(), z.int().nonnegative()]),
+});
+type Entry = z.infer<typeof entrySchema>;
+const headerSchema = z.record(z.string(), z.unknown());
+
+/** The bytes of a file with these tensors in F32, in the order given. */
+export function encodeSafetensors(tensors: ReadonlyMap<string, NamedTensor>): Uint8Array {
+  const header: Record<string, unknown> = { __metadata__: { format: 'pt' } };
+  let end = 0;
+  for (const [name, { shape, values }] of tensors) {
+    header[name] = { dtype: 'F32', shape, data_offsets: [end, end + values.byteLength] };
+    end += values.byteLength;
+  }
+  const text = Buffer.from(JSON.stringify(header));
+  // Spaces after the header align the numbers to 8 bytes.
+  const headerLength = Math.ceil(text.length / 8) * 8;
+  const file = new Uint8Array(8 + headerLength + end).fill(0x20, 8, 8 + headerLength);
+  new DataView(file.buffer).setBigUint64(0, BigInt(headerLength), true);
+  file.set(text, 8);
+  let at = 8 + headerLength;
+  for (const { values } of tensors.values()) {
+    file.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), at);
+    at += values.byteLength;
+  }
+  return file;
+}
+
+/** Reads every floating-point tensor as float32; tensors of whole numbers (position ids, say) are left out. */
+export function decodeSafetensors(
+  bytes: Uint8Array,
+  file: string,
+): Result<ReadonlyMap<string, NamedTensor>, ModelFolderError> {
+  return readHeader(bytes, file).andThen(({ entries, start }) =>
+    Result.combine(
+      entries.map(([name, entry]) =>
+        readTensor(bytes.subarray(start), name, entry, file).map((tensor) => ({ name, tensor })),
+      ),
+    ).map(
+      (tensors) =>
+        new Map(
+          tensors.flatMap(({ name, tensor }) => (tensor === undefined ? [] : [[name, tensor] as const])),
+        ),
+    ),
+  );
+}
+
+function readHeader(
+  bytes: Uint8Array,
+  file: string,
+): Result<{ entries: [string, Entry][]; start: number }, ModelFolderError> {
+  const refuse = (reason: string) => err(new ModelFolderError(file, `not a safetensors file: ${reason}`));
+  if (bytes.length < 8) return refuse(`it has ${bytes.length} bytes`);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const headerLength = Number(view.getBigUint64(0, true));
+  if (headerLength > MAX_HEADER_BYTES || 8 + headerLength > bytes.length) {
+    return refuse(`its header of ${headerLength} bytes is cut off or no header`);
+  }
+  const parseJson = Result.fromThrowable((text: string): unknown => JSON.parse(text));
+  const header = parseJson(Buffer.from(bytes.subarray(8, 8 + headerLength)).toString('utf8'));
+  if (header.isErr()) return refuse('its header is no JSON');
+  const parsed = headerSchema.safeParse(header.value);
+  if (!parsed.success) return refuse('its header is no JSON object');
+  const { __metadata__: _, ...tensors } = parsed.data;
+  const entries: [string, Entry][] = [];
+  for (const [name, description] of Object.entries(tensors)) {
+    const entry = entrySchema.safeParse(description);
+    if (!entry.success) return refuse(`tensor ${name} is described wrongly`);
+    entries.push([name, entry.data]);
+  }
+  return ok({ entries, start: 8 + headerLength });
+}
+
+/** Bytes an element, of the types that become float32. */
+const floatWidths = new Map<Entry['dtype'], number>([
+  ['F32', 4],
+  ['F16', 2],
+  ['BF16', 2],
+  ['F64', 8],
+]);
+
+function readTensor(
+  data: Uint8Array,
+  name: string,
+  { dtype, shape, data_offsets: [start, end] }: Entry,
+  file: string,
+): Result<NamedTensor | undefined, ModelFolderError> {
+  const width = floatWidths.get(dtype);
+  if (width === undefined) return ok(undefined);
+  const count = shape.reduce((product, dimension) => product * dimension, 1);
+  if (end > data.length || end - start !== count * width) {
+    const held = Math.min(end, data.length) - start;
+    return err(
+      new ModelFolderError(file, `tensor ${name} should have ${count * width} bytes, the file holds ${held}`),
+    );
+  }
+  return ok({ shape, values: toFloat32(data.slice(start, end), count, dtype) });
+}
+
+/** @param bytes a copy that may be used in place; F32 is, as every platform of ours is little-endian. */
+function toFloat32(bytes: Uint8Array, count: number, dtype: Entry['dtype']): Float32Array {
+  if (dtype === 'F32') return new Float32Array(bytes.buffer, bytes.byteOffset, count);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Float32Array.from({ length: count }, (_, index) => {
+    if (dtype === 'F64') return view.getFloat64(8 * index, true);
+    const bits = view.getUint16(2 * index, true);
+    return dtype === 'BF16' ? bfloat16ToNumber(bits) : float16ToNumber(bits);
+  });
+}
+
+const scratch = new DataView(new ArrayBuffer(4));
+
+/** bfloat16 is the upper half of a float32. */
+function bfloat16ToNumber(bits: number): number {
+  scratch.setUint32(0, bits << 16);
+  return scratch.getFloat32(0);
+}
+
+/** IEEE 754 binary16: 1 sign bit, 5 exponent bits, 10 fraction bits. */
+function float16ToNumber(bits: number): number {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 0x1f;
+  const fraction = bits & 0x3ff;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  if (exponent === 0x1f) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}

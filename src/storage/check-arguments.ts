@@ -1,0 +1,25 @@
+/** The longest key, in UTF-16 code units. */
+export const MAX_KEY_LENGTH = 200;
+
+/** @throws RangeError for a key outside 1 to 200 characters: a defect of the caller. */
+export function checkKey(key: string): void {
+  if (key.length < 1 || key.length > MAX_KEY_LENGTH) {
+    throw new RangeError(
+      `a storage key has 1 to ${MAX_KEY_LENGTH} characters; this one has ${key.length}: ${key}`,
+    );
+  }
+}
+
+/** @throws RangeError for a collection not named in a–z and '-': a defect of the caller. */
+export function checkCollection(collection: string): void {
+  if (!/^[a-z-]+$/.test(collection)) {
+    throw new RangeError(`a collection is named in a–z and '-', not ${JSON.stringify(collection)}`);
+  }
+}
+
+/** @throws RangeError for a limit that is no count: a defect of the caller. */
+export function checkLimit(limit: number): void {
+  if (limit !== Number.POSITIVE_INFINITY && !(Number.isInteger(limit) && limit >= 0)) {
+    throw new RangeError(`the limit of a listing is a count, not ${limit}`);
+  }
+}

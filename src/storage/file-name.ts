@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+
+/** File systems stop at 255 bytes; the rest is room for what is put after a name. */
+const MAX_NAME_LENGTH = 150;
+/** How much of a text too long for a name is kept for the human eye, before its SHA-256. */
+const READABLE_LENGTH = 80;
+/** Names that Windows keeps for devices, with any extension. */
+const WINDOWS_DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)$/;
+
+/**
+ * A text as a file name of at most 150 characters of a–z, 0–9 and `-_%~`; texts that differ get names that
+ * differ, also where the file system ignores case or normalises Unicode.
+ * Any other UTF-16 code unit becomes `%2f` or, beyond ASCII, `%u00e9`. A text too long for that ends in `~`
+ * and its hash, and can't be read back from its name.
+ */
+export function encodeFileName(text: string): string {
+  const name = text.replace(/[^a-z0-9_-]/g, escapeUnit);
+  if (name.length > MAX_NAME_LENGTH) return `${name.slice(0, READABLE_LENGTH)}~${hash(text)}`;
+  return WINDOWS_DEVICE.test(name) ? name.replace(/^./, escapeUnit) : name;
+}
+
+/** The text that {@link encodeFileName} made this name of; undefined for a hashed name and for any other file. */
+export function decodeFileName(name: string): string | undefined {
+  const text = name.replace(/%u([0-9a-f]{4})|%([0-9a-f]{2})/g, (_, wide?: string, narrow?: string) =>
+    String.fromCharCode(Number.parseInt(wide ?? narrow ?? '', 16)),
+  );
+  return encodeFileName(text) === name ? text : undefined;
+}
+
+/** True for the name of a text that was too long to be kept in it. */
+export function isHashedFileName(name: string): boolean {
+  return /~[0-9a-f]{64}$/.test(name);
+}
+
+function escapeUnit(unit: string): string {
+  const code = unit.charCodeAt(0);
+  return code < 0x80 ? `%${hexadecimal(code, 2)}` : `%u${hexadecimal(code, 4)}`;
+}
+
+function hexadecimal(code: number, digits: number): string {
+  return code.toString(16).padStart(digits, '0');
+}
+
+/** Of the UTF-16 units, not of UTF-8, in which all lone surrogates are the same. */
+function hash(text: string): string {
+  return createHash('sha256').update(text, 'utf16le').digest('hex');
+}

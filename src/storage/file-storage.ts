@@ -1,0 +1,101 @@
+import { resolve } from 'node:path';
+import { checkCollection, checkKey, checkLimit } from './check-arguments.js';
+import { FolderStore } from './folder-store.js';
+import { DEFAULT_LIMIT } from './listing.js';
+import { RecordFiles } from './record-files.js';
+import type { JsonValue, ListOptions, Storage, StoredRecord, Version, Versioned } from './storage.js';
+import { whileDoing } from './storage-failure.js';
+
+/**
+ * Storage in a directory of the local disk, which is made where it does not exist. Several processes may use one
+ * directory at the same time, and each may be killed at any point.
+ *
+ * ```
+ * records/<collection>/<key>.json   folders/<key>/published-<n>/   folders/<key>/staged/
+ * locks/  temporary/  trash/        in use for moments; what a crash left in them is deleted later
+ * ```
+ * Characters of a key that not every file system can hold are escaped (`jobs/A1` is `jobs%2f%411`).
+ * The file system must have hard links, as all but FAT do.
+ */
+export function fileStorage(directory: string): Storage {
+  return new FileStorage(resolve(directory));
+}
+
+class FileStorage implements Storage {
+  readonly specificationVersion = 1;
+  readonly #records: RecordFiles;
+  readonly #folders: FolderStore;
+  #sweeping: Promise<void> | undefined;
+
+  constructor(root: string) {
+    this.#records = new RecordFiles(root);
+    this.#folders = new FolderStore(root);
+  }
+
+  read(collection: string, key: string): Promise<Versioned | undefined> {
+    return this.#withRecord(collection, key, 'read', () => this.#records.read(collection, key));
+  }
+
+  write(collection: string, key: string, value: JsonValue, expected: Version | undefined): Promise<Version> {
+    return this.#withRecord(collection, key, 'written', () =>
+      this.#records.write(collection, key, value, expected),
+    );
+  }
+
+  remove(collection: string, key: string): Promise<void> {
+    return this.#withRecord(collection, key, 'removed', () => this.#records.remove(collection, key));
+  }
+
+  async list(collection: string, options: ListOptions = {}): Promise<readonly StoredRecord[]> {
+    checkCollection(collection);
+    checkLimit(options.limit ?? DEFAULT_LIMIT);
+    return this.#doing(`collection ${collection} can't be listed`, () =>
+      this.#records.list(collection, options),
+    );
+  }
+
+  stageFolder(key: string): Promise<string> {
+    return this.#withFolder(key, 'staged', () => this.#folders.stage(key));
+  }
+
+  publishFolder(key: string): Promise<void> {
+    return this.#withFolder(key, 'published', () => this.#folders.publish(key));
+  }
+
+  discardStaged(key: string): Promise<void> {
+    return this.#withFolder(key, 'discarded', () => this.#folders.discard(key));
+  }
+
+  openFolder(key: string): Promise<string | undefined> {
+    return this.#withFolder(key, 'opened', () => this.#folders.open(key));
+  }
+
+  removeFolder(key: string): Promise<void> {
+    return this.#withFolder(key, 'removed', () => this.#folders.remove(key));
+  }
+
+  async close(): Promise<void> {
+    await this.#sweeping;
+  }
+
+  async #withRecord<T>(collection: string, key: string, done: string, work: () => Promise<T>): Promise<T> {
+    checkCollection(collection);
+    checkKey(key);
+    return this.#doing(`record ${collection}/${key} can't be ${done}`, work);
+  }
+
+  async #withFolder<T>(key: string, done: string, work: () => Promise<T>): Promise<T> {
+    checkKey(key);
+    return this.#doing(`folder ${key} can't be ${done}`, work);
+  }
+
+  #doing<T>(what: string, work: () => Promise<T>): Promise<T> {
+    this.#sweeping ??= this.#sweep();
+    return whileDoing(what, work);
+  }
+
+  /** Once, beside the first call. What it leaves harms nobody, so it never fails a call. */
+  async #sweep(): Promise<void> {
+    await Promise.allSettled([this.#records.sweep(), this.#folders.sweep()]);
+  }
+}

@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import {
+  deleteUnseen,
+  ensureDirectory,
+  flushDirectory,
+  flushTree,
+  move,
+  moveIfPresent,
+  namesIn,
+} from './durable-files.js';
+import { encodeFileName } from './file-name.js';
+
+const STAGED = 'staged';
+const PUBLISHED = /^published-(\d+)$/;
+
+/**
+ * Folders as `folders/<key>/published-<n>`, of which the highest n counts, beside `folders/<key>/staged`.
+ * Each change that shows is one rename: publishing renames `staged` to the next n, and only then are earlier
+ * ones deleted; what is removed goes to `trash/` whole and is deleted there. So a crash at any point leaves
+ * the old or the new state, processes need no lock, and a folder in use can be replaced on Windows too.
+ */
+export class FolderStore {
+  readonly #folders: string;
+  readonly #trash: string;
+
+  constructor(root: string) {
+    this.#folders = join(root, 'folders');
+    this.#trash = join(root, 'trash');
+  }
+
+  async stage(key: string): Promise<string> {
+    const staged = join(this.#home(key), STAGED);
+    await ensureDirectory(staged);
+    return staged;
+  }
+
+  async publish(key: string): Promise<void> {
+    const home = this.#home(key);
+    const staged = join(home, STAGED);
+    if (!(await namesIn(home)).includes(STAGED)) throw new Error('nothing is staged; call stageFolder first');
+    await flushTree(staged);
+    const next = ((await latestPublished(home)) ?? 0) + 1;
+    await move(staged, join(home, `published-${next}`));
+    await flushDirectory(home);
+    await deleteSuperseded(home);
+  }
+
+  async open(key: string): Promise<string | undefined> {
+    const home = this.#home(key);
+    const latest = await latestPublished(home);
+    return latest === undefined ? undefined : join(home, `published-${latest}`);
+  }
+
+  discard(key: string): Promise<void> {
+    return this.#moveToTrash(join(this.#home(key), STAGED), this.#home(key));
+  }
+
+  remove(key: string): Promise<void> {
+    return this.#moveToTrash(this.#home(key), this.#folders);
+  }
+
+  /** Deletes what a crash left behind and nobody can see. */
+  async sweep(): Promise<void> {
+    for (const name of await namesIn(this.#trash)) await deleteUnseen(join(this.#trash, name));
+    for (const name of await namesIn(this.#folders)) await deleteSuperseded(join(this.#folders, name));
+  }
+
+  async #moveToTrash(path: string, parent: string): Promise<void> {
+    const grave = join(this.#trash, randomUUID());
+    await ensureDirectory(this.#trash);
+    if (!(await moveIfPresent(path, grave))) return;
+    await flushDirectory(parent);
+    await deleteUnseen(grave);
+  }
+
+  #home(key: string): string {
+    return join(this.#folders, encodeFileName(key));
+  }
+}
+
+async function latestPublished(home: string): Promise<number | undefined> {
+  const numbers = await publishedNumbers(home);
+  return numbers.length === 0 ? undefined : Math.max(...numbers);
+}
+
+async function deleteSuperseded(home: string): Promise<void> {
+  const numbers = await publishedNumbers(home);
+  const latest = Math.max(...numbers);
+  for (const number of numbers.filter((number) => number < latest)) {
+    await deleteUnseen(join(home, `published-${number}`));
+  }
+}
+
+async function publishedNumbers(home: string): Promise<number[]> {
+  const names = await namesIn(home);
+  return names.flatMap((name) => {
+    const digits = PUBLISHED.exec(name)?.[1];
+    return digits === undefined ? [] : Number(digits);
+  });
+}

@@ -1,0 +1,4 @@
+export { fileStorage } from './file-storage.js';
+export { memoryStorage } from './memory-storage.js';
+export * from './storage.js';
+export { type CreateStorage, storageContract } from './storage-contract.js';

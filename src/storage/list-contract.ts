@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import type { ListOptions, Storage } from './storage.js';
+import { inKeyOrder, ODD_KEYS, range, type StorageChecks } from './storage-check.js';
+
+/** What listings of records promise. */
+export const listContract: StorageChecks = {
+  'lists nothing in a collection without records': async (storage) => {
+    await storage.write('jobs', 'a', 1, undefined);
+    assert.deepEqual(await storage.list('models'), []);
+  },
+
+  'lists records whole: key, value and version': async (storage) => {
+    const version = await storage.write('jobs', 'a', { n: 1 }, undefined);
+    assert.deepEqual(await storage.list('jobs'), [{ key: 'a', value: { n: 1 }, version }]);
+  },
+
+  'lists in the order of UTF-16 code units, whatever the order of writing': async (storage) => {
+    // By code point U+FF21 comes before U+1F34A; by UTF-16 code unit (d83c) after it.
+    await writeAll(storage, ['b', '\uff21', 'a', '\u{1f34a}', 'B', 'é', 'a-', 'a/']);
+    assert.deepEqual(await listKeys(storage), ['B', 'a', 'a-', 'a/', 'b', 'é', '\u{1f34a}', '\uff21']);
+  },
+
+  'lists keys of any characters': async (storage) => {
+    await writeAll(storage, ODD_KEYS);
+    assert.deepEqual(await listKeys(storage), inKeyOrder(ODD_KEYS));
+  },
+
+  'lists in descending order on request': async (storage) => {
+    await writeAll(storage, ['b', 'a', 'c']);
+    assert.deepEqual(await listKeys(storage, { reverse: true }), ['c', 'b', 'a']);
+  },
+
+  'lists only keys with the prefix, which is text and no pattern': async (storage) => {
+    await writeAll(storage, ['a', 'a/1', 'a/2', 'a%', 'b/1', 'A/1', 'ab']);
+    assert.deepEqual(await listKeys(storage, { prefix: 'a/' }), ['a/1', 'a/2']);
+    assert.deepEqual(await listKeys(storage, { prefix: 'a%' }), ['a%']);
+    assert.deepEqual(await listKeys(storage, { prefix: 'a' }), ['a', 'a%', 'a/1', 'a/2', 'ab']);
+    assert.deepEqual(await listKeys(storage, { prefix: 'none' }), []);
+  },
+
+  'lists only keys after the given one, in either order, whether or not it exists': async (storage) => {
+    await writeAll(storage, ['a', 'b', 'c', 'd']);
+    assert.deepEqual(await listKeys(storage, { after: 'b' }), ['c', 'd']);
+    assert.deepEqual(await listKeys(storage, { after: 'bb' }), ['c', 'd']);
+    assert.deepEqual(await listKeys(storage, { after: 'd' }), []);
+    assert.deepEqual(await listKeys(storage, { after: 'c', reverse: true }), ['b', 'a']);
+    assert.deepEqual(await listKeys(storage, { after: 'a', reverse: true }), []);
+  },
+
+  'lists at most `limit` records, the first in the order asked for': async (storage) => {
+    await writeAll(storage, ['c', 'a', 'b']);
+    assert.deepEqual(await listKeys(storage, { limit: 2 }), ['a', 'b']);
+    assert.deepEqual(await listKeys(storage, { limit: 2, reverse: true }), ['c', 'b']);
+    assert.deepEqual(await listKeys(storage, { limit: 9 }), ['a', 'b', 'c']);
+    assert.deepEqual(await listKeys(storage, { limit: 0 }), []);
+  },
+
+  'lists 100 records where no limit is given': async (storage) => {
+    const keys = range(101).map((index) => String(index).padStart(3, '0'));
+    await writeAll(storage, keys);
+    assert.deepEqual(await listKeys(storage), keys.slice(0, 100));
+  },
+
+  'pages through every record once, by prefix, after, limit and reverse together': async (storage) => {
+    const keys = range(7).map((index) => `mine/${index}`);
+    await writeAll(storage, ['all/0', ...keys, 'zero/0']);
+    const pages: string[][] = [];
+    for (let after: string | undefined; ; after = pages.at(-1)?.at(-1)) {
+      const from = after === undefined ? {} : { after };
+      const page = await listKeys(storage, { prefix: 'mine/', limit: 3, reverse: true, ...from });
+      if (page.length === 0) break;
+      pages.push(page);
+    }
+    assert.deepEqual(
+      pages.map((page) => page.length),
+      [3, 3, 1],
+    );
+    assert.deepEqual(pages.flat(), keys.toReversed());
+  },
+
+  'lists no removed record, and the latest state of a rewritten one': async (storage) => {
+    await writeAll(storage, ['a', 'b']);
+    const read = await storage.read('jobs', 'b');
+    const version = await storage.write('jobs', 'b', 'new', read?.version);
+    await storage.remove('jobs', 'a');
+    assert.deepEqual(await storage.list('jobs'), [{ key: 'b', value: 'new', version }]);
+  },
+
+  'lists none twice, and every record that stays, while others are written and removed': async (storage) => {
+    const staying = range(10).map((index) => `stay/${index}`);
+    const going = range(10).map((index) => `go/${index}`);
+    await writeAll(storage, [...staying, ...going]);
+    const changes = Promise.all([
+      ...going.map((key) => storage.remove('jobs', key)),
+      ...range(10).map((index) => storage.write('jobs', `new/${index}`, index, undefined)),
+    ]);
+    for (const keys of await Promise.all(range(5).map(() => listKeys(storage)))) {
+      assert.deepEqual(keys, inKeyOrder([...new Set(keys)]));
+      assert.deepEqual(
+        keys.filter((key) => key.startsWith('stay/')),
+        staying,
+      );
+    }
+    await changes;
+  },
+};
+
+async function writeAll(storage: Storage, keys: readonly string[]): Promise<void> {
+  await Promise.all(keys.map((key) => storage.write('jobs', key, `of ${key}`, undefined)));
+}
+
+async function listKeys(storage: Storage, options?: ListOptions): Promise<string[]> {
+  const records = await storage.list('jobs', options);
+  return records.map(({ key }) => key);
+}

@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import { checkCollection, checkKey, checkLimit } from './check-arguments.js';
+import { FolderStore } from './folder-store.js';
+import { DEFAULT_LIMIT, listedKeys } from './listing.js';
+import {
+  type JsonValue,
+  type ListOptions,
+  type Storage,
+  type StoredRecord,
+  type Version,
+  VersionConflict,
+  type Versioned,
+} from './storage.js';
+import { whileDoing } from './storage-failure.js';
+import { TemporaryDirectory } from './temporary-directory.js';
+
+/**
+ * Storage for tests and for applications that keep nothing: records in memory, folders in a temporary directory
+ * that {@link Storage.close} and the end of the process remove.
+ */
+export function memoryStorage(): Storage {
+  return new MemoryStorage();
+}
+
+/** A record as JSON text, so that no caller ever shares an object with the storage. */
+interface MemoryRecord {
+  readonly text: string;
+  readonly version: Version;
+}
+
+class MemoryStorage implements Storage {
+  readonly specificationVersion = 1;
+  readonly #collections = new Map<string, Map<string, MemoryRecord>>();
+  readonly #directory = new TemporaryDirectory();
+
+  async read(collection: string, key: string): Promise<Versioned | undefined> {
+    checkKey(key);
+    const record = this.#records(collection).get(key);
+    return record && unpack(record);
+  }
+
+  async write(
+    collection: string,
+    key: string,
+    value: JsonValue,
+    expected: Version | undefined,
+  ): Promise<Version> {
+    checkKey(key);
+    const records = this.#records(collection);
+    if (records.get(key)?.version !== expected) throw new VersionConflict(collection, key);
+    const version = randomUUID();
+    records.set(key, { text: JSON.stringify(value), version });
+    return version;
+  }
+
+  async remove(collection: string, key: string): Promise<void> {
+    checkKey(key);
+    this.#records(collection).delete(key);
+  }
+
+  async list(collection: string, options: ListOptions = {}): Promise<readonly StoredRecord[]> {
+    const { limit = DEFAULT_LIMIT } = options;
+    checkLimit(limit);
+    const records = this.#records(collection);
+    const keys = listedKeys(records.keys(), options).slice(0, limit);
+    return keys.flatMap((key) => {
+      const record = records.get(key);
+      return record === undefined ? [] : { key, ...unpack(record) };
+    });
+  }
+
+  stageFolder(key: string): Promise<string> {
+    return this.#withFolders(key, 'staged', (folders) => folders.stage(key));
+  }
+
+  publishFolder(key: string): Promise<void> {
+    return this.#withFolders(key, 'published', (folders) => folders.publish(key));
+  }
+
+  discardStaged(key: string): Promise<void> {
+    return this.#withFolders(key, 'discarded', (folders) => folders.discard(key));
+  }
+
+  openFolder(key: string): Promise<string | undefined> {
+    return this.#withFolders(key, 'opened', (folders) => folders.open(key));
+  }
+
+  removeFolder(key: string): Promise<void> {
+    return this.#withFolders(key, 'removed', (folders) => folders.remove(key));
+  }
+
+  close(): Promise<void> {
+    return this.#directory.remove();
+  }
+
+  #records(collection: string): Map<string, MemoryRecord> {
+    checkCollection(collection);
+    const records = this.#collections.get(collection) ?? new Map<string, MemoryRecord>();
+    this.#collections.set(collection, records);
+    return records;
+  }
+
+  async #withFolders<T>(key: string, done: string, work: (folders: FolderStore) => Promise<T>): Promise<T> {
+    checkKey(key);
+    return whileDoing(`folder ${key} can't be ${done}`, async () =>
+      work(new FolderStore(await this.#directory.path())),
+    );
+  }
+}
+
+function unpack({ text, version }: MemoryRecord): Versioned {
+  return { value: JSON.parse(text), version };
+}

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import type { JsonValue, Storage } from './storage.js';
+import {
+  isVersionConflict,
+  ODD_KEYS,
+  outcomes,
+  range,
+  type StorageChecks,
+  tamperWith,
+} from './storage-check.js';
+
+const CONTENDERS = 12;
+
+/** What records promise, listings apart. */
+export const recordContract: StorageChecks = {
+  'has specification version 1': async (storage) => {
+    assert.equal(storage.specificationVersion, 1);
+  },
+
+  'reads undefined where there is no record': async (storage) => {
+    assert.equal(await storage.read('jobs', 'absent'), undefined);
+  },
+
+  'reads what was written, of every JSON type, with the version of that write': async (storage) => {
+    const values: JsonValue[] = [
+      '',
+      'żółć 🍊 \ud800',
+      0,
+      -1.5e-7,
+      true,
+      null,
+      [],
+      {},
+      [1, [{ a: null }]],
+      { b: { c: [''] } },
+    ];
+    for (const [index, value] of values.entries()) {
+      const version = await storage.write('jobs', `${index}`, value, undefined);
+      assert.deepEqual(await storage.read('jobs', `${index}`), { value, version });
+    }
+  },
+
+  'replaces the record when the expected version is the stored one': async (storage) => {
+    const first = await storage.write('jobs', 'a', 1, undefined);
+    const second = await storage.write('jobs', 'a', 2, first);
+    assert.deepEqual(await storage.read('jobs', 'a'), { value: 2, version: second });
+  },
+
+  'gives every write a version of its own, also one of an equal value': async (storage) => {
+    const first = await storage.write('jobs', 'a', 1, undefined);
+    const second = await storage.write('jobs', 'a', 1, first);
+    await storage.remove('jobs', 'a');
+    const third = await storage.write('jobs', 'a', 1, undefined);
+    assert.equal(new Set([first, second, third]).size, 3);
+  },
+
+  'refuses to create a record that is there, and leaves it as it was': async (storage) => {
+    const version = await storage.write('jobs', 'a', 'kept', undefined);
+    await assertConflict(storage, undefined);
+    assert.deepEqual(await storage.read('jobs', 'a'), { value: 'kept', version });
+  },
+
+  'refuses a version that is no longer the stored one, and leaves the record as it was': async (storage) => {
+    const stale = await storage.write('jobs', 'a', 'first', undefined);
+    const version = await storage.write('jobs', 'a', 'kept', stale);
+    await assertConflict(storage, stale);
+    assert.deepEqual(await storage.read('jobs', 'a'), { value: 'kept', version });
+  },
+
+  'refuses any version where there is no record, and creates none': async (storage) => {
+    const removed = await storage.write('jobs', 'a', 1, undefined);
+    await storage.remove('jobs', 'a');
+    await assertConflict(storage, removed);
+    assert.equal(await storage.read('jobs', 'a'), undefined);
+  },
+
+  'lets exactly one of many concurrent creators win': async (storage) => {
+    const attempts = range(CONTENDERS).map((writer) => storage.write('jobs', 'a', writer, undefined));
+    const { results, failures } = outcomes(await Promise.allSettled(attempts), isVersionConflict);
+    assert.equal(failures, CONTENDERS - 1);
+    assert.equal((await storage.read('jobs', 'a'))?.version, results[0]);
+  },
+
+  'lets exactly one of many concurrent writers with the same expected version win': async (storage) => {
+    const start = await storage.write('jobs', 'a', 'start', undefined);
+    const attempts = range(CONTENDERS).map((writer) => storage.write('jobs', 'a', writer, start));
+    const { results, failures } = outcomes(await Promise.allSettled(attempts), isVersionConflict);
+    assert.equal(failures, CONTENDERS - 1);
+    assert.equal((await storage.read('jobs', 'a'))?.version, results[0]);
+  },
+
+  'loses no update of many concurrent writers that try again after a conflict': async (storage) => {
+    await Promise.all(range(CONTENDERS).map(() => increment(storage, 'a')));
+    assert.equal((await storage.read('jobs', 'a'))?.value, CONTENDERS);
+  },
+
+  'shows readers whole states only, while a record is rewritten': async (storage) => {
+    let version = await storage.write('jobs', 'a', range(500).fill(0), undefined);
+    for (const round of range(8)) {
+      const writing = storage.write('jobs', 'a', range(500).fill(round), version);
+      const reads = await Promise.all(range(8).map(() => storage.read('jobs', 'a')));
+      for (const read of reads) assertUniform(read?.value);
+      version = await writing;
+    }
+  },
+
+  'removes a record; one that is absent is no error': async (storage) => {
+    await storage.write('jobs', 'a', 1, undefined);
+    await storage.remove('jobs', 'a');
+    assert.equal(await storage.read('jobs', 'a'), undefined);
+    await storage.remove('jobs', 'a');
+    await storage.write('jobs', 'a', 2, undefined);
+    assert.equal((await storage.read('jobs', 'a'))?.value, 2);
+  },
+
+  'keeps collections apart': async (storage) => {
+    await storage.write('jobs', 'a', 'job', undefined);
+    await storage.write('jobs-old', 'a', 'old job', undefined);
+    await storage.remove('jobs-old', 'a');
+    assert.equal((await storage.read('jobs', 'a'))?.value, 'job');
+    assert.equal(await storage.read('jobs-old', 'a'), undefined);
+  },
+
+  'keeps keys of any characters apart': async (storage) => {
+    for (const key of ODD_KEYS) await storage.write('jobs', key, `of ${key}`, undefined);
+    for (const key of ODD_KEYS) assert.equal((await storage.read('jobs', key))?.value, `of ${key}`);
+    for (const key of ODD_KEYS) {
+      await storage.remove('jobs', key);
+      assert.equal(await storage.read('jobs', key), undefined);
+    }
+  },
+
+  'shares no object with its callers': async (storage) => {
+    const written = { tags: ['a'] };
+    await storage.write('jobs', 'a', written, undefined);
+    written.tags.push('b');
+    const read = await storage.read('jobs', 'a');
+    assert.deepEqual(read?.value, { tags: ['a'] });
+    tamperWith(read?.value);
+    const [listed] = await storage.list('jobs');
+    assert.deepEqual(listed?.value, { tags: ['a'] });
+    tamperWith(listed?.value);
+    assert.deepEqual((await storage.read('jobs', 'a'))?.value, { tags: ['a'] });
+  },
+
+  'rejects keys and collection names outside the rules': async (storage) => {
+    await assert.rejects(storage.read('jobs', ''), Error);
+    await assert.rejects(storage.write('jobs', 'x'.repeat(201), 1, undefined), Error);
+    await assert.rejects(storage.stageFolder(''), Error);
+    for (const collection of ['', '..', 'a/b', 'Jobs']) await assert.rejects(storage.list(collection), Error);
+  },
+
+  'can be closed twice': async (storage) => {
+    await storage.write('jobs', 'a', 1, undefined);
+    await storage.close();
+    await storage.close();
+  },
+};
+
+async function assertConflict(storage: Storage, expected: string | undefined): Promise<void> {
+  const conflict = { name: 'VersionConflict', collection: 'jobs', key: 'a' };
+  await assert.rejects(storage.write('jobs', 'a', 'refused', expected), conflict);
+}
+
+function assertUniform(value: JsonValue | undefined): void {
+  assert.ok(Array.isArray(value));
+  assert.equal(value.length, 500);
+  assert.equal(new Set(value).size, 1);
+}
+
+/** Adds one to a counter by a conditional write, as often as it takes. */
+async function increment(storage: Storage, key: string): Promise<void> {
+  for (;;) {
+    const read = await storage.read('jobs', key);
+    try {
+      await storage.write('jobs', key, Number(read?.value ?? 0) + 1, read?.version);
+      return;
+    } catch (thrown) {
+      if (!isVersionConflict(thrown)) throw thrown;
+    }
+  }
+}

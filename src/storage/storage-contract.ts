@@ -1,0 +1,29 @@
+import type { ContractCase } from '../contract-case.js';
+import { folderContract } from './folder-contract.js';
+import { listContract } from './list-contract.js';
+import { recordContract } from './record-contract.js';
+import type { Storage } from './storage.js';
+
+/** A new storage with nothing in it, for one test. The suite closes it; what lies beneath is the caller's to clear. */
+export type CreateStorage = () => Storage | Promise<Storage>;
+
+/**
+ * What every {@link Storage} must do, as tests for any runner:
+ * ```ts
+ * for (const { name, run } of storageContract(() => myStorage())) it(name, run);
+ * ```
+ */
+export function storageContract(create: CreateStorage): readonly ContractCase[] {
+  const promises = { ...recordContract, ...listContract, ...folderContract };
+  return Object.entries(promises).map(([name, check]) => ({
+    name,
+    run: async () => {
+      const storage = await create();
+      try {
+        await check(storage);
+      } finally {
+        await storage.close();
+      }
+    },
+  }));
+}

@@ -1,0 +1,3 @@
+/** `orchard-nlp/testing`: the contracts of the interfaces that an application can implement itself. */
+export type { ContractCase } from './contract-case.js';
+export { type CreateStorage, storageContract } from './storage/index.js';

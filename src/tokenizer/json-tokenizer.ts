@@ -1,0 +1,102 @@
+/** Any tokenizer.json that isn't of BERT's kind, run by @huggingface/tokenizers. */
+import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
+import { err, type Result } from 'neverthrow';
+import { ModelFolderError } from '../errors.js';
+import { alignPieces, type PieceNotation } from './piece-alignment.js';
+import {
+  assemble,
+  type SpecialTokenTemplates,
+  type TemplatePart,
+  type TextPieces,
+} from './special-token-template.js';
+import { findSpecialTokens } from './special-tokens.js';
+import type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
+import type { AnyTokenizerJson, SpecialTokenNames } from './tokenizer-json.js';
+
+/**
+ * Adds to @huggingface/tokenizers what it lacks: truncation that keeps the special tokens, and offsets. Offsets come
+ * from aligning the pieces with the text, so they are null for a text whose pieces can't be found in it in exactly
+ * one way: two unknown pieces side by side, or a normaliser that rewrites more than case, marks, compatibility forms
+ * and white space.
+ */
+export class JsonTokenizer implements Tokenizer {
+  readonly vocabularySize: number;
+  readonly #tokenizer: HuggingFaceTokenizer;
+  readonly #templates: SpecialTokenTemplates;
+  readonly #notation: PieceNotation;
+
+  constructor(
+    tokenizer: HuggingFaceTokenizer,
+    readonly specialTokens: SpecialTokenIds,
+    notation: Omit<PieceNotation, 'unknown'>,
+  ) {
+    this.#tokenizer = tokenizer;
+    this.#templates = { single: templateOf(tokenizer, false), pair: templateOf(tokenizer, true) };
+    this.#notation = { ...notation, unknown: tokenizer.id_to_token(specialTokens.unknown) };
+    let highest = 0;
+    for (const id of tokenizer.get_vocab().values()) highest = Math.max(highest, id);
+    this.vocabularySize = highest + 1;
+  }
+
+  encode(text: string, { maxLength, pair }: EncodeOptions = {}): Encoding {
+    const first = this.#pieces(text);
+    if (pair === undefined) return assemble(this.#templates.single, [first], maxLength);
+    return assemble(this.#templates.pair, [first, this.#pieces(pair)], maxLength);
+  }
+
+  token(id: number): string | undefined {
+    return this.#tokenizer.id_to_token(id);
+  }
+
+  #pieces(text: string): TextPieces {
+    const { ids, tokens } = this.#tokenizer.encode(text, { add_special_tokens: false });
+    return {
+      // The package leaves a hole for a piece that is not in the vocabulary of a model without an unknown token.
+      ids: Int32Array.from(ids, (id: number | undefined) => id ?? this.specialTokens.unknown),
+      length: ids.length,
+      offsets: alignPieces(text, tokens, this.#notation),
+    };
+  }
+}
+
+/** @returns an error where the package doesn't know a part of the file, or a special token is missing. */
+export function createJsonTokenizer(
+  json: AnyTokenizerJson,
+  config: SpecialTokenNames,
+): Result<Tokenizer, ModelFolderError> {
+  const absent = { normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null };
+  try {
+    const tokenizer = new HuggingFaceTokenizer({ ...absent, ...json }, config);
+    return findSpecialTokens((token) => tokenizer.token_to_id(token), config).map(
+      (specialTokens) => new JsonTokenizer(tokenizer, specialTokens, notationOf(json)),
+    );
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    return err(new ModelFolderError('tokenizer.json', `can't be used: ${reason}`, { cause }));
+  }
+}
+
+function notationOf({ model, decoder }: AnyTokenizerJson): Omit<PieceNotation, 'unknown'> {
+  return {
+    byteLevel: decoder?.type === 'ByteLevel',
+    continuingPrefix: model.continuing_subword_prefix ?? '',
+    wordSuffix: model.end_of_word_suffix ?? '',
+  };
+}
+
+/** Learns what the post processor adds by giving it one stand-in for each text. */
+function templateOf(tokenizer: HuggingFaceTokenizer, pair: boolean): TemplatePart[] {
+  const first = '\u0000first';
+  const second = '\u0000second';
+  const { tokens, token_type_ids } = tokenizer.post_processor?.([first], pair ? [second] : null, true) ?? {
+    tokens: pair ? [first, second] : [first],
+  };
+  return tokens.map((token, index): TemplatePart => {
+    const typeId = token_type_ids?.[index] ?? 0;
+    if (token === first) return { kind: 'text', text: 0, typeId };
+    if (token === second) return { kind: 'text', text: 1, typeId };
+    const id = tokenizer.token_to_id(token);
+    if (id === undefined) throw new Error(`post_processor adds ${JSON.stringify(token)}, which has no id`);
+    return { kind: 'special', id, typeId };
+  });
+}

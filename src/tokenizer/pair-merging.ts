@@ -1,0 +1,117 @@
+/** Grows a vocabulary by merging the most frequent pair of neighbouring pieces again and again (BPE). */
+import { type Merge, MergeQueue } from './merge-queue.js';
+
+/** The words to learn from; `symbols[i]` are the piece ids of word i, `counts[i]` how often it occurs. */
+export interface SegmentedWords {
+  readonly symbols: number[][];
+  readonly counts: readonly number[];
+}
+
+export interface MergingOptions {
+  readonly vocabularySize: number;
+  readonly minFrequency: number;
+  readonly continuingPrefix: string;
+}
+
+/** Two symbol ids as one number: ids stay far below 2²⁶. */
+const PAIR_BASE = 2 ** 26;
+
+/**
+ * Adds merged pieces to `pieces` (id = index) until there are `vocabularySize`, or no pair occurs `minFrequency`
+ * times. Changes the words' symbols. Steps and tie-breaking are those of Hugging Face's BpeTrainer.
+ */
+export function mergePairs(pieces: string[], words: SegmentedWords, options: MergingOptions): void {
+  const { vocabularySize, minFrequency, continuingPrefix } = options;
+  const idOf = new Map(pieces.map((piece, id) => [piece, id]));
+  const pairs = new PairCounts(words);
+  const queue = new MergeQueue();
+  for (const merge of pairs.takeNew()) queue.push(merge);
+
+  while (pieces.length < vocabularySize) {
+    const merge = queue.pop();
+    if (merge === undefined) return;
+    const count = pairs.count(merge.left, merge.right);
+    if (count !== merge.count) {
+      queue.push({ ...merge, count });
+      continue;
+    }
+    if (count < 1 || count < minFrequency) return;
+
+    const left = pieces[merge.left] ?? '';
+    const right = pieces[merge.right] ?? '';
+    const merged = left + (right.startsWith(continuingPrefix) ? right.slice(continuingPrefix.length) : right);
+    // The same piece can come from different pairs.
+    const id = idOf.get(merged) ?? pieces.length;
+    if (id === pieces.length) {
+      pieces.push(merged);
+      idOf.set(merged, id);
+    }
+    for (const word of merge.words) pairs.mergeIn(word, merge, id);
+    for (const found of pairs.takeNew()) queue.push(found);
+  }
+}
+
+/** How often each pair of neighbours occurs, kept up to date while words are merged. */
+class PairCounts {
+  readonly #counts = new Map<number, number>();
+  /** Words in which a pair has come up since the last `takeNew`. */
+  #new = new Map<number, number[]>();
+
+  constructor(private readonly words: SegmentedWords) {
+    for (const [word, symbols] of words.symbols.entries()) {
+      for (let i = 1; i < symbols.length; i++) this.#change(symbols[i - 1] ?? 0, symbols[i] ?? 0, 1, word);
+    }
+  }
+
+  count(left: number, right: number): number {
+    return this.#counts.get(left * PAIR_BASE + right) ?? 0;
+  }
+
+  /** The pairs that have come up since the last call. */
+  takeNew(): Merge[] {
+    const merges: Merge[] = [];
+    for (const [pair, words] of this.#new) {
+      const left = Math.floor(pair / PAIR_BASE);
+      const right = pair - left * PAIR_BASE;
+      const count = this.count(left, right);
+      if (count > 0) merges.push({ left, right, count, words });
+    }
+    this.#new = new Map();
+    return merges;
+  }
+
+  /** Replaces the pair in one word, left to right. Its own count stays, as in the reference. */
+  mergeIn(word: number, { left, right }: Pick<Merge, 'left' | 'right'>, merged: number): void {
+    const symbols = this.words.symbols[word] ?? [];
+    let kept = 0;
+    for (let i = 0; i < symbols.length; i++) {
+      const symbol = symbols[i] ?? 0;
+      if (symbol !== left || symbols[i + 1] !== right) {
+        symbols[kept++] = symbol;
+        continue;
+      }
+      const before = kept > 0 ? symbols[kept - 1] : undefined;
+      const after = symbols[i + 2];
+      if (before !== undefined) {
+        this.#change(before, left, -1, word);
+        this.#change(before, merged, 1, word);
+      }
+      if (after !== undefined) {
+        this.#change(right, after, -1, word);
+        this.#change(merged, after, 1, word);
+      }
+      symbols[kept++] = merged;
+      i++;
+    }
+    symbols.length = kept;
+  }
+
+  #change(left: number, right: number, sign: 1 | -1, word: number): void {
+    const pair = left * PAIR_BASE + right;
+    this.#counts.set(pair, (this.#counts.get(pair) ?? 0) + sign * (this.words.counts[word] ?? 0));
+    if (sign < 0) return;
+    const words = this.#new.get(pair);
+    if (words === undefined) this.#new.set(pair, [word]);
+    else if (words[words.length - 1] !== word) words.push(word);
+  }
+}

@@ -1,0 +1,113 @@
+/** BERT's own tokenizer: a single pass over the text, exact offsets, ids as the Rust `tokenizers` package gives. */
+import { PieceBuffer } from './piece-buffer.js';
+import { assemble, type SpecialTokenTemplates } from './special-token-template.js';
+import type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
+import { type WordPieceOptions, WordPieceVocabulary } from './word-piece-vocabulary.js';
+import { type BertNormalization, WordReader } from './word-reader.js';
+
+/** A token that is recognised where it is written out in a text, before normalisation. */
+export interface AddedToken {
+  readonly id: number;
+  readonly content: string;
+  /** Takes the white space to its left, or right, along. */
+  readonly stripLeft: boolean;
+  readonly stripRight: boolean;
+}
+
+export interface WordPieceTokenizerOptions extends WordPieceOptions {
+  readonly normalization: BertNormalization;
+  readonly addedTokens: readonly AddedToken[];
+  readonly specialTokens: SpecialTokenIds;
+  readonly templates: SpecialTokenTemplates;
+}
+
+export class WordPieceTokenizer implements Tokenizer {
+  readonly vocabularySize: number;
+  readonly specialTokens: SpecialTokenIds;
+  readonly #tokens: readonly (string | undefined)[];
+  readonly #templates: SpecialTokenTemplates;
+  readonly #words: WordReader;
+  readonly #vocabulary: WordPieceVocabulary;
+  readonly #addedTokens: ReadonlyMap<string, AddedToken>;
+  /** Finds the longest added token at the leftmost place; undefined where there are none. */
+  readonly #addedTokenPattern: RegExp | undefined;
+  readonly #first = new PieceBuffer();
+  readonly #second = new PieceBuffer();
+
+  constructor(options: WordPieceTokenizerOptions) {
+    this.specialTokens = options.specialTokens;
+    this.#templates = options.templates;
+    this.#words = new WordReader(options.normalization);
+    this.#vocabulary = new WordPieceVocabulary(options);
+    this.#addedTokens = new Map(options.addedTokens.map((token) => [token.content, token]));
+    this.#addedTokenPattern = addedTokenPattern([...this.#addedTokens.keys()]);
+    this.#tokens = tokensById(options);
+    this.vocabularySize = this.#tokens.length;
+  }
+
+  encode(text: string, { maxLength, pair }: EncodeOptions = {}): Encoding {
+    this.#findPieces(text, this.#first);
+    if (pair === undefined) return assemble(this.#templates.single, [this.#first], maxLength);
+    this.#findPieces(pair, this.#second);
+    return assemble(this.#templates.pair, [this.#first, this.#second], maxLength);
+  }
+
+  token(id: number): string | undefined {
+    return this.#tokens[id];
+  }
+
+  #findPieces(text: string, pieces: PieceBuffer): void {
+    pieces.clear();
+    const pattern = this.#addedTokenPattern;
+    let done = 0;
+    if (pattern !== undefined) {
+      pattern.lastIndex = 0;
+      for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+        const token = this.#addedTokens.get(match[0]);
+        if (token === undefined) continue;
+        let start = match.index;
+        let end = pattern.lastIndex;
+        if (token.stripLeft) while (start > done && isSpace(text, start - 1)) start--;
+        if (token.stripRight) while (end < text.length && isSpace(text, end)) end++;
+        this.#findWords(text, done, start, pieces);
+        pieces.push(token.id, start, end);
+        done = end;
+      }
+    }
+    this.#findWords(text, done, text.length, pieces);
+  }
+
+  #findWords(text: string, start: number, end: number, pieces: PieceBuffer): void {
+    const words = this.#words;
+    words.read(text, start, end);
+    while (words.next()) {
+      const found = this.#vocabulary.pieces(words.units, words.length);
+      let from = 0;
+      for (let i = 0; i < found.length; i += 2) {
+        const to = found[i + 1] ?? from;
+        pieces.push(found[i] ?? 0, words.starts[from] ?? 0, words.ends[to - 1] ?? 0);
+        from = to;
+      }
+    }
+  }
+}
+
+function isSpace(text: string, at: number): boolean {
+  return /\s/.test(text.charAt(at));
+}
+
+function addedTokenPattern(contents: readonly string[]): RegExp | undefined {
+  if (contents.length === 0) return undefined;
+  const longestFirst = [...contents].sort((a, b) => b.length - a.length);
+  return new RegExp(
+    longestFirst.map((content) => content.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'),
+    'g',
+  );
+}
+
+function tokensById({ vocabulary, addedTokens }: WordPieceTokenizerOptions): (string | undefined)[] {
+  const tokens: (string | undefined)[] = [];
+  for (const [token, id] of vocabulary) tokens[id] = token;
+  for (const { content, id } of addedTokens) tokens[id] = content;
+  return tokens;
+}

@@ -1,0 +1,155 @@
+/** Learns a WordPiece vocabulary from texts, as Hugging Face's WordPieceTrainer does. */
+import { mergePairs, type SegmentedWords } from './pair-merging.js';
+import { TRAINED_SPECIAL_TOKENS } from './special-tokens.js';
+import { keepsMeaningWithoutAccents } from './tokenizer-config.js';
+import type { BertTokenizerJson, TemplatePiece } from './tokenizer-json.js';
+import { WordReader } from './word-reader.js';
+
+export interface WordPieceTrainingOptions {
+  /** The most entries the vocabulary may have, special tokens included. */
+  readonly vocabularySize: number;
+  readonly lowercase: boolean;
+  /** Name of the texts' language in English, as in `training_config.language`. Default `english`. */
+  readonly language?: string;
+  /** A pair of pieces is merged only if it occurs this often. Default 2. */
+  readonly minFrequency?: number;
+  /** How many characters, the most frequent ones, get pieces of their own. Default 6,000. */
+  readonly limitAlphabet?: number;
+}
+
+const CONTINUING_PREFIX = '##';
+const MAX_CHARACTERS_PER_WORD = 100;
+
+/**
+ * Trains a BERT-style tokenizer. The same texts give the same vocabulary, whatever their order.
+ *
+ * Characters become the first pieces and the most frequent pair of neighbours is merged until the vocabulary is
+ * full. The alphabet is held to half of the vocabulary, so that `vocabularySize` is never exceeded.
+ * @throws RangeError where `vocabularySize` has no room beside the special tokens.
+ */
+export function trainWordPiece(
+  texts: Iterable<string>,
+  options: WordPieceTrainingOptions,
+): BertTokenizerJson {
+  const { vocabularySize, lowercase, language = 'english', minFrequency = 2, limitAlphabet = 6000 } = options;
+  const specialTokens = Object.keys(TRAINED_SPECIAL_TOKENS);
+  const room = vocabularySize - specialTokens.length;
+  if (!(room >= 2)) throw new RangeError(`vocabularySize is ${vocabularySize}; it must be 7 or more`);
+
+  const stripAccents = keepsMeaningWithoutAccents(language) ? null : false;
+  const words = countWords(texts, lowercase, stripAccents ?? lowercase);
+  const alphabet = mostFrequentCharacters(words, Math.min(limitAlphabet, Math.floor(room / 2)));
+  const pieces = [...specialTokens, ...alphabet];
+  const segmented = segment(words, pieces);
+  mergePairs(pieces, segmented, { vocabularySize, minFrequency, continuingPrefix: CONTINUING_PREFIX });
+  return tokenizerJson(pieces, lowercase, stripAccents);
+}
+
+function countWords(texts: Iterable<string>, lowercase: boolean, stripAccents: boolean): Map<string, number> {
+  const reader = new WordReader({ cleanText: true, handleChineseCharacters: true, stripAccents, lowercase });
+  const counts = new Map<string, number>();
+  for (const text of texts) {
+    reader.read(text);
+    while (reader.next()) {
+      const word = reader.word();
+      counts.set(word, (counts.get(word) ?? 0) + 1);
+    }
+  }
+  return counts;
+}
+
+/** The `limit` most frequent characters in order of code point; of equally frequent ones the lower code points. */
+function mostFrequentCharacters(words: ReadonlyMap<string, number>, limit: number): string[] {
+  const counts = new Map<string, number>();
+  for (const [word, count] of words) {
+    for (const character of word) counts.set(character, (counts.get(character) ?? 0) + count);
+  }
+  return [...counts]
+    .sort(([a, countA], [b, countB]) => countB - countA || byCodePoints(a, b))
+    .slice(0, limit)
+    .map(([character]) => character)
+    .sort(byCodePoints);
+}
+
+/** Order of code points, which differs from that of UTF-16 above U+D7FF. */
+function byCodePoints(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+/**
+ * Words as piece ids, one a character; characters outside the alphabet are left out. Adds to `pieces` the
+ * characters that occur inside words, with their prefix.
+ */
+function segment(words: ReadonlyMap<string, number>, pieces: string[]): SegmentedWords {
+  const idOf = new Map(pieces.map((piece, id) => [piece, id]));
+  const inside = new Set<string>();
+  for (const word of words.keys()) {
+    for (const character of Array.from(word).slice(1)) if (idOf.has(character)) inside.add(character);
+  }
+  for (const character of [...inside].sort(byCodePoints)) {
+    idOf.set(CONTINUING_PREFIX + character, pieces.push(CONTINUING_PREFIX + character) - 1);
+  }
+  // Sorted, so that the result doesn't depend on the order of the texts.
+  const sorted = [...words].sort(([a], [b]) => (a < b ? -1 : 1));
+  const symbols = sorted.map(([word]) =>
+    Array.from(word, (character, index) =>
+      idOf.get(index === 0 ? character : CONTINUING_PREFIX + character),
+    ).filter((id) => id !== undefined),
+  );
+  return { symbols, counts: sorted.map(([, count]) => count) };
+}
+
+function tokenizerJson(
+  pieces: readonly string[],
+  lowercase: boolean,
+  stripAccents: boolean | null,
+): BertTokenizerJson {
+  return {
+    version: '1.0',
+    truncation: null,
+    padding: null,
+    added_tokens: Object.entries(TRAINED_SPECIAL_TOKENS).map(([content, id]) => ({
+      id,
+      content,
+      single_word: false,
+      lstrip: false,
+      rstrip: false,
+      normalized: false,
+      special: true,
+    })),
+    normalizer: {
+      type: 'BertNormalizer',
+      clean_text: true,
+      handle_chinese_chars: true,
+      strip_accents: stripAccents,
+      lowercase,
+    },
+    pre_tokenizer: { type: 'BertPreTokenizer' },
+    post_processor: postProcessor(),
+    decoder: { type: 'WordPiece', prefix: CONTINUING_PREFIX, cleanup: true },
+    model: {
+      type: 'WordPiece',
+      unk_token: '[UNK]',
+      continuing_subword_prefix: CONTINUING_PREFIX,
+      max_input_chars_per_word: MAX_CHARACTERS_PER_WORD,
+      vocab: Object.fromEntries(pieces.map((piece, id) => [piece, id])),
+    },
+  };
+}
+
+function postProcessor(): NonNullable<BertTokenizerJson['post_processor']> {
+  const special = (id: string, type_id: number): TemplatePiece => ({ SpecialToken: { id, type_id } });
+  const text = (id: 'A' | 'B', type_id: number): TemplatePiece => ({ Sequence: { id, type_id } });
+  const single = [special('[CLS]', 0), text('A', 0), special('[SEP]', 0)];
+  const entry = (token: keyof typeof TRAINED_SPECIAL_TOKENS) => ({
+    id: token,
+    ids: [TRAINED_SPECIAL_TOKENS[token]],
+    tokens: [token],
+  });
+  return {
+    type: 'TemplateProcessing',
+    single,
+    pair: [...single, text('B', 1), special('[SEP]', 1)],
+    special_tokens: { '[CLS]': entry('[CLS]'), '[SEP]': entry('[SEP]') },
+  };
+}

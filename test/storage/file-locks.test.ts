@@ -1,0 +1,104 @@
+import { spawnSync } from 'node:child_process';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { FileLocks } from '../../src/storage/file-locks.js';
+import { type ProcessIdentity, thisProcess } from '../../src/storage/process-identity.js';
+import { aDirectory } from './temporary-place.js';
+
+const CONTENDERS = 10;
+
+describe('FileLocks', () => {
+  it('lets one holder in at a time, also of several instances', async () => {
+    const { directory } = await aLockDirectory();
+    expect(await mostTogether(directory)).toBe(1);
+  });
+
+  it('lets different names be held together', async () => {
+    const { locks } = await aLockDirectory();
+    const inner = await locks.hold('a', () => locks.hold('b', async () => 'both'));
+    expect(inner).toBe('both');
+  });
+
+  it('is free again after work that failed', async () => {
+    const { locks } = await aLockDirectory();
+    await expect(locks.hold('a', () => Promise.reject(new Error('no luck')))).rejects.toThrow('no luck');
+    expect(await locks.hold('a', async () => 'free')).toBe('free');
+  });
+
+  it('breaks the lock of a process that has ended, and still lets one holder in at a time', async () => {
+    const { directory } = await aLockDirectory();
+    await leaveLock(directory, 'a', anEndedProcess());
+    expect(await mostTogether(directory)).toBe(1);
+  });
+
+  it('breaks the lock of a process that ended while it was breaking a lock', async () => {
+    const { directory } = await aLockDirectory();
+    await leaveLock(directory, 'a', anEndedProcess());
+    await leaveLock(directory, 'a.break', anEndedProcess());
+    expect(await mostTogether(directory)).toBe(1);
+  });
+
+  it.runIf(process.platform === 'linux')(
+    'breaks the lock of an earlier process with a reused pid',
+    async () => {
+      const { directory, locks } = await aLockDirectory();
+      await leaveLock(directory, 'a', { ...thisProcess, started: '1' });
+      expect(await locks.hold('a', async () => 'held')).toBe('held');
+    },
+  );
+
+  it('breaks a lock whose file a power cut left empty', async () => {
+    const { directory, locks } = await aLockDirectory();
+    await writeFile(join(directory, 'a'), '');
+    expect(await locks.hold('a', async () => 'held')).toBe('held');
+  });
+
+  it('tells a holder whose lock was taken away, and leaves the new holder its lock', async () => {
+    const { directory, locks } = await aLockDirectory();
+    await locks.hold('a', async (lock) => {
+      await rm(join(directory, 'a'));
+      await writeFile(join(directory, 'a'), 'of another');
+      await expect(lock.confirm()).rejects.toThrow('taken by another process');
+    });
+    expect(await readdir(directory)).toContain('a');
+  });
+
+  it('leaves nothing behind', async () => {
+    const { directory, temporary } = await aLockDirectory();
+    await leaveLock(directory, 'a', anEndedProcess());
+    await mostTogether(directory);
+    expect(await readdir(directory)).toEqual(['temporary']);
+    expect(await readdir(temporary)).toEqual([]);
+  });
+});
+
+async function aLockDirectory() {
+  const directory = await aDirectory();
+  const temporary = join(directory, 'temporary');
+  await mkdir(temporary);
+  return { directory, temporary, locks: new FileLocks(directory, temporary) };
+}
+
+/** Contends for lock `a` from many instances; @returns how many were in at once, at most. */
+async function mostTogether(directory: string): Promise<number> {
+  let together = 0;
+  let most = 0;
+  const contend = () =>
+    new FileLocks(directory, join(directory, 'temporary')).hold('a', async () => {
+      together += 1;
+      most = Math.max(most, together);
+      await readdir(directory); // lets the others run
+      together -= 1;
+    });
+  await Promise.all(Array.from({ length: CONTENDERS }, contend));
+  return most;
+}
+
+function anEndedProcess(): ProcessIdentity {
+  return { ...thisProcess, pid: spawnSync(process.execPath, ['--version']).pid };
+}
+
+async function leaveLock(directory: string, name: string, holder: ProcessIdentity): Promise<void> {
+  await writeFile(join(directory, name), JSON.stringify({ ...holder, id: 'left behind' }));
+}

@@ -1,0 +1,140 @@
+import { mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { StorageError } from '../../src/errors.js';
+import { fileStorage } from '../../src/storage/index.js';
+import { aDirectory } from './temporary-place.js';
+
+describe('fileStorage on disk', () => {
+  it('keeps records and folders for the next storage on the directory', async () => {
+    const directory = await aDirectory();
+    const before = fileStorage(directory);
+    const version = await before.write('jobs', 'local/7', { status: 'READY' }, undefined);
+    await writeFile(join(await before.stageFolder('m'), 'config.json'), '{}');
+    await before.publishFolder('m');
+    await writeFile(join(await before.stageFolder('m'), 'checkpoint.bin'), 'half way');
+    await before.close();
+
+    const after = fileStorage(directory);
+    expect(await after.read('jobs', 'local/7')).toEqual({ value: { status: 'READY' }, version });
+    expect(await readdir((await after.openFolder('m')) ?? '')).toEqual(['config.json']);
+    expect(await readdir(await after.stageFolder('m'))).toEqual(['checkpoint.bin']);
+  });
+
+  it('names files so that a person finds them', async () => {
+    const directory = await aDirectory();
+    const storage = fileStorage(directory);
+    const version = await storage.write('jobs', 'local/7', { status: 'READY' }, undefined);
+    await storage.stageFolder('model-7');
+    await storage.publishFolder('model-7');
+
+    const record = JSON.parse(await readFile(join(directory, 'records', 'jobs', 'local%2f7.json'), 'utf8'));
+    expect(record).toEqual({ key: 'local/7', version, value: { status: 'READY' } });
+    expect(await readdir(join(directory, 'folders', 'model-7'))).toEqual(['published-1']);
+  });
+
+  it('leaves no lock, temporary file, trash or earlier folder behind', async () => {
+    const directory = await aDirectory();
+    const storage = fileStorage(directory);
+    const version = await storage.write('jobs', 'a', 1, undefined);
+    await storage.write('jobs', 'a', 2, version);
+    await expect(storage.write('jobs', 'a', 3, version)).rejects.toThrow('written by someone else');
+    for (const _ of ['first', 'second']) {
+      await storage.stageFolder('m');
+      await storage.publishFolder('m');
+    }
+    await storage.stageFolder('removed');
+    await storage.removeFolder('removed');
+
+    for (const place of ['locks', 'temporary', 'trash'])
+      expect(await readdir(join(directory, place))).toEqual([]);
+    expect(await readdir(join(directory, 'folders', 'm'))).toEqual(['published-2']);
+  });
+
+  it('makes nothing on disk until something is written', async () => {
+    const directory = join(await aDirectory(), 'new');
+    const storage = fileStorage(directory);
+    expect(await storage.read('jobs', 'a')).toBeUndefined();
+    expect(await storage.list('jobs')).toEqual([]);
+    expect(await storage.openFolder('m')).toBeUndefined();
+    await storage.close();
+    await expect(readdir(directory)).rejects.toThrow('ENOENT');
+  });
+
+  it('does not take files of others for records', async () => {
+    const directory = await aDirectory();
+    const storage = fileStorage(directory);
+    await storage.write('jobs', 'a', 1, undefined);
+    for (const name of ['.DS_Store', 'a copy.json', 'A.json', 'notes.txt']) {
+      await writeFile(join(directory, 'records', 'jobs', name), 'not ours');
+    }
+    expect((await storage.list('jobs')).map(({ key }) => key)).toEqual(['a']);
+  });
+});
+
+describe('fileStorage after a crash', () => {
+  it('opens the newer folder when it stopped before the earlier one was deleted, and deletes that', async () => {
+    const directory = await aDirectory();
+    const home = join(directory, 'folders', 'm');
+    await mkdir(join(home, 'published-9'), { recursive: true });
+    await mkdir(join(home, 'published-10'));
+
+    const storage = fileStorage(directory);
+    expect(await storage.openFolder('m')).toBe(join(home, 'published-10'));
+    await storage.close();
+    expect(await readdir(home)).toEqual(['published-10']);
+  });
+
+  it('deletes the trash and old temporary files, but not those that a living writer may hold', async () => {
+    const directory = await aDirectory();
+    await mkdir(join(directory, 'trash', 'half-deleted', 'onnx'), { recursive: true });
+    await mkdir(join(directory, 'temporary'));
+    await writeFile(join(directory, 'temporary', 'fresh'), '');
+    await writeFile(join(directory, 'temporary', 'old'), '');
+    const twoHoursAgo = new Date(Date.now() - 2 * 60 * 60 * 1000);
+    await utimes(join(directory, 'temporary', 'old'), twoHoursAgo, twoHoursAgo);
+
+    const storage = fileStorage(directory);
+    await storage.list('jobs');
+    await storage.close();
+    expect(await readdir(join(directory, 'trash'))).toEqual([]);
+    expect(await readdir(join(directory, 'temporary'))).toEqual(['fresh']);
+  });
+});
+
+describe('fileStorage on a medium that fails', () => {
+  it('names the record or folder, and what failed', async () => {
+    const file = join(await aDirectory(), 'file');
+    await writeFile(file, '');
+    const storage = fileStorage(file);
+    await expect(storage.write('jobs', 'a/b', 1, undefined)).rejects.toThrow(
+      /^record jobs\/a\/b can't be written: ENOTDIR/,
+    );
+    await expect(storage.read('jobs', 'a/b')).rejects.toThrow(/^record jobs\/a\/b can't be read: ENOTDIR/);
+    await expect(storage.list('jobs')).rejects.toThrow(/^collection jobs can't be listed: ENOTDIR/);
+    await expect(storage.stageFolder('m')).rejects.toThrow(/^folder m can't be staged: /);
+    await expect(storage.openFolder('m')).rejects.toThrow(StorageError);
+  });
+
+  it('works again once the medium does', async () => {
+    const directory = await aDirectory();
+    const root = join(directory, 'root');
+    await writeFile(root, 'in the way');
+    const storage = fileStorage(root);
+    await expect(storage.write('jobs', 'a', 1, undefined)).rejects.toThrow(StorageError);
+    await rm(root);
+    await storage.write('jobs', 'a', 1, undefined);
+    expect((await storage.read('jobs', 'a'))?.value).toBe(1);
+  });
+
+  it('says which file a person has damaged', async () => {
+    const directory = await aDirectory();
+    const storage = fileStorage(directory);
+    const version = await storage.write('jobs', 'a', 1, undefined);
+    const path = join(directory, 'records', 'jobs', 'a.json');
+    await writeFile(path, '{ "key": "a"');
+    await expect(storage.read('jobs', 'a')).rejects.toThrow(path);
+    await expect(storage.list('jobs')).rejects.toThrow(path);
+    await expect(storage.write('jobs', 'a', 2, version)).rejects.toThrow(path);
+  });
+});
