@@ -1,9 +1,11 @@
-/** What a dataset may be warned about; none of these stops a training. */
+/** What a job may warn about; none of these stops a training. */
 export type DatasetWarningKind =
   | 'duplicate_row'
   | 'conflicting_labels'
   | 'train_row_in_dev'
-  | 'class_without_examples';
+  | 'class_without_examples'
+  | 'truncated_text'
+  | 'no_backbone';
 
 /** A line of a file of the dataset; 1-based. */
 export interface DatasetLocation {

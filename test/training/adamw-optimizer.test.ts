@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { AdamWOptimizer, Random } from '../../src/training/index.js';
+import { Random } from '../../src/random.js';
+import { AdamWOptimizer } from '../../src/training/index.js';
 import { decayed, storeOf, undecayed } from './parameters.js';
 
 describe('AdamWOptimizer', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Random, type RandomState } from '../../src/training/index.js';
+import { Random, type RandomState } from '../src/random.js';
 
 const sample = <T>(count: number, next: () => T): T[] => Array.from({ length: count }, next);
 

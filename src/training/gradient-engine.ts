@@ -1,0 +1,201 @@
+import type { BertConfig, ParameterSpec } from '../encoder/index.js';
+import type { LossTargets, TrainingHead } from '../families/index.js';
+import {
+  type CompiledGraph,
+  type GraphExecutor,
+  type ParameterGradient,
+  resolveShape,
+  type Tensor,
+  type TensorData,
+  volume,
+} from '../graph/index.js';
+import { Arena, type DropoutState, type Kernels, loadKernels } from '../kernels/index.js';
+import type { PaddedBatch } from './padded-batch.js';
+import { ParameterStore } from './parameter-store.js';
+import { planStepMemory, type StepMemory } from './step-memory.js';
+import {
+  buildTrainingGraph,
+  gradientOutput,
+  LOSS,
+  rowsOutput,
+  type TrainingGraph,
+} from './training-graph.js';
+
+export interface EngineOptions {
+  readonly executor: GraphExecutor;
+  readonly head: TrainingHead;
+  readonly encoder: BertConfig;
+  readonly parameters: readonly ParameterSpec[];
+  /** The most sequences of a batch, and the most tokens of a sequence. */
+  readonly batchSize: number;
+  readonly longest: number;
+  readonly threads: number;
+  /** 32-bit integer that decides the dropout masks. */
+  readonly seed: number;
+}
+
+/** Ids that row gradients belong to, copied into the arena, where the summing kernel reads them. */
+interface RowIds {
+  readonly buffer: Int32Array;
+  used: number;
+}
+
+/**
+ * Computes loss and gradients of batches. Parameters, gradients, dropout masks and row gradients lie in one
+ * arena that the executor reads and writes in place; it is sized once for the largest batch.
+ */
+export class GradientEngine {
+  readonly store: ParameterStore;
+  readonly kernels: Kernels;
+  /** Where the stream of dropout masks stands; part of a checkpoint. */
+  dropoutState: DropoutState;
+  readonly #loss = new Float32Array(1);
+  readonly #memory: StepMemory;
+  readonly #parameterFeeds: Readonly<Record<string, TensorData>>;
+  readonly #denseOutputs: Readonly<Record<string, TensorData>>;
+  readonly #buffers: ReadonlyMap<string, Float32Array>;
+  readonly #rowIds = new Map<string, RowIds>();
+
+  private constructor(
+    private readonly compiled: CompiledGraph,
+    private readonly training: TrainingGraph,
+    private readonly inputNames: ReadonlySet<string>,
+    memory: StepMemory,
+    { parameters, longest, seed }: EngineOptions,
+  ) {
+    const arena = new Arena(memory.arenaBytes);
+    this.kernels = loadKernels(arena);
+    this.#memory = memory;
+    this.store = new ParameterStore(arena, this.kernels, parameters, { accumulate: memory.accumulate });
+    this.#buffers = new Map([...memory.buffers].map(([name, size]) => [name, arena.float32(size)]));
+    this.#rowIds.set('ids', { buffer: arena.int32(memory.maxTokens), used: 0 });
+    this.#rowIds.set('token_types', { buffer: arena.int32(memory.maxTokens), used: 0 });
+    this.#rowIds.set('positions', { buffer: arena.int32(longest), used: 0 });
+    this.dropoutState = { seed: seed >>> 0, position: 0 };
+    this.#parameterFeeds = this.#named(parameters, ({ name }) => name, 'weights');
+    const dense = training.gradients.filter((gradient) => gradient.dense !== undefined);
+    this.#denseOutputs = this.#named(
+      dense.map(({ parameter }) => parameter),
+      ({ name }) => gradientOutput(name),
+      'gradients',
+    );
+  }
+
+  static async create(options: EngineOptions): Promise<GradientEngine> {
+    const training = buildTrainingGraph(options.head, options.encoder);
+    const memory = planStepMemory(training, options.encoder, options.parameters, options);
+    const compiled = await options.executor.compile(training.graph, { threads: options.threads });
+    const inputNames = new Set(training.graph.inputs.map(({ name }) => name));
+    return new GradientEngine(compiled, training, inputNames, memory, options);
+  }
+
+  /** The parameters as feeds, for other graphs over the same weights. */
+  get parameterFeeds(): Readonly<Record<string, TensorData>> {
+    return this.#parameterFeeds;
+  }
+
+  /** Whether gradients must be summed by {@link ParameterStore.accumulateGradients} after each run. */
+  get accumulates(): boolean {
+    return this.#memory.accumulate;
+  }
+
+  /** Puts the gradients of one batch's loss into the store. @returns the loss. */
+  async run(batch: PaddedBatch, targets: LossTargets): Promise<number> {
+    const feeds = {
+      ...this.#parameterFeeds,
+      ...targets.feeds,
+      ...this.#fillMasks(batch),
+      ...this.#used(batch),
+    };
+    const rows = this.#rowOutputs(batch);
+    const loss: TensorData = { type: 'float32', dims: [], data: this.#loss };
+    await this.compiled.run(feeds, { ...this.#denseOutputs, ...rows, [LOSS]: loss });
+    for (const gradient of this.training.gradients) this.#zeroRows(gradient);
+    this.#takeIds(batch);
+    for (const gradient of this.training.gradients) this.#sumRows(gradient, rows);
+    return this.#loss[0] ?? Number.NaN;
+  }
+
+  release(): Promise<void> {
+    return this.compiled.release();
+  }
+
+  /** Only the feeds that this head's graph has. */
+  #used({ feeds }: PaddedBatch): Record<string, TensorData> {
+    return Object.fromEntries(Object.entries(feeds).filter(([name]) => this.inputNames.has(name)));
+  }
+
+  #fillMasks({ sizes }: PaddedBatch): Record<string, TensorData> {
+    const feeds: Record<string, TensorData> = {};
+    for (const { mask, probability } of this.training.dropouts) {
+      const tensor = this.#buffer(mask, sizes);
+      this.dropoutState = this.kernels.dropoutMask(tensor.data, probability, this.dropoutState);
+      feeds[mask.name] = tensor;
+    }
+    return feeds;
+  }
+
+  #rowOutputs({ sizes }: PaddedBatch): Record<string, TensorData & { data: Float32Array }> {
+    return Object.fromEntries(
+      [...this.training.rowOutputs].map(([name, tensor]) => [name, this.#buffer(tensor, sizes)]),
+    );
+  }
+
+  /** Clears what the last run summed; a dense gradient overwrites it by itself. */
+  #zeroRows({ parameter, dense, rows }: ParameterGradient): void {
+    if (dense !== undefined) return;
+    const { gradients } = this.store.get(parameter.name);
+    for (const { indices } of rows) this.kernels.zeroRows(gradients, widthOf(parameter), this.#ids(indices));
+  }
+
+  #takeIds({ feeds }: PaddedBatch): void {
+    for (const [name, ids] of this.#rowIds) {
+      const feed = feeds[name === 'ids' || name === 'token_types' ? name : 'positions'];
+      if (feed.type !== 'int32') continue;
+      ids.buffer.set(feed.data);
+      ids.used = feed.data.length;
+    }
+  }
+
+  #sumRows(
+    { parameter, rows }: ParameterGradient,
+    outputs: Readonly<Record<string, { readonly data: Float32Array }>>,
+  ): void {
+    const { gradients } = this.store.get(parameter.name);
+    for (const each of rows) {
+      const data = outputs[rowsOutput(each.rows)]?.data;
+      if (data === undefined) continue;
+      this.kernels.scatterAddRows(gradients, widthOf(parameter), this.#ids(each.indices), data);
+    }
+  }
+
+  #ids(indices: Tensor): Int32Array {
+    const ids = this.#rowIds.get(indices.name);
+    if (ids === undefined) throw new RangeError(`no ids are kept for ${indices.name}`);
+    return ids.buffer.subarray(0, ids.used);
+  }
+
+  #buffer(tensor: Tensor, sizes: PaddedBatch['sizes']) {
+    const dims = resolveShape(tensor.shape, sizes);
+    const buffer = this.#buffers.get(tensor.name);
+    if (buffer === undefined) throw new RangeError(`no buffer is planned for ${tensor.name}`);
+    return { type: 'float32' as const, dims, data: buffer.subarray(0, volume(dims)) };
+  }
+
+  #named<Spec extends { readonly name: string }>(
+    specs: readonly Spec[],
+    nameOf: (spec: Spec) => string,
+    array: 'weights' | 'gradients',
+  ): Record<string, TensorData> {
+    return Object.fromEntries(
+      specs.map((spec) => {
+        const parameter = this.store.get(spec.name);
+        return [nameOf(spec), { type: 'float32' as const, dims: parameter.shape, data: parameter[array] }];
+      }),
+    );
+  }
+}
+
+function widthOf({ shape }: Tensor): number {
+  return volume(shape.slice(1).map(Number));
+}

@@ -1,0 +1,64 @@
+import type { ModelConfig, ModelSize, TrainingConfig } from '../contract/index.js';
+
+/** Every choice of a run, with the defaults filled in. */
+export interface Hyperparameters {
+  readonly batchSize: number;
+  /** Highest learning rate, reached after the warm-up. */
+  readonly learningRate: number;
+  readonly epochs: number;
+  readonly language: string;
+  readonly lowercase: boolean;
+  readonly augment: boolean;
+  readonly pretrained: boolean;
+}
+
+export const DEFAULT_BATCH_SIZE = 32;
+export const DEFAULT_LANGUAGE = 'english';
+
+/** Longer texts are cut to this many tokens; a job that cuts some says so in a warning. */
+export const MAX_TRAINING_TOKENS = 256;
+
+/** Entries of a vocabulary trained from scratch, at most; small datasets fill fewer. */
+export const MAX_VOCABULARY = 16_000;
+
+/** Share of the steps that warm the learning rate up (docs/training.md). */
+export const WARMUP_FRACTION = 0.1;
+
+/** Gradients are scaled down to this joint norm, as in BERT's fine-tuning. */
+export const MAX_GRADIENT_NORM = 1;
+
+/** Peak learning rates from random weights, by the sweep in docs/training.md. */
+const learningRates: Readonly<Record<ModelSize, number>> = { mini: 5e-4, base: 3e-4 };
+
+/** Texts that a training from random weights reads in all; it decides the default number of epochs. */
+const TEXTS_TO_READ = 40_000;
+const MIN_EPOCHS = 3;
+const MAX_EPOCHS = 20;
+
+/** Small datasets are read more often: 20 epochs up to 2,000 rows, 3 from 13,334 on. */
+export function defaultEpochs(rows: number): number {
+  return Math.min(MAX_EPOCHS, Math.max(MIN_EPOCHS, Math.ceil(TEXTS_TO_READ / Math.max(1, rows))));
+}
+
+/** @param rows training rows. */
+export function resolveHyperparameters(
+  model: ModelConfig,
+  training: TrainingConfig,
+  rows: number,
+): Hyperparameters {
+  const lowercase = model.preprocessing?.lowercase ?? training.preprocessing?.lowercase ?? true;
+  return {
+    batchSize: training.batch_size ?? DEFAULT_BATCH_SIZE,
+    learningRate: training.learning_rate ?? learningRates[model.size],
+    epochs: training.num_epochs ?? defaultEpochs(rows),
+    language: training.language ?? DEFAULT_LANGUAGE,
+    lowercase,
+    augment: training.data_augmentation ?? false,
+    pretrained: training.use_pretrained ?? true,
+  };
+}
+
+/** Epochs without a better main metric after which training stops: a third of them, at least 3. */
+export function patienceFor(epochs: number): number {
+  return Math.max(3, Math.ceil(epochs / 3));
+}

@@ -1,0 +1,231 @@
+import { describe, expect, it } from 'vitest';
+import { loadTokenizer, type Tokenizer, trainWordPiece } from '../../src/tokenizer/index.js';
+import { WordReader } from '../../src/tokenizer/word-reader.js';
+import { characters, englishTexts, hardTexts } from './generated-texts.js';
+import { encodeByRust, rustTokenizer, rustTokenizers, withoutRust } from './rust-tokenizers.js';
+
+const corpus = [...englishTexts(300), ...hardTexts(1500, 2)];
+const uncased = trainWordPiece(corpus, { vocabularySize: 4000, lowercase: true, minFrequency: 1 });
+const cased = trainWordPiece(corpus, { vocabularySize: 4000, lowercase: false, minFrequency: 1 });
+const japanese = trainWordPiece(corpus, {
+  vocabularySize: 4000,
+  lowercase: true,
+  minFrequency: 1,
+  language: 'japanese',
+});
+/** None of the cleaning, and every piece inside a word written with another prefix. */
+const uncleaned = {
+  ...cased,
+  normalizer: { ...cased.normalizer, clean_text: false, handle_chinese_chars: false },
+  added_tokens: cased.added_tokens.map((token) => ({
+    ...token,
+    lstrip: token.id === 4,
+    rstrip: token.id === 4,
+  })),
+};
+
+/** Texts for which ids or offsets may differ from the reference's, with the reason. Everything else must be equal. */
+const explained = [
+  {
+    reason:
+      'marks out of canonical order: NFD reorders them across characters, the reference then counts offsets by ' +
+      'place after reordering (so they name the wrong character), ours stay with the character they came from',
+    applies: (text: string) =>
+      Array.from(text, (character) => character.normalize('NFD')).join('') !== text.normalize('NFD'),
+    mayDiffer: ['offsets'],
+  },
+];
+
+describe.skipIf(withoutRust)('WordPieceTokenizer against the Rust tokenizers package', () => {
+  it.each([
+    ['uncased', uncased],
+    ['cased', cased],
+    ['uncased with accents', japanese],
+    ['uncleaned, [MASK] taking white space along', uncleaned],
+  ])('gives the same ids, types, sequences and offsets for 5,000 hard texts (%s)', async (_, json) => {
+    const reference = rustTokenizer(json);
+    const tokenizer = load(json);
+    const differing: unknown[] = [];
+    for (const text of [...hardTexts(5000), ...englishTexts(200)]) {
+      const expected: Record<string, number[]> = { ...(await encodeByRust(reference, text)) };
+      const actual: Record<string, number[]> = { ...plain(tokenizer, text) };
+      const allowed = explained.filter(({ applies }) => applies(text)).flatMap(({ mayDiffer }) => mayDiffer);
+      for (const [field, values] of Object.entries(expected)) {
+        if (allowed.includes(field) || values.join() === actual[field]?.join()) continue;
+        differing.push({ text, field, expected: values, actual: actual[field] });
+      }
+    }
+    expect(differing).toEqual([]);
+  });
+
+  it.each([
+    ['uncased', uncased],
+    ['cased', cased],
+  ])('splits every assigned character as the reference does (%s)', (_, { normalizer }) => {
+    const { bertNormalizer, bertPreTokenizer } = rustTokenizers();
+    const { lowercase } = normalizer;
+    const normalize = bertNormalizer({ lowercase, stripAccents: lowercase });
+    const split = bertPreTokenizer();
+    const reader = new WordReader({
+      cleanText: true,
+      handleChineseCharacters: true,
+      stripAccents: lowercase,
+      lowercase,
+    });
+    const differing: string[] = [];
+    for (const chunk of chunksOf(characters(/[^\p{Cn}\p{Cs}]/u), 64)) {
+      const texts = [chunk, ...chunk.map((character) => [character])].map((some) =>
+        some.map((c) => `a${c}b`).join(' '),
+      );
+      const expected = (text: string) =>
+        split.preTokenizeString(normalize.normalizeString(text)).map(([word]) => word);
+      const [all = '', ...each] = texts;
+      if (wordsOf(reader, all).join(' ') === expected(all).join(' ')) continue;
+      differing.push(...each.filter((text) => wordsOf(reader, text).join(' ') !== expected(text).join(' ')));
+    }
+    expect(differing).toEqual([]);
+  });
+
+  it('truncates single texts and pairs as the reference does', async () => {
+    const reference = rustTokenizer(uncased);
+    const tokenizer = load(uncased);
+    const texts = hardTexts(60, 5);
+    for (const [index, text] of texts.entries()) {
+      const pair = texts[texts.length - 1 - index] ?? '';
+      for (const maxLength of [3, 4, 7, 8, 16]) {
+        reference.setTruncation(maxLength);
+        const single = await encodeByRust(reference, text);
+        const both = await encodeByRust(reference, text, pair);
+        expect(plain(tokenizer, text, { maxLength })).toMatchObject({ ids: single.ids });
+        expect(plain(tokenizer, text, { maxLength, pair })).toMatchObject({
+          ids: both.ids,
+          typeIds: both.typeIds,
+          sequenceIds: both.sequenceIds,
+        });
+      }
+    }
+  });
+});
+
+describe('WordPieceTokenizer', () => {
+  const tokenizer = load(uncased);
+  const tokens = (text: string, options?: { maxLength?: number; pair?: string }) =>
+    Array.from(tokenizer.encode(text, options).ids, (id) => tokenizer.token(id));
+
+  it('puts a single text between [CLS] and [SEP]', () => {
+    const { typeIds, sequenceIds, offsets, truncated } = tokenizer.encode('The café!');
+    expect(tokens('The café!')).toEqual(['[CLS]', 'the', 'cafe', '!', '[SEP]']);
+    expect([...typeIds]).toEqual([0, 0, 0, 0, 0]);
+    expect([...sequenceIds]).toEqual([-1, 0, 0, 0, -1]);
+    expect(Array.from(offsets ?? [])).toEqual([0, 0, 0, 3, 4, 8, 8, 9, 0, 0]);
+    expect(truncated).toBe(0);
+  });
+
+  it('puts a pair into one encoding, offsets counting from the start of each text', () => {
+    const { typeIds, sequenceIds, offsets } = tokenizer.encode('the app', { pair: 'twice?' });
+    expect(tokens('the app', { pair: 'twice?' })).toEqual([
+      '[CLS]',
+      'the',
+      'app',
+      '[SEP]',
+      'twice',
+      '?',
+      '[SEP]',
+    ]);
+    expect([...typeIds]).toEqual([0, 0, 0, 0, 1, 1, 1]);
+    expect([...sequenceIds]).toEqual([-1, 0, 0, -1, 1, 1, -1]);
+    expect(Array.from(offsets ?? [])).toEqual([0, 0, 0, 3, 4, 7, 0, 0, 0, 5, 5, 6, 0, 0]);
+  });
+
+  it('keeps [CLS] and [SEP] when it truncates, and says how many pieces it dropped', () => {
+    expect(tokens('the old phone again', { maxLength: 4 })).toEqual(['[CLS]', 'the', 'old', '[SEP]']);
+    expect(tokenizer.encode('the old phone again', { maxLength: 4 }).truncated).toBe(2);
+    expect(tokens('the old phone', { maxLength: 2 })).toEqual(['[CLS]', '[SEP]']);
+  });
+
+  it('takes from the longer text of a pair first', () => {
+    const { ids, truncated } = tokenizer.encode('the', { pair: 'the old phone again', maxLength: 6 });
+    expect(Array.from(ids, (id) => tokenizer.token(id))).toEqual([
+      '[CLS]',
+      'the',
+      '[SEP]',
+      'the',
+      'old',
+      '[SEP]',
+    ]);
+    expect(truncated).toBe(2);
+  });
+
+  it('refuses a maxLength that has no room for the special tokens', () => {
+    expect(() => tokenizer.encode('the app', { maxLength: 1 })).toThrow(RangeError);
+    expect(() => tokenizer.encode('the app', { maxLength: 2, pair: 'x' })).toThrow(/maxLength is 2.* need 3/);
+  });
+
+  it('makes an encoding of the special tokens alone from an empty text', () => {
+    expect(tokens('')).toEqual(['[CLS]', '[SEP]']);
+    expect(tokens(' \t\u200d\n')).toEqual(['[CLS]', '[SEP]']);
+  });
+
+  it('names with its offsets the part of the text that a piece stands for', () => {
+    for (const text of hardTexts(2000, 9)) {
+      const { ids, offsets, sequenceIds } = tokenizer.encode(text);
+      let previousStart = 0;
+      for (const [index, id] of ids.entries()) {
+        if (sequenceIds[index] === -1) continue;
+        const [start = -1, end = -1] = offsets?.subarray(2 * index, 2 * index + 2) ?? [];
+        expect(start).toBeGreaterThanOrEqual(previousStart);
+        expect(end).toBeGreaterThan(start);
+        expect(end).toBeLessThanOrEqual(text.length);
+        previousStart = start;
+        if (id < 5) continue;
+        const piece = (tokenizer.token(id) ?? '').replace(/^##(?=.)/, '');
+        expect(comparable(text.slice(start, end))).toContain(comparable(piece));
+      }
+    }
+  });
+
+  it('keeps what it gave when later texts are encoded', () => {
+    const early = tokenizer.encode('the old phone');
+    const copy = [...early.ids];
+    for (const text of hardTexts(500, 3)) tokenizer.encode(text);
+    expect([...early.ids]).toEqual(copy);
+  });
+
+  it('reads a text of a million characters, in words or as one', () => {
+    const words = tokenizer.encode('the app '.repeat(125_000));
+    expect(words.ids).toHaveLength(250_002);
+    expect([...words.ids.subarray(1, 3)]).toEqual([...words.ids.subarray(-3, -1)]);
+    expect(tokens('x'.repeat(1_000_000))).toEqual(['[CLS]', '[UNK]', '[SEP]']);
+  });
+});
+
+function load(json: unknown): Tokenizer {
+  return loadTokenizer(json)._unsafeUnwrap();
+}
+
+function plain(tokenizer: Tokenizer, text: string, options?: { maxLength?: number; pair?: string }) {
+  const { ids, typeIds, sequenceIds, offsets } = tokenizer.encode(text, options);
+  return {
+    ids: [...ids],
+    typeIds: [...typeIds],
+    sequenceIds: [...sequenceIds],
+    offsets: Array.from(offsets ?? []),
+  };
+}
+
+function wordsOf(reader: WordReader, text: string): string[] {
+  const words: string[] = [];
+  reader.read(text);
+  while (reader.next()) words.push(reader.word());
+  return words;
+}
+
+/** Without case, marks and what clean_text deletes. */
+function comparable(text: string): string {
+  const bare = text.normalize('NFD').replace(/[\p{M}\p{C}]/gu, '');
+  return Array.from(bare, (character) => character.toLowerCase()).join('');
+}
+
+function* chunksOf<Item>(items: readonly Item[], size: number): Generator<Item[]> {
+  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
+}
