@@ -6,4 +6,4 @@ export {
   openModelFolder,
   writeModelFolder,
 } from './model-folder.js';
-export { decodeSafetensors, encodeSafetensors, type NamedTensor } from './safetensors.js';
+export { decodeSafetensors, encodeSafetensors, type NamedTensor, type Safetensors } from './safetensors.js';

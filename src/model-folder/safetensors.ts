@@ -22,10 +22,23 @@ const entrySchema = z.object({
 });
 type Entry = z.infer<typeof entrySchema>;
 const headerSchema = z.record(z.string(), z.unknown());
+const metadataSchema = z.record(z.string(), z.string());
 
-/** The bytes of a file with these tensors in F32, in the order given. */
-export function encodeSafetensors(tensors: ReadonlyMap<string, NamedTensor>): Uint8Array {
-  const header: Record<string, unknown> = { __metadata__: { format: 'pt' } };
+/** What a file holds. */
+export interface Safetensors {
+  readonly tensors: ReadonlyMap<string, NamedTensor>;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/**
+ * The bytes of a file with these tensors in F32, in the order given.
+ * @param metadata free text entries; `format: pt` is what transformers wants to see.
+ */
+export function encodeSafetensors(
+  tensors: ReadonlyMap<string, NamedTensor>,
+  metadata: Readonly<Record<string, string>> = { format: 'pt' },
+): Uint8Array {
+  const header: Record<string, unknown> = { __metadata__: metadata };
   let end = 0;
   for (const [name, { shape, values }] of tensors) {
     header[name] = { dtype: 'F32', shape, data_offsets: [end, end + values.byteLength] };
@@ -46,28 +59,26 @@ export function encodeSafetensors(tensors: ReadonlyMap<string, NamedTensor>): Ui
 }
 
 /** Reads every floating-point tensor as float32; tensors of whole numbers (position ids, say) are left out. */
-export function decodeSafetensors(
-  bytes: Uint8Array,
-  file: string,
-): Result<ReadonlyMap<string, NamedTensor>, ModelFolderError> {
-  return readHeader(bytes, file).andThen(({ entries, start }) =>
-    Result.combine(
-      entries.map(([name, entry]) =>
-        readTensor(bytes.subarray(start), name, entry, file).map((tensor) => ({ name, tensor })),
-      ),
-    ).map(
-      (tensors) =>
-        new Map(
-          tensors.flatMap(({ name, tensor }) => (tensor === undefined ? [] : [[name, tensor] as const])),
-        ),
-    ),
-  );
+export function decodeSafetensors(bytes: Uint8Array, file: string): Result<Safetensors, ModelFolderError> {
+  return readHeader(bytes, file).andThen(({ entries, metadata, start }) => {
+    const tensors = new Map<string, NamedTensor>();
+    for (const [name, entry] of entries) {
+      const tensor = readTensor(bytes.subarray(start), name, entry, file);
+      if (tensor.isErr()) return err(tensor.error);
+      if (tensor.value !== undefined) tensors.set(name, tensor.value);
+    }
+    return ok({ tensors, metadata });
+  });
 }
 
-function readHeader(
-  bytes: Uint8Array,
-  file: string,
-): Result<{ entries: [string, Entry][]; start: number }, ModelFolderError> {
+interface Header {
+  readonly entries: readonly [string, Entry][];
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Where the tensors' bytes begin. */
+  readonly start: number;
+}
+
+function readHeader(bytes: Uint8Array, file: string): Result<Header, ModelFolderError> {
   const refuse = (reason: string) => err(new ModelFolderError(file, `not a safetensors file: ${reason}`));
   if (bytes.length < 8) return refuse(`it has ${bytes.length} bytes`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -80,14 +91,16 @@ function readHeader(
   if (header.isErr()) return refuse('its header is no JSON');
   const parsed = headerSchema.safeParse(header.value);
   if (!parsed.success) return refuse('its header is no JSON object');
-  const { __metadata__: _, ...tensors } = parsed.data;
+  const { __metadata__: given, ...tensors } = parsed.data;
+  const metadata = metadataSchema.safeParse(given ?? {});
+  if (!metadata.success) return refuse('its metadata are no texts');
   const entries: [string, Entry][] = [];
   for (const [name, description] of Object.entries(tensors)) {
     const entry = entrySchema.safeParse(description);
     if (!entry.success) return refuse(`tensor ${name} is described wrongly`);
     entries.push([name, entry.data]);
   }
-  return ok({ entries, start: 8 + headerLength });
+  return ok({ entries, metadata: metadata.data, start: 8 + headerLength });
 }
 
 /** Bytes an element, of the types that become float32. */

@@ -1,4 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { err, ok, type Result } from 'neverthrow';
 import type { BertConfig } from '../encoder/index.js';
+import { AbortedError } from '../errors.js';
 import type { TrainingHead } from '../families/index.js';
 import type { CompiledGraph, GraphExecutor, TensorData } from '../graph/index.js';
 import type { Encoding } from '../tokenizer/index.js';
@@ -31,14 +34,13 @@ export class Evaluator {
 
   /**
    * @param parameters the weights, as feeds.
-   * @param betweenRuns called after each run; rejecting stops the evaluation.
-   * @returns [texts, outputs], in the order given.
+   * @returns [texts, outputs], in the order given; an AbortedError soon after the signal fires.
    */
   async outputs(
     encodings: readonly Encoding[],
     parameters: Readonly<Record<string, TensorData>>,
-    betweenRuns: () => Promise<void>,
-  ): Promise<Float32Array> {
+    signal: AbortSignal,
+  ): Promise<Result<Float32Array, AbortedError>> {
     const { outputs } = this.head;
     const results = new Float32Array(encodings.length * outputs);
     const order = [...encodings.entries()].sort(([, a], [, b]) => a.ids.length - b.ids.length);
@@ -56,9 +58,10 @@ export class Evaluator {
       for (const [position, [row]] of run.entries()) {
         results.set(logits.subarray(position * outputs, (position + 1) * outputs), row * outputs);
       }
-      await betweenRuns();
+      await nextTurn();
+      if (signal.aborted) return err(new AbortedError('the evaluation'));
     }
-    return results;
+    return ok(results);
   }
 
   release(): Promise<void> {

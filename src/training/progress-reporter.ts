@@ -1,0 +1,95 @@
+import type { TrainingStats } from '../contract/index.js';
+import type { DatasetWarning } from '../datasets/index.js';
+import type { TrainingPhase, TrainingProgress, TrainingRunEvent } from './training-events.js';
+
+/** Progress is told at most this often. */
+const MIN_INTERVAL_MS = 100;
+
+/** Rough share of a job's time that comes before its first training step, and after its last. */
+const SHARE_BEFORE = 0.03;
+const SHARE_AFTER = 0.02;
+
+export interface StepFigures {
+  /** Epochs completed. */
+  readonly epoch: number;
+  readonly step: number;
+  readonly steps: number;
+  /** Mean training loss since the epoch began. */
+  readonly loss: number;
+}
+
+/** Turns what happens in a run into events, with the time that is still needed estimated from the steps so far. */
+export class ProgressReporter {
+  readonly #startedAt = performance.now();
+  #training: { readonly since: number; readonly firstStep: number } | undefined;
+  #toldAt = Number.NEGATIVE_INFINITY;
+  #phase: TrainingPhase = 'download';
+  #figures: Partial<StepFigures> = {};
+
+  constructor(
+    private readonly onEvent: (event: TrainingRunEvent) => void,
+    private epochs = 0,
+  ) {}
+
+  /** A phase begins. */
+  entered(phase: TrainingPhase): void {
+    this.#phase = phase;
+    this.#tell();
+  }
+
+  /** The number of epochs is known. */
+  planned(epochs: number): void {
+    this.epochs = epochs;
+  }
+
+  warned(warnings: readonly DatasetWarning[]): void {
+    if (warnings.length > 0) this.onEvent({ type: 'warnings', warnings });
+  }
+
+  stepped(figures: StepFigures): void {
+    this.#training ??= { since: performance.now(), firstStep: figures.step };
+    this.#phase = 'train';
+    this.#figures = figures;
+    if (performance.now() - this.#toldAt >= MIN_INTERVAL_MS) this.#tell();
+  }
+
+  evaluating(): void {
+    this.entered('evaluate');
+  }
+
+  epochEnded(stats: TrainingStats): void {
+    this.#figures = { ...this.#figures, epoch: stats.epoch };
+    this.onEvent({ type: 'epoch', stats });
+  }
+
+  #tell(): void {
+    this.#toldAt = performance.now();
+    const { epoch = 0, step = 0, steps = 0, loss } = this.#figures;
+    const remainingMs = this.#remaining(step, steps);
+    const event: TrainingProgress = {
+      type: 'progress',
+      phase: this.#phase,
+      fraction: this.#fraction(step, steps),
+      epoch,
+      epochs: this.epochs,
+      step,
+      steps,
+      ...(loss === undefined ? {} : { loss }),
+      elapsedMs: this.#toldAt - this.#startedAt,
+      ...(remainingMs === undefined ? {} : { remainingMs }),
+    };
+    this.onEvent(event);
+  }
+
+  #fraction(step: number, steps: number): number {
+    if (this.#phase === 'export') return 1 - SHARE_AFTER;
+    if (steps === 0) return this.#phase === 'prepare' ? SHARE_BEFORE : 0;
+    return SHARE_BEFORE + (1 - SHARE_BEFORE - SHARE_AFTER) * (step / steps);
+  }
+
+  #remaining(step: number, steps: number): number | undefined {
+    if (this.#training === undefined || step <= this.#training.firstStep) return undefined;
+    const perStep = (performance.now() - this.#training.since) / (step - this.#training.firstStep);
+    return perStep * (steps - step);
+  }
+}

@@ -1,0 +1,158 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { err, ok, type Result, ResultAsync } from 'neverthrow';
+import type { TrainingStats } from '../contract/index.js';
+import type { DatasetWarning } from '../datasets/index.js';
+import { bertConfigOfSize } from '../encoder/index.js';
+import { type OrchardError, toOrchardError } from '../errors.js';
+import type { TrainingTask } from '../families/index.js';
+import { onnxExecutor } from '../graph/index.js';
+import { type NamedTensor, writeModelFolder } from '../model-folder/index.js';
+import {
+  type BertTokenizerJson,
+  type Encoding,
+  loadTokenizer,
+  tokenizerConfig,
+  trainWordPiece,
+} from '../tokenizer/index.js';
+import { exportOnnx, modelFolderConfig } from './export-model.js';
+import {
+  type Hyperparameters,
+  MAX_TRAINING_TOKENS,
+  MAX_VOCABULARY,
+  resolveHyperparameters,
+} from './hyperparameters.js';
+import { type PreparedTask, prepareTask } from './prepare-task.js';
+import { ProgressReporter } from './progress-reporter.js';
+import { type TrainedModel, trainModel } from './training-loop.js';
+import type { TrainingRunOptions, TrainingSpec } from './training-run.js';
+
+/** Downloads, checkpoints and whatever else a run needs only while it runs. */
+const WORK_FOLDER = 'work';
+
+/** One training job from its dataset's URL to a model folder in `spec.directory`. */
+export function runTraining(
+  spec: TrainingSpec,
+  options: TrainingRunOptions,
+): ResultAsync<TrainingStats, OrchardError> {
+  const run = ResultAsync.fromPromise(runSteps(spec, options), (thrown) =>
+    toOrchardError(thrown, 'training'),
+  );
+  return run.andThen((result) => result);
+}
+
+async function runSteps(
+  spec: TrainingSpec,
+  { signal, onEvent }: TrainingRunOptions,
+): Promise<Result<TrainingStats, OrchardError>> {
+  const work = join(spec.directory, WORK_FOLDER);
+  const progress = new ProgressReporter(onEvent);
+  const prepared = await prepareTask(spec, work, signal, progress);
+  if (prepared.isErr()) return err(prepared.error);
+  const { task: plain } = prepared.value;
+  const hyperparameters = resolveHyperparameters(spec.model_config, spec.training_config, plain.train.length);
+  progress.planned(hyperparameters.epochs);
+  progress.entered('prepare');
+  const task = hyperparameters.augment ? plain.augmented(spec.seed) : plain;
+  const tokenized = tokenize(task, hyperparameters);
+  if (tokenized.isErr()) return err(tokenized.error);
+  const warnings = [...task.warnings, ...runWarnings(tokenized.value.train, hyperparameters)];
+  progress.warned(warnings);
+  const encoder = bertConfigOfSize(spec.model_config.size, tokenized.value.vocabularySize);
+  const trained = await trainModel({
+    ...tokenized.value,
+    task,
+    encoder,
+    hyperparameters,
+    executor: onnxExecutor(),
+    threads: spec.threads,
+    seed: spec.seed,
+    signal,
+    progress,
+    checkpoint: { file: join(work, 'checkpoint.safetensors'), fingerprint: fingerprintOf(spec, task) },
+  });
+  if (trained.isErr()) return err(trained.error);
+  progress.entered('export');
+  const { family } = prepared.value;
+  const model = { family, task, encoder, hyperparameters, warnings, ...tokenized.value, ...trained.value };
+  const written = await writeModel(spec, model);
+  if (written.isErr()) return err(written.error);
+  await rm(work, { recursive: true, force: true });
+  return ok(trained.value.stats);
+}
+
+interface TokenizedTask {
+  readonly tokenizerJson: BertTokenizerJson;
+  readonly vocabularySize: number;
+  readonly train: readonly Encoding[];
+  readonly dev: readonly Encoding[];
+}
+
+/** Learns a vocabulary from the training texts and encodes every row with it. */
+function tokenize(
+  task: TrainingTask,
+  { lowercase, language }: Hyperparameters,
+): Result<TokenizedTask, OrchardError> {
+  const tokenizerJson = trainWordPiece(task.train, { vocabularySize: MAX_VOCABULARY, lowercase, language });
+  return loadTokenizer(tokenizerJson).map((tokenizer) => {
+    const encode = (text: string) => tokenizer.encode(text, { maxLength: MAX_TRAINING_TOKENS });
+    return {
+      tokenizerJson,
+      vocabularySize: tokenizer.vocabularySize,
+      train: task.train.map(encode),
+      dev: task.dev.map(encode),
+    };
+  });
+}
+
+/** What the user should know of the run itself. */
+function runWarnings(train: readonly Encoding[], { pretrained }: Hyperparameters): DatasetWarning[] {
+  const warnings: DatasetWarning[] = [];
+  const truncated = train.filter((encoding) => encoding.truncated > 0).length;
+  if (truncated > 0) {
+    const message = `${truncated} training texts are longer than ${MAX_TRAINING_TOKENS} tokens; the rest of each is not read`;
+    warnings.push({ kind: 'truncated_text', count: truncated, message, examples: [] });
+  }
+  if (pretrained) {
+    const message =
+      'no pretrained backbone is installed, so training started from random weights; set use_pretrained to false to ask for that';
+    warnings.push({ kind: 'no_backbone', count: 1, message, examples: [] });
+  }
+  return warnings;
+}
+
+interface FinishedModel extends PreparedTask, TokenizedTask, TrainedModel {
+  readonly encoder: ReturnType<typeof bertConfigOfSize>;
+  readonly hyperparameters: Hyperparameters;
+  readonly warnings: readonly DatasetWarning[];
+}
+
+function writeModel(spec: TrainingSpec, model: FinishedModel): ResultAsync<void, OrchardError> {
+  const { family, task, encoder, tokenizerJson, hyperparameters, stats, warnings } = model;
+  const config = modelFolderConfig(encoder, spec.model_config, task.describe(), MAX_TRAINING_TOKENS);
+  const weights = new Map<string, NamedTensor>();
+  for (const { name, shape } of model.parameters) {
+    weights.set(name, { shape, values: model.weights.get(name) ?? new Float32Array() });
+  }
+  return writeModelFolder(spec.directory, {
+    config,
+    tokenizer: tokenizerJson,
+    tokenizerConfig: tokenizerConfig(tokenizerJson, MAX_TRAINING_TOKENS),
+    weights,
+    onnx: exportOnnx(family, encoder, config, model.weights),
+    training: {
+      model_config: spec.model_config,
+      training_config: spec.training_config,
+      hyperparameters,
+      seed: spec.seed,
+      training_stats: stats,
+      warnings,
+    },
+  });
+}
+
+/** Equal for two runs exactly when one may go on from the other's checkpoint. */
+function fingerprintOf({ model_config, training_config, seed }: TrainingSpec, task: TrainingTask): string {
+  const rows = [task.train.length, task.dev.length];
+  return JSON.stringify({ model_config, training_config, seed, rows });
+}

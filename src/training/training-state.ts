@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { type TrainingStats, trainingStatsSchema } from '../contract/index.js';
+import type { Scores } from '../families/index.js';
+
+/** Where a training stands between two epochs: all that a checkpoint keeps beside the numbers. */
+export const trainingStateSchema = z.strictObject({
+  /** Training is resumed only for the same request on the same rows. */
+  fingerprint: z.string(),
+  stats: trainingStatsSchema,
+  /** Optimizer steps taken. */
+  steps: z.int(),
+  dropout: z.strictObject({ seed: z.number(), position: z.number() }),
+  /** Epoch (from 1) with the best main metric; 0 before the first evaluation. */
+  bestEpoch: z.int(),
+});
+export type TrainingState = z.infer<typeof trainingStateSchema>;
+
+/** The documented statistics before the first epoch. */
+export function emptyStats(batchSize: number, mainMetric: 'accuracy' | 'f1'): TrainingStats {
+  return {
+    batch_size: batchSize,
+    main_eval_metric: mainMetric,
+    epoch: 0,
+    metrics: { elapsed_time: [], training: { loss: [] }, validation: { accuracy: [], f1: [] } },
+  };
+}
+
+/** What one epoch adds to the statistics. */
+export interface EpochFigures {
+  readonly elapsedSeconds: number;
+  /** Mean training loss. */
+  readonly loss: number;
+  readonly scores: Scores;
+}
+
+/** The statistics with one more epoch. */
+export function withEpoch(
+  stats: TrainingStats,
+  { elapsedSeconds, loss, scores }: EpochFigures,
+): TrainingStats {
+  const { elapsed_time, training, validation } = stats.metrics;
+  const value = scores[stats.main_eval_metric ?? 'accuracy'];
+  return {
+    ...stats,
+    epoch: stats.epoch + 1,
+    best_eval_metric_value: Math.max(value, stats.best_eval_metric_value ?? 0),
+    metrics: {
+      elapsed_time: [...elapsed_time, elapsedSeconds],
+      training: { loss: [...training.loss, loss] },
+      validation: {
+        accuracy: [...(validation.accuracy ?? []), scores.accuracy],
+        f1: [...(validation.f1 ?? []), scores.f1],
+      },
+    },
+  };
+}

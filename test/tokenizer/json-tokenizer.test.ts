@@ -1,0 +1,165 @@
+import { describe, expect, it } from 'vitest';
+import { loadTokenizer, type Tokenizer } from '../../src/tokenizer/index.js';
+import { hardTexts } from './generated-texts.js';
+import { encodeByRust, rustTokenizer, withoutRust } from './rust-tokenizers.js';
+
+const SPECIAL = ['<pad>', '<unk>', '<s>', '</s>', '<mask>'];
+
+const common = {
+  version: '1.0',
+  truncation: null,
+  padding: null,
+  added_tokens: SPECIAL.map((content, id) => ({
+    id,
+    content,
+    single_word: false,
+    lstrip: false,
+    rstrip: false,
+    normalized: false,
+    special: true,
+  })),
+  normalizer: null,
+  post_processor: {
+    type: 'RobertaProcessing',
+    sep: ['</s>', 3],
+    cls: ['<s>', 2],
+    trim_offsets: true,
+    add_prefix_space: false,
+  },
+};
+
+/** GPT-2's characters for the 256 bytes, printable ones first. */
+const byteCharacters = [
+  ...Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)),
+  ...Array.from({ length: 12 }, (_, i) => String.fromCharCode(161 + i)),
+  ...Array.from({ length: 82 }, (_, i) => String.fromCharCode(174 + i)),
+  ...Array.from({ length: 68 }, (_, i) => String.fromCharCode(256 + i)),
+];
+
+const byteLevel = {
+  ...common,
+  pre_tokenizer: { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: true },
+  decoder: { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: true },
+  model: {
+    type: 'BPE',
+    dropout: null,
+    unk_token: '<unk>',
+    continuing_subword_prefix: '',
+    end_of_word_suffix: '',
+    fuse_unk: false,
+    byte_fallback: false,
+    vocab: ids([...SPECIAL, ...byteCharacters, 'th', 'the', 'Ġt', 'Ġc', 'at']),
+    merges: [
+      ['t', 'h'],
+      ['th', 'e'],
+      ['Ġ', 't'],
+      ['Ġ', 'c'],
+      ['a', 't'],
+    ],
+  },
+};
+
+const unigram = {
+  ...common,
+  normalizer: { type: 'NFKC' },
+  pre_tokenizer: { type: 'Metaspace', replacement: '▁', prepend_scheme: 'always', split: true },
+  decoder: { type: 'Metaspace', replacement: '▁', prepend_scheme: 'always', split: true },
+  model: {
+    type: 'Unigram',
+    unk_id: 1,
+    vocab: [
+      ...SPECIAL.map((token) => [token, 0]),
+      ['▁the', -2],
+      ['▁cat', -3],
+      ['s', -4],
+      ['▁', -5],
+      ['fi', -4],
+    ],
+  },
+};
+
+describe('JsonTokenizer', () => {
+  it('adds the special tokens and keeps them when it truncates', () => {
+    const tokenizer = load(unigram);
+    expect(tokensOf(tokenizer, 'the cats')).toEqual(['<s>', '▁the', '▁cat', 's', '</s>']);
+    expect(tokensOf(tokenizer, 'the cats', { maxLength: 4 })).toEqual(['<s>', '▁the', '▁cat', '</s>']);
+    expect(tokenizer.encode('the cats', { maxLength: 4 }).truncated).toBe(1);
+    expect(() => tokenizer.encode('the cats', { maxLength: 1 })).toThrow(RangeError);
+  });
+
+  it('puts a pair between the special tokens of its model', () => {
+    const { sequenceIds, offsets } = load(unigram).encode('the', { pair: 'cats' });
+    expect(tokensOf(load(unigram), 'the', { pair: 'cats' })).toEqual([
+      '<s>',
+      '▁the',
+      '</s>',
+      '</s>',
+      '▁cat',
+      's',
+      '</s>',
+    ]);
+    expect([...sequenceIds]).toEqual([-1, 0, -1, -1, 1, 1, -1]);
+    expect(Array.from(offsets ?? [])).toEqual([0, 0, 0, 3, 0, 0, 0, 0, 0, 3, 3, 4, 0, 0]);
+  });
+
+  it('leaves the space before a word out of its offsets', () => {
+    expect(spans(load(unigram), 'the  cats ﬁ')).toEqual(['the', 'cat', 's', '', 'ﬁ']);
+  });
+
+  it('gives an unknown piece what lies between its neighbours', () => {
+    expect(spans(load(unigram), 'the ☃ cat')).toEqual(['the', '', '☃', 'cat']);
+  });
+
+  it('gives no offsets where they are ambiguous', () => {
+    const { offsets, ids } = load(unigram).encode('☃ s ☃ s ☃');
+    expect(ids.length).toBeGreaterThan(2);
+    expect(offsets).toBeNull();
+  });
+
+  it('gives no offsets where the normaliser rewrites the text', () => {
+    const rewriting = {
+      ...unigram,
+      normalizer: { type: 'Replace', pattern: { String: 'dog' }, content: 'cat' },
+    };
+    expect(load(rewriting).encode('the dog').offsets).toBeNull();
+    expect(load(rewriting).encode('the cat').offsets).not.toBeNull();
+  });
+
+  it('gives all byte pieces of a character its whole span', () => {
+    expect(spans(load(byteLevel), 'the 👍!')).toEqual(['the', '', '👍', '👍', '👍', '👍', '!']);
+  });
+
+  describe.skipIf(withoutRust)('against the Rust tokenizers package', () => {
+    it('has the ids of byte-level BPE, and its offsets where no space is involved', async () => {
+      const tokenizer = load(byteLevel);
+      const reference = rustTokenizer(byteLevel);
+      for (const text of hardTexts(300, 4).map((hard) => hard.replace(/[\s\p{C}\p{M}]+/gu, ''))) {
+        const expected = await encodeByRust(reference, text);
+        const { ids, offsets } = tokenizer.encode(text);
+        expect([...ids]).toEqual(expected.ids);
+        if (offsets !== null) expect([text, ...offsets]).toEqual([text, ...expected.offsets]);
+      }
+    });
+  });
+});
+
+function load(json: unknown): Tokenizer {
+  return loadTokenizer(json)._unsafeUnwrap();
+}
+
+function ids(tokens: readonly string[]): Record<string, number> {
+  return Object.fromEntries(tokens.map((token, id) => [token, id]));
+}
+
+function tokensOf(tokenizer: Tokenizer, text: string, options?: { maxLength?: number; pair?: string }) {
+  return Array.from(tokenizer.encode(text, options).ids, (id) => tokenizer.token(id));
+}
+
+/** What each piece of the text stands for. */
+function spans(tokenizer: Tokenizer, text: string): string[] {
+  const { sequenceIds, offsets } = tokenizer.encode(text);
+  if (offsets === null) throw new Error('no offsets');
+  return [...sequenceIds.keys()]
+    .filter((index) => sequenceIds[index] === 0)
+    .map((index) => text.slice(offsets[2 * index], offsets[2 * index + 1]));
+}
