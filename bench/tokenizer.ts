@@ -14,10 +14,30 @@ import { loadTokenizer, trainWordPiece } from '../src/tokenizer/index.js';
 const ROUNDS = 9;
 const TEXTS = 5000;
 
-const subjects = ['the customer', 'my sister', 'a tired driver', 'our new manager', 'everyone', 'the old phone'];
+const subjects = [
+  'the customer',
+  'my sister',
+  'a tired driver',
+  'our new manager',
+  'everyone',
+  'the old phone',
+];
 const verbs = ['returned', "didn't like", 'was waiting for', 'ordered', 'complained about', 'recommended'];
-const objects = ['the blue jacket', 'an unexpected invoice', 'two concert tickets', 'that restaurant', 'this app'];
-const endings = ['yesterday.', 'for $24.99!', 'again, sadly...', 'because it was broken', '(in January)', 'twice?'];
+const objects = [
+  'the blue jacket',
+  'an unexpected invoice',
+  'two concert tickets',
+  'that restaurant',
+  'this app',
+];
+const endings = [
+  'yesterday.',
+  'for $24.99!',
+  'again, sadly...',
+  'because it was broken',
+  '(in January)',
+  'twice?',
+];
 
 function madeUpTexts(): string[] {
   let state = 42;
@@ -50,7 +70,7 @@ async function main(): Promise<void> {
     'tokenizers (Rust, one batch)': () => rust.encodeBatch(lines),
   };
 
-  const seconds = new Map(Object.keys(contestants).map((name) => [name, new Array<number>()]));
+  const seconds = new Map(Object.keys(contestants).map((name) => [name, [] as number[]]));
   for (let round = 0; round < ROUNDS; round++) {
     for (const [name, run] of Object.entries(contestants)) {
       const start = performance.now();

@@ -210,3 +210,50 @@ export function toOrchardError(thrown: unknown, doing: string): OrchardError {
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
   return new InternalError(`${doing}: ${reason}`, { cause: thrown });
 }
+
+/** An error as plain data, to cross to another thread or process. */
+export interface ErrorDescription {
+  readonly code: OrchardError['code'];
+  readonly message: string;
+  readonly stack: string | undefined;
+  /** The class's own fields, such as `problems`. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** Message of what lay beneath. */
+  readonly cause: string | undefined;
+}
+
+const classes: { readonly [Code in OrchardError['code']]: { readonly prototype: OrchardErrorBase } } = {
+  validation: ValidationError,
+  dataset: DatasetError,
+  download: DownloadError,
+  not_found: NotFoundError,
+  model_not_ready: ModelNotReadyError,
+  transition: TransitionError,
+  tier: TierError,
+  queue_full: QueueFullError,
+  model_folder: ModelFolderError,
+  training: TrainingError,
+  storage: StorageError,
+  aborted: AbortedError,
+  closed: ClosedError,
+  internal: InternalError,
+};
+
+export function describeError(error: OrchardError): ErrorDescription {
+  const { code, message, stack, cause, ...fields } = error;
+  const reason = cause instanceof Error ? cause.message : undefined;
+  return { code, message, stack, fields, cause: reason };
+}
+
+/** The error that {@link describeError} described: of the same class, with the same fields. */
+export function reviveError({ code, message, stack, fields, cause }: ErrorDescription): OrchardError {
+  const error: OrchardError = Object.create(classes[code].prototype);
+  return Object.assign(error, fields, {
+    code,
+    name: classes[code].prototype.constructor.name,
+    message,
+    stack,
+    [MARKER]: true,
+    ...(cause === undefined ? {} : { cause: new Error(cause) }),
+  });
+}

@@ -28,7 +28,7 @@ interface ComparableText {
 
 /**
  * Matches pieces to the text without regard to case, marks, compatibility forms and white space, which tokenizers
- * change. A piece of white space alone gets an empty span.
+ * change. A piece of white space or marks alone gets an empty span.
  * @returns [start, end) of each piece in UTF-16 code units, or null where pieces and text differ by more than that
  * or where unknown pieces leave more than one way.
  */

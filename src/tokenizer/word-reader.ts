@@ -33,6 +33,10 @@ interface Character {
   readonly form: string;
 }
 
+const INITIAL_UNITS = 64;
+/** Room for a longer word is given back at the next text, so that one huge word isn't held for good. */
+const MAX_KEPT_UNITS = 1 << 14;
+
 /** Lone surrogates are read as this, as the conversion to UTF-8 does. */
 const REPLACEMENT = 0xfffd;
 
@@ -42,10 +46,10 @@ const REPLACEMENT = 0xfffd;
  */
 export class WordReader {
   /** The word's normalised UTF-16 code units; `length` of them count. */
-  units = new Uint16Array(64);
+  units = new Uint16Array(INITIAL_UNITS);
   /** For each of `units`, where the character it came from starts and ends in the text, in code units. */
-  starts = new Int32Array(64);
-  ends = new Int32Array(64);
+  starts = new Int32Array(INITIAL_UNITS);
+  ends = new Int32Array(INITIAL_UNITS);
   length = 0;
 
   readonly #normalization: BertNormalization;
@@ -65,6 +69,7 @@ export class WordReader {
 
   /** Starts on `text`, or on its part [start, end). */
   read(text: string, start = 0, end = text.length): void {
+    if (this.units.length > MAX_KEPT_UNITS) this.#resize(INITIAL_UNITS);
     this.#text = text;
     this.#position = start;
     this.#end = end;
@@ -119,20 +124,21 @@ export class WordReader {
 
   #append(unit: number, start: number, end: number): void {
     const at = this.length++;
-    if (at === this.units.length) this.#grow();
+    if (at === this.units.length) this.#resize(2 * at);
     this.units[at] = unit;
     this.starts[at] = start;
     this.ends[at] = end;
   }
 
-  #grow(): void {
+  #resize(length: number): void {
     const { units, starts, ends } = this;
-    this.units = new Uint16Array(2 * units.length);
-    this.units.set(units);
-    this.starts = new Int32Array(2 * starts.length);
-    this.starts.set(starts);
-    this.ends = new Int32Array(2 * ends.length);
-    this.ends.set(ends);
+    const kept = Math.min(length, units.length);
+    this.units = new Uint16Array(length);
+    this.units.set(units.subarray(0, kept));
+    this.starts = new Int32Array(length);
+    this.starts.set(starts.subarray(0, kept));
+    this.ends = new Int32Array(length);
+    this.ends.set(ends.subarray(0, kept));
   }
 
   #learn(unit: number): void {
@@ -174,6 +180,10 @@ function normalizeCharacter(codePoint: number, normalization: BertNormalization)
   return { role: alone ? STANDS_ALONE : JOINS, form };
 }
 
+/**
+ * Decomposes one character by itself. The reference also brings marks of several characters into canonical order,
+ * which shows only where two marks that aren't removed stand in another order.
+ */
 function stripAccents(character: string, codePoint: number): string {
   const decomposed = undecomposed.has(codePoint) ? character : character.normalize('NFD');
   return Array.from(decomposed)

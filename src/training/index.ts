@@ -1,13 +1,9 @@
-export type { AdamWOptions, AdamWState, Moments, StepOptions } from './adamw-optimizer.js';
-export { AdamWOptimizer } from './adamw-optimizer.js';
-export type { LinearSchedule } from './learning-rate-schedule.js';
-export { linearLearningRate } from './learning-rate-schedule.js';
-export type { LengthBatchOptions } from './length-batches.js';
-export { lengthBatches } from './length-batches.js';
 export type {
-  Parameter,
-  ParameterDefinition,
-  ParameterRegion,
-  ParameterStoreOptions,
-} from './parameter-store.js';
-export { ParameterStore } from './parameter-store.js';
+  DatasetNotice,
+  EpochEnd,
+  TrainingPhase,
+  TrainingProgress,
+  TrainingRunEvent,
+} from './training-events.js';
+export { createTrainingHost, type TrainingIsolation } from './training-host.js';
+export type { TrainingHost, TrainingRunOptions, TrainingSpec } from './training-run.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/random.js';
-import { AdamWOptimizer } from '../../src/training/index.js';
+import { AdamWOptimizer } from '../../src/training/adamw-optimizer.js';
 import { decayed, storeOf, undecayed } from './parameters.js';
 
 describe('AdamWOptimizer', () => {

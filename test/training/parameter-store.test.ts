@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Arena } from '../../src/kernels/index.js';
-import { ParameterStore } from '../../src/training/index.js';
+import { ParameterStore } from '../../src/training/parameter-store.js';
 import { decayed, storeOf, undecayed } from './parameters.js';
 
 const DEFINITIONS = [decayed('dense.weight', 3, 5), undecayed('dense.bias', 5), decayed('embedding', 7, 3)];

@@ -3,7 +3,7 @@ import {
   type ParameterDefinition,
   ParameterStore,
   type ParameterStoreOptions,
-} from '../../src/training/index.js';
+} from '../../src/training/parameter-store.js';
 
 /** A store in an arena of just its size, with its kernels. */
 export function storeOf(

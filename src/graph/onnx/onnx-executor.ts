@@ -81,3 +81,8 @@ function toOrtTensor(tensor: TensorData): Tensor {
   if (tensor.type === 'int32') return new Tensor('int32', tensor.data, tensor.dims);
   return new Tensor('int64', tensor.data, tensor.dims);
 }
+
+/** An int64 tensor over these values, which are not copied. */
+export function int64Tensor(values: BigInt64Array, dims: readonly number[]): Tensor {
+  return new Tensor('int64', values, dims);
+}

@@ -1,0 +1,20 @@
+import type { ResultAsync } from 'neverthrow';
+import type { InferenceResult } from '../contract/index.js';
+import type { OrchardError } from '../errors.js';
+
+/** What one request came to. */
+export interface Predictions {
+  /** One per text, in their order. */
+  readonly results: readonly InferenceResult[];
+  /** Milliseconds from the start of its tokenising to its last result, waiting not included. */
+  readonly elapsedMs: number;
+}
+
+/** Runs models that lie in folders. */
+export interface InferenceService {
+  predict(directory: string, texts: readonly string[]): ResultAsync<Predictions, OrchardError>;
+  /** Gives up what is kept of a folder's model, which is about to be deleted. */
+  forget(directory: string): void;
+  /** Waits for what runs and frees everything. Idempotent. */
+  close(): Promise<void>;
+}

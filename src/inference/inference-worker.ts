@@ -1,0 +1,22 @@
+/** Entry of an inference worker thread. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { describeError } from '../errors.js';
+import { type InferenceOptions, inlineInference } from './inline-service.js';
+import type { PoolMessage, WorkerMessage } from './messages.js';
+
+const options: InferenceOptions = workerData;
+const service = inlineInference(options);
+
+async function predict({ id, directory, texts }: Extract<PoolMessage, { type: 'predict' }>): Promise<void> {
+  const outcome = await service.predict(directory, texts);
+  const message: WorkerMessage = outcome.isErr()
+    ? { id, error: describeError(outcome.error) }
+    : { id, predictions: outcome.value };
+  parentPort?.postMessage(message);
+}
+
+parentPort?.on('message', (message: PoolMessage) => {
+  if (message.type === 'predict') void predict(message);
+  else if (message.type === 'forget') service.forget(message.directory);
+  else void service.close().then(() => parentPort?.close());
+});

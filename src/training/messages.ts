@@ -1,0 +1,16 @@
+import type { TrainingStats } from '../contract/index.js';
+import type { ErrorDescription } from '../errors.js';
+import type { TrainingRunEvent } from './training-events.js';
+import type { TrainingSpec } from './training-run.js';
+
+/** What a host sends to its runner, in a worker thread or child process. */
+export type HostMessage =
+  | { readonly type: 'run'; readonly spec: TrainingSpec }
+  /** Stop within two steps; the outcome is then an AbortedError. */
+  | { readonly type: 'abort' };
+
+/** What comes back: events while it runs, then one outcome. */
+export type RunnerMessage =
+  | { readonly type: 'event'; readonly event: TrainingRunEvent }
+  | { readonly type: 'done'; readonly stats: TrainingStats }
+  | { readonly type: 'failed'; readonly error: ErrorDescription };

@@ -1,0 +1,17 @@
+import { childProcessHost } from './child-process-host.js';
+import { inlineHost } from './inline-host.js';
+import type { TrainingHost } from './training-run.js';
+import { workerHost } from './worker-host.js';
+
+/** Where training takes place: a worker thread, a child process, or the caller's own thread (which it blocks). */
+export type TrainingIsolation = 'worker' | 'process' | 'inline';
+
+const hosts: Readonly<Record<TrainingIsolation, () => TrainingHost>> = {
+  worker: workerHost,
+  process: childProcessHost,
+  inline: inlineHost,
+};
+
+export function createTrainingHost(isolation: TrainingIsolation): TrainingHost {
+  return hosts[isolation]();
+}

@@ -1,0 +1,54 @@
+/** Entry of the worker thread or child process that one training run takes place in. */
+import { parentPort } from 'node:worker_threads';
+import { describeError } from '../errors.js';
+import type { HostMessage, RunnerMessage } from './messages.js';
+import { runTraining } from './run-training.js';
+import type { TrainingSpec } from './training-run.js';
+
+/** The way back to whoever started this runner. */
+interface Port {
+  send(message: RunnerMessage): void;
+  listen(listener: (message: HostMessage) => void): void;
+  /** Lets the thread or process end by itself: ending it from outside while a step runs would crash it. */
+  close(): void;
+}
+
+function openPort(): Port {
+  const worker = parentPort;
+  if (worker !== null) {
+    return {
+      send: (message) => worker.postMessage(message),
+      listen: (listener) => worker.on('message', listener),
+      close: () => worker.close(),
+    };
+  }
+  return {
+    send: (message) => process.send?.(message),
+    listen: (listener) => process.on('message', listener),
+    close: () => process.disconnect(),
+  };
+}
+
+const port = openPort();
+const stop = new AbortController();
+// A child whose parent has died goes on for no one.
+process.on('disconnect', () => stop.abort());
+
+async function run(spec: TrainingSpec): Promise<void> {
+  const outcome = await runTraining(spec, {
+    signal: stop.signal,
+    onEvent: (event) => port.send({ type: 'event', event }),
+  });
+  port.send(
+    outcome.match<RunnerMessage>(
+      (stats) => ({ type: 'done', stats }),
+      (error) => ({ type: 'failed', error: describeError(error) }),
+    ),
+  );
+  port.close();
+}
+
+port.listen((message) => {
+  if (message.type === 'abort') stop.abort();
+  else void run(message.spec);
+});

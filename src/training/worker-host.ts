@@ -1,0 +1,22 @@
+import { Worker } from 'node:worker_threads';
+import { type Runner, runnerHost } from './runner-host.js';
+import { runnerUrl } from './runner-url.js';
+import type { TrainingHost } from './training-run.js';
+
+/** Trains in a worker thread: the caller's event loop stays free. */
+export function workerHost(): TrainingHost {
+  return runnerHost(startWorker);
+}
+
+function startWorker(): Runner {
+  const worker = new Worker(runnerUrl());
+  let reason: string | undefined;
+  worker.on('error', (error) => {
+    reason = error.message;
+  });
+  return {
+    send: (message) => worker.postMessage(message),
+    onMessage: (listener) => worker.on('message', listener),
+    onExit: (listener) => worker.once('exit', () => listener(reason)),
+  };
+}
