@@ -126,7 +126,7 @@ function readTensor(
       new ModelFolderError(file, `tensor ${name} should have ${count * width} bytes, the file holds ${held}`),
     );
   }
-  return ok({ shape, values: toFloat32(data.slice(start, end), count, dtype) });
+  return ok({ shape, values: toFloat32(new Uint8Array(data.subarray(start, end)), count, dtype) });
 }
 
 /** @param bytes a copy that may be used in place; F32 is, as every platform of ours is little-endian. */

@@ -1,0 +1,31 @@
+/**
+ * Makes a fresh clone ready to run: installs what package-lock.json names where it isn't installed, and builds
+ * where the sources are newer than the build. Does nothing, in a few milliseconds, where all is there.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+
+/** Time of the newest file below a path; 0 where there is none. */
+function newest(path) {
+  if (!existsSync(path)) return 0;
+  const stats = statSync(path);
+  if (!stats.isDirectory()) return stats.mtimeMs;
+  return Math.max(0, ...readdirSync(path).map((name) => newest(join(path, name))));
+}
+
+function npm(...args) {
+  const command = process.platform === 'win32' ? 'npm.cmd' : 'npm';
+  const { status } = spawnSync(command, args, { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' });
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+const installed = newest(join(root, 'node_modules', '.package-lock.json'));
+if (installed < newest(join(root, 'package-lock.json'))) npm('ci', '--ignore-scripts');
+
+const built = newest(join(root, 'dist', 'index.js'));
+const sources = ['src', 'tsup.config.ts', 'package.json'].map((path) => newest(join(root, path)));
+if (built < Math.max(...sources)) npm('run', '--silent', 'build');

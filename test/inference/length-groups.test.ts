@@ -1,0 +1,56 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { lengthGroups } from '../../src/inference/length-groups.js';
+
+const RUN_COST = 22;
+
+function costOf(groups: readonly (readonly number[])[], lengths: readonly number[]): number {
+  return groups.reduce(
+    (sum, group) => sum + RUN_COST + group.length * Math.max(...group.map((at) => lengths[at] ?? 0)),
+    0,
+  );
+}
+
+/** The cheapest cost over every way to cut the sorted lengths, by brute force. */
+function cheapest(sorted: readonly number[]): number {
+  if (sorted.length === 0) return 0;
+  return Math.min(
+    ...sorted.map((longest, last) => RUN_COST + (last + 1) * longest + cheapest(sorted.slice(last + 1))),
+  );
+}
+
+describe('lengthGroups', () => {
+  it('runs short and long texts apart, each with texts of its kind', () => {
+    expect(lengthGroups([200, 5, 190, 6], 4096)).toEqual([
+      [1, 3],
+      [2, 0],
+    ]);
+  });
+
+  it('keeps texts of one length together, and one text as it is', () => {
+    expect(lengthGroups([9, 9, 9], 4096)).toEqual([[0, 1, 2]]);
+    expect(lengthGroups([7], 4096)).toEqual([[0]]);
+    expect(lengthGroups([], 4096)).toEqual([]);
+  });
+
+  it('takes every text once, at the cheapest cost that any cut has', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 120 }), { maxLength: 10 }), (lengths) => {
+        const groups = lengthGroups(lengths, Number.POSITIVE_INFINITY);
+        expect(groups.flat().sort((a, b) => a - b)).toEqual([...lengths.keys()]);
+        expect(costOf(groups, lengths)).toBe(cheapest([...lengths].sort((a, b) => a - b)));
+      }),
+    );
+  });
+
+  it('never fills a run beyond the bound, except by a single text', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 99 }), { maxLength: 60 }), (lengths) => {
+        for (const group of lengthGroups(lengths, 128)) {
+          const padded = group.length * Math.max(...group.map((at) => lengths[at] ?? 0));
+          expect(group.length === 1 || padded <= 128).toBe(true);
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,30 @@
+import { defineConfig } from 'tsup';
+
+/** Entries that run in threads or processes of their own; only Orchard itself starts them. */
+const runners = {
+  'training-runner': 'src/training/training-runner.ts',
+  'inference-worker': 'src/inference/inference-worker.ts',
+};
+
+const entries = { index: 'src/index.ts', testing: 'src/testing.ts' };
+
+export default defineConfig([
+  {
+    entry: { ...entries, ...runners },
+    format: 'esm',
+    target: 'node20',
+    platform: 'node',
+    splitting: true,
+    sourcemap: true,
+    clean: ['dist/*.js', 'dist/*.js.map'],
+  },
+  {
+    entry: entries,
+    format: 'cjs',
+    target: 'node20',
+    platform: 'node',
+    shims: true,
+    sourcemap: true,
+    clean: false,
+  },
+]);
