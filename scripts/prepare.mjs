@@ -19,7 +19,11 @@ function newest(path) {
 
 function npm(...args) {
   const command = process.platform === 'win32' ? 'npm.cmd' : 'npm';
-  const { status } = spawnSync(command, args, { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' });
+  const { status } = spawnSync(command, args, {
+    cwd: root,
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+  });
   if (status !== 0) process.exit(status ?? 1);
 }
 

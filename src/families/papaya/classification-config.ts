@@ -6,10 +6,15 @@ import type { ClassificationKind } from './classification-dataset.js';
 export const TEXT_COLUMN = 'sentence';
 export const LABEL_COLUMN = 'label';
 
+/** The column names as config.json has them, and which column holds what. */
 const fieldNames = z
   .array(z.string('a string').min(1, 'the name of a column'), 'an array of column names')
-  .refine((names) => columnRoles(names) !== undefined, {
-    error: `the names of two columns, text then label, as in ["${TEXT_COLUMN}", "${LABEL_COLUMN}"]`,
+  .transform((names, context) => {
+    const roles = columnRoles(names);
+    if (roles) return { names, roles };
+    const message = `the names of two columns, text then label, as in ["${TEXT_COLUMN}", "${LABEL_COLUMN}"]`;
+    context.addIssue({ code: 'custom', message, input: names });
+    return z.NEVER;
   });
 
 /** config.json of a text classification archive. */
@@ -32,7 +37,7 @@ export interface ColumnRoles {
  * so, the other one is the rest; where none is, the text comes first.
  * @returns undefined where the names don't tell two columns apart.
  */
-export function columnRoles(names: readonly string[]): ColumnRoles | undefined {
+function columnRoles(names: readonly string[]): ColumnRoles | undefined {
   if (new Set(names).size < names.length) return undefined;
   if (names.includes(TEXT_COLUMN) && names.includes(LABEL_COLUMN)) {
     return { text: TEXT_COLUMN, label: LABEL_COLUMN };

@@ -16,12 +16,7 @@ import {
 import type { DatasetError } from '../../errors.js';
 import { checkRow, idNotation, type RowRules } from './check-row.js';
 import { checkTrainable, findWarnings } from './check-splits.js';
-import {
-  checkLabelCount,
-  checkNumClassLabels,
-  classificationConfigSchema,
-  columnRoles,
-} from './classification-config.js';
+import { checkLabelCount, checkNumClassLabels, classificationConfigSchema } from './classification-config.js';
 import {
   type ClassificationDataset,
   type ClassificationKind,
@@ -54,14 +49,14 @@ function readDataset(
   const config = readArchiveConfig(archive, classificationConfigSchema, problems);
   const labels = readLabelIds(archive, problems);
   if (labels) checkLabelCount(kind, labels, LABEL_FILE, problems);
-  const columns = config && columnRoles(config.field_names);
-  if (columns === undefined || labels === undefined) return undefined;
+  if (config === undefined || labels === undefined) return undefined;
   checkNumClassLabels(kind, labels, config, problems);
   const trainFile = findConfiguredFile(archive, config, 'TRAIN_FILE', config.TRAIN_FILE, problems);
   const devFile = findConfiguredFile(archive, config, 'DEV_FILE', config.DEV_FILE, problems);
-  const rules = { kind, columns, notation: idNotation(labels) };
-  const train = trainFile ? readSplit(trainFile, config.field_names, rules, problems) : [];
-  const dev = devFile ? readSplit(devFile, config.field_names, rules, problems) : [];
+  const { names, roles } = config.field_names;
+  const rules = { kind, columns: roles, notation: idNotation(labels) };
+  const train = trainFile ? readSplit(trainFile, names, rules, problems) : [];
+  const dev = devFile ? readSplit(devFile, names, rules, problems) : [];
   if (problems.total === 0) checkTrainable(kind, labels, train, config.TRAIN_FILE, problems);
   if (problems.total > 0) return undefined;
   return {

@@ -1,0 +1,40 @@
+import { ConfusionMatrix } from 'ml-confusion-matrix';
+import { ok, type Result } from 'neverthrow';
+import type { InferenceResponse, InferenceResult, OrchardError } from 'orchard-nlp';
+import pc from 'picocolors';
+
+/** The library answers at most so many queries at once. */
+const BATCH = 20;
+
+interface Row {
+  readonly text: string;
+  readonly label: string;
+}
+
+type Predict = (texts: string[]) => PromiseLike<Result<InferenceResponse<InferenceResult[]>, OrchardError>>;
+
+/** Predicts every row and prints how often each label was taken for which. */
+export async function printConfusion(
+  rows: readonly Row[],
+  predict: Predict,
+): Promise<Result<void, OrchardError>> {
+  const predicted: string[] = [];
+  for (let start = 0; start < rows.length; start += BATCH) {
+    const response = await predict(rows.slice(start, start + BATCH).map(({ text }) => text));
+    if (response.isErr()) return response.map(() => undefined);
+    for (const { labels } of response.value.data) predicted.push(labels[0] ?? '');
+  }
+  const matrix = ConfusionMatrix.fromLabels(
+    rows.map(({ label }) => label),
+    predicted,
+  );
+  const names = matrix.getLabels().map(String);
+  const width = Math.max(...names.map(({ length }) => length)) + 2;
+  console.log(pc.dim(`  ${'is \\ said'.padEnd(width)}${names.map((name) => name.padStart(width)).join('')}`));
+  for (const [row, name] of names.entries()) {
+    const counts = matrix.getMatrix()[row] ?? [];
+    console.log(`  ${name.padEnd(width)}${counts.map((count) => String(count).padStart(width)).join('')}`);
+  }
+  console.log(`\n  accuracy ${(100 * matrix.getAccuracy()).toFixed(1)} % of ${rows.length} rows`);
+  return ok(undefined);
+}
