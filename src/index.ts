@@ -18,4 +18,15 @@ export type {
   TrainingStats,
 } from './contract/index.js';
 export * from './errors.js';
+export {
+  type ClassificationArchiveOptions,
+  type ClassificationArchiveSummary,
+  type ClassificationType,
+  classificationTypes,
+  createClassificationArchive,
+  type RowSource,
+  type SourceFile,
+  type SourceFormat,
+  type SourceRow,
+} from './families/index.js';
 export { fileStorage, memoryStorage, type Storage } from './storage/index.js';

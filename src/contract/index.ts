@@ -1,3 +1,4 @@
+export * from './account.js';
 export * from './enumerations.js';
 export * from './inference.js';
 export * from './training-job.js';

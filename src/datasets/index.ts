@@ -28,7 +28,6 @@ export {
 export { type JsonFile, readJsonFile } from './json-file.js';
 export { LABEL_FILE, readLabelIds } from './label-ids.js';
 export { count, ProblemList, quoted, singleProblem, someOf } from './problems.js';
-export { seededRandom, shuffled } from './seeded-random.js';
 export { readLines, readText, type TextLine } from './text-file.js';
 export { type UnzipError, type UnzipOptions, unzip } from './unzip.js';
 export {
@@ -38,3 +37,4 @@ export {
   MAX_WARNING_EXAMPLES,
   warnAbout,
 } from './warnings.js';
+export { writeZip } from './write-zip.js';

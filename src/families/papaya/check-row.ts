@@ -1,7 +1,7 @@
 /** The rules on a row, the same for an archive that is read and for one that is written. */
 import type { DatasetLocation, ProblemList } from '../../datasets/index.js';
 import { quoted } from '../../datasets/index.js';
-import type { ColumnRoles } from './classification-config.js';
+import { type ColumnRoles, quotedLabels } from './classification-config.js';
 import type { ClassificationKind, LocatedRow } from './classification-dataset.js';
 
 /** A row as its file has it, the labels still as they are written there. */
@@ -29,6 +29,12 @@ export function idNotation(labels: readonly string[]): LabelNotation {
     noun: 'label id',
     expected: `an id of label_id.json (0 to ${labels.length - 1})`,
   };
+}
+
+/** Names of labels, as people write them. */
+export function nameNotation(labels: readonly string[]): LabelNotation {
+  const ids = new Map(labels.map((label, id) => [label, id]));
+  return { idOf: (written) => ids.get(written), noun: 'label', expected: `one of ${quotedLabels(labels)}` };
 }
 
 /** What a row is checked against. */

@@ -6,6 +6,14 @@ import { classifierLogits } from './classification-head.js';
 import { classificationTask, linkOf } from './classification-task.js';
 import { readClassificationArchive } from './read-archive.js';
 
+export { type ClassificationType, classificationTypes } from './classification-dataset.js';
+export type { RowSource, SourceFile, SourceFormat, SourceRow } from './source-rows.js';
+export {
+  type ClassificationArchiveOptions,
+  type ClassificationArchiveSummary,
+  createClassificationArchive,
+} from './write-archive.js';
+
 /** How new Papaya models pool; see docs/decisions.md for the measurement. */
 const POOLING: Pooling = 'mean';
 

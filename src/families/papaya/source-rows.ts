@@ -35,6 +35,8 @@ export type RowSource = SourceFile | Iterable<SourceRow>;
 
 /** The rows of a source, and what its columns are called. */
 export interface SourceTable {
+  /** How problems call the source. */
+  readonly file: string;
   readonly columns: ColumnRoles;
   readonly rows: readonly WrittenRow[];
 }
@@ -51,12 +53,13 @@ export function readSource(
   problems: ProblemList,
 ): SourceTable {
   if (Symbol.iterator in source) {
-    return { columns: { text: 'text', label: 'label' }, rows: rowsInMemory(source, name) };
+    return { file: name, columns: { text: 'text', label: 'label' }, rows: rowsInMemory(source, name) };
   }
   const { path, textColumn: text = 'text', labelColumn: label = 'label' } = source;
   const columns = { text, label };
   const read = readers[source.format ?? formatOf(path)];
-  return { columns, rows: read({ path, file: basename(path), columns, kind, problems }) };
+  const file = basename(path);
+  return { file, columns, rows: read({ path, file, columns, kind, problems }) };
 }
 
 function formatOf(path: string): SourceFormat {

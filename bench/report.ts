@@ -1,0 +1,16 @@
+/** What every bench prints about where it ran. */
+import { cpus, totalmem } from 'node:os';
+
+export function machine(): string {
+  const processors = cpus();
+  const gigabytes = (totalmem() / 2 ** 30).toFixed(0);
+  return `${processors[0]?.model ?? 'unknown processor'}, ${processors.length} cores, ${gigabytes} GiB, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}`;
+}
+
+/** The value that a share `quantile` of all values lie at or below. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}
+
+export const median = (values: readonly number[]): number => quantile(values, 0.5);

@@ -1,0 +1,40 @@
+import { createWriteStream } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { ResultAsync } from 'neverthrow';
+import { ZipFile } from 'yazl';
+import { StorageError } from '../errors.js';
+
+/** The same for every entry, so that the same files give the same bytes. */
+const ENTRY_TIME = new Date(2000, 0, 1);
+
+/**
+ * Writes a zip of text files, whole or not at all; an earlier file of that path is replaced.
+ * @param files contents by path inside the archive, with "/".
+ */
+export function writeZip(
+  path: string,
+  files: Readonly<Record<string, string>>,
+): ResultAsync<void, StorageError> {
+  return ResultAsync.fromPromise(write(path, files), (thrown) => {
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    return new StorageError(`writing ${path}: ${reason}`, { cause: thrown });
+  });
+}
+
+async function write(path: string, files: Readonly<Record<string, string>>): Promise<void> {
+  const zip = new ZipFile();
+  for (const [name, contents] of Object.entries(files)) {
+    zip.addBuffer(Buffer.from(contents), name, { mtime: ENTRY_TIME, forceDosTimestamp: true });
+  }
+  zip.end();
+  const partial = `${path}.${process.pid}.partial`;
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await pipeline(zip.outputStream, createWriteStream(partial));
+    await rename(partial, path);
+  } finally {
+    await rm(partial, { force: true });
+  }
+}

@@ -1,0 +1,206 @@
+import { err, errAsync, ok, type Result, type ResultAsync } from 'neverthrow';
+import { CONFIG_FILE, type DatasetWarning, LABEL_FILE, ProblemList, writeZip } from '../../datasets/index.js';
+import { type DatasetError, type StorageError, ValidationError } from '../../errors.js';
+import { checkRow, nameNotation, type WrittenRow } from './check-row.js';
+import { checkTrainable, findWarnings } from './check-splits.js';
+import { checkLabelCount, LABEL_COLUMN, numClassLabels, TEXT_COLUMN } from './classification-config.js';
+import {
+  type ClassificationKind,
+  type ClassificationType,
+  classificationKind,
+  type LocatedRow,
+} from './classification-dataset.js';
+import { type RowSource, readSource, type SourceTable } from './source-rows.js';
+import { type Splits, splitDev } from './split-dev.js';
+
+/** Share of the texts that dev gets where no dev rows are given. */
+export const DEFAULT_DEV_FRACTION = 0.1;
+
+const TRAIN_FILE = 'train.tsv';
+const DEV_FILE = 'dev.tsv';
+
+export interface ClassificationArchiveOptions {
+  readonly type: ClassificationType;
+  /** DATASET_NAME and the folder inside the zip: 1 to 100 letters, digits, ".", "_" and "-". */
+  readonly name: string;
+  /** Default: the name. */
+  readonly description?: string | undefined;
+  /** The rows to train on. */
+  readonly rows: RowSource;
+  /** Default: some of `rows` are set aside. */
+  readonly devRows?: RowSource | undefined;
+  /** Share of the texts to set aside, above 0 and below 1. Default {@link DEFAULT_DEV_FRACTION}. */
+  readonly devFraction?: number | undefined;
+  /** Decides which are set aside. Default 0. */
+  readonly seed?: number | undefined;
+  /** In the order of their ids. Default: those that occur, sorted. */
+  readonly labels?: readonly string[] | undefined;
+}
+
+/** What was written. */
+export interface ClassificationArchiveSummary {
+  readonly path: string;
+  readonly labels: readonly string[];
+  /** Rows in each split. */
+  readonly train: number;
+  readonly dev: number;
+  /** Rows left out because an earlier row of their split has the same text and labels. */
+  readonly removedDuplicates: number;
+  /** Texts in which tabs or line breaks became spaces; the format can't hold them. */
+  readonly respacedTexts: number;
+  readonly warnings: readonly DatasetWarning[];
+}
+
+/**
+ * Makes the documented zip archive out of labelled texts. Rows are checked as training checks them; each problem
+ * names the line of the source. Nothing is written where there is one.
+ */
+export function createClassificationArchive(
+  options: ClassificationArchiveOptions,
+  outputPath: string,
+): ResultAsync<ClassificationArchiveSummary, ValidationError | DatasetError | StorageError> {
+  const prepared = checkOptions(options).andThen(prepareArchive);
+  if (prepared.isErr()) return errAsync(prepared.error);
+  const { files, summary } = prepared.value;
+  return writeZip(outputPath, files).map(() => ({ path: outputPath, ...summary }));
+}
+
+function checkOptions(
+  options: ClassificationArchiveOptions,
+): Result<ClassificationArchiveOptions, ValidationError> {
+  const { name, devFraction = DEFAULT_DEV_FRACTION, seed = 0, labels = [] } = options;
+  if (!/^(?!\.+$)[\w.-]{1,100}$/.test(name)) {
+    return err(invalidOption('name', 'give 1 to 100 letters, digits, ".", "_" and "-"'));
+  }
+  if (!(devFraction > 0 && devFraction < 1)) {
+    return err(invalidOption('devFraction', 'give a number above 0 and below 1'));
+  }
+  if (!Number.isSafeInteger(seed)) return err(invalidOption('seed', 'give a whole number'));
+  if (labels.includes('') || new Set(labels).size < labels.length) {
+    return err(invalidOption('labels', 'give every label once, and none that is empty'));
+  }
+  return ok(options);
+}
+
+function invalidOption(name: keyof ClassificationArchiveOptions, msg: string): ValidationError {
+  return new ValidationError([{ loc: [name], msg, type: 'invalid_option' }]);
+}
+
+interface PreparedArchive {
+  readonly files: Readonly<Record<string, string>>;
+  readonly summary: Omit<ClassificationArchiveSummary, 'path'>;
+}
+
+function prepareArchive(options: ClassificationArchiveOptions): Result<PreparedArchive, DatasetError> {
+  const { type, rows, devRows, devFraction = DEFAULT_DEV_FRACTION, seed = 0 } = options;
+  const problems = new ProblemList();
+  const kind = classificationKind(type);
+  const trainTable = readSource(rows, 'rows', kind, problems);
+  const devTable = devRows && readSource(devRows, 'devRows', kind, problems);
+  const labels = options.labels ?? namesIn([...trainTable.rows, ...(devTable?.rows ?? [])]);
+  const given = checkTable(trainTable, kind, labels, problems);
+  const givenDev = devTable && checkTable(devTable, kind, labels, problems);
+  if (problems.total > 0) return err(problems.toError());
+
+  const { train, dev } = givenDev
+    ? { train: given.rows, dev: givenDev.rows }
+    : splitDev(given.rows, devFraction, seed);
+  checkLabelCount(kind, labels, trainTable.file, problems);
+  checkTrainable(kind, labels, train, trainTable.file, problems);
+  if (dev.length === 0) problems.add(tooFewToSplit(trainTable.file));
+  if (problems.total > 0) return err(problems.toError());
+  return ok({
+    files: archiveFiles(options, labels, { train, dev }),
+    summary: {
+      labels,
+      train: train.length,
+      dev: dev.length,
+      removedDuplicates: given.removedDuplicates + (givenDev?.removedDuplicates ?? 0),
+      respacedTexts: given.respacedTexts + (givenDev?.respacedTexts ?? 0),
+      warnings: findWarnings(labels, train, dev),
+    },
+  });
+}
+
+/** The different names of labels, sorted; as numbers where all of them are whole numbers. */
+function namesIn(rows: readonly WrittenRow[]): readonly string[] {
+  const names = [...new Set(rows.flatMap(({ labels }) => labels))].filter((name) => name !== '');
+  return names.every((name) => /^\d+$/.test(name))
+    ? names.sort((a, b) => Number(a) - Number(b))
+    : names.sort();
+}
+
+interface CheckedTable {
+  readonly rows: readonly LocatedRow[];
+  readonly removedDuplicates: number;
+  readonly respacedTexts: number;
+}
+
+function checkTable(
+  { file, columns, rows: written }: SourceTable,
+  kind: ClassificationKind,
+  labels: readonly string[],
+  problems: ProblemList,
+): CheckedTable {
+  if (written.length === 0 && problems.total === 0) {
+    problems.add({ file, found: 'found no rows', expected: 'at least one row' });
+  }
+  const rules = { kind, columns, notation: nameNotation(labels) };
+  const rows = new Map<string, LocatedRow>();
+  let accepted = 0;
+  let respacedTexts = 0;
+  for (const each of written) {
+    const text = respaced(each.text);
+    const row = checkRow({ ...each, text }, rules, problems);
+    if (row === undefined) continue;
+    accepted += 1;
+    if (text !== each.text) respacedTexts += 1;
+    const key = tableLine(row);
+    if (!rows.has(key)) rows.set(key, row);
+  }
+  return { rows: [...rows.values()], removedDuplicates: accepted - rows.size, respacedTexts };
+}
+
+function respaced(text: string): string {
+  return text.replace(/\r\n|[\t\r\n]/g, ' ');
+}
+
+function tooFewToSplit(file: string) {
+  const found = 'found too few texts to set any aside for dev';
+  return { file, found, expected: 'two texts of one label at least, or rows for dev' };
+}
+
+function archiveFiles(
+  { type, name, description = name }: ClassificationArchiveOptions,
+  labels: readonly string[],
+  { train, dev }: Splits,
+): Readonly<Record<string, string>> {
+  const config = {
+    desc: description,
+    DATASET_NAME: name,
+    DATA_DIR: name,
+    TRAIN_FILE,
+    DEV_FILE,
+    field_names: [TEXT_COLUMN, LABEL_COLUMN],
+    field_header: 0,
+    NUM_CLASS_LABELS: numClassLabels(classificationKind(type), labels),
+  };
+  return {
+    [`${name}/${CONFIG_FILE}`]: json(config),
+    [`${name}/${LABEL_FILE}`]: json(Object.fromEntries(labels.entries())),
+    [`${name}/${TRAIN_FILE}`]: table(train),
+    [`${name}/${DEV_FILE}`]: table(dev),
+  };
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, undefined, 2)}\n`;
+}
+
+function table(rows: readonly LocatedRow[]): string {
+  return [`${TEXT_COLUMN}\t${LABEL_COLUMN}`, ...rows.map(tableLine), ''].join('\n');
+}
+
+function tableLine({ text, labelIds }: LocatedRow): string {
+  return `${text}\t${labelIds.join()}`;
+}

@@ -1,0 +1,2 @@
+export { Predictor } from './predictor.js';
+export type { PredictorOptions } from './predictor-options.js';

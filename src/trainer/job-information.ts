@@ -1,0 +1,34 @@
+import type { ModelRecord, TrainingJobInformation } from '../contract/index.js';
+import type { DatasetWarning } from '../datasets/index.js';
+import type { JobError, JobRecord } from './job-record.js';
+
+/** The documented training job information, and what only the library tells beside it. */
+export interface JobInformation extends TrainingJobInformation {
+  /** Present in the state ERROR. */
+  readonly error?: JobError;
+  /** What the dataset's reader noticed and training could live with. */
+  readonly warnings: readonly DatasetWarning[];
+}
+
+export function toModelRecord(job: JobRecord): ModelRecord {
+  return {
+    id: job.id,
+    app_id: job.app_id,
+    name: job.model_config.name,
+    training_status: job.status,
+    type: job.model_config.type,
+    modality: 'language',
+    created: job.created,
+  };
+}
+
+export function toJobInformation(job: JobRecord): JobInformation {
+  return {
+    model: toModelRecord(job),
+    training_stats: job.stats,
+    status: job.status,
+    created: job.created,
+    ...(job.error && { error: job.error }),
+    warnings: job.warnings,
+  };
+}

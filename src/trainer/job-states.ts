@@ -1,0 +1,45 @@
+import type { TrainingJobStatus } from '../contract/index.js';
+import { TransitionError } from '../errors.js';
+
+/**
+ * Every transition of a training job; there is no other. Whoever deletes a job that has not ended cancels it
+ * first, so only ended jobs lead to DELETED.
+ */
+const successors: Readonly<Record<TrainingJobStatus, readonly TrainingJobStatus[]>> = {
+  CREATED: ['QUEUED', 'CANCELLED'],
+  QUEUED: ['RUNNING', 'CANCELLED'],
+  RUNNING: ['READY', 'ERROR', 'CANCELLED'],
+  READY: ['DELETED'],
+  ERROR: ['DELETED'],
+  CANCELLED: ['DELETED'],
+  DELETED: [],
+};
+
+const unfinished: readonly TrainingJobStatus[] = ['CREATED', 'QUEUED', 'RUNNING'];
+
+/** True where the job will never run again. */
+export function hasEnded(status: TrainingJobStatus): boolean {
+  return !unfinished.includes(status);
+}
+
+/** True where the job has yet to start. */
+export function isWaiting(status: TrainingJobStatus): boolean {
+  return status === 'CREATED' || status === 'QUEUED';
+}
+
+/** Whether `later` can come after `earlier`, directly or by other states. */
+export function canReach(earlier: TrainingJobStatus, later: TrainingJobStatus): boolean {
+  return successors[earlier].some((next) => next === later || canReach(next, later));
+}
+
+/**
+ * The job in its next state. Nothing else changes a status.
+ * @throws TransitionError where the table has no such transition.
+ */
+export function moved<Job extends { readonly id: string; readonly status: TrainingJobStatus }>(
+  job: Job,
+  to: TrainingJobStatus,
+): Job {
+  if (!successors[job.status].includes(to)) throw new TransitionError(job.id, job.status, to);
+  return { ...job, status: to };
+}

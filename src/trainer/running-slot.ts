@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { StorageError } from '../errors.js';
+import { type Storage, type Version, VersionConflict } from '../storage/index.js';
+import type { Clock } from './clock.js';
+import { stored } from './stored.js';
+
+/** How often a holder renews its lease. */
+export const RENEWAL_INTERVAL_MS = 5_000;
+/** How long a lease lasts that is not renewed: its process has died, or was suspended. */
+export const LEASE_MS = 30_000;
+
+const SLOTS = 'running-slots';
+
+/** `holder` is null where nobody runs a job; `expires_at` is milliseconds since 1970. */
+const leaseSchema = z.strictObject({ holder: z.string().nullable(), expires_at: z.number() });
+type Lease = z.infer<typeof leaseSchema>;
+
+/**
+ * The right to run an account's jobs, as a lease that one trainer holds at a time over all processes that share
+ * the storage. One record an account makes both rules exact: one running job an account, and no job run twice.
+ * The clocks of machines that share a storage must agree to some seconds.
+ */
+export class RunningSlot {
+  readonly #storage: Storage;
+  readonly #key: string;
+  readonly #clock: Clock;
+  readonly #holder: string;
+  #expiresAt = 0;
+
+  /** @param holder an id of this trainer alone. */
+  constructor(storage: Storage, appId: string, { clock, holder }: { clock: Clock; holder: string }) {
+    this.#storage = storage;
+    this.#key = encodeURIComponent(appId);
+    this.#clock = clock;
+    this.#holder = holder;
+  }
+
+  /** Takes the slot where it is free or its lease has expired. @returns whether this trainer holds it now. */
+  async acquire(): Promise<boolean> {
+    const { lease, version } = await this.#read();
+    const isTaken = lease.holder !== null && lease.holder !== this.#holder && !this.#hasExpired(lease);
+    return !isTaken && this.#writeLease(this.#holder, version);
+  }
+
+  /**
+   * Prolongs the lease.
+   * @returns false where the slot is lost. A storage that fails loses it only once the lease has expired.
+   */
+  async renew(): Promise<boolean> {
+    try {
+      const { lease, version } = await this.#read();
+      return lease.holder === this.#holder && (await this.#writeLease(this.#holder, version));
+    } catch {
+      return this.#clock.now() < this.#expiresAt;
+    }
+  }
+
+  /** Gives the slot up where this trainer holds it. */
+  async release(): Promise<void> {
+    const { lease, version } = await this.#read();
+    if (lease.holder === this.#holder) await this.#writeLease(null, version);
+  }
+
+  /** True where a holder left the slot without giving it up. */
+  async isAbandoned(): Promise<boolean> {
+    const { lease } = await this.#read();
+    return lease.holder !== null && this.#hasExpired(lease);
+  }
+
+  #hasExpired(lease: Lease): boolean {
+    return lease.expires_at <= this.#clock.now();
+  }
+
+  async #read(): Promise<{ lease: Lease; version: Version | undefined }> {
+    const found = await stored(() => this.#storage.read(SLOTS, this.#key));
+    if (found === undefined) return { lease: { holder: null, expires_at: 0 }, version: undefined };
+    const lease = leaseSchema.safeParse(found.value);
+    if (lease.success) return { lease: lease.data, version: found.version };
+    throw new StorageError(`record ${SLOTS}/${this.#key} is no lease; remove it`, { cause: lease.error });
+  }
+
+  /** @returns false where someone else wrote first. */
+  async #writeLease(holder: string | null, version: Version | undefined): Promise<boolean> {
+    const expires_at = holder === null ? 0 : this.#clock.now() + LEASE_MS;
+    try {
+      await stored(() => this.#storage.write(SLOTS, this.#key, { holder, expires_at }, version));
+      this.#expiresAt = expires_at;
+      return true;
+    } catch (thrown) {
+      if (thrown instanceof VersionConflict) return false;
+      throw thrown;
+    }
+  }
+}

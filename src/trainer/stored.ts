@@ -1,0 +1,15 @@
+import { isOrchardError, StorageError } from '../errors.js';
+import { VersionConflict } from '../storage/index.js';
+
+/**
+ * Awaits a call of any Storage.
+ * @throws VersionConflict as it is, and whatever else it throws as a StorageError.
+ */
+export async function stored<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (thrown) {
+    if (thrown instanceof VersionConflict || isOrchardError(thrown)) throw thrown;
+    throw new StorageError(thrown instanceof Error ? thrown.message : String(thrown), { cause: thrown });
+  }
+}

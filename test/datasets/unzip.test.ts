@@ -1,0 +1,171 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { ZipFile } from 'yazl';
+import { type UnzipOptions, unzip } from '../../src/datasets/index.js';
+import { zipOf } from '../support/archive-builder.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+
+/** Unpacks a zip's bytes; gives the directory and what came of it. */
+async function unpack(zip: Buffer, options: UnzipOptions = {}) {
+  const place = temporaryDirectory();
+  const path = join(place, 'data.zip');
+  writeFileSync(path, zip);
+  const directory = join(place, 'unpacked', 'here');
+  return { place, directory, result: await unzip(path, directory, options) };
+}
+
+async function refusalOf(zip: Buffer, options: UnzipOptions = {}) {
+  const { result } = await unpack(zip, options);
+  const error = result._unsafeUnwrapErr();
+  expect(error.code).toBe('dataset');
+  return error.message;
+}
+
+/** Overwrites every occurrence of a name with another one of the same length. */
+function renamed(zip: Buffer, from: string, to: string): Buffer {
+  return Buffer.from(zip.toString('latin1').replaceAll(from, to), 'latin1');
+}
+
+async function zipWithMode(mode: number): Promise<Buffer> {
+  const zip = new ZipFile();
+  zip.addBuffer(Buffer.from('/etc/hostname'), 'link', { mode });
+  zip.end();
+  return buffer(zip.outputStream);
+}
+
+describe('unzip', () => {
+  it('unpacks folders and files', async () => {
+    const { directory, result } = await unpack(await zipOf({ 'a/b/c.txt': 'C', 'd.txt': 'D' }));
+    expect(result._unsafeUnwrap()).toEqual(['a/b/c.txt', 'd.txt']);
+    expect(readFileSync(join(directory, 'a/b/c.txt'), 'utf8')).toBe('C');
+    expect(readFileSync(join(directory, 'd.txt'), 'utf8')).toBe('D');
+  });
+
+  it('leaves out what operating systems put into archives', async () => {
+    const clutter = { '__MACOSX/a/._b.txt': 'x', 'a/.DS_Store': 'x', 'a/._b.txt': 'x', 'a/b.txt': 'B' };
+    const { directory, result } = await unpack(await zipOf(clutter));
+    expect(result._unsafeUnwrap()).toEqual(['a/b.txt']);
+    expect(readdirSync(directory, { recursive: true })).toEqual(['a', join('a', 'b.txt')]);
+  });
+
+  it.each([
+    ['a path that climbs out', 'xx/evil.txt', '../evil.txt'],
+    ['a path that climbs out with backslashes', 'xx/evil.txt', '..\\evil.txt'],
+    ['an absolute path', 'x/evil.txt', '//evil.txt'],
+    ['a drive letter', 'xx/evil.txt', 'C:/evil.txt'],
+    ['a NUL in a name', 'evil_txt', 'evil\0txt'],
+  ])('refuses %s', async (_, name, hostile) => {
+    const { place, result } = await unpack(renamed(await zipOf({ [name]: 'evil' }), name, hostile));
+    expect(result._unsafeUnwrapErr().code).toBe('dataset');
+    expect(
+      readdirSync(place, { recursive: true })
+        .map(String)
+        .filter((path) => /evil/.test(path)),
+    ).toEqual([]);
+  });
+
+  it.each([
+    ['a symbolic link', 0o120777],
+    ['a device', 0o020666],
+    ['a named pipe', 0o010666],
+  ])('refuses %s', async (_, mode) => {
+    expect(await refusalOf(await zipWithMode(mode))).toContain('"link" is a link or a device');
+  });
+
+  it('refuses two entries of one name', async () => {
+    const zip = renamed(await zipOf({ 'a.txt': '1', 'b.txt': '2' }), 'b.txt', 'a.txt');
+    expect(await refusalOf(zip)).toContain('found "a.txt" twice');
+  });
+
+  it('refuses a file where another entry needs a folder', async () => {
+    const zip = renamed(await zipOf({ data: '1', 'xata/b.txt': '2' }), 'xata', 'data');
+    expect(await refusalOf(zip)).toContain("an entry can't be a file");
+  });
+
+  it('refuses more bytes than allowed, without writing them', async () => {
+    const bomb = await zipOf({ 'zeros.txt': Buffer.alloc(5_000_000) });
+    expect(bomb.length).toBeLessThan(20_000);
+    const { directory, result } = await unpack(bomb, { maxBytes: 1024 ** 2 });
+    expect(result._unsafeUnwrapErr().message).toContain('unpacked, it is larger than 1 MiB');
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  it('adds the files up to see whether they are too large', async () => {
+    const zip = await zipOf({ 'a.txt': Buffer.alloc(600), 'b.txt': Buffer.alloc(600) });
+    expect(await refusalOf(zip, { maxBytes: 1024 })).toContain('larger than 1 KiB');
+  });
+
+  it('refuses a file that unpacks to more than it declares', async () => {
+    const zip = await zipOf({ 'zeros.txt': Buffer.alloc(5_000_000) });
+    // The uncompressed size in the central directory, at offset 24 of its only header (APPNOTE.TXT 4.3.12).
+    zip.writeUInt32LE(10, zip.indexOf('PK\x01\x02', 0, 'latin1') + 24);
+    expect(await refusalOf(zip)).toContain('truncated or damaged');
+  });
+
+  it('refuses more entries than allowed', async () => {
+    const zip = await zipOf({ 'a.txt': '', 'b.txt': '', 'c.txt': '' });
+    expect(await refusalOf(zip, { maxEntries: 2 })).toContain('found 3 entries; expected at most 2');
+  });
+
+  it('names a truncated zip', async () => {
+    const zip = await zipOf({ 'a.txt': 'A'.repeat(100) });
+    expect(await refusalOf(zip.subarray(0, zip.length - 40))).toContain(
+      'data.zip: found a truncated or damaged',
+    );
+  });
+
+  it('notices by its checksum that a file was damaged', async () => {
+    const zip = new ZipFile();
+    zip.addBuffer(Buffer.from('precious'), 'a.txt', { compress: false });
+    zip.end();
+    const damaged = renamed(await buffer(zip.outputStream), 'precious', 'precioux');
+    expect(await refusalOf(damaged)).toContain(
+      'data.zip, a.txt: found a truncated or damaged zip (the checksum',
+    );
+  });
+
+  it('names an encrypted zip', async () => {
+    const zip = await zipOf({ 'a.txt': 'A' });
+    // Bit 0 of the general purpose flags says encrypted (APPNOTE.TXT 4.4.4).
+    for (const [signature, offset] of [
+      ['PK\x03\x04', 6],
+      ['PK\x01\x02', 8],
+    ] as const) {
+      const at = zip.indexOf(signature, 0, 'latin1') + offset;
+      zip.writeUInt16LE(zip.readUInt16LE(at) | 1, at);
+    }
+    expect(await refusalOf(zip)).toContain('found an encrypted zip; expected a zip without a password');
+  });
+
+  it('names a packing method that it can not undo', async () => {
+    const zip = await zipOf({ 'a.txt': 'A' });
+    zip.writeUInt16LE(9, zip.indexOf('PK\x01\x02', 0, 'latin1') + 10);
+    expect(await refusalOf(zip)).toContain('"a.txt" is packed by method 9');
+  });
+
+  it('names a zip that only holds another zip', async () => {
+    const zip = await zipOf({ 'inner.zip': await zipOf({ 'a.txt': 'A' }) });
+    expect(await refusalOf(zip)).toContain('it holds only another zip, "inner.zip"');
+  });
+
+  it('names a zip without files', async () => {
+    expect(await refusalOf(await zipOf({}))).toContain('found no files in it');
+  });
+
+  it('calls the archive as it is told to', async () => {
+    expect(await refusalOf(await zipOf({}), { name: 'reviews.zip' })).toMatch(/^reviews\.zip: /);
+  });
+
+  it('stops when it is aborted', async () => {
+    const { result } = await unpack(await zipOf({ 'a.txt': 'A' }), { signal: AbortSignal.abort() });
+    expect(result._unsafeUnwrapErr().code).toBe('aborted');
+  });
+
+  it('tells the disk from the archive', async () => {
+    const place = temporaryDirectory();
+    const result = await unzip(join(place, 'absent.zip'), join(place, 'unpacked'));
+    expect(result._unsafeUnwrapErr().code).toBe('storage');
+  });
+});
