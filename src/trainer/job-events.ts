@@ -12,6 +12,7 @@ export class JobEvents {
   readonly #jobs: JobRepository;
   readonly #clock: Clock;
   readonly #watchers = new Map<string, Set<EventBuffer>>();
+  #failure: Error | undefined;
 
   constructor(jobs: JobRepository, clock: Clock) {
     this.#jobs = jobs;
@@ -38,6 +39,7 @@ export class JobEvents {
    */
   async *watch(id: string, signal?: AbortSignal): AsyncGenerator<TrainingEvent, void, undefined> {
     const buffer = new EventBuffer();
+    if (this.#failure) buffer.fail(this.#failure);
     const abort = () => buffer.fail(new AbortedError(`waiting for training job ${id}`));
     if (signal?.aborted) abort();
     signal?.addEventListener('abort', abort);
@@ -57,8 +59,9 @@ export class JobEvents {
     for await (const _ of this.watch(id, signal));
   }
 
-  /** Ends every watch with this error. */
+  /** Ends every watch, and each one begun later, with this error. */
   fail(error: Error): void {
+    this.#failure = error;
     for (const watchers of this.#watchers.values()) for (const watcher of watchers) watcher.fail(error);
   }
 

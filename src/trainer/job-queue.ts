@@ -131,9 +131,7 @@ export class JobQueue {
   #wake(): void {
     this.#hasNews = true;
     if (this.#draining !== undefined || this.#isClosed) return;
-    this.#draining = this.#drainWhileNews().finally(() => {
-      this.#draining = undefined;
-    });
+    this.#draining = this.#drainWhileNews();
   }
 
   /** Never rejects: what fails here is tried again at the next beat. */
@@ -146,6 +144,7 @@ export class JobQueue {
         this.#isBlocked = true;
       }
     }
+    this.#draining = undefined; // at once, so that no news comes between
   }
 
   /** @returns false where jobs are left that this trainer may not run. */
@@ -200,10 +199,9 @@ export class JobQueue {
   /** Keeps the slot while jobs run, and looks for what other processes want of the run under way. */
   async #attendRun(): Promise<void> {
     const { slot, jobs } = this.#options;
-    const holdsSlot = await slot.renew();
     const run = this.#run;
     if (run === undefined) return;
-    if (!holdsSlot) run.stop('lost');
+    if (!(await slot.renew())) run.stop('lost');
     else if ((await jobs.get(run.id)).cancel_requested) run.stop('cancel');
   }
 

@@ -58,7 +58,9 @@ export class JobRepository {
       const changed = change(found.job);
       if (changed === found.job || (await this.#replace(changed, found.version))) return changed;
     }
-    throw new StorageError(`record ${JOBS}/${this.#key(id)} could not be written: its version always changes`);
+    throw new StorageError(
+      `record ${JOBS}/${this.#key(id)} could not be written: its version always changes`,
+    );
   }
 
   /** One page, newest first. Jobs that are DELETED are only in a page that asks for them. */

@@ -48,8 +48,7 @@ export class RunningSlot {
    */
   async renew(): Promise<boolean> {
     try {
-      const { lease, version } = await this.#read();
-      return lease.holder === this.#holder && (await this.#writeLease(this.#holder, version));
+      return await this.#rewrite(this.#holder);
     } catch {
       return this.#clock.now() < this.#expiresAt;
     }
@@ -57,14 +56,22 @@ export class RunningSlot {
 
   /** Gives the slot up where this trainer holds it. */
   async release(): Promise<void> {
-    const { lease, version } = await this.#read();
-    if (lease.holder === this.#holder) await this.#writeLease(null, version);
+    await this.#rewrite(null);
   }
 
   /** True where a holder left the slot without giving it up. */
   async isAbandoned(): Promise<boolean> {
     const { lease } = await this.#read();
     return lease.holder !== null && this.#hasExpired(lease);
+  }
+
+  /** @returns false, and changes nothing, where this trainer doesn't hold the slot. */
+  async #rewrite(holder: string | null): Promise<boolean> {
+    for (;;) {
+      const { lease, version } = await this.#read();
+      if (lease.holder !== this.#holder) return false;
+      if (await this.#writeLease(holder, version)) return true; // else two calls of this trainer met
+    }
   }
 
   #hasExpired(lease: Lease): boolean {

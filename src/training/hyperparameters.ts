@@ -10,6 +10,8 @@ export interface Hyperparameters {
   readonly lowercase: boolean;
   readonly augment: boolean;
   readonly pretrained: boolean;
+  /** Share of the tokens that each step hides from the model. */
+  readonly tokenDropout: number;
 }
 
 export const DEFAULT_BATCH_SIZE = 32;
@@ -23,6 +25,9 @@ export const MAX_VOCABULARY = 16_000;
 
 /** Share of the steps that warm the learning rate up (docs/training.md). */
 export const WARMUP_FRACTION = 0.1;
+
+/** Share of tokens hidden at each step of a training from random weights (docs/training.md). */
+const TOKEN_DROPOUT = 0.1;
 
 /** Gradients are scaled down to this joint norm, as in BERT's fine-tuning. */
 export const MAX_GRADIENT_NORM = 1;
@@ -55,6 +60,7 @@ export function resolveHyperparameters(
     lowercase,
     augment: training.data_augmentation ?? false,
     pretrained: training.use_pretrained ?? true,
+    tokenDropout: TOKEN_DROPOUT,
   };
 }
 

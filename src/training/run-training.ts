@@ -84,6 +84,7 @@ async function runSteps(
 interface TokenizedTask {
   readonly tokenizerJson: BertTokenizerJson;
   readonly vocabularySize: number;
+  readonly maskId: number;
   readonly train: readonly Encoding[];
   readonly dev: readonly Encoding[];
 }
@@ -99,6 +100,7 @@ function tokenize(
     return {
       tokenizerJson,
       vocabularySize: tokenizer.vocabularySize,
+      maskId: tokenizer.specialTokens.mask,
       train: task.train.map(encode),
       dev: task.dev.map(encode),
     };

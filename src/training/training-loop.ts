@@ -17,6 +17,7 @@ import { lengthBatches } from './length-batches.js';
 import { padBatch } from './padded-batch.js';
 import type { ProgressReporter } from './progress-reporter.js';
 import { rowsPerRun } from './step-memory.js';
+import { dropTokens } from './token-dropout.js';
 import { emptyStats, type TrainingState, withEpoch } from './training-state.js';
 
 /** Checkpoints are written at the ends of epochs that come at least this long after the last one. */
@@ -28,6 +29,8 @@ export interface LoopInput {
   readonly train: readonly Encoding[];
   readonly dev: readonly Encoding[];
   readonly encoder: BertConfig;
+  /** Id of [MASK], which takes the place of dropped tokens. */
+  readonly maskId: number;
   readonly hyperparameters: Hyperparameters;
   readonly executor: GraphExecutor;
   readonly threads: number;
@@ -152,7 +155,8 @@ class TrainingLoop {
 
   /** Computes the gradients of one batch, in several runs where memory asks for it. @returns its mean loss. */
   async #gradients(batch: readonly number[]): Promise<number> {
-    const { train, task, encoder } = this.input;
+    const { train, task, encoder, seed, maskId } = this.input;
+    const { tokenDropout } = this.input.hyperparameters;
     const longest = Math.max(...batch.map((row) => train[row]?.ids.length ?? 0));
     const size = this.engine.accumulates ? rowsPerRun(encoder, longest) : batch.length;
     let sum = 0;
@@ -160,7 +164,14 @@ class TrainingLoop {
     for (let start = 0; start < batch.length; start += size) {
       const rows = batch.slice(start, start + size);
       const targets = task.head.targets(rows);
-      const encodings = rows.flatMap((row) => train[row] ?? []);
+      const encodings = dropTokens(
+        rows.flatMap((row) => train[row] ?? []),
+        tokenDropout,
+        maskId,
+        seed,
+        this.#optimizer.steps,
+        start,
+      );
       sum += targets.weight * (await this.engine.run(padBatch(encodings, encoder.pad_token_id), targets));
       total += targets.weight;
       if (this.engine.accumulates) this.engine.store.accumulateGradients(targets.weight);

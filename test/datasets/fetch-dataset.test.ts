@@ -1,6 +1,5 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -15,12 +14,18 @@ const zip = await anArchive().zipped();
 /** Serves on a free port of this machine until the test ends; gives the base URL. */
 async function serve(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();
   });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `http://127.0.0.1:${await freePort(server)}`;
+}
+
+async function freePort(server: Server): Promise<number> {
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server has no port');
+  return address.port;
 }
 
 /** Fetches into a new directory; gives both. */
@@ -95,13 +100,10 @@ describe('fetchDataset over http', () => {
   });
 
   it('says in words why a server is not reached', async () => {
-    const base = await serve((_, response) => response.end());
-    const { port } = new URL(base);
-    const closed = createServer().listen(0, '127.0.0.1');
-    await new Promise((listening) => closed.once('listening', listening));
-    const free = (closed.address() as AddressInfo).port;
-    await new Promise((ended) => closed.close(ended));
-    const { result } = await fetched(base.replace(port, String(free)));
+    const server = createServer();
+    const port = await freePort(server);
+    await new Promise((closed) => server.close(closed));
+    const { result } = await fetched(`http://127.0.0.1:${port}/reviews.zip`);
     expect(result._unsafeUnwrapErr().message).toContain('the server refused the connection (ECONNREFUSED)');
   });
 

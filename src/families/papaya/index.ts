@@ -15,7 +15,7 @@ export {
 } from './write-archive.js';
 
 /** How new Papaya models pool; see docs/decisions.md for the measurement. */
-const POOLING: Pooling = 'mean';
+const POOLING: Pooling = 'first';
 
 /** Text classification: binary, multiclass and multilabel. */
 export const papaya: Family = {

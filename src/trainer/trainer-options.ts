@@ -1,0 +1,46 @@
+import { availableParallelism } from 'node:os';
+import { z } from 'zod';
+import { type Account, accountSchema, LOCAL_ACCOUNT, validate } from '../contract/index.js';
+import type { Storage } from '../storage/index.js';
+import type { TrainingHost, TrainingIsolation } from '../training/index.js';
+import type { Clock } from './clock.js';
+
+export interface TrainerOptions {
+  /** Where jobs and models live. Several trainers, also of other processes, may share one. Stays open on close. */
+  readonly storage: Storage;
+  /** Whose jobs these are. Default: `{ app_id: 'local', tier: 'pro' }`. */
+  readonly account?: Account;
+  /** Where training takes place: a worker thread, a child process or (blocking it) this thread. Default worker. */
+  readonly isolation?: TrainingIsolation;
+  /** Threads that training may use. Default: the processors available. */
+  readonly threads?: number;
+  /** Decides every random choice of the jobs created here; the same data and seed give the same model. Default 0. */
+  readonly seed?: number;
+  /** Whether dataset_url may be a `file:` URL, of a zip or of the unzipped folder. Default true. */
+  readonly allowFileUrls?: boolean;
+  /** How many jobs of the account may wait; one more is a QueueFullError. Default 100. */
+  readonly maxWaitingJobs?: number;
+  /** Advanced: runs the training instead of the host that `isolation` names. Stays open on close. */
+  readonly host?: TrainingHost;
+  /** Advanced: the time, for tests. */
+  readonly clock?: Clock;
+  /** Advanced: gives UUIDs that sort by time (version 7), for tests. */
+  readonly newId?: () => string;
+}
+
+const settingsSchema = z.object({
+  account: accountSchema.default(LOCAL_ACCOUNT),
+  isolation: z.enum(['worker', 'process', 'inline']).default('worker'),
+  threads: z.int().min(1).default(availableParallelism),
+  seed: z.int32().default(0),
+  allowFileUrls: z.boolean().default(true),
+  maxWaitingJobs: z.int().min(1).default(100),
+});
+export type TrainerSettings = z.infer<typeof settingsSchema>;
+
+/** The options that are plain data, checked, with the defaults filled in. @throws ValidationError */
+export function trainerSettings(options: TrainerOptions): TrainerSettings {
+  const settings = validate(settingsSchema, options);
+  if (settings.isErr()) throw settings.error;
+  return settings.value;
+}

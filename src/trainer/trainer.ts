@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto';
+import { errAsync, ResultAsync } from 'neverthrow';
+import { v7 as uuidV7 } from 'uuid';
+import {
+  type ListFilter,
+  listFilterSchema,
+  type ModelRecord,
+  type Page,
+  type TrainingRequest,
+  validate,
+} from '../contract/index.js';
+import { AbortedError, ClosedError, type OrchardError, toOrchardError } from '../errors.js';
+import { createTrainingHost, type TrainingHost } from '../training/index.js';
+import { checkTrainingRequest } from './check-request.js';
+import { type Clock, systemClock, timestamp } from './clock.js';
+import { JobEvents } from './job-events.js';
+import { type JobInformation, toJobInformation, toModelRecord } from './job-information.js';
+import { JobQueue } from './job-queue.js';
+import { type JobRecord, newJobRecord } from './job-record.js';
+import { JobRepository } from './job-repository.js';
+import { JobRun } from './job-run.js';
+import { RunningSlot } from './running-slot.js';
+import { type TrainerOptions, type TrainerSettings, trainerSettings } from './trainer-options.js';
+import type { TrainingEvent } from './training-event.js';
+
+export interface SignalOptions {
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Trains models and manages them: one account's view of a storage. One job of an account runs at a time, others
+ * wait in the order of their creation. A new trainer takes up what earlier ones left: waiting jobs wait on, and a
+ * job that was running goes on from its checkpoint.
+ *
+ * Every call can fail with a StorageError and, after `close`, a ClosedError.
+ */
+export class Trainer {
+  readonly #settings: TrainerSettings;
+  readonly #clock: Clock;
+  readonly #newId: () => string;
+  readonly #jobs: JobRepository;
+  readonly #events: JobEvents;
+  readonly #queue: JobQueue;
+  /** The host that this trainer made and has to close. */
+  readonly #ownHost: TrainingHost | undefined;
+  readonly #calls = new Set<Promise<unknown>>();
+  #closing: Promise<void> | undefined;
+
+  /** @throws ValidationError for an option outside its range. */
+  constructor(options: TrainerOptions) {
+    const settings = trainerSettings(options);
+    const { storage, clock = systemClock, newId = uuidV7 } = options;
+    const { app_id } = settings.account;
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#newId = newId;
+    const host = options.host ?? createTrainingHost(settings.isolation);
+    this.#ownHost = options.host === undefined ? host : undefined;
+    const jobs = new JobRepository(storage, app_id);
+    const events = new JobEvents(jobs, clock);
+    const slot = new RunningSlot(storage, app_id, { clock, holder: randomUUID() });
+    const context = { ...settings, storage, host, jobs, events, slot };
+    const startRun = (id: string) => new JobRun(id, context);
+    this.#jobs = jobs;
+    this.#events = events;
+    this.#queue = new JobQueue({ ...settings, storage, jobs, slot, events, clock, startRun });
+  }
+
+  /**
+   * Creates a job, which starts when no other job of the account runs. The signal aborts this call alone, up to
+   * when the job is written; to stop the job, cancel it.
+   * Fails with a ValidationError that names each wrong field, a TierError, a QueueFullError or an AbortedError.
+   * @returns the id of the job and of its model.
+   */
+  createTrainingJob(
+    request: TrainingRequest,
+    { signal }: SignalOptions = {},
+  ): ResultAsync<{ id: string }, OrchardError> {
+    return this.#call('creating a training job', async () => {
+      if (signal?.aborted) throw new AbortedError('creating the training job', { cause: signal.reason });
+      const checked = checkTrainingRequest(request, this.#settings);
+      if (checked.isErr()) throw checked.error;
+      const job = this.#newJob(checked.value);
+      await this.#queue.enqueue(job, signal);
+      return { id: job.id };
+    });
+  }
+
+  /** Where a job stands, a DELETED one too. Fails with a NotFoundError. */
+  getTrainingJob(id: string): ResultAsync<JobInformation, OrchardError> {
+    return this.#call('reading a training job', async () => toJobInformation(await this.#jobs.get(id)));
+  }
+
+  /**
+   * Jobs, newest first, 20 a page unless `limit` says otherwise. DELETED ones are listed only where the filter asks
+   * for them; named-entity-recognition and sequence-labeling name one task, and either finds both.
+   * Fails with a ValidationError.
+   */
+  listTrainingJobs(filter: ListFilter = {}): ResultAsync<Page<JobInformation>, OrchardError> {
+    return this.#list('listing training jobs', filter, toJobInformation);
+  }
+
+  /**
+   * Stops a job; resolves once it is CANCELLED and nothing of it runs any more.
+   * Fails with a NotFoundError, or with a TransitionError where the job has ended already.
+   */
+  cancelTrainingJob(id: string): ResultAsync<void, OrchardError> {
+    return this.#call('cancelling a training job', () => this.#queue.cancel(id));
+  }
+
+  /** A model's record, from the creation of its job on; a deleted one's says DELETED. Fails with a NotFoundError. */
+  getModel(id: string): ResultAsync<ModelRecord, OrchardError> {
+    return this.#call('reading a model', async () => toModelRecord(await this.#jobs.get(id, 'model')));
+  }
+
+  /** Models, listed and filtered as `listTrainingJobs` does. Fails with a ValidationError. */
+  listModels(filter: ListFilter = {}): ResultAsync<Page<ModelRecord>, OrchardError> {
+    return this.#list('listing models', filter, toModelRecord);
+  }
+
+  /**
+   * Deletes a model's files; its record stays, as DELETED. A job that has not ended is cancelled first. To delete a
+   * deleted model again does no harm and removes files that a failure left. Fails with a NotFoundError.
+   */
+  deleteModel(id: string): ResultAsync<void, OrchardError> {
+    return this.#call('deleting a model', () => this.#queue.delete(id));
+  }
+
+  /**
+   * The job's present state, then its events until it has ended; leaving the loop stops watching. A reader slower
+   * than the events misses progress, never a state or the latest figures. Of a job that another process runs, only
+   * states come, some seconds late.
+   * @throws (from the loop) NotFoundError, StorageError, ClosedError
+   */
+  async *watch(id: string): AsyncGenerator<TrainingEvent, void, undefined> {
+    if (this.#closing) throw new ClosedError('trainer');
+    yield* this.#events.watch(id);
+  }
+
+  /**
+   * Waits until the job has ended, as READY, ERROR, CANCELLED or DELETED, and tells how.
+   * Fails with a NotFoundError, or with an AbortedError when the signal fires; the job goes on then.
+   */
+  waitForTrainingJob(id: string, { signal }: SignalOptions = {}): ResultAsync<JobInformation, OrchardError> {
+    return this.#call('waiting for a training job', async () => {
+      await this.#events.ended(id, signal);
+      return toJobInformation(await this.#jobs.get(id));
+    });
+  }
+
+  /**
+   * Stops the run under way and waits until it and every call have come to their end. The stopped job stays
+   * RUNNING and goes on from its checkpoint under the next trainer; waiting ones stay QUEUED. Idempotent.
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    await this.#queue.close();
+    await Promise.allSettled(this.#calls);
+    await this.#ownHost?.close();
+  }
+
+  #newJob(request: TrainingRequest): JobRecord {
+    const { account, seed } = this.#settings;
+    const created = timestamp(this.#clock.now());
+    return newJobRecord(request, { id: this.#newId(), app_id: account.app_id, created, seed });
+  }
+
+  #list<Item>(
+    doing: string,
+    filter: ListFilter,
+    toItem: (job: JobRecord) => Item,
+  ): ResultAsync<Page<Item>, OrchardError> {
+    return this.#call(doing, async () => {
+      const checked = validate(listFilterSchema, filter);
+      if (checked.isErr()) throw checked.error;
+      const { data, pagination } = await this.#jobs.page(checked.value);
+      return { data: data.map(toItem), pagination };
+    });
+  }
+
+  /** Everything below throws errors of ours; here they become results. */
+  #call<T>(doing: string, work: () => Promise<T>): ResultAsync<T, OrchardError> {
+    if (this.#closing) return errAsync(new ClosedError('trainer'));
+    const call = work();
+    this.#calls.add(call);
+    const tracked = call.finally(() => this.#calls.delete(call));
+    return ResultAsync.fromPromise(tracked, (thrown) => toOrchardError(thrown, doing));
+  }
+}

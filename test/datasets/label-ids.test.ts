@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { openArchive, ProblemList, readLabelIds } from '../../src/datasets/index.js';
+import { anArchive } from '../support/archive-builder.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+
+function read(archive = anArchive()) {
+  const problems = new ProblemList();
+  const folder = openArchive(archive.writeTo(temporaryDirectory()))._unsafeUnwrap();
+  const labels = readLabelIds(folder, problems);
+  return { labels, problems: problems.toError().problems };
+}
+
+function readJson(json: string) {
+  return read(anArchive().withFile('label_id.json', json));
+}
+
+describe('readLabelIds', () => {
+  it('gives the labels in the order of their ids', () => {
+    const { labels, problems } = readJson(
+      '{"1": "b", "10": "k", "0": "a", "2": "c", "3": "d", "4": "e", "5": "f", "6": "g", "7": "h", "8": "i", "9": "j"}',
+    );
+    expect(labels).toEqual([...'abcdefghijk']);
+    expect(problems).toEqual([]);
+  });
+
+  it.each([
+    ['an id that is no whole number', '{"0": "a", "x": "b"}', 'found the id "x"'],
+    ['an id with a leading zero', '{"0": "a", "01": "b"}', 'found the id "01"'],
+    ['a negative id', '{"0": "a", "-1": "b"}', 'found the id "-1"'],
+    ['ids that start at 1', '{"1": "a", "2": "b"}', 'the id 0 is missing'],
+    ['a gap between ids', '{"0": "a", "2": "b"}', 'the id 1 is missing'],
+    ['a label that is a number', '{"0": 5, "1": "b"}', 'found 5'],
+    ['an empty label', '{"0": "", "1": "b"}', 'found ""'],
+    ['a label of two ids', '{"0": "a", "1": "a"}', 'found "a", which is the label of id 0 too'],
+    ['no label at all', '{}', 'found {}'],
+    ['an array', '["a", "b"]', 'found ["a","b"]'],
+  ])('refuses %s', (_, json, found) => {
+    const { labels, problems } = readJson(json);
+    expect(labels).toBeUndefined();
+    expect(problems).toMatchObject([{ file: 'label_id.json', found }]);
+  });
+
+  it('names the id of a label as the column', () => {
+    expect(readJson('{"0": "a", "1": null}').problems[0]?.column).toBe('1');
+  });
+
+  it('names line and column of a syntax error', () => {
+    const { labels, problems } = readJson('{\n  "0": "a",\n  "1" "b"\n}');
+    expect(labels).toBeUndefined();
+    expect(problems).toEqual([
+      { file: 'label_id.json', line: 3, column: 7, found: 'colon expected at "\\"b\\""', expected: 'JSON' },
+    ]);
+  });
+
+  it.each([
+    ['a trailing comma', '{"0": "a",}', 1, 11],
+    ['a comment', '{\n// labels\n"0": "a"}', 2, 1],
+    ['a missing end', '{"0": "a"', 1, 10],
+    ['single quotes', "{'0': 'a'}", 1, 2],
+    ['an empty file', '', 1, 1],
+  ])('names the place of %s', (_, json, line, column) => {
+    expect(readJson(json).problems).toMatchObject([{ line, column, expected: 'JSON' }]);
+  });
+
+  it('reports an id that is given twice, where JSON.parse would keep the last', () => {
+    const { labels, problems } = readJson('{\n  "0": "a",\n  "0": "b"\n}');
+    expect(labels).toBeUndefined();
+    expect(problems).toMatchObject([{ line: 3, column: 3, found: 'found the key "0" a second time' }]);
+  });
+
+  it('takes the same key in different objects for no repetition', () => {
+    const { problems } = readJson('{"0": {"x": 1}, "1": {"x": 1}}');
+    expect(problems.map(({ found }) => found)).toEqual(['found {"x":1}', 'found {"x":1}']);
+  });
+
+  it('lists the files that are there where it is missing', () => {
+    const { problems } = read(anArchive().without('label_id.json').withFile('labels.json', '{}'));
+    expect(problems[0]?.found).toBe(
+      'not in the archive, which holds config.json, dev.tsv, labels.json, train.tsv',
+    );
+  });
+});

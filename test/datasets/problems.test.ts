@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { describeBytes, ProblemList, quoted, someOf } from '../../src/datasets/problems.js';
+import { MAX_WARNING_EXAMPLES, warnAbout } from '../../src/datasets/warnings.js';
+
+describe('ProblemList', () => {
+  it('lists the first 100 problems and counts the rest', () => {
+    const problems = new ProblemList();
+    for (let line = 1; line <= 250; line += 1) problems.add({ file: 'a', line, found: 'x', expected: 'y' });
+    const error = problems.toError();
+    expect(error.problems.map(({ line }) => line)).toEqual(
+      Array.from({ length: 100 }, (_, index) => index + 1),
+    );
+    expect(error.total).toBe(250);
+    expect(error.message).toBe('a line 1: x; expected y (and 249 more)');
+  });
+});
+
+describe('the words of problems', () => {
+  it('cut a long value', () => {
+    expect(quoted('short')).toBe('"short"');
+    expect(quoted('x'.repeat(500))).toHaveLength(61);
+  });
+
+  it('name the first of many files', () => {
+    expect(someOf(['a', 'b'], 2)).toBe('a, b');
+    expect(someOf(['a', 'b', 'c', 'd'], 2)).toBe('a, b and 2 more');
+  });
+
+  it.each([
+    [17, '17 bytes'],
+    [1536, '1.5 KiB'],
+    [512 * 1024 ** 2, '512 MiB'],
+    [1024 ** 3, '1 GiB'],
+  ])('give %d bytes as %s', (bytes, words) => {
+    expect(describeBytes(bytes)).toBe(words);
+  });
+});
+
+describe('warnAbout', () => {
+  it('counts all places and names a few', () => {
+    const places = Array.from({ length: 30 }, (_, index) => ({ file: 'train.tsv', line: index + 2 }));
+    const [warning] = warnAbout('duplicate_row', places, 'again');
+    expect(warning).toMatchObject({ kind: 'duplicate_row', count: 30, message: 'again' });
+    expect(warning?.examples).toEqual(places.slice(0, MAX_WARNING_EXAMPLES));
+  });
+
+  it('says nothing where there is nothing', () => {
+    expect(warnAbout('duplicate_row', [], 'again')).toEqual([]);
+  });
+});

@@ -1,0 +1,117 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ProblemList, readLines, readText } from '../../src/datasets/index.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+
+function saved(contents: string | Buffer): string {
+  const path = join(temporaryDirectory(), 'train.tsv');
+  writeFileSync(path, contents);
+  return path;
+}
+
+function linesOf(contents: string | Buffer) {
+  const problems = new ProblemList();
+  const lines = readLines(saved(contents), 'train.tsv', problems);
+  return { lines, problems: problems.toError().problems };
+}
+
+function textsOf(contents: string | Buffer) {
+  return linesOf(contents).lines?.map(({ text }) => text);
+}
+
+describe('readLines', () => {
+  it('numbers lines from 1', () => {
+    expect(linesOf('a\nb\n').lines).toEqual([
+      { number: 1, text: 'a' },
+      { number: 2, text: 'b' },
+    ]);
+  });
+
+  it.each([
+    ['a missing last line break', 'a\nb', ['a', 'b']],
+    ['CRLF', 'a\r\nb\r\n', ['a', 'b']],
+    ['CRLF and LF mixed', 'a\r\nb\nc', ['a', 'b', 'c']],
+    ['empty lines', 'a\n\n\nb\n\n', ['a', '', '', 'b', '']],
+    ['a byte order mark, dropped', '\uFEFFa\n\uFEFFb', ['a', '\uFEFFb']],
+    ['a lone CR, part of the text', 'a\rb\n', ['a\rb']],
+    ['Unicode line separators, part of the text', 'a\u2028b\u2029c\u0085d\n', ['a\u2028b\u2029c\u0085d']],
+    ['an empty file', '', []],
+  ])('reads %s', (_, contents, texts) => {
+    expect(textsOf(contents)).toEqual(texts);
+  });
+
+  it('reads any text as splitting it at line breaks does', () => {
+    const path = saved('');
+    const text = fc.string({ unit: fc.constantFrom('a', 'é', '😀', '\r', '\n', '\t', '\u2028') });
+    fc.assert(
+      fc.property(text, (contents) => {
+        writeFileSync(path, contents);
+        const expected = contents.split(/\r?\n/);
+        if (expected.at(-1) === '') expected.pop();
+        const lines = readLines(path, 'train.tsv', new ProblemList());
+        expect(lines?.map((line) => line.text)).toEqual(expected);
+      }),
+    );
+  });
+
+  it('names line, column and byte where a line is not UTF-8, and keeps the other lines', () => {
+    const latin1 = Buffer.from('fine\ncafé au lait\nalso fine\n', 'latin1');
+    const { lines, problems } = linesOf(latin1);
+    expect(lines?.map(({ number }) => number)).toEqual([1, 3]);
+    expect(problems).toEqual([
+      {
+        file: 'train.tsv',
+        line: 2,
+        column: 4,
+        found: "found the byte 0xE9, which isn't UTF-8 here",
+        expected: 'UTF-8 text; save the file as UTF-8',
+      },
+    ]);
+  });
+
+  it.each([
+    ['after a character of two UTF-16 units', [...Buffer.from('😀'), 0xff], 3, '0xFF'],
+    ['that starts a character which the line cuts off', [0x61, 0xe3, 0x81], 2, '0xE3'],
+    ['that starts a character which another letter cuts off', [0x61, 0xe3, 0x62], 2, '0xE3'],
+    ['that continues nothing', [0x61, 0x62, 0x80, 0x80], 3, '0x80'],
+    ['of an overlong form', [0xc0, 0xaf], 1, '0xC0'],
+    ['of an encoded surrogate', [0x61, 0xed, 0xa0, 0x80], 2, '0xED'],
+  ])('finds the column of a byte %s', (_, bytes, column, byte) => {
+    const [problem] = linesOf(Buffer.from([...bytes, 0x0a])).problems;
+    expect(problem).toMatchObject({ line: 1, column });
+    expect(problem?.found).toContain(byte);
+  });
+
+  it.each([
+    ['little-endian', [0xff, 0xfe, 0x61, 0x00]],
+    ['big-endian', [0xfe, 0xff, 0x00, 0x61]],
+  ])('asks for UTF-8 where a file is %s UTF-16', (_, bytes) => {
+    const { lines, problems } = linesOf(Buffer.from(bytes));
+    expect(lines).toBeUndefined();
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatchObject({
+      found: expect.stringContaining('UTF-16'),
+      expected: expect.stringContaining('save the file as UTF-8'),
+    });
+  });
+
+  it('makes a file that can not be read a problem', () => {
+    const problems = new ProblemList();
+    expect(readLines(temporaryDirectory(), 'train.tsv', problems)).toBeUndefined();
+    expect(problems.toError().message).toContain("train.tsv: it can't be read (EISDIR");
+  });
+});
+
+describe('readText', () => {
+  it('gives the whole text without its byte order mark', () => {
+    expect(readText(saved('\uFEFFa\r\nb'), 'a.json', new ProblemList())).toBe('a\r\nb');
+  });
+
+  it('reports every line that is not UTF-8', () => {
+    const problems = new ProblemList();
+    expect(readText(saved(Buffer.from('é\nok\né', 'latin1')), 'a.json', problems)).toBeUndefined();
+    expect(problems.toError().problems.map(({ line }) => line)).toEqual([1, 3]);
+  });
+});

@@ -1,0 +1,150 @@
+/** The built package, as an application uses it: training and inference in threads of their own. */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileStorage, Predictor, type Storage, Trainer, type TrainingEvent } from 'orchard-nlp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rows, sentimentRequest, temporaryFolder } from './sentiments.js';
+
+let folder: string;
+let storage: Storage;
+let id: string;
+const events: TrainingEvent[] = [];
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  storage = fileStorage(join(folder, 'storage'));
+  const trainer = new Trainer({ storage, threads: 2 });
+  const created = await trainer.createTrainingJob(await sentimentRequest(folder));
+  id = created._unsafeUnwrap().id;
+  for await (const event of trainer.watch(id)) events.push(event);
+  await trainer.close();
+}, 120_000);
+afterAll(() => rm(folder, { recursive: true }));
+
+describe('a training job', () => {
+  it('goes through the documented states to READY and tells its progress', () => {
+    const states = events.flatMap((event) => (event.type === 'state' ? [event.status] : []));
+    expect(states.at(-1)).toBe('READY');
+    const fractions = events.flatMap((event) => (event.type === 'progress' ? [event.fraction] : []));
+    expect(fractions).toEqual([...fractions].sort((a, b) => a - b));
+    expect(events.filter(({ type }) => type === 'epoch')).not.toHaveLength(0);
+  });
+
+  it('keeps documented statistics with one entry an epoch', async () => {
+    await using trainer = new Trainer({ storage });
+    const { training_stats: stats, status, model } = (await trainer.getTrainingJob(id))._unsafeUnwrap();
+    expect(status).toBe('READY');
+    expect(model).toMatchObject({ id, app_id: 'local', modality: 'language', training_status: 'READY' });
+    expect(stats.main_eval_metric).toBe('accuracy');
+    expect(stats.batch_size).toBe(8);
+    for (const series of [stats.metrics.elapsed_time, stats.metrics.training.loss]) {
+      expect(series).toHaveLength(stats.epoch);
+    }
+    expect(stats.best_eval_metric_value).toBe(Math.max(...(stats.metrics.validation.accuracy ?? [])));
+  });
+});
+
+describe('its model', () => {
+  const queries = rows.slice(0, 20).map(({ text }, at) => `${text} `.repeat(1 + (at % 5)).trim());
+
+  it('has learned what it was taught', async () => {
+    await using predictor = new Predictor({ storage });
+    const { data, metadata } = (await predictor.predictCustom(id, 'the lamp was awful'))._unsafeUnwrap();
+    expect(data.labels[0]).toBe('negative');
+    expect(data.scores[0]).toBeGreaterThan(0.7);
+    expect((data.scores[0] ?? 0) + (data.scores[1] ?? 0)).toBeCloseTo(1, 6);
+    expect(metadata.model_inference_time_ms).toBeGreaterThan(0);
+  });
+
+  it('answers a batch as it answers each query alone, to 1e-5, in query order', async () => {
+    await using predictor = new Predictor({ storage });
+    const batch = (await predictor.predictCustomBatch(id, queries))._unsafeUnwrap().data;
+    expect(batch).toHaveLength(queries.length);
+    for (const [at, query] of queries.entries()) {
+      const { labels, scores } = (await predictor.predictCustom(id, query))._unsafeUnwrap().data;
+      expect(batch[at]?.labels).toEqual(labels);
+      for (const [rank, score] of scores.entries()) expect(batch[at]?.scores[rank]).toBeCloseTo(score, 5);
+    }
+  });
+
+  it('answers after a restart as before, to the bit', async () => {
+    const answers = [];
+    for (let start = 0; start < 2; start += 1) {
+      await using predictor = new Predictor({ storage: fileStorage(join(folder, 'storage')) });
+      answers.push((await predictor.predictCustomBatch(id, queries))._unsafeUnwrap().data);
+    }
+    expect(answers[1]).toEqual(answers[0]);
+  });
+
+  it('gives the same answers inline as in a worker', async () => {
+    await using worker = new Predictor({ storage });
+    await using inline = new Predictor({ storage, isolation: 'inline' });
+    const expected = (await worker.predictCustomBatch(id, queries))._unsafeUnwrap().data;
+    expect((await inline.predictCustomBatch(id, queries))._unsafeUnwrap().data).toEqual(expected);
+  });
+
+  it('answers many callers at once, each with its own result', async () => {
+    await using predictor = new Predictor({ storage });
+    const alone = (await predictor.predictCustomBatch(id, queries))._unsafeUnwrap().data;
+    const together = await Promise.all(queries.map((query) => predictor.predictCustom(id, query)));
+    for (const [at, response] of together.entries()) {
+      const { labels, scores } = response._unsafeUnwrap().data;
+      expect(labels).toEqual(alone[at]?.labels);
+      expect(scores[0]).toBeCloseTo(alone[at]?.scores[0] ?? Number.NaN, 5);
+    }
+  });
+
+  it('answers from a cache too small for it', async () => {
+    await using predictor = new Predictor({ storage, maxModelBytes: 1000, isolation: 'inline' });
+    for (let time = 0; time < 2; time += 1) {
+      expect((await predictor.predictCustom(id, 'it is great'))._unsafeUnwrap().data.labels[0]).toBe(
+        'positive',
+      );
+    }
+  });
+});
+
+describe('queries that can not be answered', () => {
+  it.each<[string, unknown, RegExp]>([
+    ['21 queries', Array.from({ length: 21 }, () => 'x'), /queries: at most 20/],
+    ['no queries', [], /queries: give at least one/],
+    ['a query that is no string', ['fine', 7], /queries\.1: .*string/],
+    ['no list at all', undefined, /queries: /],
+  ])('refuses %s, naming the field', async (_, queries, message) => {
+    await using predictor = new Predictor({ storage });
+    const error = (
+      await Reflect.apply(predictor.predictCustomBatch, predictor, [id, queries])
+    )._unsafeUnwrapErr();
+    expect(error.code).toBe('validation');
+    expect(error.message).toMatch(message);
+  });
+
+  it('does not know an unknown id, nor that of another account', async () => {
+    await using predictor = new Predictor({ storage });
+    await using stranger = new Predictor({ storage, account: { app_id: 'other', tier: 'pro' } });
+    const unknown = '0190a6f0-0000-7000-8000-000000000000';
+    for (const [asked, who] of [
+      [unknown, predictor],
+      ['../../etc', predictor],
+      [id, stranger],
+    ] as const) {
+      const error = (await who.predictCustom(asked, 'x'))._unsafeUnwrapErr();
+      expect(error.code).toBe('not_found');
+      expect(error.message).toContain(asked);
+    }
+  });
+
+  it('keeps batches to the pro tier', async () => {
+    await using basic = new Predictor({ storage, account: { app_id: 'local', tier: 'basic' } });
+    expect((await basic.predictCustomBatch(id, ['x']))._unsafeUnwrapErr().code).toBe('tier');
+    expect((await basic.predictCustom(id, 'it is great')).isOk()).toBe(true);
+  });
+
+  it('answers nothing once closed', async () => {
+    const predictor = new Predictor({ storage });
+    await predictor.predictCustom(id, 'x');
+    await predictor.close();
+    await predictor.close();
+    expect((await predictor.predictCustom(id, 'x'))._unsafeUnwrapErr().code).toBe('closed');
+  });
+});

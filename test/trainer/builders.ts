@@ -1,0 +1,66 @@
+import type { ResultAsync } from 'neverthrow';
+import { onTestFinished } from 'vitest';
+import type { TrainingRequest } from '../../src/contract/index.js';
+import type { OrchardError } from '../../src/errors.js';
+import { memoryStorage, type Storage } from '../../src/storage/index.js';
+import { Trainer, type TrainerOptions } from '../../src/trainer/index.js';
+import { FakeHost } from './fake-host.js';
+import { ManualClock } from './manual-clock.js';
+
+/** A request that nothing is wrong with. */
+export const aRequest: TrainingRequest = {
+  dataset_url: 'https://example.com/reviews.zip',
+  model_config: {
+    name: 'reviews',
+    type: 'binary-text-classification',
+    family: 'Papaya',
+    size: 'mini',
+  },
+};
+
+export const entityModel = { name: 'places', family: 'Grapefruit', size: 'base' } as const;
+
+export interface TrainerInTest {
+  readonly trainer: Trainer;
+  readonly host: FakeHost;
+  readonly clock: ManualClock;
+  readonly storage: Storage;
+}
+
+/** A trainer over fakes, closed when the running test has finished. */
+export function aTrainer(options: Partial<TrainerOptions> = {}): TrainerInTest {
+  const storage = options.storage ?? aMemoryStorage();
+  const host = new FakeHost();
+  const clock = new ManualClock();
+  const trainer = new Trainer({ host, clock, ...options, storage });
+  onTestFinished(() => trainer.close());
+  return { trainer, host, clock, storage };
+}
+
+export function aMemoryStorage(): Storage {
+  const storage = memoryStorage();
+  onTestFinished(() => storage.close());
+  return storage;
+}
+
+/** The value of a call that should succeed. */
+export async function valueOf<T>(call: ResultAsync<T, OrchardError>): Promise<T> {
+  const result = await call;
+  if (result.isErr()) throw result.error;
+  return result.value;
+}
+
+/** The error of a call that should fail. */
+export async function errorOf(call: ResultAsync<unknown, OrchardError>): Promise<OrchardError> {
+  const result = await call;
+  if (result.isOk()) throw new Error(`the call succeeded with ${JSON.stringify(result.value)}`);
+  return result.error;
+}
+
+export async function createJob(trainer: Trainer, request = aRequest): Promise<string> {
+  return (await valueOf(trainer.createTrainingJob(request))).id;
+}
+
+export async function statusOf(trainer: Trainer, id: string): Promise<string> {
+  return (await valueOf(trainer.getTrainingJob(id))).status;
+}

@@ -1,0 +1,392 @@
+import { describe, expect, it } from 'vitest';
+import { StorageError, TrainingError } from '../../src/errors.js';
+import { fileStorage } from '../../src/storage/index.js';
+import { LEASE_MS, RENEWAL_INTERVAL_MS } from '../../src/trainer/running-slot.js';
+import { aDirectory } from '../storage/temporary-place.js';
+import { aMemoryStorage, aRequest, aTrainer, createJob, errorOf, statusOf, valueOf } from './builders.js';
+import { statsAfter } from './fake-host.js';
+import { ManualClock } from './manual-clock.js';
+
+describe('the queue of an account', () => {
+  it('keeps a second job QUEUED until the first ends', async () => {
+    const { trainer, host } = aTrainer();
+    const first = await createJob(trainer);
+    const second = await createJob(trainer);
+    const run = await host.nextRun();
+    expect(run.spec.id).toBe(first);
+    expect(await statusOf(trainer, second)).toBe('QUEUED');
+    await run.finish();
+    expect((await host.nextRun()).spec.id).toBe(second);
+    expect(await statusOf(trainer, first)).toBe('READY');
+    expect(await statusOf(trainer, second)).toBe('RUNNING');
+  });
+
+  it('runs jobs in the order of their creation, whatever ends the one before', async () => {
+    const { trainer, host } = aTrainer();
+    const ids = [];
+    for (let count = 0; count < 4; count += 1) ids.push(await createJob(trainer));
+    const [, second] = ids;
+    const order: string[] = [];
+    for (const end of ['finish', 'cancel', 'fail', 'finish']) {
+      const run = await host.nextRun();
+      order.push(run.spec.id);
+      if (end === 'finish') await run.finish();
+      if (end === 'fail') run.fail(new TrainingError('training diverged'));
+      if (end === 'cancel' && second !== undefined) await valueOf(trainer.cancelTrainingJob(second));
+    }
+    expect(order).toEqual(ids);
+    expect(host.mostTogether).toBe(1);
+  });
+
+  it('runs jobs of two accounts on one storage at the same time', async () => {
+    const storage = aMemoryStorage();
+    for (const app_id of ['one', 'two']) {
+      const { trainer, host } = aTrainer({ storage, account: { app_id, tier: 'basic' } });
+      const id = await createJob(trainer);
+      expect((await host.nextRun()).spec.id).toBe(id);
+    }
+  });
+
+  it('runs one job of an account at a time over all its trainers', async () => {
+    const storage = aMemoryStorage();
+    const first = aTrainer({ storage });
+    const second = aTrainer({ storage });
+    await createJob(first.trainer);
+    const run = await first.host.nextRun();
+    const waiting = await createJob(second.trainer);
+    await second.clock.advance(RENEWAL_INTERVAL_MS);
+    expect(await statusOf(second.trainer, waiting)).toBe('QUEUED');
+    expect(second.host.runs).toEqual([]);
+    await run.finish();
+    expect((await first.host.nextRun()).spec.id).toBe(waiting);
+  });
+});
+
+describe('a trainer that starts', () => {
+  it('runs again a job that a dead process left RUNNING, in the same staged folder', async () => {
+    const directory = await aDirectory();
+    const dead = aTrainer({ storage: fileStorage(directory), seed: 5 });
+    const id = await createJob(dead.trainer);
+    const started = await dead.host.nextRun();
+
+    const clock = new ManualClock();
+    clock.jump(LEASE_MS);
+    const { trainer, host } = aTrainer({ storage: fileStorage(directory), clock, seed: 6 });
+    const run = await host.nextRun();
+    expect(run.spec).toMatchObject({ id, directory: started.spec.directory, seed: 5 });
+    expect(await statusOf(trainer, id)).toBe('RUNNING');
+    await run.finish();
+    expect((await valueOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
+  });
+
+  it('leaves a RUNNING job alone while its lease is renewed, and takes it when it expires', async () => {
+    const storage = aMemoryStorage();
+    const clock = new ManualClock();
+    const owner = aTrainer({ storage, clock });
+    const id = await createJob(owner.trainer);
+    await owner.host.nextRun();
+    const otherClock = new ManualClock();
+    const other = aTrainer({ storage, clock: otherClock });
+    for (let minutes = 0; minutes < 3; minutes += 1) {
+      await clock.advance(LEASE_MS - 1);
+      await otherClock.advance(LEASE_MS - 1);
+    }
+    expect(other.host.runs).toEqual([]);
+    await otherClock.advance(LEASE_MS);
+    expect((await other.host.nextRun()).spec.id).toBe(id);
+  });
+
+  it('stops a run whose lease was taken over, and leaves its job to the new holder', async () => {
+    const storage = aMemoryStorage();
+    const suspended = aTrainer({ storage });
+    const id = await createJob(suspended.trainer);
+    const lost = await suspended.host.nextRun();
+    const clock = new ManualClock();
+    clock.jump(LEASE_MS);
+    const { trainer, host } = aTrainer({ storage, clock });
+    const run = await host.nextRun();
+    await suspended.clock.advance(RENEWAL_INTERVAL_MS);
+    expect(lost.options.signal.aborted).toBe(true);
+    expect(await statusOf(trainer, id)).toBe('RUNNING');
+    await run.finish();
+    expect((await valueOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
+  });
+
+  it('publishes nothing of a run that finishes after its lease was taken over', async () => {
+    const storage = aMemoryStorage();
+    const suspended = aTrainer({ storage });
+    const id = await createJob(suspended.trainer);
+    const lost = await suspended.host.nextRun();
+    const clock = new ManualClock();
+    clock.jump(LEASE_MS);
+    const { trainer, host } = aTrainer({ storage, clock });
+    await host.nextRun();
+    await lost.finish();
+    await suspended.trainer.close();
+    expect(await statusOf(trainer, id)).toBe('RUNNING');
+    expect(await storage.openFolder(id)).toBeUndefined();
+  });
+
+  it('runs the jobs that were left QUEUED, and queues those left CREATED', async () => {
+    const directory = await aDirectory();
+    const storage = fileStorage(directory);
+    const first = aTrainer({ storage });
+    const running = await createJob(first.trainer);
+    await first.host.nextRun();
+    const queued = await createJob(first.trainer);
+    const { write } = storage;
+    storage.write = (collection, key, value, expected) =>
+      expected === undefined
+        ? write.call(storage, collection, key, value, expected)
+        : Promise.reject(new Error('the disk is full'));
+    const created = await createJob(first.trainer);
+    expect(await statusOf(first.trainer, created)).toBe('CREATED');
+    storage.write = write;
+    await first.trainer.close();
+
+    const { trainer, host } = aTrainer({ storage: fileStorage(directory) });
+    const run = await host.nextRun();
+    expect(run.spec.id).toBe(running);
+    expect(await statusOf(trainer, queued)).toBe('QUEUED');
+    expect(await statusOf(trainer, created)).toBe('QUEUED');
+    await run.finish();
+    const next = await host.nextRun();
+    expect(next.spec.id).toBe(queued);
+    await next.finish();
+    expect((await host.nextRun()).spec.id).toBe(created);
+  });
+
+  it('makes READY a job whose folder was published by a process that died right after', async () => {
+    const storage = aMemoryStorage();
+    const dead = aTrainer({ storage });
+    const id = await createJob(dead.trainer);
+    await dead.host.nextRun();
+    await storage.publishFolder(id);
+    const clock = new ManualClock();
+    clock.jump(LEASE_MS);
+    const { trainer, host } = aTrainer({ storage, clock });
+    expect((await valueOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
+    expect(host.runs).toEqual([]);
+    expect(await storage.openFolder(id)).toBeDefined();
+  });
+
+  it('cancels what a dead process was asked to cancel', async () => {
+    const storage = aMemoryStorage();
+    const dead = aTrainer({ storage });
+    const id = await createJob(dead.trainer);
+    await dead.host.nextRun();
+    const clock = new ManualClock();
+    const { trainer, host } = aTrainer({ storage, clock });
+    const cancelling = trainer.cancelTrainingJob(id);
+    await clock.advance(LEASE_MS);
+    await valueOf(cancelling);
+    expect(await statusOf(trainer, id)).toBe('CANCELLED');
+    expect(host.runs).toEqual([]);
+  });
+});
+
+describe('a job that another trainer runs', () => {
+  it('is cancelled there, and told here', async () => {
+    const storage = aMemoryStorage();
+    const owner = aTrainer({ storage });
+    const id = await createJob(owner.trainer);
+    const run = await owner.host.nextRun();
+    const { trainer, clock } = aTrainer({ storage });
+    const waiting = trainer.waitForTrainingJob(id);
+    const cancelling = trainer.cancelTrainingJob(id);
+    await valueOf(trainer.getTrainingJob(id)); // read after the request was written
+    await owner.clock.advance(RENEWAL_INTERVAL_MS);
+    expect(run.options.signal.aborted).toBe(true);
+    await valueOf(owner.trainer.waitForTrainingJob(id));
+    await clock.advance(RENEWAL_INTERVAL_MS);
+    await valueOf(cancelling);
+    expect((await valueOf(waiting)).status).toBe('CANCELLED');
+  });
+});
+
+describe('closing', () => {
+  it('leaves the running job RUNNING, for the next trainer to go on with at once', async () => {
+    const directory = await aDirectory();
+    const first = aTrainer({ storage: fileStorage(directory) });
+    const id = await createJob(first.trainer);
+    const stopped = await first.host.nextRun();
+    await first.trainer.close();
+    expect(stopped.options.signal.aborted).toBe(true);
+
+    const { trainer, host } = aTrainer({ storage: fileStorage(directory) });
+    expect(await statusOf(trainer, id)).toBe('RUNNING');
+    expect((await host.nextRun()).spec).toMatchObject({ id, directory: stopped.spec.directory });
+  });
+
+  it('waits until the run has stopped, and starts no other', async () => {
+    const { trainer, host, storage } = aTrainer();
+    host.obeys = false;
+    await createJob(trainer);
+    const waiting = await createJob(trainer);
+    const run = await host.nextRun();
+    let isClosed = false;
+    const closing = trainer.close().then(() => {
+      isClosed = true;
+    });
+    await aTrainer({ storage, account: { app_id: 'bystander', tier: 'pro' } }).trainer.listModels();
+    expect(isClosed).toBe(false);
+    run.obey();
+    await closing;
+    expect(host.runs).toHaveLength(1);
+    expect(await statusOf(aTrainer({ storage }).trainer, waiting)).toBe('QUEUED');
+  });
+
+  it('publishes a run that finishes while the trainer closes', async () => {
+    const { trainer, host, storage } = aTrainer();
+    host.obeys = false;
+    const id = await createJob(trainer);
+    const run = await host.nextRun();
+    const closing = trainer.close();
+    await run.finish();
+    await closing;
+    expect(await statusOf(aTrainer({ storage }).trainer, id)).toBe('READY');
+  });
+
+  it('may be called twice, and fails every later call', async () => {
+    const { trainer } = aTrainer();
+    const id = await createJob(trainer);
+    await Promise.all([trainer.close(), trainer.close()]);
+    await trainer[Symbol.asyncDispose]();
+    const calls = [
+      trainer.createTrainingJob(aRequest),
+      trainer.getTrainingJob(id),
+      trainer.listTrainingJobs(),
+      trainer.cancelTrainingJob(id),
+      trainer.getModel(id),
+      trainer.listModels(),
+      trainer.deleteModel(id),
+      trainer.waitForTrainingJob(id),
+    ];
+    for (const call of calls) expect((await errorOf(call)).code).toBe('closed');
+    await expect(trainer.watch(id).next()).rejects.toMatchObject({ code: 'closed' });
+  });
+
+  it('ends what waits for a job', async () => {
+    const { trainer, host } = aTrainer();
+    const id = await createJob(trainer);
+    await host.nextRun();
+    const waiting = trainer.waitForTrainingJob(id);
+    await trainer.close();
+    expect((await errorOf(waiting)).code).toBe('closed');
+  });
+
+  it('lets a cancellation under way come to its end', async () => {
+    const { trainer, host, storage } = aTrainer();
+    host.obeys = false;
+    const id = await createJob(trainer);
+    const run = await host.nextRun();
+    const cancelling = trainer.cancelTrainingJob(id);
+    await new Promise((resolve) => run.options.signal.addEventListener('abort', resolve));
+    const closing = trainer.close();
+    run.obey();
+    await valueOf(cancelling);
+    await closing;
+    expect(await statusOf(aTrainer({ storage }).trainer, id)).toBe('CANCELLED');
+  });
+});
+
+describe('a storage that fails', () => {
+  it('fails each call with a StorageError', async () => {
+    const { trainer, storage } = aTrainer();
+    const id = await createJob(trainer);
+    const failure = () => Promise.reject(new Error('the disk is gone'));
+    storage.read = failure;
+    storage.list = failure;
+    const calls = [
+      trainer.createTrainingJob(aRequest),
+      trainer.getTrainingJob(id),
+      trainer.listTrainingJobs(),
+      trainer.cancelTrainingJob(id),
+      trainer.getModel(id),
+      trainer.listModels(),
+      trainer.deleteModel(id),
+      trainer.waitForTrainingJob(id),
+    ];
+    for (const call of calls) {
+      const error = await errorOf(call);
+      expect(error).toBeInstanceOf(StorageError);
+      expect(error.message).toContain('the disk is gone');
+    }
+  });
+
+  it('names the record that is no training job', async () => {
+    const { trainer, storage } = aTrainer();
+    await storage.write('jobs', 'local/x', { status: 'READY' }, undefined);
+    expect((await errorOf(trainer.listModels())).message).toContain('record jobs/local/x is no training job');
+  });
+
+  it('makes the job ERROR where its figures can not be written', async () => {
+    const { trainer, host, storage } = aTrainer();
+    const id = await createJob(trainer);
+    const run = await host.nextRun();
+    const { write } = storage;
+    storage.write = (...args) => {
+      storage.write = write; // fails once
+      return Promise.reject(new Error(`${args[0]} can't be written`));
+    };
+    run.emit({ type: 'epoch', stats: statsAfter(1) });
+    const job = await valueOf(trainer.waitForTrainingJob(id));
+    expect(job.status).toBe('ERROR');
+    expect(job.error).toEqual({ code: 'storage', message: "jobs can't be written" });
+    expect(run.options.signal.aborted).toBe(true);
+  });
+
+  it('makes the job ERROR where its folder can not be published', async () => {
+    const { trainer, host, storage } = aTrainer();
+    const id = await createJob(trainer);
+    storage.publishFolder = () => Promise.reject(new Error('no space'));
+    await (await host.nextRun()).finish();
+    expect((await valueOf(trainer.waitForTrainingJob(id))).error).toEqual({
+      code: 'storage',
+      message: 'no space',
+    });
+  });
+
+  it('records the end of a job once the storage works again', async () => {
+    const { trainer, host, storage, clock } = aTrainer();
+    const id = await createJob(trainer);
+    const run = await host.nextRun();
+    const { write, publishFolder } = storage;
+    storage.publishFolder = async (key) => {
+      await publishFolder.call(storage, key);
+      storage.write = () => Promise.reject(new Error('the disk is full'));
+    };
+    const released = new Promise<void>((resolve) => {
+      const { read } = storage;
+      storage.read = (collection, key) => {
+        if (collection === 'running-slots' && storage.write !== write) resolve();
+        return read.call(storage, collection, key);
+      };
+    });
+    await run.finish();
+    await released;
+    expect(await statusOf(trainer, id)).toBe('RUNNING');
+    storage.write = write;
+    await clock.advance(RENEWAL_INTERVAL_MS);
+    expect((await valueOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
+    expect(host.runs).toHaveLength(1);
+  });
+
+  it('delays, and does not lose, the start of a job', async () => {
+    const { trainer, host, storage, clock } = aTrainer();
+    const { stageFolder, write } = storage;
+    storage.write = (collection, ...rest) =>
+      collection === 'running-slots'
+        ? Promise.reject(new Error('locked'))
+        : write.call(storage, collection, ...rest);
+    const id = await createJob(trainer);
+    await clock.advance(RENEWAL_INTERVAL_MS);
+    expect(host.runs).toEqual([]);
+    expect(storage.stageFolder).toBe(stageFolder);
+    storage.write = write;
+    await trainer.getTrainingJob(id);
+    await clock.advance(RENEWAL_INTERVAL_MS);
+    await clock.advance(RENEWAL_INTERVAL_MS);
+    expect((await host.nextRun()).spec.id).toBe(id);
+  });
+});

@@ -1,0 +1,39 @@
+import type { Clock } from '../../src/trainer/clock.js';
+
+interface Repetition {
+  readonly intervalMs: number;
+  readonly work: () => Promise<void>;
+  next: number;
+}
+
+/** A clock that stands still until it is advanced. */
+export class ManualClock implements Clock {
+  readonly #repetitions = new Set<Repetition>();
+
+  constructor(private time = Date.UTC(2026, 10, 20, 8, 15, 30, 123)) {}
+
+  now(): number {
+    return this.time;
+  }
+
+  every(intervalMs: number, work: () => Promise<void>): () => void {
+    const repetition = { intervalMs, work, next: this.time + intervalMs };
+    this.#repetitions.add(repetition);
+    return () => this.#repetitions.delete(repetition);
+  }
+
+  /** Passes time without doing what is due: what a suspended process sees. */
+  jump(milliseconds: number): void {
+    this.time += milliseconds;
+  }
+
+  /** Passes time and does what is due, once where it is due several times. */
+  async advance(milliseconds: number): Promise<void> {
+    this.time += milliseconds;
+    for (const repetition of this.#repetitions) {
+      if (repetition.next > this.time) continue;
+      repetition.next = this.time + repetition.intervalMs;
+      await repetition.work();
+    }
+  }
+}

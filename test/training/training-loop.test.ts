@@ -1,0 +1,236 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type BertConfig, bertParameters, initialize, parseBertConfig } from '../../src/encoder/index.js';
+import type { ClassificationDataset } from '../../src/families/papaya/classification-dataset.js';
+import { classificationTask } from '../../src/families/papaya/classification-task.js';
+import { onnxExecutor } from '../../src/graph/index.js';
+import { Random } from '../../src/random.js';
+import { loadTokenizer, trainWordPiece } from '../../src/tokenizer/index.js';
+import { GradientEngine } from '../../src/training/gradient-engine.js';
+import type { Hyperparameters } from '../../src/training/hyperparameters.js';
+import { padBatch } from '../../src/training/padded-batch.js';
+import { ProgressReporter } from '../../src/training/progress-reporter.js';
+import { type LoopInput, type TrainedModel, trainModel } from '../../src/training/training-loop.js';
+
+const words = ['red', 'green', 'blue', 'one', 'two', 'three', 'dog', 'cat', 'sun', 'sea'];
+
+/** Texts of 4 to 9 words with labels that have nothing to do with them: they can only be learned by heart. */
+function randomTexts(kind: ClassificationDataset['kind'], rows: number): ClassificationDataset {
+  const random = Random.fromSeed(5);
+  const labels = kind === 'binary' ? ['no', 'yes'] : ['a', 'b', 'c'];
+  const texts = Array.from({ length: rows }, () => {
+    const text = Array.from({ length: 4 + random.integer(6) }, () => words[random.integer(10)]).join(' ');
+    const labelIds =
+      kind === 'multilabel'
+        ? [0, 1, 2].filter(() => random.uniform() < 0.5)
+        : [random.integer(labels.length)];
+    return { text, labelIds };
+  });
+  return { kind, labels, train: texts, dev: texts, warnings: [] };
+}
+
+const plain: Hyperparameters = {
+  batchSize: 8,
+  learningRate: 3e-3,
+  epochs: 2,
+  language: 'english',
+  lowercase: true,
+  augment: false,
+  pretrained: false,
+  tokenDropout: 0,
+};
+
+function encoderFor(vocabulary: number, dropout: number): BertConfig {
+  const json = {
+    model_type: 'bert',
+    vocab_size: vocabulary,
+    hidden_size: 32,
+    num_hidden_layers: 2,
+    num_attention_heads: 2,
+    intermediate_size: 64,
+    max_position_embeddings: 16,
+    hidden_dropout_prob: dropout,
+    attention_probs_dropout_prob: dropout,
+  };
+  return parseBertConfig(json, 'config.json')._unsafeUnwrap();
+}
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'orchard-loop-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+function inputFor(
+  dataset: ClassificationDataset,
+  hyperparameters: Partial<Hyperparameters>,
+  { dropout = 0, ...changes }: Partial<LoopInput> & { dropout?: number } = {},
+): LoopInput {
+  const texts = dataset.train.map(({ text }) => text);
+  const tokenizer = loadTokenizer(
+    trainWordPiece(texts, { vocabularySize: 200, lowercase: true }),
+  )._unsafeUnwrap();
+  const encodings = texts.map((text) => tokenizer.encode(text));
+  return {
+    task: classificationTask(dataset, 'first'),
+    train: encodings,
+    dev: encodings,
+    encoder: encoderFor(tokenizer.vocabularySize, dropout),
+    maskId: tokenizer.specialTokens.mask,
+    hyperparameters: { ...plain, ...hyperparameters },
+    executor: onnxExecutor(),
+    threads: 1,
+    seed: 3,
+    signal: new AbortController().signal,
+    progress: new ProgressReporter(() => {}),
+    checkpoint: { file: join(folder, 'checkpoint.safetensors'), fingerprint: 'test' },
+    ...changes,
+  };
+}
+
+async function train(...args: Parameters<typeof inputFor>): Promise<TrainedModel> {
+  return (await trainModel(inputFor(...args)))._unsafeUnwrap();
+}
+
+/** Relative distance of two sets of numbers. */
+function distance(a: Float32Array, b: Float32Array): number {
+  let difference = 0;
+  let size = 0;
+  a.forEach((value, at) => {
+    difference += (value - (b[at] ?? 0)) ** 2;
+    size += value ** 2;
+  });
+  return Math.sqrt(difference / size);
+}
+
+describe('training', () => {
+  it.each(['binary', 'multiclass', 'multilabel'] as const)(
+    'learns random %s labels by heart',
+    async (kind) => {
+      const { stats } = await train(randomTexts(kind, 24), { epochs: 150 });
+      const { loss } = stats.metrics.training;
+      expect(loss.at(-1)).toBeLessThan(0.6 * (loss[0] ?? 0));
+      expect(stats.best_eval_metric_value).toBe(1);
+    },
+  );
+
+  it('keeps the weights of the epoch with the best main metric', async () => {
+    const { stats, weights } = await train(randomTexts('multiclass', 24), { epochs: 30 });
+    const accuracies = stats.metrics.validation.accuracy ?? [];
+    expect(stats.best_eval_metric_value).toBe(Math.max(...accuracies));
+    expect(weights.get('classifier.weight')).toHaveLength(3 * 32);
+  });
+
+  it('stops early once the main metric has not risen for a third of the epochs', async () => {
+    const { stats } = await train(randomTexts('multiclass', 24), { epochs: 90 });
+    const accuracies = stats.metrics.validation.accuracy ?? [];
+    const best = accuracies.indexOf(Math.max(...accuracies)) + 1;
+    expect(stats.epoch).toBe(best + 30);
+    expect(stats.metrics.elapsed_time).toHaveLength(stats.epoch);
+  });
+
+  it('gives the same weights for the same seed, and others for another, dropout included', async () => {
+    const dataset = randomTexts('binary', 16);
+    const options = { dropout: 0.1 };
+    const first = await train(dataset, { tokenDropout: 0.2 }, options);
+    const again = await train(dataset, { tokenDropout: 0.2 }, options);
+    const other = await train(dataset, { tokenDropout: 0.2 }, { ...options, seed: 4 });
+    expect(again.weights).toEqual(first.weights);
+    expect(other.weights).not.toEqual(first.weights);
+    expect(again.stats.metrics.training).toEqual(first.stats.metrics.training);
+  });
+
+  it('stops within two steps when asked to', async () => {
+    const stop = new AbortController();
+    let steps = 0;
+    const progress = new ProgressReporter(() => {});
+    progress.stepped = () => {
+      steps += 1;
+      if (steps === 5) stop.abort();
+    };
+    const outcome = await trainModel(
+      inputFor(randomTexts('binary', 80), { epochs: 9 }, { signal: stop.signal, progress }),
+    );
+    expect(outcome._unsafeUnwrapErr().code).toBe('aborted');
+    expect(steps).toBeLessThanOrEqual(7);
+  });
+
+  it('fails with a TrainingError that says what to do when it diverges', async () => {
+    const outcome = await trainModel(inputFor(randomTexts('binary', 16), { learningRate: 1e30, epochs: 20 }));
+    const error = outcome._unsafeUnwrapErr();
+    expect(error.code).toBe('training');
+    expect(error.message).toContain('learning_rate');
+  });
+});
+
+describe('GradientEngine', () => {
+  it('gives the gradients of a whole batch when it is split into unequal runs', async () => {
+    const dataset = randomTexts('multiclass', 12);
+    const input = inputFor(dataset, {});
+    const whole = await gradientsOf(input, [[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]]);
+    const split = await gradientsOf(input, [
+      [0, 1, 2, 3, 4, 5, 6],
+      [7, 8, 9],
+      [10, 11],
+    ]);
+    expect(distance(whole, split)).toBeLessThan(1e-5);
+    const wrong = await gradientsOf(input, [[0, 1, 2, 3, 4, 5, 6]]);
+    expect(distance(whole, wrong)).toBeGreaterThan(1e-2);
+  });
+
+  it('leaves nothing of one batch in the next one', async () => {
+    const input = inputFor(randomTexts('binary', 12), {});
+    const alone = await gradientsOf(input, [[3, 4]]);
+    const engine = await engineFor(input);
+    await engine.run(padBatch(input.train.slice(5, 12), 0), input.task.head.targets([5, 6, 7, 8, 9, 10, 11]));
+    await engine.run(padBatch(input.train.slice(3, 5), 0), input.task.head.targets([3, 4]));
+    expect(distance(alone, allGradients(engine))).toBeLessThan(1e-6);
+    await engine.release();
+  });
+});
+
+async function engineFor({ task, encoder, executor }: LoopInput): Promise<GradientEngine> {
+  const parameters = [...bertParameters(encoder, 'bert.'), ...task.head.parameters(encoder)];
+  const engine = await GradientEngine.create({
+    executor,
+    head: task.head,
+    encoder,
+    parameters,
+    batchSize: 12,
+    longest: 16,
+    threads: 1,
+    seed: 1,
+  });
+  const random = Random.fromSeed(9);
+  for (const spec of parameters) {
+    initialize(spec, engine.store.get(spec.name).weights, () => 5 * random.normal());
+  }
+  return engine;
+}
+
+/** Gradients of all parameters in one array, of the mean loss over all rows of the runs. */
+async function gradientsOf(input: LoopInput, runs: readonly (readonly number[])[]): Promise<Float32Array> {
+  const engine = await engineFor(input);
+  const total = runs.flat().length;
+  let sum: Float32Array | undefined;
+  for (const rows of runs) {
+    const targets = input.task.head.targets(rows);
+    await engine.run(
+      padBatch(
+        rows.flatMap((row) => input.train[row] ?? []),
+        0,
+      ),
+      targets,
+    );
+    const share = allGradients(engine).map((value) => (value * targets.weight) / total);
+    sum = sum === undefined ? share : sum.map((value, at) => value + (share[at] ?? 0));
+  }
+  await engine.release();
+  return sum ?? new Float32Array();
+}
+
+function allGradients({ store }: GradientEngine): Float32Array {
+  return Float32Array.from(store.parameters.flatMap(({ gradients }) => [...gradients]));
+}
