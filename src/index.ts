@@ -26,7 +26,13 @@ export * from './errors.js';
 export {
   type ClassificationArchiveOptions,
   type ClassificationArchiveSummary,
+  type ClassificationType,
+  classificationTypes,
   createClassificationArchive,
+  type RowSource,
+  type SourceFile,
+  type SourceFormat,
+  type SourceRow,
 } from './families/index.js';
 export { Predictor, type PredictorOptions } from './predictor/index.js';
 export {

@@ -70,7 +70,6 @@ async function unpackEntries(zip: ZipFile, directory: string, options: NamedOpti
   const written = new Set<string>();
   let bytes = 0;
   for await (const entry of zip.eachEntry()) {
-    signal?.throwIfAborted();
     const path = entry.fileName;
     if (isClutter(path)) continue;
     checkEntry(entry, name);

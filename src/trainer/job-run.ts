@@ -48,9 +48,9 @@ export class JobRun {
     this.done = this.#run();
   }
 
-  /** Stops the run within two training steps; await `done`. The first reason counts. */
+  /** Stops the run within two training steps; await `done`. The first reason counts, but a lost slot always does. */
   stop(reason: StopReason): void {
-    this.#stopReason ??= reason;
+    if (this.#stopReason === undefined || reason === 'lost') this.#stopReason = reason;
     this.#controller.abort();
   }
 

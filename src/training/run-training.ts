@@ -27,6 +27,9 @@ import { ProgressReporter } from './progress-reporter.js';
 import { type TrainedModel, trainModel } from './training-loop.js';
 import type { TrainingRunOptions, TrainingSpec } from './training-run.js';
 
+/** A crash loses at most this much of a training, and the epoch under way. */
+const CHECKPOINT_INTERVAL_MS = 30_000;
+
 /** Downloads, checkpoints and whatever else a run needs only while it runs. */
 const WORK_FOLDER = 'work';
 
@@ -69,7 +72,11 @@ async function runSteps(
     seed: spec.seed,
     signal,
     progress,
-    checkpoint: { file: join(work, 'checkpoint.safetensors'), fingerprint: fingerprintOf(spec, task) },
+    checkpoint: {
+      file: join(work, 'checkpoint.safetensors'),
+      fingerprint: fingerprintOf(spec, task),
+      intervalMs: CHECKPOINT_INTERVAL_MS,
+    },
   });
   if (trained.isErr()) return err(trained.error);
   progress.entered('export');

@@ -20,9 +20,6 @@ import { rowsPerRun } from './step-memory.js';
 import { dropTokens } from './token-dropout.js';
 import { emptyStats, type TrainingState, withEpoch } from './training-state.js';
 
-/** Checkpoints are written at the ends of epochs that come at least this long after the last one. */
-const CHECKPOINT_INTERVAL_MS = 30_000;
-
 export interface LoopInput {
   readonly task: TrainingTask;
   /** The task's rows, tokenised. */
@@ -37,8 +34,16 @@ export interface LoopInput {
   readonly seed: number;
   readonly signal: AbortSignal;
   readonly progress: ProgressReporter;
-  /** Where the training is kept to be resumed, and what marks it as this one. */
-  readonly checkpoint: { readonly file: string; readonly fingerprint: string };
+  readonly checkpoint: CheckpointPlan;
+}
+
+/** Where and when a training is kept to be resumed. */
+export interface CheckpointPlan {
+  readonly file: string;
+  /** Marks the checkpoint as one of this training. */
+  readonly fingerprint: string;
+  /** Written at the ends of epochs that come at least this long after the last one. */
+  readonly intervalMs: number;
 }
 
 /** What a training ends with: the weights of its best epoch. */
@@ -81,7 +86,7 @@ class TrainingLoop {
   #stats: TrainingStats;
   #best: Weights = new Map();
   #bestEpoch = 0;
-  #savedAt = Date.now();
+  #savedAt = performance.now();
 
   constructor(
     private readonly input: LoopInput,
@@ -202,9 +207,9 @@ class TrainingLoop {
   }
 
   async #saveNowAndThen(): Promise<void> {
-    if (Date.now() - this.#savedAt < CHECKPOINT_INTERVAL_MS) return;
-    this.#savedAt = Date.now();
-    const { file, fingerprint } = this.input.checkpoint;
+    const { file, fingerprint, intervalMs } = this.input.checkpoint;
+    if (performance.now() - this.#savedAt < intervalMs) return;
+    this.#savedAt = performance.now();
     const state: TrainingState = {
       fingerprint,
       stats: this.#stats,

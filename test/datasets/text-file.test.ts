@@ -76,6 +76,7 @@ describe('readLines', () => {
     ['that starts a character which the line cuts off', [0x61, 0xe3, 0x81], 2, '0xE3'],
     ['that starts a character which another letter cuts off', [0x61, 0xe3, 0x62], 2, '0xE3'],
     ['that continues nothing', [0x61, 0x62, 0x80, 0x80], 3, '0x80'],
+    ['after a byte order mark that is part of the text', [...Buffer.from('\uFEFF\uFEFFa'), 0x80], 3, '0x80'],
     ['of an overlong form', [0xc0, 0xaf], 1, '0xC0'],
     ['of an encoded surrogate', [0x61, 0xed, 0xa0, 0x80], 2, '0xED'],
   ])('finds the column of a byte %s', (_, bytes, column, byte) => {

@@ -44,7 +44,7 @@ export function aMemoryStorage(): Storage {
 }
 
 /** The value of a call that should succeed. */
-export async function valueOf<T>(call: ResultAsync<T, OrchardError>): Promise<T> {
+export async function resultOf<T>(call: ResultAsync<T, OrchardError>): Promise<T> {
   const result = await call;
   if (result.isErr()) throw result.error;
   return result.value;
@@ -58,9 +58,24 @@ export async function errorOf(call: ResultAsync<unknown, OrchardError>): Promise
 }
 
 export async function createJob(trainer: Trainer, request = aRequest): Promise<string> {
-  return (await valueOf(trainer.createTrainingJob(request))).id;
+  return (await resultOf(trainer.createTrainingJob(request))).id;
 }
 
 export async function statusOf(trainer: Trainer, id: string): Promise<string> {
-  return (await valueOf(trainer.getTrainingJob(id))).status;
+  return (await resultOf(trainer.getTrainingJob(id))).status;
+}
+
+/** Resolves when the next write of a record of this collection has come through. */
+export function nextWrite(storage: Storage, collection: string): Promise<void> {
+  return new Promise((resolve) => {
+    const { write } = storage;
+    storage.write = async (...args) => {
+      const version = await write.apply(storage, args);
+      if (args[0] === collection) {
+        storage.write = write;
+        resolve();
+      }
+      return version;
+    };
+  });
 }

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { ListFilter, TrainingJobStatus } from '../../src/contract/index.js';
 import type { Trainer } from '../../src/trainer/index.js';
-import { aMemoryStorage, aRequest, aTrainer, createJob, entityModel, errorOf, valueOf } from './builders.js';
+import { aMemoryStorage, aRequest, aTrainer, createJob, entityModel, errorOf, resultOf } from './builders.js';
 
 describe('listing jobs and models', () => {
   it('gives the newest first, 20 a page', async () => {
     const { trainer } = aTrainer();
     const ids = await createJobs(trainer, 21);
-    const { data, pagination } = await valueOf(trainer.listModels());
+    const { data, pagination } = await resultOf(trainer.listModels());
     expect(data.map(({ id }) => id)).toEqual(ids.toReversed().slice(0, 20));
     expect(pagination).toMatchObject({ limit: 20, has_more: true, next_cursor: expect.any(String) });
   });
@@ -18,7 +18,7 @@ describe('listing jobs and models', () => {
     const seen: string[] = [];
     let cursor: string | null | undefined;
     while (cursor !== null) {
-      const page = await valueOf(trainer.listTrainingJobs({ limit: 2, ...(cursor && { cursor }) }));
+      const page = await resultOf(trainer.listTrainingJobs({ limit: 2, ...(cursor && { cursor }) }));
       seen.push(...page.data.map(({ model }) => model.id));
       cursor = page.pagination.next_cursor;
       expect(page.pagination.has_more).toBe(cursor !== null);
@@ -30,7 +30,7 @@ describe('listing jobs and models', () => {
   it('has no more where the jobs just fill the page', async () => {
     const { trainer } = aTrainer();
     await createJobs(trainer, 2);
-    const { pagination } = await valueOf(trainer.listModels({ limit: 2 }));
+    const { pagination } = await resultOf(trainer.listModels({ limit: 2 }));
     expect(pagination).toEqual({ limit: 2, has_more: false, next_cursor: null });
   });
 
@@ -38,7 +38,7 @@ describe('listing jobs and models', () => {
     const { trainer } = aTrainer({ maxWaitingJobs: 1000 });
     const oldest = await createEntityJob(trainer, 'sequence-labeling');
     await createJobs(trainer, 120);
-    const { data } = await valueOf(trainer.listModels({ modelType: 'sequence-labeling', limit: 1 }));
+    const { data } = await resultOf(trainer.listModels({ modelType: 'sequence-labeling', limit: 1 }));
     expect(data.map(({ id }) => id)).toEqual([oldest]);
   });
 
@@ -49,7 +49,7 @@ describe('listing jobs and models', () => {
       const labeling = await createEntityJob(trainer, 'sequence-labeling');
       const recognition = await createEntityJob(trainer, 'named-entity-recognition');
       await createJob(trainer);
-      const { data } = await valueOf(trainer.listModels({ modelType }));
+      const { data } = await resultOf(trainer.listModels({ modelType }));
       expect(data.map(({ id }) => id)).toEqual([recognition, labeling]);
     },
   );
@@ -59,9 +59,9 @@ describe('listing jobs and models', () => {
     const running = await createJob(trainer);
     await host.nextRun();
     const deleted = await createJob(trainer);
-    await valueOf(trainer.deleteModel(deleted));
+    await resultOf(trainer.deleteModel(deleted));
     const listed = async (trainingStatus?: TrainingJobStatus) => {
-      const page = await valueOf(trainer.listModels(trainingStatus ? { trainingStatus } : {}));
+      const page = await resultOf(trainer.listModels(trainingStatus ? { trainingStatus } : {}));
       return page.data.map(({ id }) => id);
     };
     expect(await listed()).toEqual([running]);
@@ -78,7 +78,7 @@ describe('listing jobs and models', () => {
     );
     const ids = await Promise.all(trainers.map((trainer) => createJob(trainer)));
     for (const [index, trainer] of trainers.entries()) {
-      expect((await valueOf(trainer.listModels())).data.map(({ id }) => id)).toEqual([ids[index]]);
+      expect((await resultOf(trainer.listModels())).data.map(({ id }) => id)).toEqual([ids[index]]);
     }
   });
 

@@ -3,7 +3,16 @@ import { StorageError, TrainingError } from '../../src/errors.js';
 import { fileStorage } from '../../src/storage/index.js';
 import { LEASE_MS, RENEWAL_INTERVAL_MS } from '../../src/trainer/running-slot.js';
 import { aDirectory } from '../storage/temporary-place.js';
-import { aMemoryStorage, aRequest, aTrainer, createJob, errorOf, statusOf, valueOf } from './builders.js';
+import {
+  aMemoryStorage,
+  aRequest,
+  aTrainer,
+  createJob,
+  errorOf,
+  nextWrite,
+  resultOf,
+  statusOf,
+} from './builders.js';
 import { statsAfter } from './fake-host.js';
 import { ManualClock } from './manual-clock.js';
 
@@ -32,7 +41,7 @@ describe('the queue of an account', () => {
       order.push(run.spec.id);
       if (end === 'finish') await run.finish();
       if (end === 'fail') run.fail(new TrainingError('training diverged'));
-      if (end === 'cancel' && second !== undefined) await valueOf(trainer.cancelTrainingJob(second));
+      if (end === 'cancel' && second !== undefined) await resultOf(trainer.cancelTrainingJob(second));
     }
     expect(order).toEqual(ids);
     expect(host.mostTogether).toBe(1);
@@ -76,7 +85,7 @@ describe('a trainer that starts', () => {
     expect(run.spec).toMatchObject({ id, directory: started.spec.directory, seed: 5 });
     expect(await statusOf(trainer, id)).toBe('RUNNING');
     await run.finish();
-    expect((await valueOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
+    expect((await resultOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
   });
 
   it('leaves a RUNNING job alone while its lease is renewed, and takes it when it expires', async () => {
@@ -109,7 +118,7 @@ describe('a trainer that starts', () => {
     expect(lost.options.signal.aborted).toBe(true);
     expect(await statusOf(trainer, id)).toBe('RUNNING');
     await run.finish();
-    expect((await valueOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
+    expect((await resultOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
   });
 
   it('publishes nothing of a run that finishes after its lease was taken over', async () => {
@@ -165,7 +174,7 @@ describe('a trainer that starts', () => {
     const clock = new ManualClock();
     clock.jump(LEASE_MS);
     const { trainer, host } = aTrainer({ storage, clock });
-    expect((await valueOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
+    expect((await resultOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
     expect(host.runs).toEqual([]);
     expect(await storage.openFolder(id)).toBeDefined();
   });
@@ -177,9 +186,11 @@ describe('a trainer that starts', () => {
     await dead.host.nextRun();
     const clock = new ManualClock();
     const { trainer, host } = aTrainer({ storage, clock });
+    const requested = nextWrite(storage, 'jobs');
     const cancelling = trainer.cancelTrainingJob(id);
+    await requested;
     await clock.advance(LEASE_MS);
-    await valueOf(cancelling);
+    await resultOf(cancelling);
     expect(await statusOf(trainer, id)).toBe('CANCELLED');
     expect(host.runs).toEqual([]);
   });
@@ -193,14 +204,15 @@ describe('a job that another trainer runs', () => {
     const run = await owner.host.nextRun();
     const { trainer, clock } = aTrainer({ storage });
     const waiting = trainer.waitForTrainingJob(id);
+    const requested = nextWrite(storage, 'jobs');
     const cancelling = trainer.cancelTrainingJob(id);
-    await valueOf(trainer.getTrainingJob(id)); // read after the request was written
+    await requested;
     await owner.clock.advance(RENEWAL_INTERVAL_MS);
     expect(run.options.signal.aborted).toBe(true);
-    await valueOf(owner.trainer.waitForTrainingJob(id));
+    await resultOf(owner.trainer.waitForTrainingJob(id));
     await clock.advance(RENEWAL_INTERVAL_MS);
-    await valueOf(cancelling);
-    expect((await valueOf(waiting)).status).toBe('CANCELLED');
+    await resultOf(cancelling);
+    expect((await resultOf(waiting)).status).toBe('CANCELLED');
   });
 });
 
@@ -284,7 +296,7 @@ describe('closing', () => {
     await new Promise((resolve) => run.options.signal.addEventListener('abort', resolve));
     const closing = trainer.close();
     run.obey();
-    await valueOf(cancelling);
+    await resultOf(cancelling);
     await closing;
     expect(await statusOf(aTrainer({ storage }).trainer, id)).toBe('CANCELLED');
   });
@@ -330,7 +342,7 @@ describe('a storage that fails', () => {
       return Promise.reject(new Error(`${args[0]} can't be written`));
     };
     run.emit({ type: 'epoch', stats: statsAfter(1) });
-    const job = await valueOf(trainer.waitForTrainingJob(id));
+    const job = await resultOf(trainer.waitForTrainingJob(id));
     expect(job.status).toBe('ERROR');
     expect(job.error).toEqual({ code: 'storage', message: "jobs can't be written" });
     expect(run.options.signal.aborted).toBe(true);
@@ -341,7 +353,7 @@ describe('a storage that fails', () => {
     const id = await createJob(trainer);
     storage.publishFolder = () => Promise.reject(new Error('no space'));
     await (await host.nextRun()).finish();
-    expect((await valueOf(trainer.waitForTrainingJob(id))).error).toEqual({
+    expect((await resultOf(trainer.waitForTrainingJob(id))).error).toEqual({
       code: 'storage',
       message: 'no space',
     });
@@ -368,24 +380,21 @@ describe('a storage that fails', () => {
     expect(await statusOf(trainer, id)).toBe('RUNNING');
     storage.write = write;
     await clock.advance(RENEWAL_INTERVAL_MS);
-    expect((await valueOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
+    expect((await resultOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
     expect(host.runs).toHaveLength(1);
   });
 
   it('delays, and does not lose, the start of a job', async () => {
     const { trainer, host, storage, clock } = aTrainer();
-    const { stageFolder, write } = storage;
+    const { write } = storage;
     storage.write = (collection, ...rest) =>
       collection === 'running-slots'
         ? Promise.reject(new Error('locked'))
         : write.call(storage, collection, ...rest);
     const id = await createJob(trainer);
     await clock.advance(RENEWAL_INTERVAL_MS);
-    expect(host.runs).toEqual([]);
-    expect(storage.stageFolder).toBe(stageFolder);
+    expect(await statusOf(trainer, id)).toBe('QUEUED');
     storage.write = write;
-    await trainer.getTrainingJob(id);
-    await clock.advance(RENEWAL_INTERVAL_MS);
     await clock.advance(RENEWAL_INTERVAL_MS);
     expect((await host.nextRun()).spec.id).toBe(id);
   });

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../src/trainer/clock.js';
 
 interface Repetition {
@@ -35,5 +36,6 @@ export class ManualClock implements Clock {
       repetition.next = this.time + repetition.intervalMs;
       await repetition.work();
     }
+    await nextTurn(); // what was set off in the background gets going
   }
 }

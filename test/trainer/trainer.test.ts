@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { trainingJobInformationSchema } from '../../src/contract/index.js';
 import { DatasetError, TrainingError } from '../../src/errors.js';
-import { aMemoryStorage, aRequest, aTrainer, createJob, errorOf, statusOf, valueOf } from './builders.js';
+import { aMemoryStorage, aRequest, aTrainer, createJob, errorOf, resultOf, statusOf } from './builders.js';
 import { statsAfter } from './fake-host.js';
 
 const ABSENT = '01a0b1c2-d3e4-7f56-8a9b-0c1d2e3f4a5b';
@@ -17,7 +17,7 @@ describe('a training job', () => {
   it('reads as the documented object, before any epoch with empty figures', async () => {
     const { trainer } = aTrainer();
     const id = await createJob(trainer);
-    const { warnings, ...documented } = await valueOf(trainer.getTrainingJob(id));
+    const { warnings, ...documented } = await resultOf(trainer.getTrainingJob(id));
     expect(trainingJobInformationSchema.safeParse(documented).error).toBeUndefined();
     expect(warnings).toEqual([]);
     expect(documented.model).toMatchObject({ id, app_id: 'local', name: 'reviews', modality: 'language' });
@@ -44,7 +44,7 @@ describe('a training job', () => {
     const { trainer, host, storage } = aTrainer();
     const id = await createJob(trainer);
     await (await host.nextRun()).finish(statsAfter(3));
-    const job = await valueOf(trainer.waitForTrainingJob(id));
+    const job = await resultOf(trainer.waitForTrainingJob(id));
     expect(job.status).toBe('READY');
     expect(job.training_stats).toEqual(statsAfter(3));
     expect(await storage.openFolder(id)).toBeDefined();
@@ -56,7 +56,7 @@ describe('a training job', () => {
     const run = await host.nextRun();
     run.emit({ type: 'epoch', stats: statsAfter(1) });
     run.fail(new TrainingError('training diverged'));
-    const job = await valueOf(trainer.waitForTrainingJob(id));
+    const job = await resultOf(trainer.waitForTrainingJob(id));
     expect(job.training_stats).toEqual(statsAfter(1));
   });
 
@@ -68,7 +68,7 @@ describe('a training job', () => {
     await run.finish();
     const other = await createJob(trainer);
     (await host.nextRun()).fail(new DatasetError([problem]));
-    const job = await valueOf(trainer.waitForTrainingJob(other));
+    const job = await resultOf(trainer.waitForTrainingJob(other));
     expect(job.status).toBe('ERROR');
     expect(job.error).toEqual({
       code: 'dataset',
@@ -84,7 +84,7 @@ describe('a training job', () => {
     host.run = () => {
       throw new Error('no memory');
     };
-    const job = await valueOf(trainer.waitForTrainingJob(await createJob(trainer)));
+    const job = await resultOf(trainer.waitForTrainingJob(await createJob(trainer)));
     expect(job.error).toMatchObject({ code: 'internal', message: expect.stringContaining('no memory') });
   });
 
@@ -102,7 +102,7 @@ describe('a training job', () => {
     run.emit({ type: 'warnings', warnings: [duplicates] });
     run.emit({ type: 'warnings', warnings: [cut] });
     await run.finish();
-    expect((await valueOf(trainer.waitForTrainingJob(id))).warnings).toEqual([duplicates, cut]);
+    expect((await resultOf(trainer.waitForTrainingJob(id))).warnings).toEqual([duplicates, cut]);
   });
 
   it('is not found under an unknown id, an id of another form, or by another account', async () => {
@@ -182,18 +182,18 @@ describe('creating a training job', () => {
     const creating = trainer.createTrainingJob(aRequest, { signal: controller.signal });
     controller.abort();
     expect((await errorOf(creating)).code).toBe('aborted');
-    expect((await valueOf(trainer.listTrainingJobs())).data).toEqual([]);
+    expect((await resultOf(trainer.listTrainingJobs())).data).toEqual([]);
   });
 
   it('leaves the job alone when its signal fires later', async () => {
     const { trainer, host } = aTrainer();
     const controller = new AbortController();
     const { signal } = controller;
-    const { id } = await valueOf(trainer.createTrainingJob(aRequest, { signal }));
+    const { id } = await resultOf(trainer.createTrainingJob(aRequest, { signal }));
     const run = await host.nextRun();
     controller.abort();
     await run.finish();
-    expect((await valueOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
+    expect((await resultOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
   });
 
   it('refuses one more than may wait, also of several created together', async () => {
@@ -222,7 +222,7 @@ describe('cancelling and deleting', () => {
     const running = await host.nextRun();
     const waiting = await createJob(trainer);
     const last = await createJob(trainer);
-    await valueOf(trainer.cancelTrainingJob(waiting));
+    await resultOf(trainer.cancelTrainingJob(waiting));
     expect(await statusOf(trainer, waiting)).toBe('CANCELLED');
     await running.finish();
     expect((await host.nextRun()).spec.id).toBe(last);
@@ -237,7 +237,7 @@ describe('cancelling and deleting', () => {
     await new Promise((resolve) => run.options.signal.addEventListener('abort', resolve));
     expect(await statusOf(trainer, id)).toBe('RUNNING');
     run.obey();
-    await valueOf(cancelling);
+    await resultOf(cancelling);
     expect(await statusOf(trainer, id)).toBe('CANCELLED');
     await expect(storage.publishFolder(id)).rejects.toThrow('nothing is staged');
   });
@@ -250,7 +250,7 @@ describe('cancelling and deleting', () => {
     const cancelling = trainer.cancelTrainingJob(id);
     await new Promise((resolve) => run.options.signal.addEventListener('abort', resolve));
     await run.finish();
-    await valueOf(cancelling);
+    await resultOf(cancelling);
     expect(await statusOf(trainer, id)).toBe('CANCELLED');
     expect(await storage.openFolder(id)).toBeUndefined();
   });
@@ -259,7 +259,7 @@ describe('cancelling and deleting', () => {
     const { trainer, host } = aTrainer();
     const id = await createJob(trainer);
     await (await host.nextRun()).finish();
-    await valueOf(trainer.waitForTrainingJob(id));
+    await resultOf(trainer.waitForTrainingJob(id));
     expect(await errorOf(trainer.cancelTrainingJob(id))).toMatchObject({
       code: 'transition',
       from: 'READY',
@@ -271,10 +271,10 @@ describe('cancelling and deleting', () => {
     const { trainer, host, storage } = aTrainer();
     const id = await createJob(trainer);
     await (await host.nextRun()).finish();
-    await valueOf(trainer.waitForTrainingJob(id));
-    await valueOf(trainer.deleteModel(id));
+    await resultOf(trainer.waitForTrainingJob(id));
+    await resultOf(trainer.deleteModel(id));
     expect(await storage.openFolder(id)).toBeUndefined();
-    expect((await valueOf(trainer.getModel(id))).training_status).toBe('DELETED');
+    expect((await resultOf(trainer.getModel(id))).training_status).toBe('DELETED');
     expect(await statusOf(trainer, id)).toBe('DELETED');
   });
 
@@ -282,7 +282,7 @@ describe('cancelling and deleting', () => {
     const { trainer, host, storage } = aTrainer();
     const id = await createJob(trainer);
     const run = await host.nextRun();
-    await valueOf(trainer.deleteModel(id));
+    await resultOf(trainer.deleteModel(id));
     expect(run.options.signal.aborted).toBe(true);
     expect(await statusOf(trainer, id)).toBe('DELETED');
     await expect(storage.publishFolder(id)).rejects.toThrow('nothing is staged');
@@ -294,7 +294,7 @@ describe('cancelling and deleting', () => {
     const running = await host.nextRun();
     const waiting = await createJob(trainer);
     const last = await createJob(trainer);
-    await valueOf(trainer.deleteModel(waiting));
+    await resultOf(trainer.deleteModel(waiting));
     await running.finish();
     expect((await host.nextRun()).spec.id).toBe(last);
     expect(await statusOf(trainer, waiting)).toBe('DELETED');
@@ -304,12 +304,12 @@ describe('cancelling and deleting', () => {
     const { trainer, host, storage } = aTrainer();
     const id = await createJob(trainer);
     await (await host.nextRun()).finish();
-    await valueOf(trainer.waitForTrainingJob(id));
+    await resultOf(trainer.waitForTrainingJob(id));
     const { removeFolder } = storage;
     storage.removeFolder = () => Promise.reject(new Error('busy'));
     expect(await errorOf(trainer.deleteModel(id))).toMatchObject({ code: 'storage', message: 'busy' });
     storage.removeFolder = removeFolder;
-    await valueOf(trainer.deleteModel(id));
+    await resultOf(trainer.deleteModel(id));
     expect(await storage.openFolder(id)).toBeUndefined();
   });
 });

@@ -202,6 +202,11 @@ describe('a row', () => {
     ).toEqual(['train.tsv line 2, column 4', 'train.tsv line 3, column l']);
   });
 
+  it('that is not UTF-8 is the only problem where it is the header', () => {
+    const table = Buffer.from('séntence\tlabel\ngood\t1\n', 'latin1');
+    expect(problemsOf(anArchive().withFile('dev.tsv', table))).toHaveLength(1);
+  });
+
   it('far down is named with its line, thousands separated', () => {
     const rows = Array.from({ length: 4181 }, (_, index) => [`text ${index}`, index % 2] as const);
     const archive = anArchive().withRows([...rows.slice(0, 4180), ['bad', 7]]);

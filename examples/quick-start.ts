@@ -1,0 +1,14 @@
+import { fileStorage, Predictor, Trainer } from 'orchard-nlp';
+
+const storage = fileStorage('./models');
+await using trainer = new Trainer({ storage });
+const job = await trainer.createTrainingJob({
+  dataset_url: process.argv[2] ?? 'https://example.com/reviews.zip',
+  model_config: { name: 'reviews', type: 'binary-text-classification', family: 'Papaya', size: 'mini' },
+});
+const { id } = job._unsafeUnwrap();
+await trainer.waitForTrainingJob(id);
+
+await using predictor = new Predictor({ storage });
+const answer = await predictor.predictCustom(id, 'Works perfectly, would buy again.');
+console.log(answer.map(({ data }) => `${data.labels[0]} ${data.scores[0]}`));
