@@ -21,6 +21,7 @@ import {
   type ClassificationDataset,
   type ClassificationKind,
   classificationKind,
+  type LabelledText,
   type LocatedRow,
 } from './classification-dataset.js';
 
@@ -68,7 +69,7 @@ function readDataset(
   };
 }
 
-function withoutLocation({ text, labelIds }: LocatedRow) {
+function withoutLocation({ text, labelIds }: LocatedRow): LabelledText {
   return { text, labelIds };
 }
 
@@ -79,14 +80,17 @@ function readSplit(
   rules: RowRules,
   problems: ProblemList,
 ): LocatedRow[] {
+  const before = problems.total;
   const lines = readLines(file.path, file.name, problems);
-  if (lines === undefined) return [];
-  const [header, ...rest] = withoutTrailingBlanks(lines);
-  const columns = header && readHeader(header, fieldNames, file.name, problems);
-  if (rest.length === 0) {
+  const areAllDecoded = problems.total === before;
+  const [header, ...rest] = withoutTrailingBlanks(lines ?? []);
+  // Without its header, which can't be decoded and is a problem already, nothing can be told of the rows.
+  if (header?.number !== 1 && !areAllDecoded) return [];
+  if (rest.length === 0 && areAllDecoded) {
     const found = header ? 'found a header row and no other' : 'found an empty file';
     problems.add({ file: file.name, found, expected: 'a header row, then one row for each text' });
   }
+  const columns = header && readHeader(header, fieldNames, file.name, problems);
   if (columns === undefined) return [];
   return rest
     .map((line) => readRow(line, file.name, columns, rules, problems))
@@ -107,9 +111,7 @@ function readHeader(
   const columns = text.split('\t');
   const isPermutation =
     columns.length === fieldNames.length && fieldNames.every((name) => columns.includes(name));
-  if (line === 1 && isPermutation) return columns;
-  // A first line that can't be decoded is a problem already.
-  if (line !== 1) return undefined;
+  if (isPermutation) return columns;
   const expected = `a header row with the field_names of config.json (${fieldNames.join(', ')}), tab-separated`;
   problems.add({ file, line, found: `found ${quoted(text)}`, expected });
   return undefined;

@@ -202,9 +202,12 @@ describe('a row', () => {
     ).toEqual(['train.tsv line 2, column 4', 'train.tsv line 3, column l']);
   });
 
-  it('that is not UTF-8 is the only problem where it is the header', () => {
-    const table = Buffer.from('séntence\tlabel\ngood\t1\n', 'latin1');
-    expect(problemsOf(anArchive().withFile('dev.tsv', table))).toHaveLength(1);
+  it.each([
+    ['header', 'séntence\tlabel\ngood\t1\n', 'line 1, column 2'],
+    ['only row', 'sentence\tlabel\ncafé\t1\n', 'line 2, column 4'],
+  ])('that is not UTF-8 is the only problem where it is the %s', (_, contents, place) => {
+    const archive = anArchive().withFile('dev.tsv', Buffer.from(contents, 'latin1'));
+    expect(problemsOf(archive)).toEqual([expect.stringContaining(`dev.tsv ${place}: found the byte 0xE9`)]);
   });
 
   it('far down is named with its line, thousands separated', () => {
