@@ -47,3 +47,11 @@ export {
   type Versioned,
 } from './storage/index.js';
 export * from './trainer/index.js';
+export type {
+  DatasetNotice,
+  EpochEnd,
+  TrainingIsolation,
+  TrainingPhase,
+  TrainingProgress,
+  TrainingRunEvent,
+} from './training/index.js';

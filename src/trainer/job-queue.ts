@@ -56,9 +56,7 @@ export class JobQueue {
     this.#admission = admitted.catch(() => undefined);
     await admitted;
     // The job exists now. Should this write fail, it is made up when the queue is looked through.
-    await this.#markQueued(job.id).catch(() => {
-      this.#isBlocked = true;
-    });
+    await this.#markQueued(job.id).catch(() => undefined);
     this.#wake();
   }
 

@@ -27,7 +27,7 @@ export const MAX_VOCABULARY = 16_000;
 export const WARMUP_FRACTION = 0.1;
 
 /** Share of tokens hidden at each step of a training from random weights (docs/training.md). */
-const TOKEN_DROPOUT = 0.1;
+const TOKEN_DROPOUT = 0.15;
 
 /** Gradients are scaled down to this joint norm, as in BERT's fine-tuning. */
 export const MAX_GRADIENT_NORM = 1;

@@ -1,6 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { StorageError, TrainingError } from '../../src/errors.js';
-import { fileStorage } from '../../src/storage/index.js';
+import { fileStorage, type Storage } from '../../src/storage/index.js';
+import { Trainer } from '../../src/trainer/index.js';
 import { LEASE_MS, RENEWAL_INTERVAL_MS } from '../../src/trainer/running-slot.js';
 import { aDirectory } from '../storage/temporary-place.js';
 import {
@@ -13,7 +15,7 @@ import {
   resultOf,
   statusOf,
 } from './builders.js';
-import { statsAfter } from './fake-host.js';
+import { type FakeRun, statsAfter } from './fake-host.js';
 import { ManualClock } from './manual-clock.js';
 
 describe('the queue of an account', () => {
@@ -105,6 +107,17 @@ describe('a trainer that starts', () => {
     expect((await other.host.nextRun()).spec.id).toBe(id);
   });
 
+  it('takes up a job of a process that dies later', async () => {
+    const storage = aMemoryStorage();
+    const { trainer, host, clock } = aTrainer({ storage });
+    await resultOf(trainer.listModels());
+    const dying = aTrainer({ storage });
+    const id = await createJob(dying.trainer);
+    await dying.host.nextRun();
+    await clock.advance(LEASE_MS);
+    expect((await host.nextRun()).spec.id).toBe(id);
+  });
+
   it('stops a run whose lease was taken over, and leaves its job to the new holder', async () => {
     const storage = aMemoryStorage();
     const suspended = aTrainer({ storage });
@@ -117,11 +130,17 @@ describe('a trainer that starts', () => {
     await suspended.clock.advance(RENEWAL_INTERVAL_MS);
     expect(lost.options.signal.aborted).toBe(true);
     expect(await statusOf(trainer, id)).toBe('RUNNING');
-    await run.finish();
+    await run.finish(statsAfter(4));
     expect((await resultOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
+    lost.emit({ type: 'epoch', stats: statsAfter(1) });
+    await suspended.clock.advance(0);
+    expect((await resultOf(trainer.getTrainingJob(id))).training_stats.epoch).toBe(4);
   });
 
-  it('publishes nothing of a run that finishes after its lease was taken over', async () => {
+  it.each<[string, (run: FakeRun) => Promise<void> | void]>([
+    ['finishes', (run) => run.finish()],
+    ['fails', (run) => run.fail(new TrainingError('training diverged'))],
+  ])('records and publishes nothing of a run that %s after its lease was taken over', async (_, end) => {
     const storage = aMemoryStorage();
     const suspended = aTrainer({ storage });
     const id = await createJob(suspended.trainer);
@@ -130,7 +149,7 @@ describe('a trainer that starts', () => {
     clock.jump(LEASE_MS);
     const { trainer, host } = aTrainer({ storage, clock });
     await host.nextRun();
-    await lost.finish();
+    await end(lost);
     await suspended.trainer.close();
     expect(await statusOf(trainer, id)).toBe('RUNNING');
     expect(await storage.openFolder(id)).toBeUndefined();
@@ -287,6 +306,43 @@ describe('closing', () => {
     expect((await errorOf(waiting)).code).toBe('closed');
   });
 
+  it('waits for calls under way', async () => {
+    const { trainer, storage } = aTrainer();
+    const letWrite = holdWrites(storage);
+    let isClosed = false;
+    const creating = trainer.createTrainingJob(aRequest);
+    const closing = trainer.close().then(() => {
+      isClosed = true;
+    });
+    await nextTurn();
+    expect(isClosed).toBe(false);
+    letWrite();
+    await closing;
+    const { id } = await resultOf(creating);
+    expect(await statusOf(aTrainer({ storage }).trainer, id)).not.toBe('CREATED');
+  });
+
+  it('ends a cancellation that waits for another process', async () => {
+    const storage = aMemoryStorage();
+    const owner = aTrainer({ storage });
+    const id = await createJob(owner.trainer);
+    await owner.host.nextRun();
+    const { trainer } = aTrainer({ storage });
+    const letWrite = holdWrites(storage);
+    const cancelling = trainer.cancelTrainingJob(id);
+    const closing = trainer.close();
+    await nextTurn();
+    letWrite();
+    await closing;
+    expect((await errorOf(cancelling)).code).toBe('closed');
+  });
+
+  it('closes the host that it made', async () => {
+    const trainer = new Trainer({ storage: aMemoryStorage(), isolation: 'inline' });
+    await trainer.close();
+    expect((await errorOf(trainer.listModels())).code).toBe('closed');
+  });
+
   it('lets a cancellation under way come to its end', async () => {
     const { trainer, host, storage } = aTrainer();
     host.obeys = false;
@@ -399,3 +455,17 @@ describe('a storage that fails', () => {
     expect((await host.nextRun()).spec.id).toBe(id);
   });
 });
+
+/** Holds all writes back until what it returns is called. */
+function holdWrites(storage: Storage): () => void {
+  const { write } = storage;
+  let letWrite: () => void = () => undefined;
+  const mayWrite = new Promise<void>((resolve) => {
+    letWrite = resolve;
+  });
+  storage.write = async (...args) => {
+    await mayWrite;
+    return write.apply(storage, args);
+  };
+  return letWrite;
+}
