@@ -21,7 +21,12 @@ export {
   type TrainingRequest,
   type TrainingStats,
 } from './contract/index.js';
-export type { DatasetLocation, DatasetWarning, DatasetWarningKind } from './datasets/index.js';
+export {
+  type DatasetLocation,
+  type DatasetWarning,
+  type DatasetWarningKind,
+  MAX_WARNING_EXAMPLES,
+} from './datasets/index.js';
 export * from './errors.js';
 export {
   type ClassificationArchiveOptions,
@@ -29,6 +34,7 @@ export {
   type ClassificationType,
   classificationTypes,
   createClassificationArchive,
+  DEFAULT_DEV_FRACTION,
   type RowSource,
   type SourceFile,
   type SourceFormat,

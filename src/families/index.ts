@@ -5,6 +5,7 @@ export {
   type ClassificationType,
   classificationTypes,
   createClassificationArchive,
+  DEFAULT_DEV_FRACTION,
   type RowSource,
   type SourceFile,
   type SourceFormat,

@@ -1,2 +1,2 @@
-export { type JobRecord } from '../trainer/job-record.js';
+export type { JobRecord } from '../trainer/job-record.js';
 export { JobRepository } from '../trainer/job-repository.js';

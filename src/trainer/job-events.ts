@@ -61,6 +61,7 @@ export class JobEvents {
 
   /** Ends every watch, and each one begun later, with this error. */
   fail(error: Error): void {
+    this.#failure = error;
     for (const watchers of this.#watchers.values()) for (const watcher of watchers) watcher.fail(error);
   }
 

@@ -12,6 +12,7 @@ export {
   type ClassificationArchiveOptions,
   type ClassificationArchiveSummary,
   createClassificationArchive,
+  DEFAULT_DEV_FRACTION,
 } from './write-archive.js';
 
 /** How new Papaya models pool; see docs/decisions.md for the measurement. */

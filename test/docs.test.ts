@@ -1,0 +1,63 @@
+/** What README and docs show is what runs. */
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const pages = [
+  'README.md',
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
+
+/** The TypeScript blocks of a page that name the file they show. */
+function shownFiles(page: string): { name: string; code: string }[] {
+  const blocks = readFileSync(join(root, page), 'utf8').matchAll(/```ts\n\/\/ (\S+)\n([\s\S]*?)```/g);
+  return [...blocks].map(([, name = '', code = '']) => ({ name, code }));
+}
+
+describe.each(pages)('%s', (page) => {
+  it('shows files as they are', () => {
+    for (const { name, code } of shownFiles(page)) expect(code).toBe(readFileSync(join(root, name), 'utf8'));
+  });
+
+  it('links only to what exists', () => {
+    const text = readFileSync(join(root, page), 'utf8');
+    for (const [, target = ''] of text.matchAll(/\]\(([^)]+)\)/g)) {
+      if (/^https?:/.test(target)) continue;
+      expect(() => readFileSync(new URL(target, pathToFileURL(join(root, page))))).not.toThrow();
+    }
+  });
+
+  it('names only npm scripts that exist', () => {
+    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    const text = readFileSync(join(root, page), 'utf8');
+    for (const [, script = ''] of text.matchAll(/npm run ([a-z:]+)/g)) expect(scripts).toHaveProperty(script);
+  });
+});
+
+describe('the quick start of the README', () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'orchard-quick-start-'));
+    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  it('trains on the bundled reviews and answers', async () => {
+    const reviews = pathToFileURL(join(root, 'examples/customer-reviews')).href;
+    const script = join(root, 'examples/quick-start.ts');
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--import', import.meta.resolve('tsx'), script, reviews],
+      { cwd: folder },
+    );
+    expect(stdout).toMatch(/(positive|negative) 0\.\d+/);
+  }, 120_000);
+});
