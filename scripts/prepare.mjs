@@ -1,5 +1,5 @@
 /**
- * Makes a fresh clone ready to run: installs what package-lock.json names where it isn't installed, and builds
+ * Makes a fresh clone ready to run: installs what is missing, and builds
  * where the sources are newer than the build. Does nothing, in a few milliseconds, where all is there.
  */
 import { spawnSync } from 'node:child_process';
@@ -28,7 +28,8 @@ function npm(...args) {
 }
 
 const installed = newest(join(root, 'node_modules', '.package-lock.json'));
-if (installed < newest(join(root, 'package-lock.json'))) npm('ci', '--ignore-scripts');
+// Not `npm ci`: it wants every platform's packages in the lock file, and some registries don't carry them all.
+if (installed < newest(join(root, 'package-lock.json'))) npm('install', '--ignore-scripts', '--no-save');
 
 const built = newest(join(root, 'dist', 'index.js'));
 const sources = ['src', 'tsup.config.ts', 'package.json'].map((path) => newest(join(root, path)));

@@ -1,2 +1,4 @@
-export type { JobRecord } from '../trainer/job-record.js';
-export { JobRepository } from '../trainer/job-repository.js';
+export { type JobError, type JobRecord, newJobRecord, toJobError } from './job-record.js';
+export { JobRepository } from './job-repository.js';
+export { canReach, hasEnded, isWaiting, moved } from './job-states.js';
+export { stored } from './stored.js';

@@ -1,10 +1,8 @@
 import type { TrainingJobStatus } from '../contract/index.js';
 import { AbortedError } from '../errors.js';
+import { canReach, hasEnded, type JobRecord, type JobRepository } from '../jobs/index.js';
 import { type Clock, timestamp } from './clock.js';
 import { EventBuffer } from './event-buffer.js';
-import type { JobRecord } from './job-record.js';
-import type { JobRepository } from './job-repository.js';
-import { canReach, hasEnded } from './job-states.js';
 import type { StateEvent, TrainingEvent } from './training-event.js';
 
 /** Hands what happens to jobs to those who watch them. */

@@ -1,6 +1,6 @@
 import type { ModelRecord, TrainingJobInformation } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
-import type { JobError, JobRecord } from './job-record.js';
+import type { JobError, JobRecord } from '../jobs/index.js';
 
 /** The documented training job information, and what only the library tells beside it. */
 export interface JobInformation extends TrainingJobInformation {

@@ -1,13 +1,18 @@
 import { AbortedError, ClosedError, QueueFullError, TransitionError } from '../errors.js';
+import {
+  canReach,
+  hasEnded,
+  isWaiting,
+  type JobRecord,
+  type JobRepository,
+  moved,
+  stored,
+} from '../jobs/index.js';
 import type { Storage } from '../storage/index.js';
 import type { Clock } from './clock.js';
 import type { JobEvents } from './job-events.js';
-import type { JobRecord } from './job-record.js';
-import type { JobRepository } from './job-repository.js';
 import type { JobRun } from './job-run.js';
-import { canReach, hasEnded, isWaiting, moved } from './job-states.js';
 import { RENEWAL_INTERVAL_MS, type RunningSlot } from './running-slot.js';
-import { stored } from './stored.js';
 
 export interface JobQueueOptions {
   readonly storage: Storage;

@@ -2,14 +2,11 @@ import { err, ok, type Result } from 'neverthrow';
 import type { TrainingStats } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
 import { AbortedError, type OrchardError, toOrchardError } from '../errors.js';
+import { hasEnded, type JobRecord, type JobRepository, moved, stored, toJobError } from '../jobs/index.js';
 import type { Storage } from '../storage/index.js';
 import type { TrainingHost, TrainingRunEvent } from '../training/index.js';
 import type { JobEvents } from './job-events.js';
-import { type JobRecord, toJobError } from './job-record.js';
-import type { JobRepository } from './job-repository.js';
-import { hasEnded, moved } from './job-states.js';
 import type { RunningSlot } from './running-slot.js';
-import { stored } from './stored.js';
 
 /** What every run of a trainer shares. */
 export interface JobRunContext {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { StorageError } from '../errors.js';
+import { stored } from '../jobs/index.js';
 import { type Storage, type Version, VersionConflict } from '../storage/index.js';
 import type { Clock } from './clock.js';
-import { stored } from './stored.js';
 
 /** How often a holder renews its lease. */
 export const RENEWAL_INTERVAL_MS = 5_000;

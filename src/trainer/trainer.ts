@@ -10,14 +10,13 @@ import {
   validate,
 } from '../contract/index.js';
 import { AbortedError, ClosedError, type OrchardError, toOrchardError } from '../errors.js';
+import { type JobRecord, JobRepository, newJobRecord } from '../jobs/index.js';
 import { createTrainingHost, type TrainingHost } from '../training/index.js';
 import { checkTrainingRequest } from './check-request.js';
 import { type Clock, systemClock, timestamp } from './clock.js';
 import { JobEvents } from './job-events.js';
 import { type JobInformation, toJobInformation, toModelRecord } from './job-information.js';
 import { JobQueue } from './job-queue.js';
-import { type JobRecord, newJobRecord } from './job-record.js';
-import { JobRepository } from './job-repository.js';
 import { JobRun } from './job-run.js';
 import { RunningSlot } from './running-slot.js';
 import { type TrainerOptions, type TrainerSettings, trainerSettings } from './trainer-options.js';

@@ -40,7 +40,7 @@ export async function sentimentRequest(
     model_config: { name: 'sentiments', type, family: 'Papaya', size: 'mini' },
     training_config: {
       batch_size: 8,
-      num_epochs: 15,
+      num_epochs: 25,
       learning_rate: 1e-3,
       use_pretrained: false,
       ...training_config,

@@ -79,3 +79,17 @@ export function nextWrite(storage: Storage, collection: string): Promise<void> {
     };
   });
 }
+
+/** Holds all writes back until what it returns is called. */
+export function holdWrites(storage: Storage): () => void {
+  const { write } = storage;
+  let letWrite: () => void = () => undefined;
+  const mayWrite = new Promise<void>((resolve) => {
+    letWrite = resolve;
+  });
+  storage.write = async (...args) => {
+    await mayWrite;
+    return write.apply(storage, args);
+  };
+  return letWrite;
+}

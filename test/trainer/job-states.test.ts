@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type TrainingJobStatus, trainingJobStatuses } from '../../src/contract/index.js';
 import { TrainingError } from '../../src/errors.js';
+import { canReach, hasEnded, moved } from '../../src/jobs/job-states.js';
 import { memoryStorage, type Storage } from '../../src/storage/index.js';
 import { Trainer } from '../../src/trainer/index.js';
-import { canReach, hasEnded, moved } from '../../src/trainer/job-states.js';
 import { createJob, errorOf, resultOf, statusOf } from './builders.js';
 import { FakeHost, type FakeRun } from './fake-host.js';
 

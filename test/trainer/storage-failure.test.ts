@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { StorageError } from '../../src/errors.js';
+import { RENEWAL_INTERVAL_MS } from '../../src/trainer/running-slot.js';
+import { aRequest, aTrainer, createJob, errorOf, resultOf, statusOf } from './builders.js';
+import { statsAfter } from './fake-host.js';
+
+describe('a storage that fails', () => {
+  it('fails each call with a StorageError', async () => {
+    const { trainer, storage } = aTrainer();
+    const id = await createJob(trainer);
+    const failure = () => Promise.reject(new Error('the disk is gone'));
+    storage.read = failure;
+    storage.list = failure;
+    const calls = [
+      trainer.createTrainingJob(aRequest),
+      trainer.getTrainingJob(id),
+      trainer.listTrainingJobs(),
+      trainer.cancelTrainingJob(id),
+      trainer.getModel(id),
+      trainer.listModels(),
+      trainer.deleteModel(id),
+      trainer.waitForTrainingJob(id),
+    ];
+    for (const call of calls) {
+      const error = await errorOf(call);
+      expect(error).toBeInstanceOf(StorageError);
+      expect(error.message).toContain('the disk is gone');
+    }
+  });
+
+  it('names the record that is no training job', async () => {
+    const { trainer, storage } = aTrainer();
+    await storage.write('jobs', 'local/x', { status: 'READY' }, undefined);
+    expect((await errorOf(trainer.listModels())).message).toContain('record jobs/local/x is no training job');
+  });
+
+  it('makes the job ERROR where its figures can not be written', async () => {
+    const { trainer, host, storage } = aTrainer();
+    const id = await createJob(trainer);
+    const run = await host.nextRun();
+    const { write } = storage;
+    storage.write = (...args) => {
+      storage.write = write; // fails once
+      return Promise.reject(new Error(`${args[0]} can't be written`));
+    };
+    run.emit({ type: 'epoch', stats: statsAfter(1) });
+    const job = await resultOf(trainer.waitForTrainingJob(id));
+    expect(job.status).toBe('ERROR');
+    expect(job.error).toEqual({ code: 'storage', message: "jobs can't be written" });
+    expect(run.options.signal.aborted).toBe(true);
+  });
+
+  it('makes the job ERROR where its folder can not be published', async () => {
+    const { trainer, host, storage } = aTrainer();
+    const id = await createJob(trainer);
+    storage.publishFolder = () => Promise.reject(new Error('no space'));
+    await (await host.nextRun()).finish();
+    expect((await resultOf(trainer.waitForTrainingJob(id))).error).toEqual({
+      code: 'storage',
+      message: 'no space',
+    });
+  });
+
+  it('records the end of a job once the storage works again', async () => {
+    const { trainer, host, storage, clock } = aTrainer();
+    const id = await createJob(trainer);
+    const run = await host.nextRun();
+    const { write, publishFolder } = storage;
+    storage.publishFolder = async (key) => {
+      await publishFolder.call(storage, key);
+      storage.write = () => Promise.reject(new Error('the disk is full'));
+    };
+    const released = new Promise<void>((resolve) => {
+      const { read } = storage;
+      storage.read = (collection, key) => {
+        if (collection === 'running-slots' && storage.write !== write) resolve();
+        return read.call(storage, collection, key);
+      };
+    });
+    await run.finish();
+    await released;
+    expect(await statusOf(trainer, id)).toBe('RUNNING');
+    storage.write = write;
+    await clock.advance(RENEWAL_INTERVAL_MS);
+    expect((await resultOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
+    expect(host.runs).toHaveLength(1);
+  });
+
+  it('delays, and does not lose, the start of a job', async () => {
+    const { trainer, host, storage, clock } = aTrainer();
+    const { write } = storage;
+    storage.write = (collection, ...rest) =>
+      collection === 'running-slots'
+        ? Promise.reject(new Error('locked'))
+        : write.call(storage, collection, ...rest);
+    const id = await createJob(trainer);
+    await clock.advance(RENEWAL_INTERVAL_MS);
+    expect(await statusOf(trainer, id)).toBe('QUEUED');
+    storage.write = write;
+    await clock.advance(RENEWAL_INTERVAL_MS);
+    expect((await host.nextRun()).spec.id).toBe(id);
+  });
+});
