@@ -38,7 +38,8 @@ export interface DownloadOptions {
 type DownloadFailure = DownloadError | ValidationError | AbortedError | StorageError;
 
 /**
- * Downloads an http or https URL to a new file at `path`; after an error there is no file.
+ * Downloads an http or https URL to the file `path`. A file that is there, such as the half of a download that
+ * a crash left, is replaced; after an error there is none.
  * @returns the bytes received.
  */
 export function download(
@@ -116,7 +117,7 @@ async function save(
     await response.body?.cancel();
     throw tooLarge(url, maxBytes);
   }
-  const file = await writing(open(path, 'wx'));
+  const file = await writing(open(path, 'w'));
   try {
     return await copy(response, file, (receivedBytes) => {
       signal.throwIfAborted();

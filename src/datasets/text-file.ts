@@ -1,7 +1,9 @@
 /** Text files of a dataset: strict UTF-8, so that a wrong encoding is reported and never trained on. */
 import { isUtf8 } from 'node:buffer';
-import { readFileSync } from 'node:fs';
-import type { ProblemList } from './problems.js';
+import { readFileSync, statSync } from 'node:fs';
+import type { DatasetProblem } from '../errors.js';
+import { MAX_LINE_BYTES, MAX_LINES, MAX_TEXT_BYTES } from './archive-limits.js';
+import { count, describeBytes, type ProblemList } from './problems.js';
 
 /** A line without its line break. */
 export interface TextLine {
@@ -21,7 +23,8 @@ const UTF16_BOMS = [
 /**
  * The lines of a file. A line ends at LF or CRLF and nowhere else (U+2028 and a lone CR belong to the text);
  * what follows the last line break is a line only if it isn't empty. A leading byte order mark is dropped.
- * Each line that isn't UTF-8 becomes a problem and is left out.
+ * Each line that isn't UTF-8, or is longer than {@link MAX_LINE_BYTES}, becomes a problem and is left out; after
+ * {@link MAX_LINES} nothing more is read.
  * @param name the file's path inside the archive, for problems.
  * @returns undefined, and a problem, where the file can't be read at all or is UTF-16.
  */
@@ -31,7 +34,12 @@ export function readLines(path: string, name: string, problems: ProblemList): Te
   const allValid = isUtf8(bytes);
   const lines: TextLine[] = [];
   for (const { number, content } of splitLines(bytes)) {
-    if (allValid || isUtf8(content)) lines.push({ number, text: content.toString('utf8') });
+    if (number > MAX_LINES) {
+      problems.add(tooLarge(name, `more than ${count(MAX_LINES)} lines`, 'a smaller dataset'));
+      break;
+    }
+    if (content.length > MAX_LINE_BYTES) problems.add(longLine(name, number, content));
+    else if (allValid || isUtf8(content)) lines.push({ number, text: content.toString('utf8') });
     else problems.add(undecodable(name, number, content));
   }
   return lines;
@@ -39,10 +47,11 @@ export function readLines(path: string, name: string, problems: ProblemList): Te
 
 /**
  * The whole text of a file without its byte order mark.
- * @returns undefined, and a problem for each line that isn't UTF-8, where it can't be decoded.
+ * @returns undefined, with at least one problem, where it is larger than {@link MAX_TEXT_BYTES} or can't be
+ * decoded; then every line that isn't UTF-8 is one.
  */
 export function readText(path: string, name: string, problems: ProblemList): string | undefined {
-  const bytes = readTextBytes(path, name, problems);
+  const bytes = readTextBytes(path, name, problems, MAX_TEXT_BYTES);
   if (bytes === undefined) return undefined;
   if (isUtf8(bytes)) return bytes.toString('utf8');
   for (const { number, content } of splitLines(bytes)) {
@@ -51,9 +60,19 @@ export function readText(path: string, name: string, problems: ProblemList): str
   return undefined;
 }
 
-function readTextBytes(path: string, name: string, problems: ProblemList): Buffer | undefined {
+function readTextBytes(
+  path: string,
+  name: string,
+  problems: ProblemList,
+  maxBytes = Number.POSITIVE_INFINITY,
+): Buffer | undefined {
   let bytes: Buffer;
   try {
+    const { size } = statSync(path);
+    if (size > maxBytes) {
+      problems.add(tooLarge(name, describeBytes(size), `at most ${describeBytes(maxBytes)}`));
+      return undefined;
+    }
     bytes = readFileSync(path);
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
@@ -87,7 +106,16 @@ function* splitLines(bytes: Buffer): Generator<{ number: number; content: Buffer
   }
 }
 
-function undecodable(file: string, line: number, content: Buffer) {
+function tooLarge(file: string, size: string, expected: string): DatasetProblem {
+  return { file, found: `found ${size}`, expected };
+}
+
+function longLine(file: string, line: number, content: Buffer): DatasetProblem {
+  const expected = `at most ${describeBytes(MAX_LINE_BYTES)} a line`;
+  return { file, line, found: `found a line of ${describeBytes(content.length)}`, expected };
+}
+
+function undecodable(file: string, line: number, content: Buffer): DatasetProblem {
   const decoded = decodablePrefix(content);
   const byte = content[Buffer.byteLength(decoded)] ?? 0;
   return {

@@ -1,6 +1,6 @@
 /** Unpacks a zip that nobody vouches for: nothing outside the directory is written, and sizes are limited. */
 import { createWriteStream } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -25,8 +25,9 @@ export interface UnzipOptions {
 export type UnzipError = DatasetError | StorageError | AbortedError;
 
 /**
- * Unpacks a zip into a directory, which is made if needed and should be empty. What operating systems leave
- * in archives (__MACOSX, .DS_Store, …) is left out. After an error the directory may hold some of the files.
+ * Unpacks a zip into a directory of its own: what it held before, such as the half that a crash left, is deleted.
+ * What operating systems leave in archives (__MACOSX, .DS_Store, …) is left out. After an error the directory may
+ * hold some of the files.
  * @returns the files written, relative to the directory with "/".
  */
 export function unzip(
@@ -51,9 +52,10 @@ type NamedOptions = UnzipOptions & { readonly name: string };
 async function unpack(zipPath: string, directory: string, options: NamedOptions): Promise<string[]> {
   const { name, signal, maxEntries = DEFAULT_MAX_ARCHIVE_ENTRIES } = options;
   signal?.throwIfAborted();
-  await mkdir(directory, { recursive: true });
   const zip = await openPromise(zipPath, { autoClose: false });
   try {
+    await rm(directory, { recursive: true, force: true });
+    await mkdir(directory, { recursive: true });
     if (zip.entryCount > maxEntries) {
       throw refusal(name, `found ${count(zip.entryCount)} entries`, `at most ${count(maxEntries)}`);
     }
