@@ -27,7 +27,7 @@ export {
 } from './fetch-dataset.js';
 export { type JsonFile, readJsonFile } from './json-file.js';
 export { LABEL_FILE, readLabelIds } from './label-ids.js';
-export { count, ProblemList, quoted, singleProblem, someOf } from './problems.js';
+export { count, counted, ProblemList, quoted, singleProblem, someOf } from './problems.js';
 export { readLines, readText, type TextLine } from './text-file.js';
 export { type UnzipError, type UnzipOptions, unzip } from './unzip.js';
 export {

@@ -45,6 +45,11 @@ export function count(value: number): string {
   return value.toLocaleString('en-US');
 }
 
+/** `1 column`, `3 columns`. */
+export function counted(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
+}
+
 /** A size in the largest binary unit it fills: `512 MiB`, `1.5 KiB`, `17 bytes`. */
 export function describeBytes(bytes: number): string {
   const units = ['GiB', 'MiB', 'KiB'];

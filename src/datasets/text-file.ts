@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { readFileSync, statSync } from 'node:fs';
 import type { DatasetProblem } from '../errors.js';
 import { MAX_LINE_BYTES, MAX_LINES, MAX_TEXT_BYTES } from './archive-limits.js';
-import { count, describeBytes, type ProblemList } from './problems.js';
+import { count, counted, describeBytes, type ProblemList } from './problems.js';
 
 /** A line without its line break. */
 export interface TextLine {
@@ -15,6 +15,9 @@ export interface TextLine {
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const UTF8_BOM = [0xef, 0xbb, 0xbf];
+/** What decoding puts for bytes that aren't UTF-8. */
+const REPLACEMENT = '\uFFFD';
+const REPLACEMENT_BYTES = [0xef, 0xbf, 0xbd];
 const UTF16_BOMS = [
   [0xff, 0xfe],
   [0xfe, 0xff],
@@ -70,7 +73,7 @@ function readTextBytes(
   try {
     const { size } = statSync(path);
     if (size > maxBytes) {
-      problems.add(tooLarge(name, describeBytes(size), `at most ${describeBytes(maxBytes)}`));
+      problems.add(tooLarge(name, counted(size, 'byte'), `at most ${describeBytes(maxBytes)}`));
       return undefined;
     }
     bytes = readFileSync(path);
@@ -112,7 +115,7 @@ function tooLarge(file: string, size: string, expected: string): DatasetProblem 
 
 function longLine(file: string, line: number, content: Buffer): DatasetProblem {
   const expected = `at most ${describeBytes(MAX_LINE_BYTES)} a line`;
-  return { file, line, found: `found a line of ${describeBytes(content.length)}`, expected };
+  return { file, line, found: `found ${counted(content.length, 'byte')} in one line`, expected };
 }
 
 function undecodable(file: string, line: number, content: Buffer): DatasetProblem {
@@ -127,23 +130,16 @@ function undecodable(file: string, line: number, content: Buffer): DatasetProble
   };
 }
 
-/** The longest start of `bytes` that is whole UTF-8 characters, found by bisection. */
+/** The longest start of `bytes` that is whole UTF-8 characters. */
 function decodablePrefix(bytes: Buffer): string {
-  let good = 0;
-  let bad = bytes.length + 1;
-  while (bad - good > 1) {
-    const middle = (good + bad) >> 1;
-    if (decodeStart(bytes.subarray(0, middle)) === undefined) bad = middle;
-    else good = middle;
+  const decoded = bytes.toString('utf8');
+  let offset = 0;
+  let counted = 0;
+  for (let at = decoded.indexOf(REPLACEMENT); at !== -1; at = decoded.indexOf(REPLACEMENT, at + 1)) {
+    offset += Buffer.byteLength(decoded.slice(counted, at));
+    counted = at;
+    // The text itself may hold the character too.
+    if (!startsWith(bytes.subarray(offset), REPLACEMENT_BYTES)) return decoded.slice(0, at);
   }
-  return decodeStart(bytes.subarray(0, good)) ?? '';
-}
-
-/** Decodes all but a character cut off at the end; undefined where the bytes can't begin UTF-8 text. */
-function decodeStart(bytes: Buffer): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: true });
-  } catch {
-    return undefined;
-  }
+  return decoded;
 }

@@ -1,4 +1,5 @@
 /** BERT's own tokenizer: a single pass over the text, exact offsets, ids as the Rust `tokenizers` package gives. */
+import { whitespace } from './character-classes.js';
 import { PieceBuffer } from './piece-buffer.js';
 import { assemble, type SpecialTokenTemplates } from './special-token-template.js';
 import type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
@@ -80,20 +81,13 @@ export class WordPieceTokenizer implements Tokenizer {
   #findWords(text: string, start: number, end: number, pieces: PieceBuffer): void {
     const words = this.#words;
     words.read(text, start, end);
-    while (words.next()) {
-      const found = this.#vocabulary.pieces(words.units, words.length);
-      let from = 0;
-      for (let i = 0; i < found.length; i += 2) {
-        const to = found[i + 1] ?? from;
-        pieces.push(found[i] ?? 0, words.starts[from] ?? 0, words.ends[to - 1] ?? 0);
-        from = to;
-      }
-    }
+    while (words.next()) this.#vocabulary.split(words, pieces);
   }
 }
 
+/** Unicode's white space, not that of `\s`, which counts U+FEFF and leaves out U+0085. */
 function isSpace(text: string, at: number): boolean {
-  return /\s/.test(text.charAt(at));
+  return whitespace.has(text.charCodeAt(at));
 }
 
 function addedTokenPattern(contents: readonly string[]): RegExp | undefined {

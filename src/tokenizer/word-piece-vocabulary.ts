@@ -1,5 +1,7 @@
 /** Greedy longest-match-first splitting of a word into pieces (Wu et al. 2016; as in BERT). */
-import { textOfUnits } from './word-reader.js';
+import type { PieceBuffer } from './piece-buffer.js';
+import { PieceTrie } from './piece-trie.js';
+import type { WordReader } from './word-reader.js';
 
 export interface WordPieceOptions {
   /** Piece to id. */
@@ -12,80 +14,46 @@ export interface WordPieceOptions {
   readonly maxCharactersPerWord: number;
 }
 
-/** The pieces of a word, two entries a piece: its id, and where it ends in the word's UTF-16 code units. */
-export type WordPieces = readonly number[];
-
-/** Slots of the word cache. A word has one place; a newer word of the same place takes it, so memory is bounded. */
-const CACHE_SLOTS = 1 << 14;
-/** Longer words are rarely met again. In UTF-16 code units. */
-const MAX_CACHED_LENGTH = 32;
+/** A word as WordReader leaves it. */
+type Word = Pick<WordReader, 'units' | 'starts' | 'ends' | 'length'>;
 
 export class WordPieceVocabulary {
-  readonly #whole: ReadonlyMap<string, number>;
-  /** Pieces inside a word, without their prefix. */
-  readonly #continuing = new Map<string, number>();
+  readonly #trie: PieceTrie;
   readonly #unknownId: number;
   readonly #maxCharactersPerWord: number;
-  /** Length of the longest piece, in code units. */
-  readonly #longest: number;
-  readonly #cachedWords: (string | undefined)[] = new Array(CACHE_SLOTS).fill(undefined);
-  readonly #cachedPieces: (WordPieces | undefined)[] = new Array(CACHE_SLOTS).fill(undefined);
 
   constructor({ vocabulary, unknownId, continuingPrefix, maxCharactersPerWord }: WordPieceOptions) {
-    this.#whole = vocabulary;
+    this.#trie = new PieceTrie(vocabulary, continuingPrefix);
     this.#unknownId = unknownId;
     this.#maxCharactersPerWord = maxCharactersPerWord;
-    let longest = 0;
-    for (const [piece, id] of vocabulary) {
-      longest = Math.max(longest, piece.length);
-      if (piece.startsWith(continuingPrefix)) this.#continuing.set(piece.slice(continuingPrefix.length), id);
-    }
-    this.#longest = longest;
   }
 
-  /** The pieces of the word in the first `length` of `units`. */
-  pieces(units: Uint16Array, length: number): WordPieces {
-    if (length > MAX_CACHED_LENGTH) return this.split(textOfUnits(units, length));
-    let hash = length;
-    for (let i = 0; i < length; i++) hash = Math.imul(hash ^ (units[i] ?? 0), 0x9e3779b1);
-    const slot = (hash ^ (hash >>> 15)) & (CACHE_SLOTS - 1);
-
-    const cached = this.#cachedPieces[slot];
-    if (cached !== undefined && isWord(this.#cachedWords[slot] ?? '', units, length)) return cached;
-    const word = textOfUnits(units, length);
-    const pieces = this.split(word);
-    this.#cachedWords[slot] = word;
-    this.#cachedPieces[slot] = pieces;
-    return pieces;
-  }
-
-  /** The pieces of `word`, without the cache. */
-  split(word: string): WordPieces {
-    const unknown = [this.#unknownId, word.length];
-    if (isLongerThan(word, this.#maxCharactersPerWord)) return unknown;
-    const pieces: number[] = [];
+  /** Adds the pieces of a word; the unknown token alone where a part of it is no piece. */
+  split(word: Word, pieces: PieceBuffer): void {
+    const { units, starts, ends, length } = word;
+    const trie = this.#trie;
+    const before = pieces.length;
     let start = 0;
-    while (start < word.length) {
-      const candidates = start === 0 ? this.#whole : this.#continuing;
-      let end = Math.min(word.length, start + this.#longest);
-      let id = candidates.get(word.slice(start, end));
-      while (id === undefined && end > start + 1) id = candidates.get(word.slice(start, --end));
-      if (id === undefined) return unknown;
-      pieces.push(id, end);
+    let stuck = isLongerThan(word, this.#maxCharactersPerWord);
+    while (start < length && !stuck) {
+      const end = trie.longest(units, start, length);
+      stuck = end === start;
+      if (!stuck) pieces.push(trie.id, starts[start] ?? 0, ends[end - 1] ?? 0);
       start = end;
     }
-    return pieces;
+    if (!stuck) return;
+    pieces.length = before;
+    pieces.push(this.#unknownId, starts[0] ?? 0, ends[length - 1] ?? 0);
   }
 }
 
-function isWord(word: string, units: Uint16Array, length: number): boolean {
-  if (word.length !== length) return false;
-  for (let i = 0; i < length; i++) if (word.charCodeAt(i) !== units[i]) return false;
-  return true;
-}
-
-/** Whether a text has more than `limit` code points. */
-function isLongerThan(text: string, limit: number): boolean {
-  if (text.length <= limit) return false;
-  return text.length > 2 * limit || Array.from(text).length > limit;
+/** Whether a word has more than `limit` code points. */
+function isLongerThan({ units, length }: Word, limit: number): boolean {
+  if (length <= limit) return false;
+  let characters = 0;
+  for (let i = 0; i < length && characters <= limit; i++) {
+    const isSecondOfPair = ((units[i] ?? 0) & 0xfc00) === 0xdc00;
+    if (!isSecondOfPair) characters++;
+  }
+  return characters > limit;
 }

@@ -80,13 +80,14 @@ export class WordReader {
     const text = this.#text;
     const end = this.#end;
     const roles = this.#roles;
+    const forms = this.#forms;
     let position = this.#position;
     this.length = 0;
     while (position < end) {
       const unit = text.charCodeAt(position);
       const role = roles[unit];
       if (role === JOINS) {
-        this.#append(this.#forms[unit] ?? 0, position, position + 1);
+        this.#append(forms[unit] ?? 0, position, position + 1);
         position++;
       } else if (role === ENDS) {
         position++;

@@ -47,6 +47,14 @@ describe('fetchDataset over http', () => {
     expect(received.slice(-2)).toEqual([zip.length, zip.length]);
   });
 
+  it('replaces what a crash left of an earlier download', async () => {
+    const base = await serve((_, response) => response.end(zip));
+    const directory = temporaryDirectory();
+    writeFileSync(join(directory, 'dataset.zip'), Buffer.concat([zip, zip]));
+    expect((await fetchDataset(base, { directory })).isOk()).toBe(true);
+    expect(readFileSync(join(directory, 'dataset.zip'))).toEqual(zip);
+  });
+
   it('follows redirects, relative ones too', async () => {
     const base = await serve(({ url }, response) => {
       if (url === '/zip') response.end(zip);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeBytes, ProblemList, quoted, someOf } from '../../src/datasets/problems.js';
+import { counted, describeBytes, ProblemList, quoted, someOf } from '../../src/datasets/problems.js';
 import { MAX_WARNING_EXAMPLES, warnAbout } from '../../src/datasets/warnings.js';
 
 describe('ProblemList', () => {
@@ -19,6 +19,15 @@ describe('the words of problems', () => {
   it('cut a long value', () => {
     expect(quoted('short')).toBe('"short"');
     expect(quoted('x'.repeat(500))).toHaveLength(61);
+  });
+
+  it('tell one from many', () => {
+    expect([0, 1, 2, 1234].map((value) => counted(value, 'row'))).toEqual([
+      '0 rows',
+      '1 row',
+      '2 rows',
+      '1,234 rows',
+    ]);
   });
 
   it('name the first of many files', () => {

@@ -1,8 +1,10 @@
-import { writeFileSync } from 'node:fs';
+import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { MAX_LINE_BYTES, MAX_LINES, MAX_TEXT_BYTES } from '../../src/datasets/archive-limits.js';
 import { ProblemList, readLines, readText } from '../../src/datasets/index.js';
+import { describeDatasetProblem } from '../../src/errors.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 function saved(contents: string | Buffer): string {
@@ -77,6 +79,7 @@ describe('readLines', () => {
     ['that starts a character which another letter cuts off', [0x61, 0xe3, 0x62], 2, '0xE3'],
     ['that continues nothing', [0x61, 0x62, 0x80, 0x80], 3, '0x80'],
     ['after a byte order mark that is part of the text', [...Buffer.from('\uFEFF\uFEFFa'), 0x80], 3, '0x80'],
+    ['after a replacement character that is part of the text', [...Buffer.from('\uFFFDa'), 0x80], 3, '0x80'],
     ['of an overlong form', [0xc0, 0xaf], 1, '0xC0'],
     ['of an encoded surrogate', [0x61, 0xed, 0xa0, 0x80], 2, '0xED'],
   ])('finds the column of a byte %s', (_, bytes, column, byte) => {
@@ -98,6 +101,23 @@ describe('readLines', () => {
     });
   });
 
+  it('leaves out a line too long for any text', () => {
+    const longest = 'a'.repeat(MAX_LINE_BYTES);
+    const { lines, problems } = linesOf(`${longest}\n${longest}a\nlast`);
+    expect(lines?.map(({ number }) => number)).toEqual([1, 3]);
+    expect(problems.map(describeDatasetProblem)).toEqual([
+      'train.tsv line 2: found 16,777,217 bytes in one line; expected at most 16 MiB a line',
+    ]);
+  });
+
+  it('stops at more lines than memory may hold', () => {
+    const { lines, problems } = linesOf(Buffer.alloc(MAX_LINES + 1, '\n'));
+    expect(lines).toHaveLength(MAX_LINES);
+    expect(problems.map(describeDatasetProblem)).toEqual([
+      'train.tsv: found more than 5,000,000 lines; expected a smaller dataset',
+    ]);
+  });
+
   it('makes a file that can not be read a problem', () => {
     const problems = new ProblemList();
     expect(readLines(temporaryDirectory(), 'train.tsv', problems)).toBeUndefined();
@@ -108,6 +128,16 @@ describe('readLines', () => {
 describe('readText', () => {
   it('gives the whole text without its byte order mark', () => {
     expect(readText(saved('\uFEFFa\r\nb'), 'a.json', new ProblemList())).toBe('a\r\nb');
+  });
+
+  it('refuses a file larger than a string can be, before reading it', () => {
+    const path = saved('');
+    truncateSync(path, MAX_TEXT_BYTES + 1);
+    const problems = new ProblemList();
+    expect(readText(path, 'label_id.json', problems)).toBeUndefined();
+    expect(problems.toError().message).toBe(
+      'label_id.json: found 536,870,889 bytes; expected at most 512 MiB',
+    );
   });
 
   it('reports every line that is not UTF-8', () => {

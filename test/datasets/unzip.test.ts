@@ -43,6 +43,14 @@ describe('unzip', () => {
     expect(readFileSync(join(directory, 'd.txt'), 'utf8')).toBe('D');
   });
 
+  it('deletes what a crash left of an earlier unpacking', async () => {
+    const { place, directory } = await unpack(await zipOf({ 'a.txt': 'old', 'b.txt': 'old' }));
+    writeFileSync(join(place, 'data.zip'), await zipOf({ 'a.txt': 'new' }));
+    expect((await unzip(join(place, 'data.zip'), directory))._unsafeUnwrap()).toEqual(['a.txt']);
+    expect(readdirSync(directory)).toEqual(['a.txt']);
+    expect(readFileSync(join(directory, 'a.txt'), 'utf8')).toBe('new');
+  });
+
   it('leaves out what operating systems put into archives', async () => {
     const clutter = { '__MACOSX/a/._b.txt': 'x', 'a/.DS_Store': 'x', 'a/._b.txt': 'x', 'a/b.txt': 'B' };
     const { directory, result } = await unpack(await zipOf(clutter));

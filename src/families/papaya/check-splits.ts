@@ -1,6 +1,6 @@
 /** What is checked once all rows are known: that there is something to learn, and what is worth a warning. */
 import {
-  count,
+  counted,
   type DatasetLocation,
   type DatasetWarning,
   type ProblemList,
@@ -22,7 +22,7 @@ export function checkTrainable(
   if (train.length === 0 || used.size >= needed) return;
   const only = labels.filter((_, id) => used.has(id));
   const found = `found ${only.length === 0 ? 'no label on any row' : `the label ${quotedLabels(only)} only`}`;
-  problems.add({ file, found, expected: `rows of at least ${needed} label${needed === 1 ? '' : 's'}` });
+  problems.add({ file, found, expected: `rows of at least ${counted(needed, 'label')}` });
 }
 
 /** A text without the differences that tokenizers drop, upper case and spacing, so that likes are found. */
@@ -93,5 +93,5 @@ function classWarnings(
 }
 
 function rows(list: readonly unknown[]): string {
-  return list.length === 1 ? '1 row' : `${count(list.length)} rows`;
+  return counted(list.length, 'row');
 }

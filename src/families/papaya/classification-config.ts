@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CONFIG_FILE, type ProblemList, quoted, splitFilesSchema } from '../../datasets/index.js';
+import { CONFIG_FILE, counted, type ProblemList, quoted, splitFilesSchema } from '../../datasets/index.js';
 import type { ClassificationKind } from './classification-dataset.js';
 
 /** Columns of the documented archive. */
@@ -68,7 +68,7 @@ export function checkLabelCount(
   if (isAllowed[kind]) return;
   const expected = { binary: 'exactly 2', multiclass: 'at least 2', multilabel: 'at least 1' };
   const listed = labels.length === 0 ? '' : ` (${quotedLabels(labels)})`;
-  const found = `found ${labels.length} label${labels.length === 1 ? '' : 's'}${listed}`;
+  const found = `found ${counted(labels.length, 'label')}${listed}`;
   problems.add({ file, found, expected: `${expected[kind]} for a ${kind} model` });
 }
 

@@ -3,6 +3,7 @@ import type { ModelType } from '../../contract/index.js';
 import {
   type ArchiveFile,
   type ArchiveFolder,
+  counted,
   findConfiguredFile,
   LABEL_FILE,
   openArchive,
@@ -126,7 +127,7 @@ function readRow(
 ): LocatedRow | undefined {
   const cells = text.split('\t');
   if (cells.length !== columns.length) {
-    const found = text === '' ? 'found an empty line' : `found ${cells.length} columns`;
+    const found = text === '' ? 'found an empty line' : `found ${counted(cells.length, 'column')}`;
     problems.add({ file, line, found, expected: `${columns.length} columns separated by tabs` });
     return undefined;
   }

@@ -2,7 +2,7 @@
 import { basename, extname } from 'node:path';
 import { type CsvError, parse } from 'csv-parse/sync';
 import { z } from 'zod';
-import { type ProblemList, quoted, readLines, readText, someOf } from '../../datasets/index.js';
+import { counted, type ProblemList, quoted, readLines, readText, someOf } from '../../datasets/index.js';
 import type { WrittenRow } from './check-row.js';
 import type { ColumnRoles } from './classification-config.js';
 import type { ClassificationKind } from './classification-dataset.js';
@@ -156,7 +156,7 @@ function readTable(
       continue;
     }
     const expected = `${header.cells.length} columns as in the header`;
-    problems.add({ file, line, found: `found ${cells.length} columns`, expected });
+    problems.add({ file, line, found: `found ${counted(cells.length, 'column')}`, expected });
   }
   return rows;
 }

@@ -8,6 +8,7 @@ import {
   type ClassificationKind,
   type ClassificationType,
   classificationKind,
+  classificationTypes,
   type LocatedRow,
 } from './classification-dataset.js';
 import { type RowSource, readSource, type SourceTable } from './source-rows.js';
@@ -68,7 +69,10 @@ export function createClassificationArchive(
 function checkOptions(
   options: ClassificationArchiveOptions,
 ): Result<ClassificationArchiveOptions, ValidationError> {
-  const { name, devFraction = DEFAULT_DEV_FRACTION, seed = 0, labels = [] } = options;
+  const { type, name, devFraction = DEFAULT_DEV_FRACTION, seed = 0, labels = [] } = options;
+  if (!classificationTypes.includes(type)) {
+    return err(invalidOption('type', `give one of ${classificationTypes.join(', ')}`));
+  }
   if (!/^(?!\.+$)[\w.-]{1,100}$/.test(name)) {
     return err(invalidOption('name', 'give 1 to 100 letters, digits, ".", "_" and "-"'));
   }

@@ -179,7 +179,7 @@ describe('a row', () => {
   });
 
   it.each([
-    ['too few columns', 'good', 'found 1 columns'],
+    ['too few columns', 'good', 'found 1 column'],
     ['too many columns', 'good\t1\t', 'found 3 columns'],
     ['nothing, between other rows', '', 'found an empty line'],
   ])('can not have %s', (_, line, problem) => {

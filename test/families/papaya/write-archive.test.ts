@@ -360,6 +360,11 @@ describe('what can not become an archive', () => {
       'rows line 5, column label: found 2 labels; expected one label for a binary model',
     ],
     ['no rows', { rows: [] }, 'rows: found no rows; expected at least one row'],
+    [
+      'a type of another family, as untyped callers may give',
+      JSON.parse('{ "type": "question-answering" }'),
+      'type: give one of binary-text-classification, multiclass-text-classification, multilabel-text-classification',
+    ],
     ['a name with a slash', { name: '../x' }, 'name: give 1 to 100 letters, digits, ".", "_" and "-"'],
     ['a name of dots', { name: '..' }, 'name: give 1 to 100 letters, digits, ".", "_" and "-"'],
     ['a dev fraction of 1', { devFraction: 1 }, 'devFraction: give a number above 0 and below 1'],
