@@ -30,10 +30,15 @@ const { values: given } = parseArgs({
     seed: { type: 'string' },
     name: { type: 'string' },
     description: { type: 'string' },
+    help: { type: 'boolean', default: false },
   },
 });
 
 const type = classificationTypes.find((each) => each === given.type);
+if (given.help) {
+  console.log(USAGE);
+  process.exit(0);
+}
 if (given.input === undefined || given.output === undefined || type === undefined) {
   console.error(USAGE);
   process.exit(2);

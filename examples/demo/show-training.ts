@@ -1,18 +1,17 @@
-import { Presets, SingleBar } from 'cli-progress';
+import { MultiBar, Presets } from 'cli-progress';
 import type { TrainingEvent } from 'orchard-nlp';
 import pc from 'picocolors';
 
-/** Follows a job to its end: a bar with the time left, and a line for each epoch. */
+const FORMAT = '  {bar} {percentage} %  {phase}  epoch {epoch}/{epochs}  loss {loss}  {left}';
+
+/** Follows a job to its end: a bar with the time left, and a line for each epoch that stays above it. */
 export async function showTraining(events: AsyncIterable<TrainingEvent>): Promise<void> {
-  const bar = new SingleBar(
-    {
-      format: '  {bar} {percentage} %  {phase}  epoch {epoch}/{epochs}  loss {loss}  {left}',
-      clearOnComplete: true,
-      hideCursor: true,
-    },
+  const bars = new MultiBar(
+    { format: FORMAT, clearOnComplete: true, hideCursor: true },
     Presets.shades_classic,
   );
-  bar.start(100, 0, { phase: 'start', epoch: 0, epochs: '?', loss: '–', left: '' });
+  const print = (line: string) => (process.stderr.isTTY ? bars.log(`${line}\n`) : console.log(line));
+  const bar = bars.create(100, 0, { phase: 'start', epoch: 0, epochs: '?', loss: '–', left: '' });
   for await (const event of events) {
     if (event.type === 'progress') {
       bar.update(Math.round(100 * event.fraction), {
@@ -22,12 +21,12 @@ export async function showTraining(events: AsyncIterable<TrainingEvent>): Promis
         loss: event.loss?.toFixed(3) ?? '–',
         left: event.remainingMs === undefined ? '' : `${Math.ceil(event.remainingMs / 1000)} s left`,
       });
-    } else if (event.type === 'epoch') printAbove(bar, epochLine(event.stats));
+    } else if (event.type === 'epoch') print(epochLine(event.stats));
     else if (event.type === 'warnings') {
-      for (const { message } of event.warnings) printAbove(bar, pc.yellow(`  note: ${message}`));
+      for (const { message } of event.warnings) print(pc.yellow(`  note: ${message}`));
     }
   }
-  bar.stop();
+  bars.stop();
 }
 
 function epochLine({ epoch, metrics }: Extract<TrainingEvent, { type: 'epoch' }>['stats']): string {
@@ -40,11 +39,4 @@ function epochLine({ epoch, metrics }: Extract<TrainingEvent, { type: 'epoch' }>
     `f1 ${last(metrics.validation.f1, 3)}`,
     pc.dim(`${last(metrics.elapsed_time, 1)} s`),
   ].join('  ');
-}
-
-/** Prints a line that stays, above the bar. */
-function printAbove(bar: SingleBar, line: string): void {
-  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
-  console.log(line);
-  bar.updateETA();
 }
