@@ -4,11 +4,15 @@
  *   npx tsx bench/tokenizer.ts [file]     one text a line; without a file, made-up short English texts
  *
  * The three take turns in every round, and the figures are medians over the rounds, so that the ratios hold on a
- * machine whose speed drifts. Rust gets whole batches, its best case.
+ * machine whose speed drifts, and the heap is collected before each turn, so that none pays for another's garbage.
+ * Rust gets whole batches, its best case.
  */
 import { readFileSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { Tokenizer as RustTokenizer } from 'tokenizers';
+import { Random } from '../src/random.js';
 import { loadTokenizer, trainWordPiece } from '../src/tokenizer/index.js';
 
 const ROUNDS = 9;
@@ -40,14 +44,14 @@ const endings = [
 ];
 
 function madeUpTexts(): string[] {
-  let state = 42;
-  const pick = (list: readonly string[]) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return list[Math.floor((state / 2 ** 32) * list.length)] ?? '';
-  };
+  const random = Random.fromSeed(42);
+  const pick = (list: readonly string[]) => list[random.integer(list.length)] ?? '';
   const clause = () => [subjects, verbs, objects, endings].map(pick).join(' ');
   return Array.from({ length: TEXTS }, (_, i) => (i % 2 === 0 ? clause() : `${clause()} ${clause()}`));
 }
+
+setFlagsFromString('--expose-gc');
+const collectGarbage: () => void = runInNewContext('gc');
 
 function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0;
@@ -73,6 +77,7 @@ async function main(): Promise<void> {
   const seconds = new Map(Object.keys(contestants).map((name) => [name, [] as number[]]));
   for (let round = 0; round < ROUNDS; round++) {
     for (const [name, run] of Object.entries(contestants)) {
+      collectGarbage();
       const start = performance.now();
       await run();
       seconds.get(name)?.push((performance.now() - start) / 1000);

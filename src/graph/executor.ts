@@ -13,7 +13,7 @@ export interface CompileOptions {
   readonly weights?: ReadonlyMap<string, Float32Array>;
 }
 
-/** Runs tensor graphs. Implementations pass `graphExecutorContract` from `orchard-nlp/testing`. */
+/** Runs tensor graphs. */
 export interface GraphExecutor {
   readonly specificationVersion: 1;
   /** Prepares a graph for many runs. Rejects where the runtime refuses the graph. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setImmediate } from 'node:timers/promises';
 import type { JsonValue, Storage } from './storage.js';
 
 /** The checks of one part of the contract, each under the sentence that it checks. */
@@ -64,6 +65,19 @@ export function isVersionConflict(reason: unknown): boolean {
 export function tamperWith(value: JsonValue | undefined): void {
   assert.ok(typeof value === 'object' && value !== null);
   Reflect.set(value, 'tampered', true);
+}
+
+/** Makes the observation again and again until the work has ended. @returns what the work came to. */
+export async function observeDuring<T>(work: Promise<T>, observe: () => Promise<void>): Promise<T> {
+  let isRunning = true;
+  const running = work.finally(() => {
+    isRunning = false;
+  });
+  const observing = async () => {
+    for (; isRunning; await setImmediate()) await observe();
+  };
+  const [result] = await Promise.all([running, observing()]);
+  return result;
 }
 
 /** 0 to n−1. */

@@ -31,7 +31,7 @@ export class PieceTrie {
   /** @param continuingPrefix what pieces inside a word start with in the vocabulary: `##`. */
   constructor(vocabulary: ReadonlyMap<string, number>, continuingPrefix: string) {
     // At most half full, so that a look-up seldom meets more than one other edge.
-    const bits = Math.ceil(Math.log2(2 * countEdges([...vocabulary.keys()]) + 1));
+    const bits = Math.ceil(Math.log2(2 * countEdges([...vocabulary.keys()]) + 2));
     this.#edges = new Int32Array(FIELDS << bits).fill(NOWHERE);
     this.#shift = 32 - bits;
     for (const [piece, id] of vocabulary) this.#insert(piece, id);
@@ -63,7 +63,10 @@ export class PieceTrie {
     const edges = this.#edges;
     const hash = Math.imul(node, NODE_FACTOR) ^ Math.imul(unit, UNIT_FACTOR);
     let edge = (hash >>> this.#shift) * FIELDS;
-    while (edges[edge + CHILD] !== NOWHERE && (edges[edge + PARENT] !== node || edges[edge + UNIT] !== unit)) {
+    while (
+      edges[edge + CHILD] !== NOWHERE &&
+      (edges[edge + PARENT] !== node || edges[edge + UNIT] !== unit)
+    ) {
       edge += FIELDS;
       if (edge === edges.length) edge = 0;
     }

@@ -77,65 +77,50 @@ export class WordReader {
 
   /** @returns whether there was another word. */
   next(): boolean {
-    this.length = 0;
-    let isOpen = true;
-    while (isOpen && this.#position < this.#end) {
-      this.#joinCommon();
-      if (this.#position < this.#end) isOpen = this.#readOther();
-    }
-    return this.length > 0;
-  }
-
-  /** Adds the characters up to the next that doesn't simply join. Nearly all of a text goes through this loop. */
-  #joinCommon(): void {
-    const { units, starts, ends } = this;
     const text = this.#text;
+    const end = this.#end;
     const roles = this.#roles;
     const forms = this.#forms;
-    const end = Math.min(this.#end, this.#position + units.length - this.length);
-    let at = this.length;
     let position = this.#position;
+    this.length = 0;
     while (position < end) {
       const unit = text.charCodeAt(position);
-      if (roles[unit] !== JOINS) break;
-      units[at] = forms[unit] ?? 0;
-      starts[at] = position++;
-      ends[at++] = position;
+      const role = roles[unit];
+      if (role === JOINS) {
+        this.#append(forms[unit] ?? 0, position, position + 1);
+        position++;
+      } else if (role === ENDS) {
+        position++;
+        if (this.length > 0) break;
+      } else if (role === STANDS_ALONE) {
+        if (this.length === 0) {
+          this.#append(this.#forms[unit] ?? 0, position, position + 1);
+          position++;
+        }
+        break;
+      } else if (role === VANISHES) {
+        position++;
+      } else if (role === UNSEEN) {
+        this.#learn(unit);
+      } else {
+        const codePoint = text.codePointAt(position) ?? 0;
+        const character = this.#characterOf(codePoint);
+        if (character.role === STANDS_ALONE && this.length > 0) break;
+        const after = position + (codePoint > 0xffff ? 2 : 1);
+        for (let i = 0; i < character.form.length; i++) {
+          this.#append(character.form.charCodeAt(i), position, after);
+        }
+        position = after;
+        if (character.role === STANDS_ALONE) break;
+      }
     }
-    this.length = at;
     this.#position = position;
-  }
-
-  /** Reads one character of any kind. @returns whether the word may go on. */
-  #readOther(): boolean {
-    const position = this.#position;
-    const unit = this.#text.charCodeAt(position);
-    if (this.#roles[unit] === UNSEEN) this.#learn(unit);
-    const role = this.#roles[unit];
-    if (role === ENDS || role === VANISHES) {
-      this.#position++;
-      return role === VANISHES || this.length === 0;
-    }
-    if (role === NEEDS_LOOKUP) return this.#readLookedUp();
-    if (role === STANDS_ALONE && this.length > 0) return false;
-    this.#append(this.#forms[unit] ?? 0, position, position + 1);
-    this.#position++;
-    return role === JOINS;
-  }
-
-  #readLookedUp(): boolean {
-    const position = this.#position;
-    const codePoint = this.#text.codePointAt(position) ?? 0;
-    const { role, form } = this.#characterOf(codePoint);
-    if (role === STANDS_ALONE && this.length > 0) return false;
-    this.#position += codePoint > 0xffff ? 2 : 1;
-    for (let i = 0; i < form.length; i++) this.#append(form.charCodeAt(i), position, this.#position);
-    return role !== STANDS_ALONE;
+    return this.length > 0;
   }
 
   /** The word as a string. */
   word(): string {
-    return textOfUnits(this.units, this.length);
+    return Buffer.from(this.units.buffer, 0, 2 * this.length).toString('utf16le');
   }
 
   #append(unit: number, start: number, end: number): void {
@@ -171,11 +156,6 @@ export class WordReader {
     this.#characters.set(codePoint, character);
     return character;
   }
-}
-
-/** The first `length` UTF-16 code units as a string. */
-export function textOfUnits(units: Uint16Array, length: number): string {
-  return Buffer.from(units.buffer, units.byteOffset, 2 * length).toString('utf16le');
 }
 
 /** One character through BertNormalizer and BertPreTokenizer, in their order. */

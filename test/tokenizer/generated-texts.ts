@@ -1,13 +1,13 @@
 /** Texts made of small word lists and of characters that tokenizers stumble over. The same seed, the same texts. */
+import fc from 'fast-check';
+import { Random } from '../../src/random.js';
 
 export type Pick = <Item>(items: readonly Item[]) => Item;
 
-/** Linear congruential generator (Numerical Recipes, 2nd ed., ch. 7.1). */
 export function picker(seed: number): Pick {
-  let state = seed;
+  const random = Random.fromSeed(seed);
   return (items) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    const item = items[Math.floor((state / 2 ** 32) * items.length)];
+    const item = items[random.integer(items.length)];
     if (item === undefined) throw new RangeError('nothing to pick from');
     return item;
   };
@@ -24,7 +24,8 @@ export function englishTexts(count: number, seed = 1): string[] {
   return Array.from({ length: count }, () => [subjects, verbs, objects, endings].map(pick).join(' '));
 }
 
-const hardWords = [
+/** Words that tokenizers stumble over: marks, scripts, emoji, controls, lone surrogates, white space. */
+export const hardWords = [
   ...['[MASK]', '[CLS]', '[sep]', '##ing', '__proto__', 'constructor', 'a'.repeat(101), 'ab'.repeat(50)],
   ...[
     'naïve',
@@ -107,6 +108,19 @@ export function hardTexts(count: number, seed = 1): string[] {
     return words.map((word) => word + pick(['', ' ', ' ', '-'])).join('');
   });
 }
+
+/** For fast-check: words, hard ones too, and any UTF-16 code units in between. */
+export const anyText = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(...hardWords),
+      fc.constantFrom(...englishTexts(20)),
+      fc.string({ unit: 'grapheme', maxLength: 6 }),
+      fc.string({ unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)), maxLength: 6 }),
+    ),
+    { maxLength: 10 },
+  )
+  .map((parts) => parts.join(' '));
 
 /** Every character of planes 0 to 3 and 14 that this runtime's Unicode knows and that fits the pattern. */
 export function characters(pattern: RegExp): string[] {

@@ -116,6 +116,17 @@ describe('JsonTokenizer', () => {
     expect(Array.from(offsets ?? [])).toEqual([0, 0, 0, 3, 0, 0, 0, 0, 0, 3, 3, 4, 0, 0]);
   });
 
+  it('takes from the longer text of a pair first, and counts what it cut off', () => {
+    const tokenizer = load(unigram);
+    const options = { pair: 'cats', maxLength: 8 };
+    expect(tokensOf(tokenizer, 'the the the the the', options)).toEqual([
+      ...['<s>', '▁the', '▁the', '</s>'],
+      ...['</s>', '▁cat', 's', '</s>'],
+    ]);
+    expect(tokenizer.encode('the the the the the', options).truncated).toBe(3);
+    expect(tokenizer.encode('the', options).truncated).toBe(0);
+  });
+
   it('leaves the space before a word out of its offsets', () => {
     expect(spans(load(unigram), 'the cats ﬁ')).toEqual(['the', 'cat', 's', '', 'ﬁ']);
   });

@@ -47,6 +47,14 @@ export async function encodeByRust(
   };
 }
 
+/** Names of the fields of `expected` that `actual` doesn't have with the same values. */
+export function differences<Fields extends object>(actual: Fields, expected: Fields): string[] {
+  const values = new Map(Object.entries(actual));
+  return Object.entries(expected)
+    .filter(([field, value]) => String(values.get(field)) !== String(value))
+    .map(([field]) => field);
+}
+
 /** Entry i: where the i-th code point of the text starts, in code units; the last one: the text's end. */
 function codeUnitPositions(text: string): number[] {
   const positions = [0];

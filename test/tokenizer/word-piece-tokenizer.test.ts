@@ -1,8 +1,10 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { nonspacingMarks } from '../../src/tokenizer/character-classes.js';
 import { loadTokenizer, type Tokenizer, trainWordPiece } from '../../src/tokenizer/index.js';
 import { WordReader } from '../../src/tokenizer/word-reader.js';
-import { characters, englishTexts, hardTexts } from './generated-texts.js';
-import { encodeByRust, rustTokenizer, rustTokenizers, withoutRust } from './rust-tokenizers.js';
+import { anyText, characters, englishTexts, hardTexts } from './generated-texts.js';
+import { differences, encodeByRust, rustTokenizer, rustTokenizers, withoutRust } from './rust-tokenizers.js';
 
 const corpus = [...englishTexts(300), ...hardTexts(1500, 2)];
 const uncased = trainWordPiece(corpus, { vocabularySize: 4000, lowercase: true, minFrequency: 1 });
@@ -13,7 +15,8 @@ const japanese = trainWordPiece(corpus, {
   minFrequency: 1,
   language: 'japanese',
 });
-/** None of the cleaning, and every piece inside a word written with another prefix. */
+const casedWithoutAccents = { ...cased, normalizer: { ...cased.normalizer, strip_accents: true } };
+/** None of the cleaning, and a [MASK] that takes the white space around it along. */
 const uncleaned = {
   ...cased,
   normalizer: { ...cased.normalizer, clean_text: false, handle_chinese_chars: false },
@@ -24,15 +27,25 @@ const uncleaned = {
   })),
 };
 
-/** Texts for which ids or offsets may differ from the reference's, with the reason. Everything else must be equal. */
+/**
+ * The only texts that may be read differently from the reference, each kind with an example that is. All need accents
+ * stripped and a mark that BERT doesn't strip (a spacing one, or one younger than Unicode 8) among marks that are not
+ * in canonical order.
+ */
 const explained = [
   {
     reason:
-      'marks out of canonical order: NFD reorders them across characters, the reference then counts offsets by ' +
-      'place after reordering (so they name the wrong character), ours stay with the character they came from',
-    applies: (text: string) =>
-      Array.from(text, (character) => character.normalize('NFD')).join('') !== text.normalize('NFD'),
+      'the reference counts offsets after NFD has reordered the marks, so they name a neighbouring mark; ours name ' +
+      'the character that the piece came from',
+    applies: (text: string) => isReordered(decomposed(text)) && /\p{M}/u.test(unstripped(decomposed(text))),
+    example: 'b\u1dcd\u08e0b',
     mayDiffer: ['offsets'],
+  },
+  {
+    reason: 'two such marks keep their order in ours, where NFD swaps them in the reference',
+    applies: (text: string) => unstripped(decomposed(text)) !== unstripped(text.normalize('NFD')),
+    example: 'a\u{1e00f}\u{11235}',
+    mayDiffer: ['ids', 'typeIds', 'sequenceIds', 'offsets'],
   },
 ];
 
@@ -41,21 +54,32 @@ describe.skipIf(withoutRust)('WordPieceTokenizer against the Rust tokenizers pac
     ['uncased', uncased],
     ['cased', cased],
     ['uncased with accents', japanese],
+    ['cased without accents', casedWithoutAccents],
     ['uncleaned, [MASK] taking white space along', uncleaned],
   ])('gives the same ids, types, sequences and offsets for 5,000 hard texts (%s)', async (_, json) => {
     const reference = rustTokenizer(json);
     const tokenizer = load(json);
-    const differing: unknown[] = [];
-    for (const text of [...hardTexts(5000), ...englishTexts(200)]) {
-      const expected: Record<string, number[]> = { ...(await encodeByRust(reference, text)) };
-      const actual: Record<string, number[]> = { ...plain(tokenizer, text) };
-      const allowed = explained.filter(({ applies }) => applies(text)).flatMap(({ mayDiffer }) => mayDiffer);
-      for (const [field, values] of Object.entries(expected)) {
-        if (allowed.includes(field) || values.join() === actual[field]?.join()) continue;
-        differing.push({ text, field, expected: values, actual: actual[field] });
-      }
+    const { lowercase, strip_accents } = json.normalizer;
+    const exceptions = (strip_accents ?? lowercase) ? explained : [];
+    const texts = [...hardTexts(5000), ...englishTexts(200), ...spacedMasks];
+    const unexplained: string[] = [];
+    let differing = 0;
+    for (const text of texts) {
+      const fields = differences(plain(tokenizer, text), await encodeByRust(reference, text));
+      if (fields.length > 0) differing++;
+      const allowed = exceptions.filter(({ applies }) => applies(text)).flatMap(({ mayDiffer }) => mayDiffer);
+      if (fields.some((field) => !allowed.includes(field))) unexplained.push(`${fields}: ${text}`);
     }
-    expect(differing).toEqual([]);
+    expect(unexplained).toEqual([]);
+    expect(differing).toBeLessThan(texts.length / 100);
+  });
+
+  it.each(explained)('differs where $reason', async ({ example, mayDiffer }) => {
+    // No pair occurs twice, so that every character is a piece.
+    const json = trainWordPiece([example], { vocabularySize: 100, lowercase: true });
+    const fields = differences(plain(load(json), example), await encodeByRust(rustTokenizer(json), example));
+    expect(fields).not.toEqual([]);
+    expect(mayDiffer).toEqual(expect.arrayContaining(fields));
   });
 
   it.each([
@@ -166,21 +190,36 @@ describe('WordPieceTokenizer', () => {
   });
 
   it('names with its offsets the part of the text that a piece stands for', () => {
-    for (const text of hardTexts(2000, 9)) {
-      const { ids, offsets, sequenceIds } = tokenizer.encode(text);
-      let previousStart = 0;
-      for (const [index, id] of ids.entries()) {
-        if (sequenceIds[index] === -1) continue;
-        const [start = -1, end = -1] = offsets?.subarray(2 * index, 2 * index + 2) ?? [];
-        expect(start).toBeGreaterThanOrEqual(previousStart);
-        expect(end).toBeGreaterThan(start);
-        expect(end).toBeLessThanOrEqual(text.length);
-        previousStart = start;
-        if (id < 5) continue;
-        const piece = (tokenizer.token(id) ?? '').replace(/^##(?=.)/, '');
-        expect(comparable(text.slice(start, end))).toContain(comparable(piece));
-      }
-    }
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const { ids, offsets, sequenceIds } = tokenizer.encode(text);
+        let previousStart = 0;
+        for (const [index, id] of ids.entries()) {
+          if (sequenceIds[index] === -1) continue;
+          const [start = -1, end = -1] = offsets?.subarray(2 * index, 2 * index + 2) ?? [];
+          expect(start).toBeGreaterThanOrEqual(previousStart);
+          expect(end).toBeGreaterThan(start);
+          expect(end).toBeLessThanOrEqual(text.length);
+          previousStart = start;
+          if (id < 5) continue;
+          const piece = (tokenizer.token(id) ?? '').replace(/^##(?=.)/, '');
+          expect(comparable(text.slice(start, end))).toContain(comparable(piece));
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('keeps the start of an encoding and its special tokens, whatever the length it is cut to', () => {
+    fc.assert(
+      fc.property(anyText, fc.integer({ min: 2, max: 40 }), (text, maxLength) => {
+        const whole = [...tokenizer.encode(text).ids];
+        const { ids, truncated } = tokenizer.encode(text, { maxLength });
+        expect(ids.length).toBe(Math.min(maxLength, whole.length));
+        expect([...ids]).toEqual([...whole.slice(0, ids.length - 1), tokenizer.specialTokens.separator]);
+        expect(truncated).toBe(whole.length - ids.length);
+      }),
+    );
   });
 
   it('keeps what it gave when later texts are encoded', () => {
@@ -197,6 +236,26 @@ describe('WordPieceTokenizer', () => {
     expect(tokens('x'.repeat(1_000_000))).toEqual(['[CLS]', '[UNK]', '[SEP]']);
   });
 });
+
+/** White space and look-alikes around a token that takes white space along. */
+const spacedMasks = ['\ufeff', '\u0085', '\u180e', '\u2028', '\u3000', '\u001c', '\u200b', ' \t\n'].flatMap(
+  (space) => [`ok${space}[MASK]${space}ok`, `[MASK]${space}[MASK]${space}`],
+);
+
+/** Each character decomposed by itself, its marks not yet in canonical order with those around. */
+function decomposed(text: string): string {
+  return Array.from(text, (character) => character.normalize('NFD')).join('');
+}
+
+function isReordered(text: string): boolean {
+  return text !== text.normalize('NFD');
+}
+
+function unstripped(text: string): string {
+  return Array.from(text)
+    .filter((character) => !nonspacingMarks.has(character.codePointAt(0) ?? 0))
+    .join('');
+}
 
 function wordCounts(upTo: number): number[] {
   return Array.from({ length: upTo + 1 }, (_, count) => count);
