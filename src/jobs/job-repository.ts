@@ -1,6 +1,7 @@
 import { validate as isUuid } from 'uuid';
+import type { ZodError } from 'zod';
 import type { ListFilter, ModelType, Page } from '../contract/index.js';
-import { NotFoundError, StorageError } from '../errors.js';
+import { InternalError, NotFoundError, StorageError } from '../errors.js';
 import { type JsonValue, type Storage, VersionConflict, type Versioned } from '../storage/index.js';
 import { type JobRecord, jobRecordSchema } from './job-record.js';
 import { hasEnded } from './job-states.js';
@@ -125,13 +126,23 @@ export class JobRepository {
 function parseJob(key: string, value: JsonValue): JobRecord {
   const parsed = jobRecordSchema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const problem = issue ? `${issue.path.join('.')}: ${issue.message}` : 'it does not fit';
+  const problem = firstProblem(parsed.error);
   throw new StorageError(`record ${JOBS}/${key} is no training job (${problem}); repair or remove it`);
 }
 
-/** Drops what is undefined, as JSON has no such value. */
+function firstProblem({ issues: [issue] }: ZodError): string {
+  return issue ? `${issue.path.join('.')}: ${issue.message}` : 'it does not fit';
+}
+
+/**
+ * Drops what is undefined, as JSON has no such value.
+ * @throws InternalError for what could not be read again, such as a figure that is not finite.
+ */
 function toJson(job: JobRecord): JsonValue {
+  const checked = jobRecordSchema.safeParse(job);
+  if (!checked.success) {
+    throw new InternalError(`training job ${job.id} can't be recorded: ${firstProblem(checked.error)}`);
+  }
   return JSON.parse(JSON.stringify(job));
 }
 

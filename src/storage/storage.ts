@@ -48,7 +48,8 @@ export class VersionConflict extends Error {
  * Where records (small JSON values) and folders (the files of one model) live.
  * Implementations pass `storageContract` from `orchard-nlp/testing`.
  *
- * A key is 1 to 200 characters (UTF-16 code units) of any kind, "/" included; collections are named in a–z and '-'.
+ * A key is 1 to 200 characters (UTF-16 code units) of any kind, "/" included; collections are named in a–z
+ * and '-'.
  * A write is atomic: whoever reads, even after a crash at any point, sees the whole old or the whole new state.
  * Every method rejects with an `Error` whose message names the collection and key where the medium fails.
  */

@@ -1,3 +1,4 @@
+import { keepingAlive } from './keep-alive.js';
 import type { TrainingEvent } from './training-event.js';
 
 /**
@@ -23,15 +24,16 @@ export class EventBuffer {
     this.#wake?.();
   }
 
-  /** The oldest event, as soon as there is one. One reader at a time. */
+  /** The oldest event, as soon as there is one; waiting for it keeps the process alive. One reader at a time. */
   async next(): Promise<TrainingEvent> {
     for (;;) {
       if (this.#failure) throw this.#failure.error;
       const event = this.#pending.shift();
       if (event) return event;
-      await new Promise<void>((resolve) => {
+      const news = new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
+      await keepingAlive(news);
     }
   }
 }

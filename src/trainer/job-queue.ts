@@ -155,10 +155,12 @@ export class JobQueue {
     const { slot } = this.#options;
     if ((await this.#nextJob()) === undefined) return true;
     if (!(await slot.acquire())) return false;
+    let isDone = false;
     try {
-      return await this.#runJobs();
+      isDone = await this.#runJobs();
+      return isDone;
     } finally {
-      await slot.release();
+      await (isDone ? slot.release() : slot.leave());
     }
   }
 

@@ -39,7 +39,8 @@ export class RunningSlot {
   async acquire(): Promise<boolean> {
     const { lease, version } = await this.#read();
     const isTaken = lease.holder !== null && lease.holder !== this.#holder && !this.#hasExpired(lease);
-    return !isTaken && this.#writeLease(this.#holder, version);
+    if (isTaken) return false;
+    return this.#writeLease({ holder: this.#holder, expires_at: this.#clock.now() + LEASE_MS }, version);
   }
 
   /**
@@ -48,29 +49,34 @@ export class RunningSlot {
    */
   async renew(): Promise<boolean> {
     try {
-      return await this.#rewrite(this.#holder);
+      return await this.#rewrite(this.#holder, this.#clock.now() + LEASE_MS);
     } catch {
       return this.#clock.now() < this.#expiresAt;
     }
   }
 
-  /** Gives the slot up where this trainer holds it. */
+  /** Gives the slot up, all jobs run, where this trainer holds it. */
   async release(): Promise<void> {
-    await this.#rewrite(null);
+    await this.#rewrite(null, 0);
   }
 
-  /** True where a holder left the slot without giving it up. */
+  /** Gives the slot up with jobs left to run, for any trainer to take up: they find it abandoned. */
+  async leave(): Promise<void> {
+    await this.#rewrite(this.#holder, 0);
+  }
+
+  /** True where jobs were left: the holder died, was suspended, or said so. */
   async isAbandoned(): Promise<boolean> {
     const { lease } = await this.#read();
     return lease.holder !== null && this.#hasExpired(lease);
   }
 
   /** @returns false, and changes nothing, where this trainer doesn't hold the slot. */
-  async #rewrite(holder: string | null): Promise<boolean> {
+  async #rewrite(holder: string | null, expires_at: number): Promise<boolean> {
     for (;;) {
       const { lease, version } = await this.#read();
       if (lease.holder !== this.#holder) return false;
-      if (await this.#writeLease(holder, version)) return true; // else two calls of this trainer met
+      if (await this.#writeLease({ holder, expires_at }, version)) return true; // else two calls of this trainer met
     }
   }
 
@@ -87,11 +93,10 @@ export class RunningSlot {
   }
 
   /** @returns false where someone else wrote first. */
-  async #writeLease(holder: string | null, version: Version | undefined): Promise<boolean> {
-    const expires_at = holder === null ? 0 : this.#clock.now() + LEASE_MS;
+  async #writeLease(lease: Lease, version: Version | undefined): Promise<boolean> {
     try {
-      await stored(() => this.#storage.write(SLOTS, this.#key, { holder, expires_at }, version));
-      this.#expiresAt = expires_at;
+      await stored(() => this.#storage.write(SLOTS, this.#key, lease, version));
+      this.#expiresAt = lease.expires_at;
       return true;
     } catch (thrown) {
       if (thrown instanceof VersionConflict) return false;

@@ -1,22 +1,13 @@
 import type { ResultAsync } from 'neverthrow';
 import { onTestFinished } from 'vitest';
-import type { TrainingRequest } from '../../src/contract/index.js';
 import type { OrchardError } from '../../src/errors.js';
 import { memoryStorage, type Storage } from '../../src/storage/index.js';
 import { Trainer, type TrainerOptions } from '../../src/trainer/index.js';
 import { FakeHost } from './fake-host.js';
 import { ManualClock } from './manual-clock.js';
+import { aRequest } from './request.js';
 
-/** A request that nothing is wrong with. */
-export const aRequest: TrainingRequest = {
-  dataset_url: 'https://example.com/reviews.zip',
-  model_config: {
-    name: 'reviews',
-    type: 'binary-text-classification',
-    family: 'Papaya',
-    size: 'mini',
-  },
-};
+export { aRequest };
 
 export const entityModel = { name: 'places', family: 'Grapefruit', size: 'base' } as const;
 

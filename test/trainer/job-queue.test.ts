@@ -7,6 +7,9 @@ import { aMemoryStorage, aTrainer, createJob, nextWrite, resultOf, statusOf } fr
 import { type FakeRun, statsAfter } from './fake-host.js';
 import { ManualClock } from './manual-clock.js';
 
+/** JSON has no such number: it would come back as null. */
+const unreadableStats = { ...statsAfter(1), best_eval_metric_value: Number.NaN };
+
 describe('the queue of an account', () => {
   it('keeps a second job QUEUED until the first ends', async () => {
     const { trainer, host } = aTrainer();
@@ -45,6 +48,21 @@ describe('the queue of an account', () => {
       const id = await createJob(trainer);
       expect((await host.nextRun()).spec.id).toBe(id);
     }
+  });
+
+  it.each<[string, (run: FakeRun) => Promise<void> | void]>([
+    ['after an epoch', (run) => run.emit({ type: 'epoch', stats: unreadableStats })],
+    ['at the end', (run) => run.finish(unreadableStats)],
+  ])('makes the job ERROR whose figures %s no record can hold, and goes on', async (_, tell) => {
+    const { trainer, host } = aTrainer();
+    const id = await createJob(trainer);
+    await tell(await host.nextRun());
+    const job = await resultOf(trainer.waitForTrainingJob(id));
+    expect(job.status).toBe('ERROR');
+    expect(job.error?.code).toBe('internal');
+    expect(job.error?.message).toContain('stats.best_eval_metric_value');
+    const next = await createJob(trainer);
+    expect((await host.nextRun()).spec.id).toBe(next);
   });
 
   it('runs one job of an account at a time over all its trainers', async () => {

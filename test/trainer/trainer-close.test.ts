@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { fileStorage } from '../../src/storage/index.js';
 import { Trainer } from '../../src/trainer/index.js';
+import { RENEWAL_INTERVAL_MS } from '../../src/trainer/running-slot.js';
 import { aDirectory } from '../storage/temporary-place.js';
 import {
   aMemoryStorage,
@@ -26,6 +27,23 @@ describe('closing', () => {
     const { trainer, host } = aTrainer({ storage: fileStorage(directory) });
     expect(await statusOf(trainer, id)).toBe('RUNNING');
     expect((await host.nextRun()).spec).toMatchObject({ id, directory: stopped.spec.directory });
+  });
+
+  it('leaves its jobs to a trainer of the account that lives on', async () => {
+    const storage = aMemoryStorage();
+    const living = aTrainer({ storage });
+    await living.clock.advance(RENEWAL_INTERVAL_MS);
+    const closing = aTrainer({ storage });
+    const running = await createJob(closing.trainer);
+    const waiting = await createJob(closing.trainer);
+    await closing.host.nextRun();
+    await closing.trainer.close();
+
+    await living.clock.advance(RENEWAL_INTERVAL_MS);
+    const run = await living.host.nextRun();
+    expect(run.spec.id).toBe(running);
+    await run.finish();
+    expect((await living.host.nextRun()).spec.id).toBe(waiting);
   });
 
   it('waits until the run has stopped, and starts no other', async () => {

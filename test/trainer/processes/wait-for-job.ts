@@ -1,0 +1,35 @@
+/**
+ * Creates a job while a dead process still has the account's lease, waits for the job, and says how it ended.
+ * Nothing here but the waiting keeps the process alive.
+ */
+import { errAsync } from 'neverthrow';
+import { TrainingError } from '../../../src/errors.js';
+import { memoryStorage } from '../../../src/storage/index.js';
+import { type Clock, Trainer } from '../../../src/trainer/index.js';
+import { LEASE_MS } from '../../../src/trainer/running-slot.js';
+import { aRequest } from '../request.js';
+
+/** Runs ahead: at every turn of its timers, which come at once, an interval has passed. */
+class HastyClock implements Clock {
+  #time = 0;
+
+  now(): number {
+    return this.#time;
+  }
+
+  every(intervalMs: number, work: () => Promise<void>): () => void {
+    const timer = setInterval(() => {
+      this.#time += intervalMs;
+      void work();
+    }, 1);
+    timer.unref();
+    return () => clearInterval(timer);
+  }
+}
+
+const storage = memoryStorage();
+await storage.write('running-slots', 'local', { holder: 'dead', expires_at: LEASE_MS }, undefined);
+const host = { run: () => errAsync(new TrainingError('no data')), close: async () => {} };
+const trainer = new Trainer({ storage, host, clock: new HastyClock() });
+const job = await trainer.createTrainingJob(aRequest).andThen(({ id }) => trainer.waitForTrainingJob(id));
+console.log(job.isOk() ? job.value.status : job.error.message);
