@@ -16,7 +16,7 @@ export {
 } from './write-archive.js';
 
 /** How new Papaya models pool; see docs/decisions.md for the measurement. */
-const POOLING: Pooling = 'first';
+const POOLING: Pooling = 'mean';
 
 /** Text classification: binary, multiclass and multilabel. */
 export const papaya: Family = {
