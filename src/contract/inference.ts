@@ -3,8 +3,6 @@ import { z } from 'zod';
 
 /** Spec, "Limits": queries per batch. */
 export const MAX_BATCH_QUERIES = 20;
-/** Spec, "Limits": queries per medley batch. */
-export const MAX_MEDLEY_QUERIES = 50;
 
 export const querySchema = z.string();
 export const batchQueriesSchema = z

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  DEFAULT_BATCH_SIZE,
   modelConfigSchema,
   type TrainingRequest,
   trainingConfigSchema,
@@ -58,9 +59,6 @@ export const jobRecordSchema = z.strictObject({
   cancel_requested: z.literal(true).exactOptional(),
 });
 export type JobRecord = z.infer<typeof jobRecordSchema>;
-
-/** The batch size of a request that names none; a run reports what it used. */
-const DEFAULT_BATCH_SIZE = 32;
 
 export interface NewJob {
   readonly id: string;

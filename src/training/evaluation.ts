@@ -5,7 +5,7 @@ import { AbortedError } from '../errors.js';
 import type { TrainingHead } from '../families/index.js';
 import type { CompiledGraph, GraphExecutor, TensorData } from '../graph/index.js';
 import type { Encoding } from '../tokenizer/index.js';
-import { padBatch } from './padded-batch.js';
+import { feedsFor, padBatch } from './padded-batch.js';
 import { rowsPerRun } from './step-memory.js';
 import { buildEvaluationGraph, LOGITS } from './training-graph.js';
 
@@ -49,10 +49,9 @@ export class Evaluator {
         run.map(([, encoding]) => encoding),
         this.encoder.pad_token_id,
       );
-      const used = Object.entries(batch.feeds).filter(([name]) => this.inputNames.has(name));
       const logits = new Float32Array(run.length * outputs);
       await this.compiled.run(
-        { ...parameters, ...Object.fromEntries(used) },
+        { ...parameters, ...feedsFor(batch, this.inputNames) },
         { [LOGITS]: { type: 'float32', dims: [run.length, outputs], data: logits } },
       );
       for (const [position, [row]] of run.entries()) {

@@ -10,7 +10,7 @@ import {
   volume,
 } from '../graph/index.js';
 import { Arena, type DropoutState, type Kernels, loadKernels } from '../kernels/index.js';
-import type { PaddedBatch } from './padded-batch.js';
+import { feedsFor, type IdFeed, type PaddedBatch } from './padded-batch.js';
 import { ParameterStore } from './parameter-store.js';
 import { planStepMemory, type StepMemory } from './step-memory.js';
 import {
@@ -54,7 +54,7 @@ export class GradientEngine {
   readonly #parameterFeeds: Readonly<Record<string, TensorData>>;
   readonly #denseOutputs: Readonly<Record<string, TensorData>>;
   readonly #buffers: ReadonlyMap<string, Float32Array>;
-  readonly #rowIds = new Map<string, RowIds>();
+  readonly #rowIds = new Map<IdFeed, RowIds>();
 
   private constructor(
     private readonly compiled: CompiledGraph,
@@ -105,7 +105,7 @@ export class GradientEngine {
       ...this.#parameterFeeds,
       ...targets.feeds,
       ...this.#fillMasks(batch),
-      ...this.#used(batch),
+      ...feedsFor(batch, this.inputNames),
     };
     const rows = this.#rowOutputs(batch);
     const loss: TensorData = { type: 'float32', dims: [], data: this.#loss };
@@ -118,11 +118,6 @@ export class GradientEngine {
 
   release(): Promise<void> {
     return this.compiled.release();
-  }
-
-  /** Only the feeds that this head's graph has. */
-  #used({ feeds }: PaddedBatch): Record<string, TensorData> {
-    return Object.fromEntries(Object.entries(feeds).filter(([name]) => this.inputNames.has(name)));
   }
 
   #fillMasks({ sizes }: PaddedBatch): Record<string, TensorData> {
@@ -148,12 +143,11 @@ export class GradientEngine {
     for (const { indices } of rows) this.kernels.zeroRows(gradients, widthOf(parameter), this.#ids(indices));
   }
 
+  /** Keeps the ids of this batch, for summing its rows now and clearing them later. */
   #takeIds({ feeds }: PaddedBatch): void {
     for (const [name, ids] of this.#rowIds) {
-      const feed = feeds[name === 'ids' || name === 'token_types' ? name : 'positions'];
-      if (feed.type !== 'int32') continue;
-      ids.buffer.set(feed.data);
-      ids.used = feed.data.length;
+      ids.buffer.set(feeds[name].data);
+      ids.used = feeds[name].data.length;
     }
   }
 
@@ -170,9 +164,10 @@ export class GradientEngine {
   }
 
   #ids(indices: Tensor): Int32Array {
-    const ids = this.#rowIds.get(indices.name);
-    if (ids === undefined) throw new RangeError(`no ids are kept for ${indices.name}`);
-    return ids.buffer.subarray(0, ids.used);
+    for (const [name, ids] of this.#rowIds) {
+      if (name === indices.name) return ids.buffer.subarray(0, ids.used);
+    }
+    throw new RangeError(`no ids are kept for ${indices.name}`);
   }
 
   #buffer(tensor: Tensor, sizes: PaddedBatch['sizes']) {

@@ -1,4 +1,9 @@
-import type { ModelConfig, ModelSize, TrainingConfig } from '../contract/index.js';
+import {
+  DEFAULT_BATCH_SIZE,
+  type ModelConfig,
+  type ModelSize,
+  type TrainingConfig,
+} from '../contract/index.js';
 
 /** Every choice of a run, with the defaults filled in. */
 export interface Hyperparameters {
@@ -14,8 +19,7 @@ export interface Hyperparameters {
   readonly tokenDropout: number;
 }
 
-export const DEFAULT_BATCH_SIZE = 32;
-export const DEFAULT_LANGUAGE = 'english';
+const DEFAULT_LANGUAGE = 'english';
 
 /** Longer texts are cut to this many tokens; a job that cuts some says so in a warning. */
 export const MAX_TRAINING_TOKENS = 256;

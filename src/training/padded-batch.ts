@@ -5,17 +5,22 @@ import type { Encoding } from '../tokenizer/index.js';
 /** Sequences padded to one length, as the encoder's training inputs take them. */
 export interface PaddedBatch {
   readonly sizes: { readonly tokens: number; readonly batch: number };
-  /** Token ids [tokens, batch], for whoever sums row gradients. */
-  readonly feeds: Readonly<Record<EncoderFeed, TensorData>>;
+  readonly feeds: Readonly<Record<IdFeed, Int32Data> & Record<WeightFeed, TensorData>>;
 }
 
-export type EncoderFeed =
-  | 'ids'
-  | 'token_types'
-  | 'positions'
-  | 'attention_bias'
-  | 'first_token'
-  | 'token_share';
+type Int32Data = Extract<TensorData, { readonly type: 'int32' }>;
+
+/** Feeds that rows of an embedding table are read by. */
+export type IdFeed = 'ids' | 'token_types' | 'positions';
+type WeightFeed = 'attention_bias' | 'first_token' | 'token_share';
+
+/** The feeds that a graph with these inputs takes. */
+export function feedsFor(
+  { feeds }: PaddedBatch,
+  inputNames: ReadonlySet<string>,
+): Record<string, TensorData> {
+  return Object.fromEntries(Object.entries(feeds).filter(([name]) => inputNames.has(name)));
+}
 
 /** Lays sequences side by side, tokens first; see EncoderInputs for what each feed holds. */
 export function padBatch(encodings: readonly Encoding[], padId: number): PaddedBatch {

@@ -1,7 +1,7 @@
 import type { ModelType } from '../../contract/index.js';
 import type { DatasetLocation, DatasetWarning } from '../../datasets/index.js';
 
-/** binary: one of two labels; multiclass: one of n ≥ 2; multilabel: any number of n ≥ 1. */
+/** binary: one of two labels; multiclass: one of n ≥ 2; multilabel: zero or more of n ≥ 1. */
 export type ClassificationKind = 'binary' | 'multiclass' | 'multilabel';
 
 const kinds = {

@@ -67,12 +67,13 @@ function classificationHead({ kind, train }: ClassificationDataset, shape: Class
 
 /**
  * For other libraries: a binary model is a multi-label one with a single label, its second, since its lone
- * logit is read through a sigmoid.
+ * logit is read through a sigmoid. With mean pooling the weights are a BertModel's and a classifier's, not those of
+ * BertForSequenceClassification, which would pool otherwise.
  */
 function describe({ kind, labels }: ClassificationDataset, pooling: Pooling): TaskDescription {
   const named = kind === 'binary' ? labels.slice(1) : labels;
   return {
-    architectures: ['BertForSequenceClassification'],
+    architectures: [pooling === 'first' ? 'BertForSequenceClassification' : 'BertModel'],
     id2label: Object.fromEntries(named.map((label, id) => [String(id), label])),
     label2id: Object.fromEntries(named.map((label, id) => [label, id])),
     problem_type: kind === 'multiclass' ? 'single_label_classification' : 'multi_label_classification',
