@@ -109,7 +109,7 @@ const table: Record<string, Awaited<ReturnType<typeof measure>>> = {};
 for (const [name, read] of Object.entries(readers)) {
   if (asked.length > 0 && !asked.includes(name)) continue;
   console.log(`${name} …`);
-  table[name] = await measure(name, read(join(root, name)));
+  table[name] = await measure(name, read(root));
 }
 console.table(table);
 await rm(folder, { recursive: true });

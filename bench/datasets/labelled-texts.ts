@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
+import { z } from 'zod';
+import { Random } from '../../src/random.js';
 
 export interface Row {
   readonly text: string;
@@ -11,6 +13,8 @@ export interface Row {
 
 /** A dataset split as its publishers split it, or as said at its reader. */
 export interface LabelledTexts {
+  /** As a training job's `language` has it; english where it's missing. */
+  readonly language?: string;
   readonly type:
     | 'binary-text-classification'
     | 'multiclass-text-classification'
@@ -21,11 +25,17 @@ export interface LabelledTexts {
   readonly test: readonly Row[];
 }
 
-/** Readers by the name of their folder. */
-export const readers: Readonly<Record<string, (folder: string) => LabelledTexts>> = {
-  sst2: readSst2,
-  ag_news: readAgNews,
-  goemotions: readGoEmotions,
+/** Readers by the name of a measurement, each given the folder that holds every dataset. */
+export const readers: Readonly<Record<string, (root: string) => LabelledTexts>> = {
+  sst2: (root) => readSst2(join(root, 'sst2')),
+  banking77: (root) => readBanking(join(root, 'banking77')),
+  banking77_10: (root) => tenOfEachLabel(readBanking(join(root, 'banking77'))),
+  massive_en: (root) => readMassive(join(root, 'massive'), 'en-US'),
+  massive_ja: (root) => readMassive(join(root, 'massive'), 'ja-JP'),
+  twitter_financial: (root) => readTwitterFinancial(join(root, 'twitter_financial_sentiment')),
+  goemotions: (root) => readGoEmotions(join(root, 'goemotions')),
+  ag_news: (root) => readAgNews(join(root, 'ag_news')),
+  imdb: (root) => readImdb(join(root, 'imdb')),
 };
 
 function text(folder: string, file: string): string {
@@ -87,5 +97,96 @@ function readGoEmotions(folder: string): LabelledTexts {
     train: read('train.tsv.br'),
     dev: read('dev.tsv'),
     test: read('test.tsv'),
+  };
+}
+
+/** A tenth of the training rows, drawn at random with a fixed seed, is taken for dev. */
+function holdOut(rows: readonly Row[]): { train: Row[]; dev: Row[] } {
+  const shuffled = Random.fromSeed(1).shuffle([...rows]);
+  const devRows = Math.round(rows.length / 10);
+  return { train: shuffled.slice(devRows), dev: shuffled.slice(0, devRows) };
+}
+
+function readBanking(folder: string): LabelledTexts {
+  const read = (file: string): Row[] => {
+    const records: Record<'text' | 'category', string>[] = parse(text(folder, file), { columns: true });
+    return records.map((record) => ({ text: record.text, labels: [record.category] }));
+  };
+  return {
+    type: 'multiclass-text-classification',
+    labels: z.array(z.string()).parse(JSON.parse(text(folder, 'categories.json'))),
+    ...holdOut(read('train.csv')),
+    test: read('test.csv'),
+  };
+}
+
+/** Ten training rows a label, and three more for dev. */
+function tenOfEachLabel({ train, dev, ...rest }: LabelledTexts): LabelledTexts {
+  const seen = new Map<string, number>();
+  const rank = ({ labels: [label = ''] }: Row): number => {
+    const before = seen.get(label) ?? 0;
+    seen.set(label, before + 1);
+    return before;
+  };
+  const ranked = [...train, ...dev].map((row) => ({ row, rank: rank(row) }));
+  const ranksIn = (from: number, to: number) =>
+    ranked.filter((each) => each.rank >= from && each.rank < to).map(({ row }) => row);
+  return { ...rest, train: ranksIn(0, 10), dev: ranksIn(10, 13) };
+}
+
+const massiveLine = z.object({
+  partition: z.enum(['train', 'dev', 'test']),
+  intent: z.string(),
+  utt: z.string(),
+});
+
+function readMassive(folder: string, locale: 'en-US' | 'ja-JP'): LabelledTexts {
+  const all = lines(text(folder, `${locale}.jsonl.br`)).map((line) => massiveLine.parse(JSON.parse(line)));
+  const read = (wanted: string): Row[] =>
+    all.flatMap(({ partition, intent, utt }) =>
+      partition === wanted ? [{ text: utt, labels: [intent] }] : [],
+    );
+  return {
+    type: 'multiclass-text-classification',
+    language: locale === 'ja-JP' ? 'japanese' : 'english',
+    labels: [...new Set(all.map(({ intent }) => intent))].sort(),
+    train: read('train'),
+    dev: read('dev'),
+    test: read('test'),
+  };
+}
+
+/** The publisher's validation rows are the test rows here; addresses of pages are taken out of the tweets. */
+function readTwitterFinancial(folder: string): LabelledTexts {
+  const labels = ['bearish', 'bullish', 'neutral'];
+  const read = (file: string): Row[] => {
+    const records: Record<'text' | 'label', string>[] = parse(text(folder, file), { columns: true });
+    return records.flatMap((record) => {
+      const label = labels[Number(record.label)];
+      const tweet = record.text.replaceAll(/https?:\/\/\S+/g, '').trim();
+      return label === undefined || tweet === '' ? [] : [{ text: tweet, labels: [label] }];
+    });
+  };
+  return {
+    type: 'multiclass-text-classification',
+    labels,
+    ...holdOut(read('sent_train.csv')),
+    test: read('sent_valid.csv'),
+  };
+}
+
+const imdbLine = z.object({ label: z.enum(['neg', 'pos']), text: z.string() });
+
+function readImdb(folder: string): LabelledTexts {
+  const read = (file: string): Row[] =>
+    lines(text(folder, file)).map((line) => {
+      const review = imdbLine.parse(JSON.parse(line));
+      return { text: review.text, labels: [review.label] };
+    });
+  return {
+    type: 'binary-text-classification',
+    labels: ['neg', 'pos'],
+    ...holdOut(read('train.jsonl.br')),
+    test: read('test.jsonl.br'),
   };
 }
