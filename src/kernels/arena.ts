@@ -9,7 +9,7 @@ const PAGE = 65_536;
 /** What one 32-bit memory holds, less its last page, so that the address after the last byte still fits in 32 bits. */
 const MAX_BYTES = 65_535 * PAGE;
 
-/** Bytes per element of every view an arena gives. */
+/** Bytes that sizes are counted in: an element of every view but those of bytes. */
 const ELEMENT = 4;
 
 /**
@@ -53,6 +53,11 @@ export class Arena {
   /** @throws RangeError where the arena has too little room left. */
   int32(count: number): Int32Array {
     return new Int32Array(this.memory.buffer, this.#take(count), count);
+  }
+
+  /** @throws RangeError where the arena has too little room left. */
+  int8(count: number): Int8Array {
+    return new Int8Array(this.memory.buffer, this.#take(Math.ceil(count / ELEMENT)), count);
   }
 
   /** Whether the view lies in this arena. */

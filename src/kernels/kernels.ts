@@ -27,6 +27,30 @@ export interface AdamWArrays {
   readonly secondMoments: Float32Array;
 }
 
+/** A one-vs-rest SVM under training; see {@link Kernels.svmPass}. All views lie in one arena. */
+export interface SvmProblem {
+  /** Columns of `weights` and `alphas`, a multiple of 4; unused ones at the end are allowed. */
+  readonly outputs: number;
+  /** Where each row's features start; one more entry at the end. [rows + 1] */
+  readonly starts: Int32Array;
+  /** Feature ids, each below the rows of `weights`, and the values beside them. [features of all rows] */
+  readonly ids: Int32Array;
+  readonly values: Float32Array;
+  /** x·x of each row. [rows] */
+  readonly squares: Float32Array;
+  /** Where each row's active outputs start; one more entry at the end. [rows + 1] */
+  readonly labelStarts: Int32Array;
+  readonly labels: Int32Array;
+  /** 1 / (2C) of each output where it is inactive, then where it is active. [2, outputs] */
+  readonly slacks: Float32Array;
+  /** [features, outputs] */
+  readonly weights: Float32Array;
+  /** Dual variables. [rows, outputs] */
+  readonly alphas: Float32Array;
+  /** [3, outputs] */
+  readonly scratch: Float32Array;
+}
+
 /**
  * Loops over views of one arena as WebAssembly SIMD, single-threaded. Every method throws a RangeError, and writes
  * nothing, where a view lies outside the arena or lengths don't fit each other.
@@ -63,6 +87,19 @@ export interface Kernels {
    * @returns the state for the next mask.
    */
   dropoutMask(mask: Float32Array, rate: number, state: DropoutState): DropoutState;
+
+  /**
+   * One pass of dual coordinate descent over the rows in `order` (Hsieh et al. 2008), all outputs at once. Ids and
+   * labels are trusted: whoever builds the problem keeps them in range.
+   * @returns the largest violation of the optimality conditions met on the way.
+   */
+  svmPass(problem: SvmProblem, order: Int32Array): number;
+
+  /**
+   * sums[j] = Σᵢ values[i] · table[ids[i], j]. Shapes: table [any, width] of signed bytes, width a multiple of 4;
+   * ids, values [n or more]; sums [width]. Ids are trusted.
+   */
+  sumByteRows(table: Int8Array, ids: Int32Array, values: Float32Array, n: number, sums: Float32Array): void;
 }
 
 /** The kernels over the memory of one arena. The module is compiled once per process (and per worker thread). */
@@ -75,6 +112,8 @@ export function loadKernels(arena: Arena): Kernels {
   const scatterAddRows = exportedKernel(exports, 'scatterAddRows');
   const zeroRows = exportedKernel(exports, 'zeroRows');
   const dropoutMask = exportedKernel(exports, 'dropoutMask');
+  const svmPass = exportedKernel(exports, 'svmPass');
+  const sumByteRows = exportedKernel(exports, 'sumByteRows');
 
   return {
     adamW({ weights, gradients, firstMoments, secondMoments }, scalars) {
@@ -138,6 +177,37 @@ export function loadKernels(arena: Arena): Kernels {
       dropoutMask(mask.byteOffset, mask.length, threshold, kept, state.seed, state.position);
       return advanceDropout(state, mask.length);
     },
+
+    svmPass(problem, order) {
+      const { outputs, starts, ids, values, squares, labelStarts, labels } = problem;
+      const { slacks, weights, alphas, scratch } = problem;
+      const rows = { starts, ids, values, squares, labelStarts, labels };
+      requireInside(arena, { order, ...rows, slacks, weights, alphas, scratch });
+      requireLength(squares.length + 1, { starts, labelStarts });
+      requireLength(squares.length * outputs, { alphas });
+      requireLength(outputs, { slacks: slacks.subarray(outputs), scratch: scratch.subarray(2 * outputs) });
+      return svmPass(
+        order.byteOffset,
+        order.length,
+        starts.byteOffset,
+        ids.byteOffset,
+        values.byteOffset,
+        squares.byteOffset,
+        labelStarts.byteOffset,
+        labels.byteOffset,
+        weights.byteOffset,
+        outputs,
+        slacks.byteOffset,
+        alphas.byteOffset,
+        scratch.byteOffset,
+      );
+    },
+
+    sumByteRows(table, ids, values, n, sums) {
+      requireInside(arena, { table, ids, values, sums });
+      if (n > ids.length || n > values.length) throw new RangeError(`${n} values: there are fewer`);
+      sumByteRows(table.byteOffset, sums.length, ids.byteOffset, values.byteOffset, n, sums.byteOffset);
+    },
   };
 }
 
@@ -160,7 +230,7 @@ function isKernel(value: unknown): value is Kernel {
   return typeof value === 'function';
 }
 
-type NamedViews = Readonly<Record<string, Float32Array | Int32Array>>;
+type NamedViews = Readonly<Record<string, Float32Array | Int32Array | Int8Array>>;
 
 function requireInside(arena: Arena, views: NamedViews): void {
   for (const [name, view] of Object.entries(views)) {

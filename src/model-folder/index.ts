@@ -6,4 +6,10 @@ export {
   openModelFolder,
   writeModelFolder,
 } from './model-folder.js';
-export { decodeSafetensors, encodeSafetensors, type NamedTensor, type Safetensors } from './safetensors.js';
+export {
+  decodeSafetensors,
+  encodeSafetensors,
+  type IntegerTensor,
+  type NamedTensor,
+  type Safetensors,
+} from './safetensors.js';

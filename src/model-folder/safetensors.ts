@@ -12,6 +12,12 @@ export interface NamedTensor {
   readonly values: Float32Array;
 }
 
+/** A tensor of whole numbers, row-major. */
+export interface IntegerTensor {
+  readonly shape: readonly number[];
+  readonly values: Int32Array | Int8Array;
+}
+
 /** Headers above this are refused, as the reference implementation does. */
 const MAX_HEADER_BYTES = 100_000_000;
 
@@ -26,22 +32,25 @@ const metadataSchema = z.record(z.string(), z.string());
 
 /** What a file holds. */
 export interface Safetensors {
+  /** Those of floating-point numbers. */
   readonly tensors: ReadonlyMap<string, NamedTensor>;
+  /** Those of int32 and int8; other whole numbers (int64 position ids, say) are left out. */
+  readonly integers: ReadonlyMap<string, IntegerTensor>;
   readonly metadata: Readonly<Record<string, string>>;
 }
 
 /**
- * The bytes of a file with these tensors in F32, in the order given.
+ * The bytes of a file with these tensors as F32, I32 or I8, in the order given.
  * @param metadata free text entries; `format: pt` is what transformers wants to see.
  */
 export function encodeSafetensors(
-  tensors: ReadonlyMap<string, NamedTensor>,
+  tensors: ReadonlyMap<string, NamedTensor | IntegerTensor>,
   metadata: Readonly<Record<string, string>> = { format: 'pt' },
 ): Uint8Array {
   const header: Record<string, unknown> = { __metadata__: metadata };
   let end = 0;
   for (const [name, { shape, values }] of tensors) {
-    header[name] = { dtype: 'F32', shape, data_offsets: [end, end + values.byteLength] };
+    header[name] = { dtype: typeOf(values), shape, data_offsets: [end, end + values.byteLength] };
     end += values.byteLength;
   }
   const text = Buffer.from(JSON.stringify(header));
@@ -58,16 +67,27 @@ export function encodeSafetensors(
   return file;
 }
 
-/** Reads every floating-point tensor as float32; tensors of whole numbers (position ids, say) are left out. */
+function typeOf(values: (NamedTensor | IntegerTensor)['values']): Entry['dtype'] {
+  if (values instanceof Float32Array) return 'F32';
+  return values instanceof Int32Array ? 'I32' : 'I8';
+}
+
+/** Reads every floating-point tensor as float32, and the tensors of int32 and int8. */
 export function decodeSafetensors(bytes: Uint8Array, file: string): Result<Safetensors, ModelFolderError> {
   return readHeader(bytes, file).andThen(({ entries, metadata, start }) => {
     const tensors = new Map<string, NamedTensor>();
+    const integers = new Map<string, IntegerTensor>();
     for (const [name, entry] of entries) {
-      const tensor = readTensor(bytes.subarray(start), name, entry, file);
-      if (tensor.isErr()) return err(tensor.error);
-      if (tensor.value !== undefined) tensors.set(name, tensor.value);
+      const read = readBytes(bytes.subarray(start), name, entry, file);
+      if (read.isErr()) return err(read.error);
+      const { shape, dtype } = entry;
+      const count = elements(entry);
+      const data = read.value;
+      if (dtype === 'I8') integers.set(name, { shape, values: new Int8Array(data.buffer) });
+      else if (dtype === 'I32') integers.set(name, { shape, values: new Int32Array(data.buffer) });
+      else if (isFloat(dtype)) tensors.set(name, { shape, values: toFloat32(data, count, dtype) });
     }
-    return ok({ tensors, metadata });
+    return ok({ tensors, integers, metadata });
   });
 }
 
@@ -103,34 +123,43 @@ function readHeader(bytes: Uint8Array, file: string): Result<Header, ModelFolder
   return ok({ entries, metadata: metadata.data, start: 8 + headerLength });
 }
 
-/** Bytes an element, of the types that become float32. */
-const floatWidths = new Map<Entry['dtype'], number>([
-  ['F32', 4],
-  ['F16', 2],
-  ['BF16', 2],
-  ['F64', 8],
-]);
+/** Bytes an element. */
+const widths: Readonly<Record<Entry['dtype'], number>> = {
+  F64: 8,
+  I64: 8,
+  F32: 4,
+  I32: 4,
+  F16: 2,
+  BF16: 2,
+  I16: 2,
+  I8: 1,
+  U8: 1,
+  BOOL: 1,
+};
 
-function readTensor(
+const isFloat = (dtype: Entry['dtype']): boolean => ['F64', 'F32', 'F16', 'BF16'].includes(dtype);
+
+const elements = ({ shape }: Entry): number => shape.reduce((product, dimension) => product * dimension, 1);
+
+/** @returns a copy of one tensor's bytes. */
+function readBytes(
   data: Uint8Array,
   name: string,
-  { dtype, shape, data_offsets: [start, end] }: Entry,
+  entry: Entry,
   file: string,
-): Result<NamedTensor | undefined, ModelFolderError> {
-  const width = floatWidths.get(dtype);
-  if (width === undefined) return ok(undefined);
-  const count = shape.reduce((product, dimension) => product * dimension, 1);
-  if (end > data.length || end - start !== count * width) {
+): Result<Uint8Array<ArrayBuffer>, ModelFolderError> {
+  const [start, end] = entry.data_offsets;
+  const bytes = elements(entry) * widths[entry.dtype];
+  if (end > data.length || end - start !== bytes) {
     const held = Math.min(end, data.length) - start;
-    return err(
-      new ModelFolderError(file, `tensor ${name} should have ${count * width} bytes, the file holds ${held}`),
-    );
+    const reason = `tensor ${name} should have ${bytes} bytes, the file holds ${held}`;
+    return err(new ModelFolderError(file, reason));
   }
-  return ok({ shape, values: toFloat32(new Uint8Array(data.subarray(start, end)), count, dtype) });
+  return ok(new Uint8Array(data.subarray(start, end)));
 }
 
 /** @param bytes a copy that may be used in place; F32 is, as every platform of ours is little-endian. */
-function toFloat32(bytes: Uint8Array, count: number, dtype: Entry['dtype']): Float32Array {
+function toFloat32(bytes: Uint8Array<ArrayBuffer>, count: number, dtype: Entry['dtype']): Float32Array {
   if (dtype === 'F32') return new Float32Array(bytes.buffer, bytes.byteOffset, count);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return Float32Array.from({ length: count }, (_, index) => {

@@ -6,3 +6,5 @@ export { dropoutMask } from './dropout-mask';
 export { fill } from './fill';
 export { scatterAddRows, zeroRows } from './scatter-rows';
 export { sumOfSquares } from './sum-of-squares';
+export { sumByteRows } from './sum-byte-rows';
+export { svmPass } from './svm-pass';

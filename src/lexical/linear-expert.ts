@@ -1,0 +1,151 @@
+import { err, ok, Result } from 'neverthrow';
+import { z } from 'zod';
+import { ModelFolderError } from '../errors.js';
+import { Arena, type Kernels, loadKernels } from '../kernels/index.js';
+import {
+  decodeSafetensors,
+  encodeSafetensors,
+  type IntegerTensor,
+  type NamedTensor,
+} from '../model-folder/index.js';
+import type { NGramOptions } from './n-grams.js';
+import { paddedOutputs } from './svm-problem.js';
+import { TfIdf } from './tf-idf.js';
+
+/** The largest weight of a feature becomes this, the others in proportion. */
+const LARGEST_BYTE = 127;
+
+/** A linear model in the form that it is stored in. */
+interface QuantizedWeights {
+  /** [features, outputs]; the weight is the byte times the feature's scale. */
+  readonly bytes: Int8Array;
+  /** [features] */
+  readonly scales: Float32Array;
+  /** [outputs] */
+  readonly bias: Float32Array;
+}
+
+const optionsSchema = z.strictObject({
+  lowercase: z.boolean(),
+  words: z.boolean(),
+  characters: z.strictObject({ shortest: z.int().positive(), longest: z.int().positive() }).nullable(),
+});
+
+/** Linear scores over the n-grams of a text; the weights are bytes, in memory as in the file. */
+export class LinearExpert {
+  readonly #kernels: Kernels;
+  readonly #table: Int8Array;
+  readonly #sums: Float32Array;
+  readonly #arena: Arena;
+  #ids: Int32Array;
+  #values: Float32Array;
+
+  private constructor(
+    private readonly tfIdf: TfIdf,
+    private readonly weights: QuantizedWeights,
+  ) {
+    const { outputs } = this;
+    const width = paddedOutputs(outputs);
+    const sizes = [(tfIdf.size * width) / 4, width, MAX_FEATURES_A_TEXT, MAX_FEATURES_A_TEXT];
+    this.#arena = new Arena(Arena.bytesFor(sizes));
+    this.#table = this.#arena.int8(tfIdf.size * width);
+    this.#sums = this.#arena.float32(width);
+    this.#ids = this.#arena.int32(MAX_FEATURES_A_TEXT);
+    this.#values = this.#arena.float32(MAX_FEATURES_A_TEXT);
+    for (let id = 0; id < tfIdf.size; id += 1) {
+      this.#table.set(weights.bytes.subarray(id * outputs, (id + 1) * outputs), id * width);
+    }
+    this.#kernels = loadKernels(this.#arena);
+  }
+
+  /** @param weights [features + 1, stride], the last row being the bias; columns after `outputs` are left out. */
+  static fromWeights(tfIdf: TfIdf, weights: Float32Array, outputs: number, stride: number): LinearExpert {
+    const bytes = new Int8Array(tfIdf.size * outputs);
+    const scales = new Float32Array(tfIdf.size);
+    for (let id = 0; id < tfIdf.size; id += 1) {
+      const row = weights.subarray(id * stride, id * stride + outputs);
+      const largest = row.reduce((most, weight) => Math.max(most, Math.abs(weight)), 0);
+      if (largest === 0) continue;
+      scales[id] = largest / LARGEST_BYTE;
+      for (let output = 0; output < outputs; output += 1) {
+        bytes[id * outputs + output] = Math.round(((row[output] ?? 0) * LARGEST_BYTE) / largest);
+      }
+    }
+    const bias = weights.slice(tfIdf.size * stride, tfIdf.size * stride + outputs);
+    return new LinearExpert(tfIdf, { bytes, scales, bias });
+  }
+
+  get outputs(): number {
+    return this.weights.bias.length;
+  }
+
+  /** Memory that it takes, roughly. */
+  get memoryBytes(): number {
+    return 2 * this.weights.bytes.length + 32 * this.tfIdf.size;
+  }
+
+  /** The signed distance of a text from each output's hyperplane: above 0 speaks for it. [outputs] */
+  margins(text: string): Float32Array {
+    const margins = this.weights.bias.slice();
+    const { ids, values } = this.tfIdf.vector(text);
+    for (let start = 0; start < ids.length; start += MAX_FEATURES_A_TEXT) {
+      const count = Math.min(MAX_FEATURES_A_TEXT, ids.length - start);
+      for (let at = 0; at < count; at += 1) {
+        const id = ids[start + at] ?? 0;
+        this.#ids[at] = id;
+        this.#values[at] = (values[start + at] ?? 0) * (this.weights.scales[id] ?? 0);
+      }
+      this.#kernels.sumByteRows(this.#table, this.#ids, this.#values, count, this.#sums);
+      for (let output = 0; output < margins.length; output += 1) {
+        margins[output] = (margins[output] ?? 0) + (this.#sums[output] ?? 0);
+      }
+    }
+    return margins;
+  }
+
+  /** The bytes of a safetensors file. */
+  encode(): Uint8Array {
+    const { size, hashes, idf, options } = this.tfIdf;
+    const { bytes, scales, bias } = this.weights;
+    const tensors = new Map<string, NamedTensor | IntegerTensor>([
+      ['hashes', { shape: [size], values: hashes }],
+      ['idf', { shape: [size], values: idf }],
+      ['scales', { shape: [size], values: scales }],
+      ['bias', { shape: [bias.length], values: bias }],
+      ['weights', { shape: [size, bias.length], values: bytes }],
+    ]);
+    return encodeSafetensors(tensors, { n_grams: JSON.stringify(options) });
+  }
+
+  /** @param file named in errors. */
+  static decode(bytes: Uint8Array, file: string): Result<LinearExpert, ModelFolderError> {
+    const refuse = (reason: string) => err(new ModelFolderError(file, reason));
+    return decodeSafetensors(bytes, file).andThen(({ tensors, integers, metadata }) => {
+      const options = parseOptions(metadata.n_grams);
+      if (options === undefined) return refuse('its n_grams entry is missing or of a later version');
+      const hashes = integers.get('hashes')?.values;
+      const weights = integers.get('weights')?.values;
+      const idf = tensors.get('idf')?.values;
+      const scales = tensors.get('scales')?.values;
+      const bias = tensors.get('bias')?.values;
+      if (!(hashes instanceof Int32Array && weights instanceof Int8Array && idf && scales && bias)) {
+        return refuse('one of hashes (I32), weights (I8), idf, scales, bias is missing');
+      }
+      const size = hashes.length;
+      if (idf.length !== size || scales.length !== size || weights.length !== size * bias.length) {
+        return refuse(`${size} hashes, and idf, scales or weights don't fit them`);
+      }
+      if (new Set(hashes).size !== size) return refuse('a hash comes twice');
+      return ok(new LinearExpert(new TfIdf(options, hashes, idf), { bytes: weights, scales, bias }));
+    });
+  }
+}
+
+/** Features that the kernel sums at once; a text with more takes several runs. */
+const MAX_FEATURES_A_TEXT = 4096;
+
+function parseOptions(text: string | undefined): NGramOptions | undefined {
+  const json = Result.fromThrowable((given: string): unknown => JSON.parse(given))(text ?? '');
+  const parsed = optionsSchema.safeParse(json.unwrapOr(undefined));
+  return parsed.success ? parsed.data : undefined;
+}

@@ -1,0 +1,136 @@
+import { CharacterKind, characterKind } from './character-kinds.js';
+
+/** Which n-grams of a text are features. */
+export interface NGramOptions {
+  /** Words are compared in lower case. */
+  readonly lowercase: boolean;
+  /** Words and pairs of words that follow each other. */
+  readonly words: boolean;
+  /** Lengths of the character n-grams, which stay inside a word and the spaces around it; null for none. */
+  readonly characters: { readonly shortest: number; readonly longest: number } | null;
+}
+
+/** The n-grams of one text as 32-bit hashes, repeated ones as often as they come. */
+export interface NGramHashes {
+  /** First those of words, then those of characters; what lies after `end` is left over from earlier texts. */
+  readonly hashes: Int32Array;
+  /** Where the hashes of characters start. */
+  readonly wordsEnd: number;
+  readonly end: number;
+}
+
+const SPACE = 0x20;
+const WORD_SEED = 0x2f0b4c47;
+const PAIR_SEED = 0x6b43a9b5;
+const CHARACTER_SEED = 0x1b56c4e9;
+
+/** Hashes n-grams into buffers that it keeps, so that a text costs no allocation. */
+export class NGramHasher {
+  #codePoints = new Int32Array(256);
+  #hashes = new Int32Array(4096);
+  #end = 0;
+
+  constructor(readonly options: NGramOptions) {}
+
+  /** The result is overwritten by the next call. */
+  hash(text: string): NGramHashes {
+    const length = this.#read(this.options.lowercase ? text.toLowerCase() : text);
+    this.#end = 0;
+    if (this.options.words) this.#hashWords(length);
+    const wordsEnd = this.#end;
+    if (this.options.characters) this.#hashCharacters(length, this.options.characters);
+    return { hashes: this.#hashes, wordsEnd, end: this.#end };
+  }
+
+  /** Code points of the text with a space before and after. @returns how many. */
+  #read(text: string): number {
+    if (this.#codePoints.length < text.length + 2) this.#codePoints = new Int32Array(2 * text.length + 2);
+    const codePoints = this.#codePoints;
+    let length = 0;
+    codePoints[length++] = SPACE;
+    for (let at = 0; at < text.length; at += 1) {
+      const codePoint = text.codePointAt(at) ?? SPACE;
+      if (codePoint > 0xffff) at += 1;
+      codePoints[length++] = codePoint;
+    }
+    codePoints[length++] = SPACE;
+    return length;
+  }
+
+  /** A word is a run of letters, digits, marks and underscores; a symbol is a word by itself. */
+  #hashWords(length: number): void {
+    this.#reserve(2 * length);
+    const codePoints = this.#codePoints;
+    let previous = 0;
+    let at = 0;
+    while (at < length) {
+      const kind = characterKind(codePoints[at] ?? SPACE);
+      let hash = WORD_SEED;
+      if (kind === CharacterKind.word) {
+        while (at < length && characterKind(codePoints[at] ?? SPACE) === CharacterKind.word) {
+          hash = combine(hash, codePoints[at] ?? SPACE);
+          at += 1;
+        }
+      } else {
+        if (kind === CharacterKind.symbol) hash = combine(hash, codePoints[at] ?? SPACE);
+        at += 1;
+      }
+      if (hash === WORD_SEED) continue;
+      this.#push(hash);
+      if (previous !== 0) this.#push(combine(combine(PAIR_SEED, previous), hash));
+      previous = hash;
+    }
+  }
+
+  /** As scikit-learn's `char_wb`: between spaces, with one space at each end. */
+  #hashCharacters(length: number, { shortest, longest }: { shortest: number; longest: number }): void {
+    this.#reserve(this.#end + length * (longest - shortest + 1) * 2);
+    const codePoints = this.#codePoints;
+    let start = 0;
+    while (start < length - 1) {
+      if (isSpace(codePoints[start + 1])) {
+        start += 1;
+        continue;
+      }
+      let end = start + 1;
+      while (end < length - 1 && !isSpace(codePoints[end])) end += 1;
+      this.#hashWord(start, end + 1, shortest, longest);
+      start = end;
+    }
+  }
+
+  /** Every n-gram of the code points in [start, end), whose first and last one count as spaces. */
+  #hashWord(start: number, end: number, shortest: number, longest: number): void {
+    const codePoints = this.#codePoints;
+    for (let first = start; first < end; first += 1) {
+      let hash = CHARACTER_SEED;
+      const last = Math.min(end, first + longest);
+      for (let at = first; at < last; at += 1) {
+        hash = combine(hash, at === start || at === end - 1 ? SPACE : (codePoints[at] ?? SPACE));
+        if (at - first + 1 >= shortest) this.#push(hash);
+      }
+    }
+  }
+
+  #push(hash: number): void {
+    this.#hashes[this.#end] = hash;
+    this.#end += 1;
+  }
+
+  #reserve(count: number): void {
+    if (this.#hashes.length >= count) return;
+    const grown = new Int32Array(2 * count);
+    grown.set(this.#hashes.subarray(0, this.#end));
+    this.#hashes = grown;
+  }
+}
+
+function isSpace(codePoint: number | undefined): boolean {
+  return codePoint === undefined || characterKind(codePoint) === CharacterKind.space;
+}
+
+/** One step of a multiplicative hash over 32-bit integers. */
+function combine(hash: number, value: number): number {
+  const mixed = Math.imul(hash ^ value, 0x9e3779b1);
+  return mixed ^ (mixed >>> 15);
+}

@@ -1,0 +1,131 @@
+import { HashTable } from './hash-table.js';
+import { NGramHasher, type NGramOptions } from './n-grams.js';
+
+/** A text as the features it has, in no order. */
+export interface SparseVector {
+  /** Both are overwritten by the next text. */
+  readonly ids: Int32Array;
+  readonly values: Float32Array;
+}
+
+/**
+ * Turns texts into TF-IDF vectors over hashed n-grams: (1 + ln tf) · idf with idf = ln((1 + n) / (1 + df)) + 1, the part
+ * of the words and the part of the characters each of length 1 (Salton & Buckley 1988; smoothed as in scikit-learn's
+ * TfidfVectorizer).
+ */
+export class TfIdf {
+  readonly #hasher: NGramHasher;
+  readonly #table: HashTable;
+  readonly #counts: Float32Array;
+  #ids = new Int32Array(1024);
+  #values = new Float32Array(1024);
+
+  /**
+   * @param hashes the features, by id.
+   * @param idf the weight of each.
+   */
+  constructor(
+    readonly options: NGramOptions,
+    readonly hashes: Int32Array,
+    readonly idf: Float32Array,
+  ) {
+    this.#hasher = new NGramHasher(options);
+    this.#table = HashTable.of(hashes);
+    this.#counts = new Float32Array(hashes.length);
+  }
+
+  /** @param maxFeatures the n-grams that are in most of the texts stay. */
+  static fit(texts: readonly string[], options: NGramOptions, maxFeatures: number): TfIdf {
+    const { hashes, frequencies } = countTexts(texts, options);
+    const kept = chooseFeatures(frequencies, maxFeatures);
+    const idf = kept.map((id) => Math.log((1 + texts.length) / (1 + (frequencies[id] ?? 0))) + 1);
+    return new TfIdf(
+      options,
+      Int32Array.from(kept, (id) => hashes[id] ?? 0),
+      Float32Array.from(idf),
+    );
+  }
+
+  /** How many features there are. */
+  get size(): number {
+    return this.hashes.length;
+  }
+
+  /** @returns views that the next call overwrites; n-grams that are no features are left out. */
+  vector(text: string): SparseVector {
+    const { hashes, wordsEnd, end } = this.#hasher.hash(text);
+    if (this.#ids.length < end) {
+      this.#ids = new Int32Array(2 * end);
+      this.#values = new Float32Array(2 * end);
+    }
+    const words = this.#weigh(hashes, 0, wordsEnd, 0);
+    const all = this.#weigh(hashes, wordsEnd, end, words);
+    return { ids: this.#ids.subarray(0, all), values: this.#values.subarray(0, all) };
+  }
+
+  /** Adds the n-grams in [start, end) as features from `first` on, scaled to length 1. @returns the new end. */
+  #weigh(hashes: Int32Array, start: number, end: number, first: number): number {
+    const counts = this.#counts;
+    let last = first;
+    for (let at = start; at < end; at += 1) {
+      const id = this.#table.find(hashes[at] ?? 0);
+      if (id < 0) continue;
+      const count = counts[id] ?? 0;
+      if (count === 0) this.#ids[last++] = id;
+      counts[id] = count + 1;
+    }
+    let squares = 0;
+    for (let at = first; at < last; at += 1) {
+      const id = this.#ids[at] ?? 0;
+      const value = (1 + Math.log(counts[id] ?? 1)) * (this.idf[id] ?? 0);
+      counts[id] = 0;
+      this.#values[at] = value;
+      squares += value * value;
+    }
+    const scale = squares > 0 ? 1 / Math.sqrt(squares) : 0;
+    for (let at = first; at < last; at += 1) this.#values[at] = (this.#values[at] ?? 0) * scale;
+    return last;
+  }
+}
+
+interface TextFrequencies {
+  readonly hashes: Int32Array;
+  /** In how many texts each is. */
+  readonly frequencies: Int32Array;
+}
+
+function countTexts(texts: readonly string[], options: NGramOptions): TextFrequencies {
+  const hasher = new NGramHasher(options);
+  const table = new HashTable(1 << 16);
+  let frequencies = new Int32Array(1 << 16);
+  /** The last text that each was seen in, plus one. */
+  let seenIn = new Int32Array(1 << 16);
+  for (const [index, text] of texts.entries()) {
+    const { hashes, end } = hasher.hash(text);
+    for (let at = 0; at < end; at += 1) {
+      const id = table.add(hashes[at] ?? 0);
+      if (id >= frequencies.length) {
+        frequencies = grown(frequencies);
+        seenIn = grown(seenIn);
+      }
+      if (seenIn[id] === index + 1) continue;
+      seenIn[id] = index + 1;
+      frequencies[id] = (frequencies[id] ?? 0) + 1;
+    }
+  }
+  return { hashes: table.hashes(), frequencies: frequencies.subarray(0, table.size) };
+}
+
+function grown(array: Int32Array): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(2 * array.length);
+  larger.set(array);
+  return larger;
+}
+
+/** The ids of the most frequent features, in the order they were first seen. */
+function chooseFeatures(frequencies: Int32Array, maxFeatures: number): Int32Array {
+  const ids = Int32Array.from(frequencies.keys());
+  if (ids.length <= maxFeatures) return ids;
+  ids.sort((a, b) => (frequencies[b] ?? 0) - (frequencies[a] ?? 0) || a - b);
+  return ids.slice(0, maxFeatures).sort();
+}

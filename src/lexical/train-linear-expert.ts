@@ -1,0 +1,73 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { err, ok, type Result } from 'neverthrow';
+import { AbortedError } from '../errors.js';
+import { Random } from '../random.js';
+import { isUnspaced } from './character-kinds.js';
+import { LinearExpert } from './linear-expert.js';
+import type { NGramOptions } from './n-grams.js';
+import { type ClassWeights, paddedOutputs, svmMemory } from './svm-problem.js';
+import { TfIdf } from './tf-idf.js';
+
+export interface LinearExpertOptions {
+  readonly outputs: number;
+  readonly lowercase: boolean;
+  /** 32-bit integer: decides the order in which rows are visited. */
+  readonly seed: number;
+  /** For each output. Default: 1 for all rows. */
+  readonly classWeights?: readonly ClassWeights[];
+  readonly signal?: AbortSignal;
+}
+
+/** Texts longer than this on average, in UTF-16 code units, have words enough: see docs/lexical.md. */
+const LONG_TEXT = 500;
+/** Bytes that the weights may take, and the features that are kept whatever the outputs. */
+const MAX_WEIGHTS = 2 ** 22;
+const MIN_FEATURE_LIMIT = 2 ** 16;
+const MAX_FEATURE_LIMIT = 2 ** 18;
+
+/** Passes over the rows, at most. */
+const MAX_PASSES = 60;
+/** The largest violation of the optimality conditions that counts as solved; LIBLINEAR's default for this solver. */
+const TOLERANCE = 0.1;
+
+/**
+ * Trains a one-vs-rest linear SVM over n-grams. The same arguments give the same weights to the bit.
+ * Blocks its thread for a pass at a time, up to a second on large sets; an AbortedError soon after the signal fires.
+ * @param active for each text, the outputs that should be on.
+ */
+export async function trainLinearExpert(
+  texts: readonly string[],
+  active: readonly (readonly number[])[],
+  { outputs, lowercase, seed, classWeights = [], signal }: LinearExpertOptions,
+): Promise<Result<LinearExpert, AbortedError>> {
+  const tfIdf = TfIdf.fit(texts, chooseNGrams(texts, lowercase), featureLimit(outputs));
+  const { problem, order, kernels } = svmMemory(tfIdf, { texts, active, outputs, classWeights });
+  const random = Random.fromSeed(seed);
+  for (let pass = 0; pass < MAX_PASSES; pass += 1) {
+    await nextTurn();
+    if (signal?.aborted) return err(new AbortedError('the lexical expert'));
+    shuffleInPlace(order, random);
+    if (kernels.svmPass(problem, order) < TOLERANCE) break;
+  }
+  return ok(LinearExpert.fromWeights(tfIdf, problem.weights, outputs, paddedOutputs(outputs)));
+}
+
+function chooseNGrams(texts: readonly string[], lowercase: boolean): NGramOptions {
+  if (isUnspaced(texts)) return { lowercase, words: false, characters: { shortest: 1, longest: 4 } };
+  const length = texts.reduce((sum, text) => sum + text.length, 0) / Math.max(1, texts.length);
+  return { lowercase, words: true, characters: length > LONG_TEXT ? null : { shortest: 2, longest: 5 } };
+}
+
+/** Features kept at most: fewer where each has many weights, so that the file stays small. */
+function featureLimit(outputs: number): number {
+  return Math.min(MAX_FEATURE_LIMIT, Math.max(MIN_FEATURE_LIMIT, Math.floor(MAX_WEIGHTS / outputs)));
+}
+
+function shuffleInPlace(order: Int32Array, random: Random): void {
+  for (let last = order.length - 1; last > 0; last -= 1) {
+    const other = random.integer(last + 1);
+    const kept = order[last] ?? 0;
+    order[last] = order[other] ?? 0;
+    order[other] = kept;
+  }
+}
