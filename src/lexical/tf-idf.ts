@@ -38,11 +38,11 @@ export class TfIdf {
   static fit(texts: readonly string[], options: NGramOptions, maxFeatures: number): TfIdf {
     const { hashes, frequencies } = countTexts(texts, options);
     const kept = chooseFeatures(frequencies, maxFeatures);
-    const idf = kept.map((id) => Math.log((1 + texts.length) / (1 + (frequencies[id] ?? 0))) + 1);
+    const idf = (id: number) => Math.log((1 + texts.length) / (1 + (frequencies[id] ?? 0))) + 1;
     return new TfIdf(
       options,
-      Int32Array.from(kept, (id) => hashes[id] ?? 0),
-      Float32Array.from(idf),
+      kept.map((id) => hashes[id] ?? 0),
+      Float32Array.from(kept, idf),
     );
   }
 
