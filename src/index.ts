@@ -28,6 +28,7 @@ export {
   MAX_WARNING_EXAMPLES,
 } from './datasets/index.js';
 export * from './errors.js';
+export type { BlendFigures, PartScores } from './families/index.js';
 export {
   type ClassificationArchiveOptions,
   type ClassificationArchiveSummary,
@@ -54,10 +55,12 @@ export {
 } from './storage/index.js';
 export * from './trainer/index.js';
 export type {
+  BlendNotice,
   DatasetNotice,
   EpochEnd,
   TrainingIsolation,
   TrainingPhase,
   TrainingProgress,
   TrainingRunEvent,
+  Tuning,
 } from './training/index.js';

@@ -2,7 +2,7 @@ import type { Result } from 'neverthrow';
 import type { FamilyName, InferenceResult, ModelType } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
 import type { BertConfig, Dropout, EncoderInputs, ParameterSpec, Pooling } from '../encoder/index.js';
-import type { DatasetError } from '../errors.js';
+import type { AbortedError, DatasetError, ModelFolderError } from '../errors.js';
 import type { Graph, Tensor, TensorData } from '../graph/index.js';
 import type { ModelFolderConfig } from '../model-folder/index.js';
 
@@ -21,8 +21,20 @@ export interface Family {
     inputs: EncoderInputs,
     config: ModelFolderConfig,
   ): Tensor;
-  /** Turns one text's outputs into the documented result. */
-  decode(outputs: Float32Array, config: ModelFolderConfig): InferenceResult;
+  /**
+   * What turns one text and the encoder's outputs for it into the documented result.
+   * @param expert the model folder's lexical expert, where it has one.
+   */
+  decoder(config: ModelFolderConfig, expert?: ExpertFile): Result<Decoder, ModelFolderError>;
+}
+
+export type Decoder = (text: string, outputs: Float32Array) => InferenceResult;
+
+/** A lexical expert as it is stored. */
+export interface ExpertFile {
+  readonly bytes: Uint8Array;
+  /** Named in errors. */
+  readonly file: string;
 }
 
 /** What a training loop needs to know of one dataset; made by a family from an archive. */
@@ -38,8 +50,44 @@ export interface TrainingTask {
   augmented(seed: number): TrainingTask;
   /** Measures the dev set. @param outputs [dev rows, outputs], in the order of `dev`. */
   evaluate(outputs: Float32Array): Scores;
+  /** Trains the lexical expert on the training rows; an AbortedError soon after the signal fires. */
+  trainExpert(options: ExpertOptions): Promise<Result<TrainedExpert, AbortedError>>;
   /** The fields of config.json that this task decides. */
   describe(): TaskDescription;
+}
+
+export interface ExpertOptions {
+  readonly lowercase: boolean;
+  /** Whether rare labels count as much as frequent ones. */
+  readonly balanced: boolean;
+  readonly seed: number;
+  readonly signal: AbortSignal;
+}
+
+/** A lexical expert that waits for the encoder. */
+export interface TrainedExpert {
+  /** What the model folder keeps of it. */
+  readonly bytes: Uint8Array;
+  /** Weighs the two against each other. @param encoderOutputs [dev rows, outputs] of the finished encoder. */
+  blend(encoderOutputs: Float32Array): Blend;
+}
+
+/** How a finished model mixes its two experts, and what each of them reaches on dev. */
+export interface Blend {
+  readonly weights: NonNullable<ModelFolderConfig['orchard']['blend']>;
+  readonly figures: BlendFigures;
+}
+
+/** Figures on dev; weights and thresholds were fitted there too, so those of the blend are slightly flattered. */
+export interface BlendFigures {
+  readonly encoder: PartScores;
+  readonly expert: PartScores;
+  readonly blend: PartScores;
+}
+
+export interface PartScores extends Scores {
+  /** Expected calibration error of the raw outputs, and of the calibrated ones (0 is perfect). */
+  readonly calibration_error: { readonly before: number; readonly after: number };
 }
 
 /** What stands on the encoder while training. */
@@ -54,7 +102,15 @@ export interface TrainingHead {
   /** Adds the loss, a scalar: the weighted mean over the rows of a batch. */
   loss(graph: Graph, logits: Tensor): Tensor;
   /** What the loss is fed for these training rows. */
-  targets(rows: readonly number[]): LossTargets;
+  targets(rows: readonly number[], options: TargetOptions): LossTargets;
+}
+
+/** How rows are told to the loss. */
+export interface TargetOptions {
+  /** Share of a row's target that is spread over all labels evenly (Szegedy et al. 2016), 0 to below 1. */
+  readonly labelSmoothing: number;
+  /** Whether rare labels count as much as frequent ones. */
+  readonly balanced: boolean;
 }
 
 export interface LossTargets {

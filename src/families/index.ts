@@ -1,4 +1,18 @@
-export type { Family, LossTargets, Scores, TaskDescription, TrainingHead, TrainingTask } from './family.js';
+export type {
+  Blend,
+  BlendFigures,
+  Decoder,
+  ExpertFile,
+  Family,
+  LossTargets,
+  PartScores,
+  Scores,
+  TargetOptions,
+  TaskDescription,
+  TrainedExpert,
+  TrainingHead,
+  TrainingTask,
+} from './family.js';
 export {
   type ClassificationArchiveOptions,
   type ClassificationArchiveSummary,

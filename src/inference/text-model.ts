@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
-import { err, ok, type Result, ResultAsync } from 'neverthrow';
+import { err, ok, Result, ResultAsync } from 'neverthrow';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { InferenceResult } from '../contract/index.js';
 import { InternalError, ModelFolderError, type OrchardError, toOrchardError } from '../errors.js';
-import { type Family, familyNamed } from '../families/index.js';
+import { type Decoder, familyNamed } from '../families/index.js';
 import { createSession, int64Tensor } from '../graph/index.js';
 import { type ModelFolderConfig, openModelFolder } from '../model-folder/index.js';
 import { type Encoding, loadTokenizer, type Tokenizer } from '../tokenizer/index.js';
@@ -15,11 +15,11 @@ const MAX_TOKENS_PER_RUN = 4096;
 /** One loaded model: tokenizer, graph and decoder. `predict` blocks its thread while the graph runs. */
 export class TextModel {
   private constructor(
-    private readonly family: Family,
+    private readonly decode: Decoder,
     private readonly config: ModelFolderConfig,
     private readonly tokenizer: Tokenizer,
     private readonly session: InferenceSession,
-    /** Memory it takes, roughly: the size of its graph file. */
+    /** Memory it takes, roughly: the size of its files. */
     readonly bytes: number,
   ) {}
 
@@ -32,11 +32,18 @@ export class TextModel {
           new ModelFolderError(directory, `no family ${folder.config.orchard.family} is known here`),
         );
       }
-      return loadTokenizer(folder.tokenizer, folder.tokenizerConfig).asyncAndThen((tokenizer) =>
+      const parts = Result.combine([
+        loadTokenizer(folder.tokenizer, folder.tokenizerConfig),
+        family.decoder(folder.config, folder.expert),
+      ]);
+      return parts.asyncAndThen(([tokenizer, decode]) =>
         ResultAsync.fromPromise(
           Promise.all([createSession(folder.onnxPath, threads), stat(folder.onnxPath)]),
           (cause) => new ModelFolderError(folder.onnxPath, 'the graph does not load', { cause }),
-        ).map(([session, { size }]) => new TextModel(family, folder.config, tokenizer, session, size)),
+        ).map(([session, { size }]) => {
+          const bytes = size + (folder.expert?.bytes.length ?? 0);
+          return new TextModel(decode, folder.config, tokenizer, session, bytes);
+        }),
       );
     });
   }
@@ -63,7 +70,7 @@ export class TextModel {
       for (const [row, position] of group.entries()) {
         results.set(
           position,
-          this.family.decode(outputs.subarray(row * width, (row + 1) * width), this.config),
+          this.decode(texts[position] ?? '', outputs.subarray(row * width, (row + 1) * width)),
         );
       }
     }

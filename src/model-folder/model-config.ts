@@ -22,6 +22,17 @@ export const modelFolderConfigSchema = z.looseObject({
     pooling: z.enum(['first', 'mean']),
     /** Longer texts are cut to this many tokens, special ones included. */
     max_tokens: z.int().positive(),
+    /**
+     * How the outputs of the encoder and of the lexical expert beside it are mixed: encoder · outputs + expert ·
+     * outputs + bias, one bias an output. Absent where the encoder stands alone.
+     */
+    blend: z
+      .strictObject({
+        encoder: z.number().nonnegative(),
+        expert: z.number().nonnegative(),
+        bias: z.array(z.number()).readonly(),
+      })
+      .exactOptional(),
   }),
 });
 export type ModelFolderConfig = z.infer<typeof modelFolderConfigSchema>;

@@ -1,9 +1,10 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { err, ok, type Result, ResultAsync } from 'neverthrow';
+import { err, ok, okAsync, type Result, ResultAsync } from 'neverthrow';
 import { ModelFolderError } from '../errors.js';
 import {
   CONFIG_FILE,
+  EXPERT_FILE,
   ONNX_FILE,
   TOKENIZER_CONFIG_FILE,
   TOKENIZER_FILE,
@@ -21,6 +22,8 @@ export interface ModelFolder {
   readonly weights: ReadonlyMap<string, NamedTensor>;
   /** The bytes of the inference graph. */
   readonly onnx: Uint8Array;
+  /** The lexical expert's file, where there is one. */
+  readonly expert?: Uint8Array;
   /** How it came to be; anything that JSON holds. */
   readonly training: unknown;
 }
@@ -31,6 +34,8 @@ export interface OpenedModelFolder {
   readonly tokenizer: unknown;
   readonly tokenizerConfig: unknown;
   readonly onnxPath: string;
+  /** The lexical expert, where config.json says that there is one. */
+  readonly expert?: { readonly bytes: Uint8Array; readonly file: string };
 }
 
 /** Writes every file of a model folder into a directory, which is created if it's missing. */
@@ -45,6 +50,7 @@ export function writeModelFolder(
     [TRAINING_FILE]: toJson(folder.training),
     [WEIGHTS_FILE]: encodeSafetensors(folder.weights),
     [ONNX_FILE]: folder.onnx,
+    ...(folder.expert === undefined ? {} : { [EXPERT_FILE]: folder.expert }),
   };
   const writes = Object.entries(files).map(([file, content]) => writeOne(directory, file, content));
   return ResultAsync.combine(writes).map(() => undefined);
@@ -56,12 +62,27 @@ export function openModelFolder(directory: string): ResultAsync<OpenedModelFolde
     readJson(directory, CONFIG_FILE).andThen((json) => parseConfig(json, join(directory, CONFIG_FILE))),
     readJson(directory, TOKENIZER_FILE),
     readJson(directory, TOKENIZER_CONFIG_FILE),
-  ]).map(([config, tokenizer, tokenizerConfig]) => ({
-    config,
-    tokenizer,
-    tokenizerConfig,
-    onnxPath: join(directory, ONNX_FILE),
-  }));
+  ]).andThen(([config, tokenizer, tokenizerConfig]) =>
+    readExpert(directory, config).map((expert) => ({
+      config,
+      tokenizer,
+      tokenizerConfig,
+      onnxPath: join(directory, ONNX_FILE),
+      ...(expert === undefined ? {} : { expert }),
+    })),
+  );
+}
+
+function readExpert(
+  directory: string,
+  { orchard }: ModelFolderConfig,
+): ResultAsync<OpenedModelFolder['expert'], ModelFolderError> {
+  if (orchard.blend === undefined) return okAsync(undefined);
+  const file = join(directory, EXPERT_FILE);
+  return ResultAsync.fromPromise(
+    readFile(file),
+    (cause) => new ModelFolderError(file, reasonOf(cause), { cause }),
+  ).map((bytes) => ({ bytes, file }));
 }
 
 function parseConfig(json: unknown, file: string): Result<ModelFolderConfig, ModelFolderError> {

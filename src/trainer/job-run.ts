@@ -4,7 +4,7 @@ import type { DatasetWarning } from '../datasets/index.js';
 import { AbortedError, type OrchardError, toOrchardError } from '../errors.js';
 import { hasEnded, type JobRecord, type JobRepository, moved, stored, toJobError } from '../jobs/index.js';
 import type { Storage } from '../storage/index.js';
-import type { TrainingHost, TrainingRunEvent } from '../training/index.js';
+import type { TrainingHost, TrainingRunEvent, Tuning } from '../training/index.js';
 import type { JobEvents } from './job-events.js';
 import type { RunningSlot } from './running-slot.js';
 
@@ -17,6 +17,7 @@ export interface JobRunContext {
   readonly slot: RunningSlot;
   readonly allowFileUrls: boolean;
   readonly threads: number;
+  readonly tuning: Tuning;
 }
 
 /**
@@ -84,12 +85,12 @@ export class JobRun {
   }
 
   async #train(job: JobRecord): Promise<Result<TrainingStats, OrchardError>> {
-    const { storage, host, allowFileUrls, threads } = this.#context;
+    const { storage, host, allowFileUrls, threads, tuning } = this.#context;
     const { id, dataset_url, model_config, training_config, seed } = job;
     const directory = await stored(() => storage.stageFolder(id));
     this.#requireGoingOn();
     return host.run(
-      { id, dataset_url, model_config, training_config, seed, directory, allowFileUrls, threads },
+      { id, dataset_url, model_config, training_config, seed, directory, allowFileUrls, threads, tuning },
       { signal: this.#controller.signal, onEvent: (event) => this.#onEvent(event) },
     );
   }

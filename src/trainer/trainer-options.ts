@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { type Account, accountSchema, LOCAL_ACCOUNT, validate } from '../contract/index.js';
 import type { Storage } from '../storage/index.js';
-import type { TrainingHost, TrainingIsolation } from '../training/index.js';
+import type { TrainingHost, TrainingIsolation, Tuning } from '../training/index.js';
 import type { Clock } from './clock.js';
 
 export interface TrainerOptions {
@@ -16,6 +16,8 @@ export interface TrainerOptions {
   readonly threads?: number;
   /** Decides every random choice of the jobs created here; the same data and seed give the same model. Default 0. */
   readonly seed?: number;
+  /** Choices beyond the documented training_config, for every job that this trainer runs. */
+  readonly tuning?: Tuning;
   /** Whether dataset_url may be a `file:` URL, of a zip or of the unzipped folder. Default true. */
   readonly allowFileUrls?: boolean;
   /** How many jobs of the account may wait; one more is a QueueFullError. Default 100. */
@@ -28,11 +30,19 @@ export interface TrainerOptions {
   readonly newId?: () => string;
 }
 
+const share = z.number().min(0).lt(1);
+const tuningSchema = z.strictObject({
+  tokenDropout: share.exactOptional(),
+  labelSmoothing: share.exactOptional(),
+  classWeights: z.enum(['none', 'balanced']).exactOptional(),
+});
+
 const settingsSchema = z.object({
   account: accountSchema.default(LOCAL_ACCOUNT),
   isolation: z.enum(['worker', 'process', 'inline']).default('worker'),
   threads: z.int().min(1).default(availableParallelism),
   seed: z.int32().default(0),
+  tuning: tuningSchema.default({}),
   allowFileUrls: z.boolean().default(true),
   maxWaitingJobs: z.int().min(1).default(100),
 });

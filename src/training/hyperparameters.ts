@@ -17,6 +17,20 @@ export interface Hyperparameters {
   readonly pretrained: boolean;
   /** Share of the tokens that each step hides from the model. */
   readonly tokenDropout: number;
+  /** Share of a row's target that is spread over all labels evenly. */
+  readonly labelSmoothing: number;
+  /** Whether rare labels count as much as frequent ones. */
+  readonly balanced: boolean;
+}
+
+/** Choices beyond the documented training_config. */
+export interface Tuning {
+  /** Share of the tokens hidden behind [MASK] at each step, 0 to below 1. Default 0.15 from random weights. */
+  readonly tokenDropout?: number;
+  /** Share of a row's target that is spread over all labels evenly, 0 to below 1. Default 0. */
+  readonly labelSmoothing?: number;
+  /** `balanced` lets rare labels count as much as frequent ones. Default `none`. */
+  readonly classWeights?: 'none' | 'balanced';
 }
 
 const DEFAULT_LANGUAGE = 'english';
@@ -32,6 +46,9 @@ export const WARMUP_FRACTION = 0.1;
 
 /** Share of tokens hidden at each step of a training from random weights (docs/training.md). */
 const TOKEN_DROPOUT = 0.15;
+
+/** By the sweep in docs/training.md. */
+const LABEL_SMOOTHING = 0;
 
 /** Gradients are scaled down to this joint norm, as in BERT's fine-tuning. */
 export const MAX_GRADIENT_NORM = 1;
@@ -54,6 +71,7 @@ export function resolveHyperparameters(
   model: ModelConfig,
   training: TrainingConfig,
   rows: number,
+  tuning: Tuning = {},
 ): Hyperparameters {
   const lowercase = model.preprocessing?.lowercase ?? training.preprocessing?.lowercase ?? true;
   return {
@@ -64,7 +82,9 @@ export function resolveHyperparameters(
     lowercase,
     augment: training.data_augmentation ?? false,
     pretrained: training.use_pretrained ?? true,
-    tokenDropout: TOKEN_DROPOUT,
+    tokenDropout: tuning.tokenDropout ?? TOKEN_DROPOUT,
+    labelSmoothing: tuning.labelSmoothing ?? LABEL_SMOOTHING,
+    balanced: tuning.classWeights === 'balanced',
   };
 }
 

@@ -1,4 +1,6 @@
+export type { Tuning } from './hyperparameters.js';
 export type {
+  BlendNotice,
   DatasetNotice,
   EpochEnd,
   TrainingPhase,

@@ -1,5 +1,6 @@
 import type { TrainingStats } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
+import type { BlendFigures } from '../families/index.js';
 import type { TrainingPhase, TrainingProgress, TrainingRunEvent } from './training-events.js';
 
 /** Progress is told at most this often. */
@@ -44,6 +45,10 @@ export class ProgressReporter {
 
   warned(warnings: readonly DatasetWarning[]): void {
     if (warnings.length > 0) this.onEvent({ type: 'warnings', warnings });
+  }
+
+  blended(figures: BlendFigures): void {
+    this.onEvent({ type: 'blend', figures });
   }
 
   stepped(figures: StepFigures): void {

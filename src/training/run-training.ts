@@ -5,7 +5,7 @@ import type { TrainingStats } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
 import { bertConfigOfSize } from '../encoder/index.js';
 import { type OrchardError, toOrchardError } from '../errors.js';
-import type { TrainingTask } from '../families/index.js';
+import type { Blend, TrainingTask } from '../families/index.js';
 import { onnxExecutor } from '../graph/index.js';
 import { type NamedTensor, writeModelFolder } from '../model-folder/index.js';
 import {
@@ -53,7 +53,12 @@ async function runSteps(
   const prepared = await prepareTask(spec, work, signal, progress);
   if (prepared.isErr()) return err(prepared.error);
   const { task: plain } = prepared.value;
-  const hyperparameters = resolveHyperparameters(spec.model_config, spec.training_config, plain.train.length);
+  const hyperparameters = resolveHyperparameters(
+    spec.model_config,
+    spec.training_config,
+    plain.train.length,
+    spec.tuning,
+  );
   progress.planned(hyperparameters.epochs);
   progress.entered('prepare');
   const task = hyperparameters.augment ? plain.augmented(spec.seed) : plain;
@@ -61,6 +66,9 @@ async function runSteps(
   if (tokenized.isErr()) return err(tokenized.error);
   const warnings = [...task.warnings, ...runWarnings(tokenized.value.train, hyperparameters)];
   progress.warned(warnings);
+  const { lowercase, balanced } = hyperparameters;
+  const expert = await task.trainExpert({ lowercase, balanced, seed: spec.seed, signal });
+  if (expert.isErr()) return err(expert.error);
   const encoder = bertConfigOfSize(spec.model_config.size, tokenized.value.vocabularySize);
   const trained = await trainModel({
     ...tokenized.value,
@@ -81,11 +89,15 @@ async function runSteps(
   if (trained.isErr()) return err(trained.error);
   progress.entered('export');
   const { family } = prepared.value;
-  const model = { family, task, encoder, hyperparameters, warnings, ...tokenized.value, ...trained.value };
+  const blend = expert.value.blend(trained.value.devOutputs);
+  progress.blended(blend.figures);
+  const stats = { ...trained.value.stats, best_eval_metric_value: blend.figures.blend[task.mainMetric] };
+  const run = { hyperparameters, warnings, blend, expert: expert.value.bytes };
+  const model = { family, task, encoder, ...tokenized.value, ...trained.value, stats, ...run };
   const written = await writeModel(spec, model);
   if (written.isErr()) return err(written.error);
   await rm(work, { recursive: true, force: true });
-  return ok(trained.value.stats);
+  return ok(stats);
 }
 
 interface TokenizedTask {
@@ -134,11 +146,18 @@ interface FinishedModel extends PreparedTask, TokenizedTask, TrainedModel {
   readonly encoder: ReturnType<typeof bertConfigOfSize>;
   readonly hyperparameters: Hyperparameters;
   readonly warnings: readonly DatasetWarning[];
+  readonly blend: Blend;
+  readonly expert: Uint8Array;
 }
 
 function writeModel(spec: TrainingSpec, model: FinishedModel): ResultAsync<void, OrchardError> {
-  const { family, task, encoder, tokenizerJson, hyperparameters, stats, warnings } = model;
-  const config = modelFolderConfig(encoder, spec.model_config, task.describe(), MAX_TRAINING_TOKENS);
+  const { family, task, encoder, tokenizerJson, hyperparameters, stats, warnings, blend } = model;
+  const config = modelFolderConfig(
+    encoder,
+    spec.model_config,
+    { ...task.describe(), blend: blend.weights },
+    MAX_TRAINING_TOKENS,
+  );
   const weights = new Map<string, NamedTensor>();
   for (const { name, shape } of model.parameters) {
     weights.set(name, { shape, values: model.weights.get(name) ?? new Float32Array() });
@@ -148,6 +167,7 @@ function writeModel(spec: TrainingSpec, model: FinishedModel): ResultAsync<void,
     tokenizer: tokenizerJson,
     tokenizerConfig: tokenizerConfig(tokenizerJson, MAX_TRAINING_TOKENS),
     weights,
+    expert: model.expert,
     onnx: exportOnnx(family, encoder, config, model.weights),
     training: {
       model_config: spec.model_config,
@@ -155,13 +175,17 @@ function writeModel(spec: TrainingSpec, model: FinishedModel): ResultAsync<void,
       hyperparameters,
       seed: spec.seed,
       training_stats: stats,
+      parts: blend.figures,
       warnings,
     },
   });
 }
 
 /** Equal for two runs exactly when one may go on from the other's checkpoint. */
-function fingerprintOf({ model_config, training_config, seed }: TrainingSpec, task: TrainingTask): string {
+function fingerprintOf(
+  { model_config, training_config, seed, tuning }: TrainingSpec,
+  task: TrainingTask,
+): string {
   const rows = [task.train.length, task.dev.length];
-  return JSON.stringify({ model_config, training_config, seed, rows });
+  return JSON.stringify({ model_config, training_config, seed, tuning, rows });
 }

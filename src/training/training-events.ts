@@ -1,5 +1,6 @@
 import type { TrainingStats } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
+import type { BlendFigures } from '../families/index.js';
 
 /** What a running job is busy with. */
 export type TrainingPhase = 'download' | 'read' | 'prepare' | 'train' | 'evaluate' | 'export';
@@ -35,5 +36,11 @@ export interface DatasetNotice {
   readonly warnings: readonly DatasetWarning[];
 }
 
+/** The encoder and the lexical expert have been weighed against each other: what each alone and both reach on dev. */
+export interface BlendNotice {
+  readonly type: 'blend';
+  readonly figures: BlendFigures;
+}
+
 /** What a training run tells while it runs. */
-export type TrainingRunEvent = TrainingProgress | EpochEnd | DatasetNotice;
+export type TrainingRunEvent = TrainingProgress | EpochEnd | DatasetNotice | BlendNotice;

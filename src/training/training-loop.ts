@@ -51,6 +51,8 @@ export interface TrainedModel {
   readonly parameters: readonly ParameterSpec[];
   readonly weights: Weights;
   readonly stats: TrainingStats;
+  /** What these weights give for the dev rows. [rows, outputs] */
+  readonly devOutputs: Float32Array;
 }
 
 /** Trains until the last epoch, or until the main metric has not risen for a while; the best epoch is kept. */
@@ -73,7 +75,7 @@ export async function trainModel(input: LoopInput): Promise<Result<TrainedModel,
     const loop = new TrainingLoop(input, engine, evaluator);
     loop.initialize(parameters);
     const outcome = await loop.run();
-    return outcome.map(({ weights, stats }) => ({ parameters, weights, stats }));
+    return outcome.map((trained) => ({ parameters, ...trained }));
   } finally {
     await engine.release();
     await evaluator.release();
@@ -107,7 +109,7 @@ class TrainingLoop {
     }
   }
 
-  async run(): Promise<Result<{ weights: Weights; stats: TrainingStats }, OrchardError>> {
+  async run(): Promise<Result<Omit<TrainedModel, 'parameters'>, OrchardError>> {
     await this.#restore();
     const { epochs } = this.input.hyperparameters;
     const patience = patienceFor(epochs);
@@ -116,7 +118,11 @@ class TrainingLoop {
       if (epoch.isErr()) return err(epoch.error);
       await this.#saveNowAndThen();
     }
-    return ok({ weights: this.#best, stats: this.#stats });
+    for (const { name, weights } of this.engine.store.parameters) {
+      weights.set(this.#best.get(name) ?? weights);
+    }
+    const devOutputs = await this.#devOutputs();
+    return devOutputs.map((outputs) => ({ weights: this.#best, stats: this.#stats, devOutputs: outputs }));
   }
 
   async #epoch(): Promise<Result<void, OrchardError>> {
@@ -168,7 +174,7 @@ class TrainingLoop {
     let total = 0;
     for (let start = 0; start < batch.length; start += size) {
       const rows = batch.slice(start, start + size);
-      const targets = task.head.targets(rows);
+      const targets = task.head.targets(rows, this.input.hyperparameters);
       const encodings = dropTokens(
         rows.flatMap((row) => train[row] ?? []),
         tokenDropout,
@@ -185,10 +191,12 @@ class TrainingLoop {
   }
 
   async #evaluate() {
-    const { dev, task, signal, progress } = this.input;
-    progress.evaluating();
-    const outputs = await this.evaluator.outputs(dev, this.engine.parameterFeeds, signal);
-    return outputs.map((logits) => task.evaluate(logits));
+    this.input.progress.evaluating();
+    return (await this.#devOutputs()).map((logits) => this.input.task.evaluate(logits));
+  }
+
+  #devOutputs() {
+    return this.evaluator.outputs(this.input.dev, this.engine.parameterFeeds, this.input.signal);
   }
 
   #keepBest(): void {

@@ -1,6 +1,7 @@
 import type { ResultAsync } from 'neverthrow';
 import type { ModelConfig, TrainingConfig, TrainingStats } from '../contract/index.js';
 import type { OrchardError } from '../errors.js';
+import type { Tuning } from './hyperparameters.js';
 import type { TrainingRunEvent } from './training-events.js';
 
 /** Everything one training run needs, as plain data: it crosses to a worker thread or a child process. */
@@ -21,6 +22,7 @@ export interface TrainingSpec {
   readonly threads: number;
   /** Decides every random choice of the run. */
   readonly seed: number;
+  readonly tuning: Tuning;
 }
 
 export interface TrainingRunOptions {

@@ -40,6 +40,8 @@ const plain: Hyperparameters = {
   augment: false,
   pretrained: false,
   tokenDropout: 0,
+  labelSmoothing: 0,
+  balanced: false,
 };
 
 function encoderFor(vocabulary: number, dropout: number): BertConfig {
@@ -217,8 +219,14 @@ describe('GradientEngine', () => {
     const input = inputFor(randomTexts('binary', 12), {});
     const alone = await gradientsOf(input, [[3, 4]]);
     const engine = await engineFor(input);
-    await engine.run(padBatch(input.train.slice(5, 12), 0), input.task.head.targets([5, 6, 7, 8, 9, 10, 11]));
-    await engine.run(padBatch(input.train.slice(3, 5), 0), input.task.head.targets([3, 4]));
+    await engine.run(
+      padBatch(input.train.slice(5, 12), 0),
+      input.task.head.targets([5, 6, 7, 8, 9, 10, 11], input.hyperparameters),
+    );
+    await engine.run(
+      padBatch(input.train.slice(3, 5), 0),
+      input.task.head.targets([3, 4], input.hyperparameters),
+    );
     expect(distance(alone, allGradients(engine))).toBeLessThan(1e-6);
     await engine.release();
   });
@@ -249,7 +257,7 @@ async function gradientsOf(input: LoopInput, runs: readonly (readonly number[])[
   const total = runs.flat().length;
   let sum: Float32Array | undefined;
   for (const rows of runs) {
-    const targets = input.task.head.targets(rows);
+    const targets = input.task.head.targets(rows, input.hyperparameters);
     await engine.run(
       padBatch(
         rows.flatMap((row) => input.train[row] ?? []),

@@ -14,7 +14,7 @@ export interface Reading {
 /** Probabilities of all labels, by label id. */
 export function labelProbabilities(logits: Float32Array, { link, labels }: Reading): Float64Array {
   if (link === 'softmax') return softmax(logits);
-  const probabilities = Float64Array.from(logits, (logit) => 1 / (1 + Math.exp(-logit)));
+  const probabilities = Float64Array.from(logits, sigmoid);
   return isBinary(logits, labels)
     ? Float64Array.of(1 - (probabilities[0] ?? 0), probabilities[0] ?? 0)
     : probabilities;
@@ -46,7 +46,9 @@ export function classificationResult(
   return { labels: ranked.map(({ label }) => label), scores: ranked.map(({ score }) => score) };
 }
 
-function softmax(logits: Float32Array): Float64Array {
+export const sigmoid = (logit: number): number => 1 / (1 + Math.exp(-logit));
+
+export function softmax(logits: Float32Array): Float64Array {
   const highest = Math.max(...logits);
   const exponentials = Float64Array.from(logits, (logit) => Math.exp(logit - highest));
   const sum = exponentials.reduce((total, value) => total + value, 0);

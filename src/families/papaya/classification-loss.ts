@@ -1,4 +1,5 @@
 import type { Graph, Tensor, TensorData } from '../../graph/index.js';
+import type { ClassWeights } from '../../lexical/index.js';
 import type { LossTargets } from '../family.js';
 
 /**
@@ -7,17 +8,17 @@ import type { LossTargets } from '../family.js';
  */
 export type Link = 'softmax' | 'sigmoid';
 
-/** Mean cross-entropy over the batch; `targets` [batch, outputs] are the shares of each class. */
+/** Cross-entropy over the batch; `targets` [batch, outputs] are the shares of each row and class, 1 in all. */
 function softmaxLoss(graph: Graph, logits: Tensor, targets: Tensor): Tensor {
   const terms = graph.multiply(graph.logSoftmax(logits), targets);
   return graph.scale(graph.reduceSum(terms, [0, 1]), -1);
 }
 
-/** Mean binary cross-entropy over every logit: ln(1 + eˣ) − x·target. */
+/** Weighted binary cross-entropy over every logit: ln(1 + eˣ) − x·target. */
 function sigmoidLoss(graph: Graph, logits: Tensor, targets: Tensor): Tensor {
-  const share = graph.input('target_share', 'float32', []);
+  const weights = graph.input('target_weights', 'float32', logits.shape);
   const terms = graph.subtract(graph.softplus(logits), graph.multiply(logits, targets));
-  return graph.multiply(graph.reduceSum(terms, [0, 1]), share);
+  return graph.reduceSum(graph.multiply(terms, weights), [0, 1]);
 }
 
 /** Adds the loss of a batch to the graph; it is fed what {@link lossTargets} gives. */
@@ -26,18 +27,66 @@ export function classificationLoss(graph: Graph, logits: Tensor, link: Link): Te
   return link === 'softmax' ? softmaxLoss(graph, logits, targets) : sigmoidLoss(graph, logits, targets);
 }
 
+export interface TargetRules {
+  readonly link: Link;
+  /** Share of a row's target that is spread over all labels evenly (Szegedy et al. 2016). */
+  readonly labelSmoothing: number;
+  /** For each output. Default: 1 for all. */
+  readonly classWeights?: readonly ClassWeights[];
+}
+
 /** @param labels for each row of the batch, the outputs that should be on. */
 export function lossTargets(
   labels: readonly (readonly number[])[],
   outputs: number,
-  link: Link,
+  rules: TargetRules,
 ): LossTargets {
-  const rows = labels.length;
-  const values = new Float32Array(rows * outputs);
-  const on = link === 'softmax' ? 1 / rows : 1;
-  for (const [row, ids] of labels.entries()) for (const id of ids) values[row * outputs + id] = on;
-  const targets: TensorData = { type: 'float32', dims: [rows, outputs], data: values };
-  if (link === 'softmax') return { feeds: { targets }, weight: rows };
-  const share = Float32Array.of(1 / values.length);
-  return { feeds: { targets, target_share: { type: 'float32', dims: [], data: share } }, weight: rows };
+  return rules.link === 'softmax'
+    ? classTargets(labels, outputs, rules)
+    : yesNoTargets(labels, outputs, rules);
+}
+
+/** One class a row: shares of each row's weight in the batch. */
+function classTargets(
+  labels: readonly (readonly number[])[],
+  outputs: number,
+  { labelSmoothing, classWeights }: TargetRules,
+): LossTargets {
+  const rowWeights = labels.map(([id = 0]) => classWeights?.[id]?.active ?? 1);
+  const weight = rowWeights.reduce((sum, each) => sum + each, 0);
+  const targets = new Float32Array(labels.length * outputs);
+  for (const [row, ids] of labels.entries()) {
+    const share = (rowWeights[row] ?? 1) / weight;
+    targets.fill((share * labelSmoothing) / outputs, row * outputs, (row + 1) * outputs);
+    for (const id of ids) {
+      targets[row * outputs + id] = share * (1 - labelSmoothing + labelSmoothing / outputs);
+    }
+  }
+  return { feeds: { targets: matrix(targets, outputs) }, weight };
+}
+
+/** Any classes a row: a yes or no for each output, and what each of them weighs in the batch. */
+function yesNoTargets(
+  labels: readonly (readonly number[])[],
+  outputs: number,
+  { labelSmoothing, classWeights }: TargetRules,
+): LossTargets {
+  const count = labels.length * outputs;
+  const targets = new Float32Array(count).fill(labelSmoothing / 2);
+  const weights = Float32Array.from(
+    { length: count },
+    (_, at) => (classWeights?.[at % outputs]?.inactive ?? 1) / count,
+  );
+  for (const [row, ids] of labels.entries()) {
+    for (const id of ids) {
+      targets[row * outputs + id] = 1 - labelSmoothing / 2;
+      weights[row * outputs + id] = (classWeights?.[id]?.active ?? 1) / count;
+    }
+  }
+  const feeds = { targets: matrix(targets, outputs), target_weights: matrix(weights, outputs) };
+  return { feeds, weight: labels.length };
+}
+
+function matrix(data: Float32Array, columns: number): TensorData {
+  return { type: 'float32', dims: [data.length / columns, columns], data };
 }

@@ -1,6 +1,18 @@
+import type { Result } from 'neverthrow';
 import type { Pooling } from '../../encoder/index.js';
-import type { TaskDescription, TrainingHead, TrainingTask } from '../family.js';
+import type { AbortedError } from '../../errors.js';
+import { trainLinearExpert } from '../../lexical/index.js';
+import type {
+  ExpertOptions,
+  Scores,
+  TaskDescription,
+  TrainedExpert,
+  TrainingHead,
+  TrainingTask,
+} from '../family.js';
 import { augmentTexts } from './augment-texts.js';
+import { balancedWeights } from './balanced-weights.js';
+import { fitBlend } from './blend.js';
 import type { ClassificationDataset, ClassificationKind } from './classification-dataset.js';
 import { predictedLabels } from './classification-decoder.js';
 import { type ClassifierShape, classifierLogits, classifierParameters } from './classification-head.js';
@@ -29,6 +41,12 @@ export function classificationTask(dataset: ClassificationDataset, pooling: Pool
   const outputs = outputsOf(dataset);
   // Binary F1 is that of the second label, as scikit-learn's default has it; otherwise the mean over labels.
   const f1Labels = kind === 'binary' ? [1] : [...labels.keys()];
+  const score = (logits: Float32Array) =>
+    classificationScores(
+      dev.map((_, row) => predictedLabels(logits.subarray(row * outputs, (row + 1) * outputs), reading)),
+      dev.map(({ labelIds }) => labelIds),
+      f1Labels,
+    );
   return {
     warnings: dataset.warnings,
     train: train.map(({ text }) => text),
@@ -37,30 +55,61 @@ export function classificationTask(dataset: ClassificationDataset, pooling: Pool
     head: classificationHead(dataset, { outputs, pooling }),
     augmented: (seed) =>
       classificationTask({ ...dataset, train: [...train, ...augmentTexts(train, seed)] }, pooling),
-    evaluate(logits) {
-      const predicted = dev.map((_, row) =>
-        predictedLabels(logits.subarray(row * outputs, (row + 1) * outputs), reading),
-      );
-      return classificationScores(
-        predicted,
-        dev.map(({ labelIds }) => labelIds),
-        f1Labels,
-      );
-    },
+    evaluate: score,
+    trainExpert: (options) => trainExpert(dataset, outputs, options, score),
     describe: () => describe(dataset, pooling),
   };
 }
 
+/** The lexical expert on the training rows, ready to be weighed against the encoder on the dev rows. */
+async function trainExpert(
+  { kind, train, dev }: ClassificationDataset,
+  outputs: number,
+  { lowercase, balanced, seed, signal }: ExpertOptions,
+  score: (logits: Float32Array) => Scores,
+): Promise<Result<TrainedExpert, AbortedError>> {
+  const active = train.map(({ labelIds }) => activeOutputs(kind, labelIds));
+  const weights = balanced ? balancedWeights(active, outputs) : undefined;
+  const trained = await trainLinearExpert(
+    train.map(({ text }) => text),
+    active,
+    { outputs, lowercase, seed, signal, ...(weights === undefined ? {} : { classWeights: weights }) },
+  );
+  return trained.map((expert) => ({
+    bytes: expert.encode(),
+    blend(encoderOutputs) {
+      const margins = new Float32Array(dev.length * outputs);
+      const targets = new Uint8Array(dev.length * outputs);
+      for (const [row, { text, labelIds }] of dev.entries()) {
+        margins.set(expert.margins(text), row * outputs);
+        for (const output of activeOutputs(kind, labelIds)) targets[row * outputs + output] = 1;
+      }
+      return fitBlend({
+        link: linkOf(kind),
+        outputs,
+        encoder: encoderOutputs,
+        expert: margins,
+        targets,
+        multilabel: kind === 'multilabel',
+        score,
+      });
+    },
+  }));
+}
+
 function classificationHead({ kind, train }: ClassificationDataset, shape: ClassifierShape): TrainingHead {
   const link = linkOf(kind);
+  const active = train.map(({ labelIds }) => activeOutputs(kind, labelIds));
+  const balance = balancedWeights(active, shape.outputs);
   return {
     ...shape,
     parameters: (encoder) => classifierParameters(encoder, shape),
     logits: (graph, encoder, inputs, dropout) => classifierLogits(graph, encoder, inputs, shape, dropout),
     loss: (graph, logits) => classificationLoss(graph, logits, link),
-    targets(rows) {
-      const active = rows.map((row) => activeOutputs(kind, train[row]?.labelIds ?? []));
-      return lossTargets(active, shape.outputs, link);
+    targets(rows, { labelSmoothing, balanced }) {
+      const labels = rows.map((row) => active[row] ?? []);
+      const weights = balanced ? { classWeights: balance } : {};
+      return lossTargets(labels, shape.outputs, { link, labelSmoothing, ...weights });
     },
   };
 }

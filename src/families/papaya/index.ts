@@ -1,5 +1,8 @@
+import { ok } from 'neverthrow';
 import type { Pooling } from '../../encoder/index.js';
+import { LinearExpert } from '../../lexical/index.js';
 import type { Family } from '../family.js';
+import { blendLogits } from './blend-weights.js';
 import { classificationKind } from './classification-dataset.js';
 import { classificationResult } from './classification-decoder.js';
 import { classifierLogits } from './classification-head.js';
@@ -28,6 +31,15 @@ export const papaya: Family = {
       outputs: Object.keys(id2label).length,
       pooling: orchard.pooling,
     }),
-  decode: (logits, { orchard }) =>
-    classificationResult(logits, orchard.labels, linkOf(classificationKind(orchard.type))),
+  decoder({ orchard }, expert) {
+    const link = linkOf(classificationKind(orchard.type));
+    const { labels, blend } = orchard;
+    if (expert === undefined || blend === undefined) {
+      return ok((_, logits) => classificationResult(logits, labels, link));
+    }
+    return LinearExpert.decode(expert.bytes, expert.file).map(
+      (linear) => (text, logits) =>
+        classificationResult(blendLogits(blend, logits, linear.margins(text)), labels, link),
+    );
+  },
 };

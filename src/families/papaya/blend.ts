@@ -1,0 +1,89 @@
+import type { BlendFigures, PartScores, Scores } from '../family.js';
+import {
+  type BlendRows,
+  type BlendWeights,
+  blendLogits,
+  fitBlendWeights,
+  type startingWeights,
+} from './blend-weights.js';
+import { type Decision, expectedCalibrationError } from './calibration-error.js';
+import { sigmoid, softmax } from './classification-decoder.js';
+import { labelThresholds } from './label-thresholds.js';
+
+export interface BlendTask extends BlendRows {
+  /** Whether every output is a yes or no that its own threshold decides. */
+  readonly multilabel: boolean;
+  /** The documented metrics of blended logits. */
+  readonly score: (logits: Float32Array) => Scores;
+}
+
+export interface FittedBlend {
+  readonly weights: BlendWeights;
+  readonly figures: BlendFigures;
+}
+
+/**
+ * Calibrates each expert alone and both together on the dev rows. In multilabel models each label's threshold is moved
+ * to a score of one half, where whoever reads the scores looks for it.
+ */
+export function fitBlend(task: BlendTask): FittedBlend {
+  const encoder = fitPart(task, ['encoder', 'bias']);
+  const expert = fitPart(task, ['expert', 'bias']);
+  const blend = fitPart(task, ['encoder', 'expert', 'bias']);
+  return {
+    weights: blend.weights,
+    figures: { encoder: encoder.scores, expert: expert.scores, blend: blend.scores },
+  };
+}
+
+type Coordinate = keyof typeof startingWeights;
+
+function fitPart(
+  task: BlendTask,
+  fitted: readonly Coordinate[],
+): { weights: BlendWeights; scores: PartScores } {
+  const read = (weights: BlendWeights) => blendLogits(weights, task.encoder, task.expert);
+  const bare = { encoder: 0, expert: 0, bias: [] };
+  const before = read({
+    ...bare,
+    ...(fitted.includes('encoder') ? { encoder: 1 } : {}),
+    ...(fitted.includes('expert') ? { expert: 1 } : {}),
+  });
+  const calibrated = fitBlendWeights(task, fitted);
+  const calibration_error = {
+    before: expectedCalibrationError(decisionsOf(task, before)),
+    after: expectedCalibrationError(decisionsOf(task, read(calibrated))),
+  };
+  const weights = task.multilabel ? withThresholds(task, calibrated, read(calibrated)) : calibrated;
+  return { weights, scores: { ...task.score(read(weights)), calibration_error } };
+}
+
+/** Moves each label's best threshold to one half. */
+function withThresholds(
+  { outputs, targets }: BlendTask,
+  weights: BlendWeights,
+  logits: Float32Array,
+): BlendWeights {
+  const probabilities = Float64Array.from(logits, sigmoid);
+  const thresholds = labelThresholds({ labels: outputs, probabilities, targets });
+  const bias = weights.bias.map((each, output) => each - logit(thresholds[output] ?? 0.5));
+  return { ...weights, bias };
+}
+
+const logit = (probability: number): number => Math.log(probability / (1 - probability));
+
+/** Softmax: how sure the model is of its first label. Sigmoid: how sure it is of each yes or no. */
+function decisionsOf({ link, outputs, targets }: BlendTask, logits: Float32Array): Decision[] {
+  if (link === 'sigmoid') {
+    return Array.from(logits, (value, at) => {
+      const probability = sigmoid(value);
+      const yes = probability > 0.5;
+      return { confidence: yes ? probability : 1 - probability, right: yes === (targets[at] === 1) };
+    });
+  }
+  return Array.from({ length: logits.length / outputs }, (_, row) => {
+    const probabilities = softmax(logits.subarray(row * outputs, (row + 1) * outputs));
+    const confidence = Math.max(...probabilities);
+    return { confidence, right: targets[row * outputs + probabilities.indexOf(confidence)] === 1 };
+  });
+}

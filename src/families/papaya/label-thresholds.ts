@@ -1,0 +1,55 @@
+import { f1Of, type LabelCounts } from './classification-scores.js';
+
+/** Probabilities of [rows, labels] and which of them should be on. */
+export interface LabelRows {
+  readonly labels: number;
+  readonly probabilities: Float64Array;
+  /** 1 where a label should be on, else 0. */
+  readonly targets: Uint8Array;
+}
+
+/** Thresholds that are tried. */
+const candidates = Array.from({ length: 49 }, (_, step) => 0.02 * (step + 1));
+
+/** With so many rows of a label, its own rows and all labels' count alike. */
+const PRIOR_ROWS = 20;
+
+/**
+ * For each label the threshold with the best F1. Rare labels lean on what is best for all labels together: the F1 of a
+ * label with n rows counts n, the mean over the labels 20.
+ */
+export function labelThresholds(rows: LabelRows): number[] {
+  const curves = Array.from({ length: rows.labels }, (_, label) => f1Curve(rows, label));
+  const shared = candidates.map(
+    (_, at) => curves.reduce((sum, { f1s }) => sum + (f1s[at] ?? 0), 0) / Math.max(1, rows.labels),
+  );
+  return curves.map(({ positives, f1s }) => {
+    const merits = f1s.map((f1, at) => positives * f1 + PRIOR_ROWS * (shared[at] ?? 0));
+    return candidates[merits.indexOf(Math.max(...merits))] ?? 0.5;
+  });
+}
+
+interface F1Curve {
+  /** Rows that have the label. */
+  readonly positives: number;
+  /** F1 at each candidate threshold. */
+  readonly f1s: readonly number[];
+}
+
+function f1Curve({ labels, probabilities, targets }: LabelRows, label: number): F1Curve {
+  const on: number[] = [];
+  const off: number[] = [];
+  for (let at = label; at < targets.length; at += labels) {
+    (targets[at] === 1 ? on : off).push(probabilities[at] ?? 0);
+  }
+  const f1s = candidates.map((threshold) => {
+    const truePositive = on.filter((probability) => probability > threshold).length;
+    const counts: LabelCounts = {
+      truePositive,
+      falsePositive: off.filter((probability) => probability > threshold).length,
+      falseNegative: on.length - truePositive,
+    };
+    return f1Of(counts);
+  });
+  return { positives: on.length, f1s };
+}
