@@ -28,7 +28,7 @@ export {
   MAX_WARNING_EXAMPLES,
 } from './datasets/index.js';
 export * from './errors.js';
-export type { BlendFigures, PartScores } from './families/index.js';
+export type { Blend, PartFigures } from './families/index.js';
 export {
   type ClassificationArchiveOptions,
   type ClassificationArchiveSummary,

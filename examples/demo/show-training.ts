@@ -1,5 +1,5 @@
 import { MultiBar, Presets } from 'cli-progress';
-import type { TrainingEvent } from 'orchard-nlp';
+import type { Blend, TrainingEvent } from 'orchard-nlp';
 import pc from 'picocolors';
 
 const FORMAT = '  {bar} {percentage} %  {phase}  epoch {epoch}/{epochs}  loss {loss}  {left}';
@@ -22,6 +22,7 @@ export async function showTraining(events: AsyncIterable<TrainingEvent>): Promis
         left: event.remainingMs === undefined ? '' : `${Math.ceil(event.remainingMs / 1000)} s left`,
       });
     } else if (event.type === 'epoch') print(epochLine(event.stats));
+    else if (event.type === 'blend') print(blendLine(event.parts));
     else if (event.type === 'warnings') {
       for (const { message } of event.warnings) print(pc.yellow(`  note: ${message}`));
     }
@@ -39,4 +40,10 @@ function epochLine({ epoch, metrics }: Extract<TrainingEvent, { type: 'epoch' }>
     `f1 ${last(metrics.validation.f1, 3)}`,
     pc.dim(`${last(metrics.elapsed_time, 1)} s`),
   ].join('  ');
+}
+
+/** What the two experts reach on the held-out rows, alone and together. */
+function blendLine({ encoder, expert, blend }: Blend): string {
+  const percent = ({ accuracy }: Blend['blend']) => `${(100 * accuracy).toFixed(1)} %`;
+  return `  accuracy: encoder ${percent(encoder)}, n-grams ${percent(expert)}, ${pc.bold(`blended ${percent(blend)}`)}`;
 }

@@ -72,20 +72,19 @@ export interface TrainedExpert {
   blend(encoderOutputs: Float32Array): Blend;
 }
 
-/** How a finished model mixes its two experts, and what each of them reaches on dev. */
+/**
+ * What each expert alone and both together reach on dev, each calibrated for itself. Weights and thresholds were fitted
+ * on dev too, so the figures are slightly flattered.
+ */
 export interface Blend {
+  readonly encoder: PartFigures;
+  readonly expert: PartFigures;
+  readonly blend: PartFigures;
+}
+
+export interface PartFigures extends Scores {
+  /** How the outputs of encoder and expert are mixed. */
   readonly weights: NonNullable<ModelFolderConfig['orchard']['blend']>;
-  readonly figures: BlendFigures;
-}
-
-/** Figures on dev; weights and thresholds were fitted there too, so those of the blend are slightly flattered. */
-export interface BlendFigures {
-  readonly encoder: PartScores;
-  readonly expert: PartScores;
-  readonly blend: PartScores;
-}
-
-export interface PartScores extends Scores {
   /** Expected calibration error of the raw outputs, and of the calibrated ones (0 is perfect). */
   readonly calibration_error: { readonly before: number; readonly after: number };
 }

@@ -1,11 +1,10 @@
 export type {
   Blend,
-  BlendFigures,
   Decoder,
   ExpertFile,
   Family,
   LossTargets,
-  PartScores,
+  PartFigures,
   Scores,
   TargetOptions,
   TaskDescription,

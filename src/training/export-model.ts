@@ -1,6 +1,6 @@
 import type { ModelConfig } from '../contract/index.js';
 import { type BertConfig, exportedInputs } from '../encoder/index.js';
-import type { Blend, Family, TaskDescription } from '../families/index.js';
+import type { Family, PartFigures, TaskDescription } from '../families/index.js';
 import { Graph, toOnnx } from '../graph/index.js';
 import type { ModelFolderConfig } from '../model-folder/index.js';
 
@@ -11,7 +11,7 @@ const OUTPUT = 'logits';
 export function modelFolderConfig(
   encoder: BertConfig,
   model: ModelConfig,
-  { labels, pooling, blend, ...description }: TaskDescription & { blend: Blend['weights'] },
+  { labels, pooling, blend, ...description }: TaskDescription & { blend: PartFigures['weights'] },
   maxTokens: number,
 ): ModelFolderConfig {
   return {

@@ -1,6 +1,6 @@
 import type { TrainingStats } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
-import type { BlendFigures } from '../families/index.js';
+import type { Blend } from '../families/index.js';
 import type { TrainingPhase, TrainingProgress, TrainingRunEvent } from './training-events.js';
 
 /** Progress is told at most this often. */
@@ -47,8 +47,8 @@ export class ProgressReporter {
     if (warnings.length > 0) this.onEvent({ type: 'warnings', warnings });
   }
 
-  blended(figures: BlendFigures): void {
-    this.onEvent({ type: 'blend', figures });
+  blended(parts: Blend): void {
+    this.onEvent({ type: 'blend', parts });
   }
 
   stepped(figures: StepFigures): void {

@@ -90,8 +90,8 @@ async function runSteps(
   progress.entered('export');
   const { family } = prepared.value;
   const blend = expert.value.blend(trained.value.devOutputs);
-  progress.blended(blend.figures);
-  const stats = { ...trained.value.stats, best_eval_metric_value: blend.figures.blend[task.mainMetric] };
+  progress.blended(blend);
+  const stats = { ...trained.value.stats, best_eval_metric_value: blend.blend[task.mainMetric] };
   const run = { hyperparameters, warnings, blend, expert: expert.value.bytes };
   const model = { family, task, encoder, ...tokenized.value, ...trained.value, stats, ...run };
   const written = await writeModel(spec, model);
@@ -155,7 +155,7 @@ function writeModel(spec: TrainingSpec, model: FinishedModel): ResultAsync<void,
   const config = modelFolderConfig(
     encoder,
     spec.model_config,
-    { ...task.describe(), blend: blend.weights },
+    { ...task.describe(), blend: blend.blend.weights },
     MAX_TRAINING_TOKENS,
   );
   const weights = new Map<string, NamedTensor>();
@@ -175,7 +175,7 @@ function writeModel(spec: TrainingSpec, model: FinishedModel): ResultAsync<void,
       hyperparameters,
       seed: spec.seed,
       training_stats: stats,
-      parts: blend.figures,
+      parts: blend,
       warnings,
     },
   });

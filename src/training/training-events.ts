@@ -1,6 +1,6 @@
 import type { TrainingStats } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
-import type { BlendFigures } from '../families/index.js';
+import type { Blend } from '../families/index.js';
 
 /** What a running job is busy with. */
 export type TrainingPhase = 'download' | 'read' | 'prepare' | 'train' | 'evaluate' | 'export';
@@ -39,7 +39,7 @@ export interface DatasetNotice {
 /** The encoder and the lexical expert have been weighed against each other: what each alone and both reach on dev. */
 export interface BlendNotice {
   readonly type: 'blend';
-  readonly figures: BlendFigures;
+  readonly parts: Blend;
 }
 
 /** What a training run tells while it runs. */

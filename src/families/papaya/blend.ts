@@ -1,4 +1,4 @@
-import type { BlendFigures, PartScores, Scores } from '../family.js';
+import type { Blend, PartFigures, Scores } from '../family.js';
 import {
   type BlendRows,
   type BlendWeights,
@@ -17,31 +17,21 @@ export interface BlendTask extends BlendRows {
   readonly score: (logits: Float32Array) => Scores;
 }
 
-export interface FittedBlend {
-  readonly weights: BlendWeights;
-  readonly figures: BlendFigures;
-}
-
 /**
  * Calibrates each expert alone and both together on the dev rows. In multilabel models each label's threshold is moved
  * to a score of one half, where whoever reads the scores looks for it.
  */
-export function fitBlend(task: BlendTask): FittedBlend {
-  const encoder = fitPart(task, ['encoder', 'bias']);
-  const expert = fitPart(task, ['expert', 'bias']);
-  const blend = fitPart(task, ['encoder', 'expert', 'bias']);
+export function fitBlend(task: BlendTask): Blend {
   return {
-    weights: blend.weights,
-    figures: { encoder: encoder.scores, expert: expert.scores, blend: blend.scores },
+    encoder: fitPart(task, ['encoder', 'bias']),
+    expert: fitPart(task, ['expert', 'bias']),
+    blend: fitPart(task, ['encoder', 'expert', 'bias']),
   };
 }
 
 type Coordinate = keyof typeof startingWeights;
 
-function fitPart(
-  task: BlendTask,
-  fitted: readonly Coordinate[],
-): { weights: BlendWeights; scores: PartScores } {
+function fitPart(task: BlendTask, fitted: readonly Coordinate[]): PartFigures {
   const read = (weights: BlendWeights) => blendLogits(weights, task.encoder, task.expert);
   const bare = { encoder: 0, expert: 0, bias: [] };
   const before = read({
@@ -55,7 +45,7 @@ function fitPart(
     after: expectedCalibrationError(decisionsOf(task, read(calibrated))),
   };
   const weights = task.multilabel ? withThresholds(task, calibrated, read(calibrated)) : calibrated;
-  return { weights, scores: { ...task.score(read(weights)), calibration_error } };
+  return { ...task.score(read(weights)), calibration_error, weights };
 }
 
 /** Moves each label's best threshold to one half. */

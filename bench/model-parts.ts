@@ -1,0 +1,47 @@
+/** The encoder and the expert of a trained model, each by itself. */
+import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Blend, InferenceResult } from 'orchard-nlp';
+import { z } from 'zod';
+import { TextModel } from '../src/inference/text-model.js';
+import { decodeSafetensors, EXPERT_FILE, modelFolderConfigSchema } from '../src/model-folder/index.js';
+
+const BATCH = 256;
+
+/** What a copy of the model answers whose two experts are mixed by these weights. */
+export async function predictWith(
+  directory: string,
+  weights: Blend['blend']['weights'],
+  texts: readonly string[],
+): Promise<InferenceResult[]> {
+  const copy = `${directory}-part`;
+  cpSync(directory, copy, { recursive: true });
+  const file = join(copy, 'config.json');
+  const config = modelFolderConfigSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+  writeFileSync(file, JSON.stringify({ ...config, orchard: { ...config.orchard, blend: weights } }));
+  const model = (await TextModel.load(copy, 2))._unsafeUnwrap();
+  const results: InferenceResult[] = [];
+  for (let start = 0; start < texts.length; start += BATCH) {
+    results.push(...(await model.predict(texts.slice(start, start + BATCH)))._unsafeUnwrap());
+  }
+  await model.release();
+  rmSync(copy, { recursive: true });
+  return results;
+}
+
+/** Which n-grams the expert of a model reads. */
+export function nGramsOf(directory: string): unknown {
+  const file = join(directory, EXPERT_FILE);
+  const { metadata } = decodeSafetensors(readFileSync(file), file)._unsafeUnwrap();
+  return JSON.parse(z.string().parse(metadata.n_grams));
+}
+
+/** Size of a model folder on disk: all, and the expert alone. */
+export function megabytesOf(directory: string): { all: number; expert: number } {
+  const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((each) =>
+    each.isFile(),
+  );
+  const bytes = files.map((each) => statSync(join(each.parentPath, each.name)).size);
+  const all = bytes.reduce((sum, each) => sum + each, 0);
+  return { all: all / 1e6, expert: statSync(join(directory, EXPERT_FILE)).size / 1e6 };
+}
