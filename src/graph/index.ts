@@ -6,3 +6,5 @@ export { toOnnx } from './onnx/to-onnx.js';
 export type { RowGradient } from './operations/index.js';
 export { type Dimension, resolveShape, type Shape, ShapeError, volume } from './shape.js';
 export type { ElementType, Tensor } from './tensor.js';
+export type { TensorFlow, TensorFlowTensor } from './tensorflow/tensorflow.js';
+export { tensorflowExecutor } from './tensorflow/tensorflow-executor.js';

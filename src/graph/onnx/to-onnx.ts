@@ -1,5 +1,6 @@
 import type { Graph } from '../graph.js';
 import type { Node } from '../node.js';
+import { nodesFor } from '../node-order.js';
 import { operations } from '../operations/index.js';
 import type { Dimension } from '../shape.js';
 import type { Tensor } from '../tensor.js';
@@ -44,18 +45,6 @@ export function toOnnx(graph: Graph, weights: ReadonlyMap<string, Float32Array> 
       output: [...graph.outputs].map(([name, tensor]) => valueInfo(name, tensor)),
     },
   });
-}
-
-/** The nodes that the outputs depend on, producers first. */
-export function nodesFor(outputs: readonly Tensor[]): Node[] {
-  const order = new Set<Node>();
-  const visit = (tensor: Tensor): void => {
-    if (tensor.source.kind !== 'node' || order.has(tensor.source.node)) return;
-    tensor.source.node.inputs.forEach(visit);
-    order.add(tensor.source.node);
-  };
-  outputs.forEach(visit);
-  return [...order];
 }
 
 function addConstant(builder: OnnxBuilder, tensor: Tensor): void {

@@ -1,0 +1,62 @@
+import type { TensorData } from './executor.js';
+import type { Graph } from './graph.js';
+import { nodesFor } from './node-order.js';
+import { resolveShape, type Shape, ShapeError } from './shape.js';
+import type { Tensor } from './tensor.js';
+
+/** What a run must feed: every input, and the parameters that the outputs depend on and that have no fixed values. */
+export function fedTensors(graph: Graph, weights: ReadonlyMap<string, unknown> = new Map()): Tensor[] {
+  const outputs = [...graph.outputs.values()];
+  const used = new Set([...outputs, ...nodesFor(outputs).flatMap(({ inputs }) => inputs)]);
+  const parameters = graph.parameters.filter((each) => used.has(each) && !weights.has(each.name));
+  return [...graph.inputs, ...parameters];
+}
+
+type Sizes = Readonly<Record<string, number>>;
+
+/**
+ * Checks that every tensor is fed with its type and shape.
+ * @returns the values that the symbols of the shapes have.
+ * @throws ShapeError that names the tensor and what it should be.
+ */
+export function checkFeeds(tensors: readonly Tensor[], feeds: Readonly<Record<string, TensorData>>): Sizes {
+  const sizes: Record<string, number> = {};
+  for (const { name, type, shape } of tensors) {
+    const feed = feeds[name];
+    if (feed === undefined) throw new ShapeError(`feed ${name} is missing`);
+    if (feed.type !== type) throw new ShapeError(`feed ${name} is ${feed.type}, the graph takes ${type}`);
+    if (feed.dims.length !== shape.length) throw wrongDims(`feed ${name}`, feed.dims, shape);
+    for (const [axis, dimension] of shape.entries()) {
+      const size = feed.dims[axis] ?? 0;
+      if (typeof dimension === 'string') sizes[dimension] ??= size;
+      if (size !== (typeof dimension === 'string' ? sizes[dimension] : dimension)) {
+        throw wrongDims(`feed ${name}`, feed.dims, shape);
+      }
+    }
+  }
+  const known = new Set(tensors.map(({ name }) => name));
+  for (const name of Object.keys(feeds)) {
+    if (!known.has(name)) throw new ShapeError(`feed ${name} is none of the graph's inputs`);
+  }
+  return sizes;
+}
+
+/** Checks that every output has a buffer of its type and exact shape. @throws ShapeError */
+export function checkOutputs(
+  outputs: ReadonlyMap<string, Tensor>,
+  buffers: Readonly<Record<string, TensorData>>,
+  sizes: Sizes,
+): void {
+  for (const [name, { type, shape }] of outputs) {
+    const buffer = buffers[name];
+    if (buffer === undefined) throw new ShapeError(`output ${name} has no buffer`);
+    if (buffer.type !== type) throw new ShapeError(`output ${name} is ${type}, its buffer ${buffer.type}`);
+    const dims = resolveShape(shape, sizes);
+    if (dims.join() !== buffer.dims.join())
+      throw wrongDims(`the buffer of output ${name}`, buffer.dims, dims);
+  }
+}
+
+function wrongDims(what: string, dims: readonly number[], shape: Shape): ShapeError {
+  return new ShapeError(`${what} is [${dims.join(', ')}], the graph has [${shape.join(', ')}] there`);
+}

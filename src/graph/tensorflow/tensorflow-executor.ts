@@ -1,0 +1,76 @@
+import { checkFeeds, checkOutputs, fedTensors } from '../check-tensors.js';
+import type { CompiledGraph, CompileOptions, GraphExecutor, TensorData } from '../executor.js';
+import type { Graph } from '../graph.js';
+import type { Tensor } from '../tensor.js';
+import { evaluate } from './evaluate.js';
+import type { TensorFlow, TensorFlowTensor } from './tensorflow.js';
+
+/**
+ * Runs graphs on a TensorFlow.js of yours: `tensorflowExecutor(tf)` with `@tensorflow/tfjs` or `@tensorflow/tfjs-node`
+ * and the backend that it is set to. `threads` is the backend's own matter. It is far slower than ONNX Runtime and
+ * here for platforms that lack that, and as a second opinion on every number.
+ */
+export function tensorflowExecutor(tf: TensorFlow): GraphExecutor {
+  return {
+    specificationVersion: 1,
+    compile: async (graph: Graph, { weights = new Map() }: CompileOptions = {}) =>
+      new TensorFlowGraph(tf, graph, weights),
+  };
+}
+
+class TensorFlowGraph implements CompiledGraph {
+  readonly #fixed = new Map<string, TensorFlowTensor>();
+  readonly #fed: readonly Tensor[];
+  #isReleased = false;
+
+  constructor(
+    private readonly tf: TensorFlow,
+    private readonly graph: Graph,
+    weights: ReadonlyMap<string, Float32Array>,
+  ) {
+    for (const { name, shape } of graph.parameters) {
+      const values = weights.get(name);
+      if (values !== undefined) this.#fixed.set(name, tf.tensor(values, shape.map(Number), 'float32'));
+    }
+    this.#fed = fedTensors(graph, weights);
+  }
+
+  async run(
+    feeds: Readonly<Record<string, TensorData>>,
+    outputs: Readonly<Record<string, TensorData>>,
+  ): Promise<void> {
+    if (this.#isReleased) throw new Error('the compiled graph was released');
+    const sizes = checkFeeds(this.#fed, feeds);
+    checkOutputs(this.graph.outputs, outputs, sizes);
+    const names = [...this.graph.outputs.keys()];
+    const results = this.tf.tidy(() => {
+      const known = new Map(this.#fixed);
+      for (const [name, data] of Object.entries(feeds)) known.set(name, toTensor(this.tf, data));
+      return evaluate(this.tf, [...this.graph.outputs.values()], known, sizes);
+    });
+    for (const [position, name] of names.entries()) {
+      const result = results[position];
+      const output = outputs[name];
+      if (result !== undefined && output !== undefined) write(output, await result.data());
+    }
+    const fixed = new Set(this.#fixed.values());
+    for (const result of new Set(results)) if (!fixed.has(result)) result.dispose();
+  }
+
+  async release(): Promise<void> {
+    this.#isReleased = true;
+    for (const tensor of this.#fixed.values()) tensor.dispose();
+    this.#fixed.clear();
+  }
+}
+
+function toTensor(tf: TensorFlow, { type, dims, data }: TensorData): TensorFlowTensor {
+  if (type === 'float32') return tf.tensor(data, [...dims], 'float32');
+  // There is no int64: ids fit in 32 bits.
+  return tf.tensor(type === 'int64' ? Int32Array.from(data, Number) : data, [...dims], 'int32');
+}
+
+function write({ type, data }: TensorData, values: ArrayLike<number>): void {
+  if (type === 'int64') data.set(BigInt64Array.from(Array.from(values), BigInt));
+  else data.set(values);
+}
