@@ -31,6 +31,7 @@ const { values: options, positionals } = parseArgs({
     seed: { type: 'string', default: '1' },
     python: { type: 'string', default: 'python3' },
     smoothing: { type: 'string' },
+    'token-dropout': { type: 'string' },
     'learning-rate': { type: 'string' },
     epochs: { type: 'string' },
     balanced: { type: 'boolean', default: false },
@@ -71,6 +72,7 @@ async function train(name: string, dataset: LabelledTexts, storage: Storage): Pr
     seed: Number(options.seed),
     tuning: {
       ...(options.smoothing === undefined ? {} : { labelSmoothing: Number(options.smoothing) }),
+      ...(options['token-dropout'] === undefined ? {} : { tokenDropout: Number(options['token-dropout']) }),
       classWeights: options.balanced ? 'balanced' : 'none',
     },
   });

@@ -88,7 +88,7 @@ export function resolveHyperparameters(
   };
 }
 
-/** Epochs without a better main metric after which training stops: a third of them, at least 3. */
+/** Epochs without a better main metric after which training stops: half of them, at least 3. */
 export function patienceFor(epochs: number): number {
-  return Math.max(3, Math.ceil(epochs / 3));
+  return Math.max(3, Math.ceil(epochs / 2));
 }
