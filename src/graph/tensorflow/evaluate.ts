@@ -1,6 +1,6 @@
 import { nodesFor } from '../node-order.js';
 import type { Tensor } from '../tensor.js';
-import { kernels, tensorFlowType } from './kernels.js';
+import { kernelsOf, tensorFlowType } from './kernels.js';
 import type { TensorFlow, TensorFlowTensor } from './tensorflow.js';
 
 /**
@@ -8,21 +8,22 @@ import type { TensorFlow, TensorFlowTensor } from './tensorflow.js';
  * @param known values of the inputs and parameters, by name.
  * @param sizes values of the symbols that shapes are written in.
  */
-export function evaluate(
-  tf: TensorFlow,
+export function evaluate<T extends TensorFlowTensor>(
+  tf: TensorFlow<T>,
   tensors: readonly Tensor[],
-  known: ReadonlyMap<string, TensorFlowTensor>,
+  known: ReadonlyMap<string, T>,
   sizes: Readonly<Record<string, number>>,
-): TensorFlowTensor[] {
-  const values = new Map<Tensor, TensorFlowTensor>();
-  const lookUp = (tensor: Tensor): TensorFlowTensor => {
+): T[] {
+  const kernels = kernelsOf(tf);
+  const values = new Map<Tensor, T>();
+  const lookUp = (tensor: Tensor): T => {
     const value = values.get(tensor) ?? known.get(tensor.name) ?? constant(tf, tensor);
     values.set(tensor, value);
     return value;
   };
   for (const node of nodesFor(tensors)) {
     const results = node.visit((typed) =>
-      kernels[typed.operation]({ tf, node: typed, inputs: typed.inputs.map(lookUp), sizes }),
+      kernels[typed.operation]({ node: typed, inputs: typed.inputs.map(lookUp), sizes }),
     );
     for (const [position, output] of node.outputs.entries()) {
       const result = results[position];
@@ -32,7 +33,7 @@ export function evaluate(
   return tensors.map(lookUp);
 }
 
-function constant(tf: TensorFlow, { name, type, shape, source }: Tensor): TensorFlowTensor {
+function constant<T>(tf: TensorFlow<T>, { name, type, shape, source }: Tensor): T {
   if (source.kind !== 'constant') throw new RangeError(`no value is given for ${name}`);
   const target = tensorFlowType(type);
   const values = target === 'float32' ? Float32Array.from(source.values) : Int32Array.from(source.values);

@@ -5,88 +5,98 @@ import type { ElementType } from '../tensor.js';
 import type { TensorFlow, TensorFlowTensor } from './tensorflow.js';
 
 /** What a kernel computes its node's outputs from. */
-export interface KernelContext<Name extends OperationName> {
-  readonly tf: TensorFlow;
+export interface KernelContext<Name extends OperationName, T> {
   readonly node: NodeOf<Name>;
-  readonly inputs: readonly TensorFlowTensor[];
+  readonly inputs: readonly T[];
   /** Values of the symbols that shapes are written in. */
   readonly sizes: Readonly<Record<string, number>>;
 }
 
-type Kernel<Name extends OperationName> = (context: KernelContext<Name>) => readonly TensorFlowTensor[];
+type Kernel<Name extends OperationName, T> = (context: KernelContext<Name, T>) => readonly T[];
+export type Kernels<T> = { readonly [Name in OperationName]: Kernel<Name, T> };
+
 type Unary = 'exp' | 'tanh' | 'sigmoid' | 'softplus' | 'softmax' | 'logSoftmax';
 type Binary = 'add' | 'subtract' | 'multiply' | 'divide';
 
-const unary =
-  (compute: (tf: TensorFlow, x: TensorFlowTensor) => TensorFlowTensor): Kernel<Unary> =>
-  ({ tf, inputs }) => [compute(tf, at(inputs, 0))];
+function unary<T>(compute: (x: T) => T): Kernel<Unary, T> {
+  return ({ inputs: [x] }) => [compute(given(x))];
+}
 
-const binary =
-  (compute: (tf: TensorFlow, a: TensorFlowTensor, b: TensorFlowTensor) => TensorFlowTensor): Kernel<Binary> =>
-  ({ tf, inputs }) => [compute(tf, at(inputs, 0), at(inputs, 1))];
+function binary<T>(compute: (a: T, b: T) => T): Kernel<Binary, T> {
+  return ({ inputs: [a, b] }) => [compute(given(a), given(b))];
+}
 
 /** Every operation in TensorFlow.js, from operations that it can differentiate by itself. */
-export const kernels: { readonly [Name in OperationName]: Kernel<Name> } = {
-  add: binary((tf, a, b) => tf.add(a, b)),
-  subtract: binary((tf, a, b) => tf.sub(a, b)),
-  multiply: binary((tf, a, b) => tf.mul(a, b)),
-  divide: binary((tf, a, b) => tf.div(a, b)),
-  exp: unary((tf, x) => tf.exp(x)),
-  tanh: unary((tf, x) => tf.tanh(x)),
-  sigmoid: unary((tf, x) => tf.sigmoid(x)),
-  softplus: unary((tf, x) => tf.softplus(x)),
-  softmax: unary((tf, x) => tf.softmax(x)),
-  logSoftmax: unary((tf, x) => tf.logSoftmax(x)),
+export function kernelsOf<T extends TensorFlowTensor>(tf: TensorFlow<T>): Kernels<T> {
+  return { ...elementwiseKernels(tf), ...matrixKernels(tf), ...layoutKernels(tf) };
+}
 
-  scale: ({ tf, node, inputs }) => [tf.mul(at(inputs, 0), scalar(tf, node.attributes.factor))],
+function elementwiseKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
+  return {
+    add: binary<T>((a, b) => tf.add(a, b)),
+    subtract: binary<T>((a, b) => tf.sub(a, b)),
+    multiply: binary<T>((a, b) => tf.mul(a, b)),
+    divide: binary<T>((a, b) => tf.div(a, b)),
+    exp: unary<T>((x) => tf.exp(x)),
+    tanh: unary<T>((x) => tf.tanh(x)),
+    sigmoid: unary<T>((x) => tf.sigmoid(x)),
+    softplus: unary<T>((x) => tf.softplus(x)),
+    softmax: unary<T>((x) => tf.softmax(x)),
+    logSoftmax: unary<T>((x) => tf.logSoftmax(x)),
+    scale: ({ node, inputs: [x] }) => [tf.mul(given(x), scalar(tf, node.attributes.factor))],
+    gaussianGate({ inputs: [z] }) {
+      const half = scalar(tf, 0.5);
+      const gate = tf.add(tf.mul(tf.erf(given(z)), half), half);
+      return [tf.mul(given(z), gate), gate];
+    },
+  } satisfies Partial<Kernels<T>>;
+}
 
-  gaussianGate({ tf, inputs }) {
-    const z = at(inputs, 0);
-    const half = scalar(tf, 0.5);
-    const gate = tf.add(tf.mul(tf.erf(z), half), half);
-    return [tf.mul(z, gate), gate];
-  },
+function matrixKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
+  return {
+    gemm({ node: { attributes }, inputs: [a, b, c] }) {
+      const { transposeA, transposeB, alpha, beta } = attributes;
+      const product = tf.matMul(given(a), given(b), transposeA, transposeB);
+      const scaled = alpha === 1 ? product : tf.mul(product, scalar(tf, alpha));
+      if (c === undefined) return [scaled];
+      return [tf.add(scaled, beta === 1 ? c : tf.mul(c, scalar(tf, beta)))];
+    },
+    batchMatMul({ node: { attributes }, inputs: [a, b] }) {
+      const { transposeA, transposeB, rowsFirstA, rowsFirstB, alpha } = attributes;
+      const left = rowsFirstA ? rowsLast(tf, given(a)) : given(a);
+      const right = rowsFirstB ? rowsLast(tf, given(b)) : given(b);
+      const product = tf.matMul(left, right, transposeA, transposeB);
+      return [alpha === 1 ? product : tf.mul(product, scalar(tf, alpha))];
+    },
+    layerNorm({ node, inputs: [x, gamma, beta] }) {
+      const mean = tf.mean(given(x), -1, true);
+      const centred = tf.sub(given(x), mean);
+      const variance = tf.mean(tf.mul(centred, centred), -1, true);
+      const inverseDeviation = tf.rsqrt(tf.add(variance, scalar(tf, node.attributes.epsilon)));
+      const normalized = tf.mul(centred, inverseDeviation);
+      return [tf.add(tf.mul(normalized, given(gamma)), given(beta)), mean, inverseDeviation];
+    },
+  } satisfies Partial<Kernels<T>>;
+}
 
-  gemm({ tf, node: { attributes }, inputs: [a, b, c] }) {
-    const { transposeA, transposeB, alpha, beta } = attributes;
-    const product = tf.matMul(given(a), given(b), transposeA, transposeB);
-    const scaled = alpha === 1 ? product : tf.mul(product, scalar(tf, alpha));
-    if (c === undefined) return [scaled];
-    return [tf.add(scaled, beta === 1 ? c : tf.mul(c, scalar(tf, beta)))];
-  },
-
-  batchMatMul({ tf, node: { attributes }, inputs: [a, b] }) {
-    const { transposeA, transposeB, rowsFirstA, rowsFirstB, alpha } = attributes;
-    const left = rowsFirstA ? rowsLast(tf, given(a)) : given(a);
-    const right = rowsFirstB ? rowsLast(tf, given(b)) : given(b);
-    const product = tf.matMul(left, right, transposeA, transposeB);
-    return [alpha === 1 ? product : tf.mul(product, scalar(tf, alpha))];
-  },
-
-  layerNorm({ tf, node, inputs: [x, gamma, beta] }) {
-    const mean = tf.mean(given(x), -1, true);
-    const centred = tf.sub(given(x), mean);
-    const variance = tf.mean(tf.mul(centred, centred), -1, true);
-    const inverseDeviation = tf.rsqrt(tf.add(variance, scalar(tf, node.attributes.epsilon)));
-    const normalized = tf.mul(centred, inverseDeviation);
-    return [tf.add(tf.mul(normalized, given(gamma)), given(beta)), mean, inverseDeviation];
-  },
-
-  gather: ({ tf, inputs: [table, indices] }) => [tf.gather(given(table), given(indices))],
-  reduceSum: ({ tf, node: { attributes }, inputs }) => [
-    tf.sum(at(inputs, 0), [...attributes.axes], attributes.keepDimensions),
-  ],
-  columnSum: ({ tf, inputs }) => [tf.sum(at(inputs, 0), [0], false)],
-  expand: ({ tf, node, inputs, sizes }) => [
-    tf.broadcastTo(at(inputs, 0), resolveShape(node.attributes.shape, sizes)),
-  ],
-  reshape: ({ tf, node, inputs, sizes }) => [
-    tf.reshape(at(inputs, 0), resolveShape(node.attributes.shape, sizes)),
-  ],
-  transpose: ({ tf, node, inputs }) => [tf.transpose(at(inputs, 0), [...node.attributes.permutation])],
-  rowNumbers: ({ tf, inputs }) => [tf.range(0, at(inputs, 0).shape[0] ?? 0, 1, 'int32')],
-  cast: ({ tf, node, inputs }) => [tf.cast(at(inputs, 0), tensorFlowType(node.attributes.type))],
-};
+function layoutKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
+  return {
+    gather: ({ inputs: [table, indices] }) => [tf.gather(given(table), given(indices))],
+    reduceSum: ({ node: { attributes }, inputs: [x] }) => [
+      tf.sum(given(x), [...attributes.axes], attributes.keepDimensions),
+    ],
+    columnSum: ({ inputs: [x] }) => [tf.sum(given(x), [0], false)],
+    expand: ({ node, inputs: [x], sizes }) => [
+      tf.broadcastTo(given(x), resolveShape(node.attributes.shape, sizes)),
+    ],
+    reshape: ({ node, inputs: [x], sizes }) => [
+      tf.reshape(given(x), resolveShape(node.attributes.shape, sizes)),
+    ],
+    transpose: ({ node, inputs: [x] }) => [tf.transpose(given(x), [...node.attributes.permutation])],
+    rowNumbers: ({ inputs: [x] }) => [tf.range(0, given(x).shape[0] ?? 0, 1, 'int32')],
+    cast: ({ node, inputs: [x] }) => [tf.cast(given(x), tensorFlowType(node.attributes.type))],
+  } satisfies Partial<Kernels<T>>;
+}
 
 /** TensorFlow.js has no int64; ids fit in 32 bits. */
 export function tensorFlowType(type: ElementType): 'float32' | 'int32' {
@@ -94,21 +104,17 @@ export function tensorFlowType(type: ElementType): 'float32' | 'int32' {
 }
 
 /** [rows, …batch, columns] → […batch, rows, columns]. */
-function rowsLast(tf: TensorFlow, x: TensorFlowTensor): TensorFlowTensor {
+function rowsLast<T extends TensorFlowTensor>(tf: TensorFlow<T>, x: T): T {
   const rank = x.shape.length;
   const batchAxes = Array.from({ length: rank - 2 }, (_, axis) => axis + 1);
   return tf.transpose(x, [...batchAxes, 0, rank - 1]);
 }
 
-function scalar(tf: TensorFlow, value: number): TensorFlowTensor {
+function scalar<T>(tf: TensorFlow<T>, value: number): T {
   return tf.tensor(Float32Array.of(value), [], 'float32');
 }
 
-function at(inputs: readonly TensorFlowTensor[], position: number): TensorFlowTensor {
-  return given(inputs[position]);
-}
-
-function given(input: TensorFlowTensor | undefined): TensorFlowTensor {
+function given<T>(input: T | undefined): T {
   if (input === undefined) throw new RangeError('the node has fewer inputs than its operation takes');
   return input;
 }

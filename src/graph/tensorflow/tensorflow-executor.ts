@@ -3,14 +3,16 @@ import type { CompiledGraph, CompileOptions, GraphExecutor, TensorData } from '.
 import type { Graph } from '../graph.js';
 import type { Tensor } from '../tensor.js';
 import { evaluate } from './evaluate.js';
-import type { TensorFlow, TensorFlowTensor } from './tensorflow.js';
+import type { TensorFlow, TensorFlowClasses, TensorFlowTensor } from './tensorflow.js';
 
 /**
  * Runs graphs on a TensorFlow.js of yours: `tensorflowExecutor(tf)` with `@tensorflow/tfjs` or `@tensorflow/tfjs-node`
  * and the backend that it is set to. `threads` is the backend's own matter. It is far slower than ONNX Runtime and
  * here for platforms that lack that, and as a second opinion on every number.
  */
-export function tensorflowExecutor(tf: TensorFlow): GraphExecutor {
+export function tensorflowExecutor<T extends TensorFlowTensor>(
+  tf: TensorFlowClasses<T> & TensorFlow<NoInfer<T>>,
+): GraphExecutor {
   return {
     specificationVersion: 1,
     compile: async (graph: Graph, { weights = new Map() }: CompileOptions = {}) =>
@@ -18,13 +20,13 @@ export function tensorflowExecutor(tf: TensorFlow): GraphExecutor {
   };
 }
 
-class TensorFlowGraph implements CompiledGraph {
-  readonly #fixed = new Map<string, TensorFlowTensor>();
+class TensorFlowGraph<T extends TensorFlowTensor> implements CompiledGraph {
+  readonly #fixed = new Map<string, T>();
   readonly #fed: readonly Tensor[];
   #isReleased = false;
 
   constructor(
-    private readonly tf: TensorFlow,
+    private readonly tf: TensorFlow<T>,
     private readonly graph: Graph,
     weights: ReadonlyMap<string, Float32Array>,
   ) {
@@ -43,10 +45,12 @@ class TensorFlowGraph implements CompiledGraph {
     const sizes = checkFeeds(this.#fed, feeds);
     checkOutputs(this.graph.outputs, outputs, sizes);
     const names = [...this.graph.outputs.keys()];
-    const results = this.tf.tidy(() => {
+    let results: readonly T[] = [];
+    this.tf.tidy(() => {
       const known = new Map(this.#fixed);
       for (const [name, data] of Object.entries(feeds)) known.set(name, toTensor(this.tf, data));
-      return evaluate(this.tf, [...this.graph.outputs.values()], known, sizes);
+      const computed = evaluate(this.tf, [...this.graph.outputs.values()], known, sizes);
+      results = computed.map((each) => this.tf.keep(each));
     });
     for (const [position, name] of names.entries()) {
       const result = results[position];
@@ -64,7 +68,7 @@ class TensorFlowGraph implements CompiledGraph {
   }
 }
 
-function toTensor(tf: TensorFlow, { type, dims, data }: TensorData): TensorFlowTensor {
+function toTensor<T>(tf: TensorFlow<T>, { type, dims, data }: TensorData): T {
   if (type === 'float32') return tf.tensor(data, [...dims], 'float32');
   // There is no int64: ids fit in 32 bits.
   return tf.tensor(type === 'int64' ? Int32Array.from(data, Number) : data, [...dims], 'int32');

@@ -1,37 +1,38 @@
-/** The part of TensorFlow.js that is used here; `@tensorflow/tfjs` and `@tensorflow/tfjs-node` both have it. */
-export interface TensorFlow {
-  tidy<Result>(compute: () => Result): Result;
-  tensor(values: Float32Array | Int32Array, shape: number[], type: 'float32' | 'int32'): TensorFlowTensor;
-  add(a: TensorFlowTensor, b: TensorFlowTensor): TensorFlowTensor;
-  sub(a: TensorFlowTensor, b: TensorFlowTensor): TensorFlowTensor;
-  mul(a: TensorFlowTensor, b: TensorFlowTensor): TensorFlowTensor;
-  div(a: TensorFlowTensor, b: TensorFlowTensor): TensorFlowTensor;
-  exp(x: TensorFlowTensor): TensorFlowTensor;
-  erf(x: TensorFlowTensor): TensorFlowTensor;
-  tanh(x: TensorFlowTensor): TensorFlowTensor;
-  sigmoid(x: TensorFlowTensor): TensorFlowTensor;
-  softplus(x: TensorFlowTensor): TensorFlowTensor;
-  rsqrt(x: TensorFlowTensor): TensorFlowTensor;
-  softmax(x: TensorFlowTensor): TensorFlowTensor;
-  logSoftmax(x: TensorFlowTensor): TensorFlowTensor;
-  matMul(
-    a: TensorFlowTensor,
-    b: TensorFlowTensor,
-    transposeA: boolean,
-    transposeB: boolean,
-  ): TensorFlowTensor;
-  mean(x: TensorFlowTensor, axis: number, keepDimensions: boolean): TensorFlowTensor;
-  sum(x: TensorFlowTensor, axes: number[], keepDimensions: boolean): TensorFlowTensor;
-  gather(x: TensorFlowTensor, indices: TensorFlowTensor): TensorFlowTensor;
-  broadcastTo(x: TensorFlowTensor, shape: number[]): TensorFlowTensor;
-  reshape(x: TensorFlowTensor, shape: number[]): TensorFlowTensor;
-  transpose(x: TensorFlowTensor, permutation: number[]): TensorFlowTensor;
-  cast(x: TensorFlowTensor, type: 'float32' | 'int32'): TensorFlowTensor;
-  range(start: number, stop: number, step: number, type: 'int32'): TensorFlowTensor;
+/** The part of TensorFlow.js that is used here; `@tensorflow/tfjs` and `@tensorflow/tfjs-node` both have it. T is their tensor. */
+export interface TensorFlow<T> {
+  tidy(compute: () => void): void;
+  keep(tensor: T): T;
+  tensor(values: Float32Array | Int32Array, shape: number[], type: 'float32' | 'int32'): T;
+  add(a: T, b: T): T;
+  sub(a: T, b: T): T;
+  mul(a: T, b: T): T;
+  div(a: T, b: T): T;
+  exp(x: T): T;
+  erf(x: T): T;
+  tanh(x: T): T;
+  sigmoid(x: T): T;
+  softplus(x: T): T;
+  rsqrt(x: T): T;
+  softmax(x: T): T;
+  logSoftmax(x: T): T;
+  matMul(a: T, b: T, transposeA: boolean, transposeB: boolean): T;
+  mean(x: T, axis: number, keepDimensions: boolean): T;
+  sum(x: T, axes: number[], keepDimensions: boolean): T;
+  gather(x: T, indices: T): T;
+  broadcastTo(x: T, shape: number[]): T;
+  reshape(x: T, shape: number[]): T;
+  transpose(x: T, permutation: number[]): T;
+  cast(x: T, type: 'float32' | 'int32'): T;
+  range(start: number, stop: number, step: number, type: 'int32'): T;
 }
 
 export interface TensorFlowTensor {
   readonly shape: number[];
   data(): Promise<ArrayLike<number>>;
   dispose(): void;
+}
+
+/** Where the compiler learns what a TensorFlow.js's tensors are. */
+export interface TensorFlowClasses<T> {
+  readonly Tensor: abstract new (...parts: never) => T;
 }

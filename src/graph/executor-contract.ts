@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import type { ContractCase } from '../contract-case.js';
+import type { CompiledGraph, GraphExecutor, TensorData } from './executor.js';
+import { type OperationCase, operationCases } from './executor-cases.js';
+import { Graph } from './graph.js';
+import { ShapeError, volume } from './shape.js';
+
+/** Relative distance between what an executor gives and what is expected, at most. */
+const TOLERANCE = 1e-5;
+
+type ExecutorChecks = Readonly<Record<string, (executor: GraphExecutor) => Promise<void>>>;
+
+/**
+ * What every {@link GraphExecutor} must do, as tests for any runner:
+ * ```ts
+ * for (const { name, run } of graphExecutorContract(() => tensorflowExecutor(tf))) it(name, run);
+ * ```
+ */
+export function graphExecutorContract(create: () => GraphExecutor): readonly ContractCase[] {
+  const operations = Object.entries(operationCases).map(([name, each]) => ({
+    name: `computes ${name}`,
+    run: () => checkOperation(create(), each),
+  }));
+  const promises = Object.entries(runChecks).map(([name, check]) => ({ name, run: () => check(create()) }));
+  return [...operations, ...promises];
+}
+
+async function checkOperation(
+  executor: GraphExecutor,
+  { feeds, build, expected }: OperationCase,
+): Promise<void> {
+  const graph = new Graph();
+  const inputs = Object.entries(feeds).map(([name, { type, dims }]) => graph.input(name, type, dims));
+  graph.output('y', build(graph, inputs));
+  const compiled = await executor.compile(graph);
+  const y = emptyLike(expected);
+  await compiled.run(feeds, { y });
+  await compiled.release();
+  assertClose(y, expected);
+}
+
+const runChecks: ExecutorChecks = {
+  async 'serves every size of its symbols with one compilation'(executor) {
+    const compiled = await executor.compile(doubled());
+    for (const rows of [3, 1, 5]) {
+      const values = [...Array(2 * rows).keys()];
+      const x = float32([rows, 2], values);
+      const y = emptyLike(x);
+      await compiled.run({ x }, { y });
+      const twice = values.map((value) => 2 * value);
+      assertClose(y, float32([rows, 2], twice));
+    }
+    await compiled.release();
+  },
+
+  async 'keeps the weights it was compiled with, and takes the others at every run'(executor) {
+    const graph = new Graph();
+    const fixed = graph.parameter('fixed', [2]);
+    graph.output('y', graph.add(fixed, graph.parameter('fed', [2])));
+    const compiled = await executor.compile(graph, { weights: new Map([['fixed', Float32Array.of(1, 2)]]) });
+    const y = float32([2], [0, 0]);
+    await compiled.run({ fed: float32([2], [10, 20]) }, { y });
+    assertClose(y, float32([2], [11, 22]));
+    await compiled.run({ fed: float32([2], [0, 1]) }, { y });
+    assertClose(y, float32([2], [1, 3]));
+    await compiled.release();
+  },
+
+  async 'sees what was written into a fed buffer since the last run'(executor) {
+    const compiled = await executor.compile(doubled());
+    const x = float32([1, 2], [1, 2]);
+    const y = emptyLike(x);
+    await compiled.run({ x }, { y });
+    x.data[0] = 7;
+    await compiled.run({ x }, { y });
+    assertClose(y, float32([1, 2], [14, 4]));
+    await compiled.release();
+  },
+
+  async 'gives one tensor under several names, and an input back as it is'(executor) {
+    const graph = new Graph();
+    const x = graph.input('x', 'float32', [2]);
+    const twice = graph.scale(x, 2);
+    for (const name of ['y', 'again']) graph.output(name, twice);
+    graph.output('same', x);
+    const compiled = await executor.compile(graph);
+    const [y, again, same] = [float32([2], [0, 0]), float32([2], [0, 0]), float32([2], [0, 0])];
+    await compiled.run({ x: float32([2], [1, 2]) }, { y, again, same });
+    assertClose(y, float32([2], [2, 4]));
+    assertClose(again, float32([2], [2, 4]));
+    assertClose(same, float32([2], [1, 2]));
+    await compiled.release();
+  },
+
+  async 'names a feed that is missing'(executor) {
+    await refuses(executor, {}, { y: float32([1, 2], [0, 0]) }, /\bx\b/);
+  },
+
+  async 'names a feed of the wrong shape'(executor) {
+    await refuses(executor, { x: float32([1, 3], [0, 0, 0]) }, { y: float32([1, 2], [0, 0]) }, /\bx\b/);
+  },
+
+  async 'names a feed of the wrong type'(executor) {
+    const x: TensorData = { type: 'int32', dims: [1, 2], data: new Int32Array(2) };
+    await refuses(executor, { x }, { y: float32([1, 2], [0, 0]) }, /\bx\b/);
+  },
+
+  async 'names a feed that no one asked for'(executor) {
+    const x = float32([1, 2], [0, 0]);
+    await refuses(executor, { x, extra: x }, { y: float32([1, 2], [0, 0]) }, /\bextra\b/);
+  },
+
+  async 'names an output whose buffer is missing or has another shape'(executor) {
+    const x = float32([1, 2], [0, 0]);
+    await refuses(executor, { x }, {}, /\by\b/);
+    await refuses(executor, { x }, { y: float32([2, 2], [0, 0, 0, 0]) }, /\by\b/);
+  },
+
+  async 'runs no more once it is released, and is released twice without harm'(executor) {
+    const compiled = await executor.compile(doubled());
+    await compiled.release();
+    await compiled.release();
+    const x = float32([1, 2], [0, 0]);
+    await assert.rejects(compiled.run({ x }, { y: emptyLike(x) }));
+  },
+};
+
+/** y = 2·x for x [rows, 2]. */
+function doubled(): Graph {
+  const graph = new Graph();
+  graph.output('y', graph.scale(graph.input('x', 'float32', ['rows', 2]), 2));
+  return graph;
+}
+
+async function refuses(
+  executor: GraphExecutor,
+  feeds: Parameters<CompiledGraph['run']>[0],
+  outputs: Parameters<CompiledGraph['run']>[1],
+  message: RegExp,
+): Promise<void> {
+  const compiled = await executor.compile(doubled());
+  await assert.rejects(compiled.run(feeds, outputs), (thrown) => {
+    assert(thrown instanceof ShapeError, `a ShapeError is expected, not ${thrown}`);
+    assert.match(thrown.message, message);
+    return true;
+  });
+  await compiled.release();
+}
+
+function float32(dims: readonly number[], values: readonly number[]): TensorData {
+  return { type: 'float32', dims, data: Float32Array.from(values) };
+}
+
+function emptyLike({ type, dims }: TensorData): TensorData {
+  const count = volume(dims);
+  if (type === 'float32') return { type, dims, data: new Float32Array(count) };
+  return type === 'int32'
+    ? { type, dims, data: new Int32Array(count) }
+    : { type, dims, data: new BigInt64Array(count) };
+}
+
+function assertClose(actual: TensorData, expected: TensorData): void {
+  const [given, wanted] = [actual, expected].map(({ data }) => Array.from(data, Number));
+  for (const [index, value] of (wanted ?? []).entries()) {
+    const got = given?.[index] ?? Number.NaN;
+    assert(
+      Math.abs(got - value) <= TOLERANCE * Math.max(1, Math.abs(value)),
+      `element ${index}: ${got}, expected ${value}`,
+    );
+  }
+}
