@@ -1,88 +1,38 @@
 /**
- * Trains through the public API and prints what an application feels: the time of a step, how the process's
- * memory develops over 500 steps, and how long its event loop is held up meanwhile.
- * `npm run bench:training [-- --size mini|base --tokens 64 --steps 500 --threads 2]`
+ * Training speed, beside PyTorch where it is installed: steps of four encoders (bench/training/configurations.ts) in
+ * rounds that take turns, then 1,000 steps through the public API for memory and event loop.
+ * `npm run bench:training [-- --only a,b,c,d --rounds 5 --threads 2 --python python3 --system-python /usr/bin/python3
+ * --steps 1000 --size mini --tokens 64]`; `--steps 0` leaves the second part out, `--only none` the first.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { createClassificationArchive, memoryStorage, modelSizeSchema, Trainer } from 'orchard-nlp';
-import { Random } from '../src/random.js';
-import { machine, median } from './report.js';
+import { machine } from './report.js';
+import { measureApplication } from './training/application.js';
+import { compareSteps } from './training/steps.js';
 
 const { values: options } = parseArgs({
   options: {
+    only: { type: 'string', default: 'a,b,c,d' },
+    rounds: { type: 'string', default: '5' },
+    threads: { type: 'string', default: '2' },
+    python: { type: 'string', default: 'python3' },
+    'system-python': { type: 'string', default: '/usr/bin/python3' },
+    steps: { type: 'string', default: '1000' },
     size: { type: 'string', default: 'mini' },
     tokens: { type: 'string', default: '64' },
-    steps: { type: 'string', default: '500' },
-    threads: { type: 'string', default: '2' },
   },
 });
-const BATCH = 32;
-/** The first steps warm up; they are in no figure. */
-const WARM_UP_STEPS = 20;
+const threads = Number(options.threads);
+console.log(`${machine()}; ${threads} threads`);
+if (options.only !== 'none') {
+  await compareSteps({
+    threads,
+    rounds: Number(options.rounds),
+    asked: options.only.split(','),
+    python: options.python,
+    systemPython: options['system-python'],
+  });
+}
 const steps = Number(options.steps);
-const tokens = Number(options.tokens);
-
-/** Sentences of common made-up words, each one piece long, so that every text has exactly `tokens` tokens. */
-function texts(count: number) {
-  const random = Random.fromSeed(1);
-  const words = Array.from({ length: 2000 }, (_, at) => `w${at.toString(36)}`);
-  return Array.from({ length: count }, (_, row) => ({
-    text: Array.from({ length: tokens - 2 }, () => words[random.integer(words.length)]).join(' '),
-    label: row % 2 === 0 ? 'even' : 'odd',
-  }));
+if (steps > 0) {
+  await measureApplication({ size: options.size, tokens: Number(options.tokens), steps, threads });
 }
-
-const folder = await mkdtemp(join(tmpdir(), 'orchard-bench-'));
-const archive = join(folder, 'texts.zip');
-const type = 'binary-text-classification';
-(
-  await createClassificationArchive(
-    { type, name: 'bench', rows: texts(steps * BATCH), devRows: texts(BATCH) },
-    archive,
-  )
-)._unsafeUnwrap();
-
-const storage = memoryStorage();
-const trainer = new Trainer({ storage, threads: Number(options.threads) });
-const { id } = (
-  await trainer.createTrainingJob({
-    dataset_url: pathToFileURL(archive).href,
-    model_config: { name: 'bench', type, family: 'Papaya', size: modelSizeSchema.parse(options.size) },
-    training_config: { batch_size: BATCH, num_epochs: 1, use_pretrained: false },
-  })
-)._unsafeUnwrap();
-
-const delay = monitorEventLoopDelay({ resolution: 1 });
-const stepTimes: number[] = [];
-const memory: number[] = [];
-let last: { step: number; at: number } | undefined;
-for await (const event of trainer.watch(id)) {
-  if (event.type !== 'progress' || event.phase !== 'train' || event.step < WARM_UP_STEPS) continue;
-  if (last === undefined) delay.enable();
-  else stepTimes.push((event.elapsedMs - last.at) / (event.step - last.step));
-  last = { step: event.step, at: event.elapsedMs };
-  memory.push(process.memoryUsage().rss / 2 ** 20);
-}
-delay.disable();
-const job = (await trainer.getTrainingJob(id))._unsafeUnwrap();
-const half = memory.slice(memory.length / 2);
-console.log(machine());
-console.table({
-  'training job': `${job.status}, ${steps} steps of ${BATCH} × ${tokens} tokens, ${options.size}, ${options.threads} threads`,
-  'step, median (ms)': median(stepTimes).toFixed(1),
-  'memory at first, at half, at the end (MiB)': [memory[0], half[0], memory.at(-1)]
-    .map((mib) => mib?.toFixed(0))
-    .join(' / '),
-  'growth over the second half (MiB)': ((memory.at(-1) ?? 0) - (half[0] ?? 0)).toFixed(1),
-  'event-loop delay p50 / p99 / max (ms)': [delay.percentile(50), delay.percentile(99), delay.max]
-    .map((nanoseconds) => (nanoseconds / 1e6).toFixed(1))
-    .join(' / '),
-});
-await trainer.close();
-await storage.close();
-await rm(folder, { recursive: true });

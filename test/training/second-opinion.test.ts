@@ -39,9 +39,9 @@ const random = Random.fromSeed(4);
 const ROWS = 5;
 /** Sequences of 3 to 9 tokens, so that some are padded and tokens repeat. */
 const encodings = Array.from({ length: ROWS }, () => {
-  const ids = Array.from({ length: 3 + random.integer(7) }, () => random.integer(40));
+  const ids = Int32Array.from({ length: 3 + random.integer(7) }, () => random.integer(40));
   const typeIds = ids.map((_, at) => (at > 4 ? 1 : 0));
-  return { ids, typeIds, sequenceIds: [], truncated: 0, offsets: [] };
+  return { ids, typeIds, sequenceIds: new Int32Array(ids.length), truncated: 0, offsets: null };
 });
 
 type Kind = 'binary' | 'multiclass' | 'multilabel';
