@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest';
+import { LinearExpert, trainLinearExpert } from '../../src/lexical/index.js';
+import { SVM_C, svmMemory } from '../../src/lexical/svm-problem.js';
+import { TfIdf } from '../../src/lexical/tf-idf.js';
+import { Random } from '../../src/random.js';
+
+const subjects = ['film', 'book', 'meal', 'hotel', 'train', 'phone'];
+const good = ['great', 'lovely', 'superb', 'delightful'];
+const bad = ['awful', 'dull', 'broken', 'terrible'];
+
+/** Short reviews; label 1 is praise, and labels 2 to 4 are what they are about. */
+function reviews(count: number, seed = 1) {
+  const random = Random.fromSeed(seed);
+  const pick = (words: readonly string[]) => words[random.integer(words.length)] ?? '';
+  return Array.from({ length: count }, () => {
+    const praise = random.uniform() < 0.5;
+    const subject = random.integer(3);
+    const text = `The ${subjects[subject]} was ${pick(praise ? good : bad)} and ${pick(praise ? good : bad)}`;
+    return { text, praise, subject };
+  });
+}
+
+const options = { lowercase: true, seed: 1 };
+
+async function trainOn(
+  rows: ReturnType<typeof reviews>,
+  active: (row: (typeof rows)[number]) => number[],
+  outputs: number,
+) {
+  const trained = await trainLinearExpert(
+    rows.map(({ text }) => text),
+    rows.map(active),
+    { ...options, outputs },
+  );
+  return trained._unsafeUnwrap();
+}
+
+describe('the linear expert', () => {
+  it('learns one output, several classes, and several labels at once', async () => {
+    const rows = reviews(120);
+    const held = reviews(60, 2);
+    const binary = await trainOn(rows, ({ praise }) => (praise ? [0] : []), 1);
+    expect(held.every(({ text, praise }) => (binary.margins(text)[0] ?? 0) > 0 === praise)).toBe(true);
+    const classes = await trainOn(rows, ({ subject }) => [subject], 3);
+    expect(
+      held.every(({ text, subject }) => {
+        const margins = classes.margins(text);
+        return margins.indexOf(Math.max(...margins)) === subject;
+      }),
+    ).toBe(true);
+    const labels = await trainOn(
+      rows,
+      ({ praise, subject }) => (praise ? [0, subject + 1] : [subject + 1]),
+      4,
+    );
+    expect(
+      held.every(({ text, praise, subject }) => {
+        const on = [...labels.margins(text).keys()].filter((label) => (labels.margins(text)[label] ?? 0) > 0);
+        return on.join() === (praise ? [0, subject + 1] : [subject + 1]).join();
+      }),
+    ).toBe(true);
+  });
+
+  it('gives the same bytes for the same texts and seed', async () => {
+    const rows = reviews(80);
+    const once = await trainOn(rows, ({ subject }) => [subject], 3);
+    const again = await trainOn(rows, ({ subject }) => [subject], 3);
+    expect(Buffer.compare(once.encode(), again.encode())).toBe(0);
+  });
+
+  it('lets a weighed label win where rows are torn', async () => {
+    const texts = ['same words', 'same words', 'same words', 'other things'];
+    const active = [[0], [], [], []];
+    const plain = await trainLinearExpert(texts, active, { ...options, outputs: 1 });
+    const weighed = await trainLinearExpert(texts, active, {
+      ...options,
+      outputs: 1,
+      classWeights: [{ active: 10, inactive: 1 }],
+    });
+    expect(plain._unsafeUnwrap().margins('same words')[0]).toBeLessThan(0);
+    expect(weighed._unsafeUnwrap().margins('same words')[0]).toBeGreaterThan(0);
+  });
+
+  it('reads texts with more features than fit into one sum', async () => {
+    const rows = reviews(40);
+    const expert = await trainOn(rows, ({ praise }) => (praise ? [0] : []), 1);
+    const long = Array.from({ length: 9000 }, (_, at) => `word${at}`).join(' ');
+    expect(expert.margins(long)).toHaveLength(1);
+    const memory = await trainLinearExpert([long, 'short'], [[0], []], { ...options, outputs: 1 });
+    expect(memory._unsafeUnwrap().margins(long)[0]).toBeGreaterThan(0);
+  });
+
+  it('stops soon after the signal', async () => {
+    const controller = new AbortController();
+    controller.abort();
+    const outcome = await trainLinearExpert(['a', 'b'], [[0], []], {
+      ...options,
+      outputs: 1,
+      signal: controller.signal,
+    });
+    expect(outcome._unsafeUnwrapErr().code).toBe('aborted');
+  });
+});
+
+describe('dual coordinate descent', () => {
+  const rows = reviews(40, 5);
+  const tfIdf = TfIdf.fit(
+    rows.map(({ text }) => text),
+    { lowercase: true, words: true, characters: null },
+    1000,
+  );
+  /** ½‖w‖² + C·Σ max(0, 1 − y·w·x)², over the vectors that the solver itself reads. */
+  function objective(
+    weights: Float64Array,
+    vectors: readonly Map<number, number>[],
+    signs: readonly number[],
+  ): number {
+    const square = weights.reduce((sum, weight) => sum + weight ** 2, 0);
+    return vectors.reduce((sum, vector, row) => {
+      const margin = [...vector].reduce((total, [id, value]) => total + value * (weights[id] ?? 0), 0);
+      return sum + SVM_C * Math.max(0, 1 - (signs[row] ?? 0) * margin) ** 2;
+    }, square / 2);
+  }
+
+  it('finds the minimum that plain gradient descent finds', () => {
+    const { problem, order, kernels } = svmMemory(tfIdf, {
+      texts: rows.map(({ text }) => text),
+      active: rows.map(({ praise }, row) => (praise !== (row % 7 === 0) ? [0] : [])),
+      outputs: 1,
+      classWeights: [],
+    });
+    for (let pass = 0; pass < 200; pass += 1) kernels.svmPass(problem, order);
+    const solved = Float64Array.from(
+      { length: tfIdf.size + 1 },
+      (_, id) => problem.weights[id * problem.outputs] ?? 0,
+    );
+    const vectors = rows.map((_, row) => {
+      const span = [...problem.ids.keys()].slice(problem.starts[row], problem.starts[row + 1]);
+      return new Map(span.map((at) => [problem.ids[at] ?? 0, problem.values[at] ?? 0]));
+    });
+    const signs = rows.map(({ praise }, row) => (praise !== (row % 7 === 0) ? 1 : -1));
+    const descended = descend(vectors, signs, tfIdf.size + 1);
+    const best = objective(descended, vectors, signs);
+    expect(objective(solved, vectors, signs)).toBeLessThan(best * (1 + 1e-4));
+    expect(objective(solved, vectors, signs)).toBeGreaterThan(best * (1 - 1e-4));
+  });
+});
+
+/** The slow and simple way to the same minimum. */
+function descend(
+  vectors: readonly Map<number, number>[],
+  signs: readonly number[],
+  size: number,
+): Float64Array {
+  const weights = new Float64Array(size);
+  for (let step = 0; step < 4000; step += 1) {
+    const gradient = weights.slice();
+    for (const [row, vector] of vectors.entries()) {
+      const sign = signs[row] ?? 0;
+      const margin = [...vector].reduce((sum, [id, value]) => sum + value * (weights[id] ?? 0), 0);
+      const slack = Math.max(0, 1 - sign * margin);
+      for (const [id, value] of vector) gradient[id] = (gradient[id] ?? 0) - 2 * SVM_C * slack * sign * value;
+    }
+    for (const [id, slope] of gradient.entries()) weights[id] = (weights[id] ?? 0) - 0.01 * slope;
+  }
+  return weights;
+}
+
+describe('the file of an expert', () => {
+  it('answers as before it was stored, to the bit', async () => {
+    const rows = reviews(60);
+    const trained = await trainOn(rows, ({ subject }) => [subject], 3);
+    const read = LinearExpert.decode(trained.encode(), 'lexical.safetensors')._unsafeUnwrap();
+    for (const { text } of reviews(20, 3)) expect(read.margins(text)).toEqual(trained.margins(text));
+  });
+
+  it('names itself where it is not what it should be', async () => {
+    const trained = await trainOn(reviews(20), ({ subject }) => [subject], 3);
+    const bytes = trained.encode();
+    const wrong = { nothing: new Uint8Array(0), 'cut off': bytes.subarray(0, bytes.length - 5) };
+    for (const [name, content] of Object.entries(wrong)) {
+      const error = LinearExpert.decode(content, 'folder/lexical.safetensors')._unsafeUnwrapErr();
+      expect(error.message, name).toContain('folder/lexical.safetensors');
+    }
+  });
+});

@@ -1,0 +1,91 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isUnspaced } from '../../src/lexical/character-kinds.js';
+import { NGramHasher, type NGramOptions } from '../../src/lexical/n-grams.js';
+
+const words: NGramOptions = { lowercase: true, words: true, characters: null };
+const characters: NGramOptions = { lowercase: true, words: false, characters: { shortest: 2, longest: 3 } };
+
+function hashesOf(text: string, options: NGramOptions): number[] {
+  const { hashes, end } = new NGramHasher(options).hash(text);
+  return [...hashes.subarray(0, end)];
+}
+
+/** How many hashes two texts share. */
+function shared(a: string, b: string, options: NGramOptions): number {
+  const others = new Set(hashesOf(b, options));
+  return [...new Set(hashesOf(a, options))].filter((hash) => others.has(hash)).length;
+}
+
+describe('n-grams of words', () => {
+  it('are the words and the pairs of neighbours', () => {
+    // the, cat, sat, the cat, cat sat
+    expect(hashesOf('the cat sat', words)).toHaveLength(5);
+    expect(shared('the cat sat', 'the cat', words)).toBe(3);
+    expect(shared('the cat', 'cat the', words)).toBe(2);
+  });
+
+  it('leave punctuation out, but keep signs that mean something', () => {
+    expect(hashesOf('one, two.', words)).toEqual(hashesOf('one two', words));
+    for (const sign of ['!', '?', '%', '$', '€', '🙂']) {
+      expect(hashesOf(`one ${sign}`, words), sign).toHaveLength(3);
+    }
+  });
+
+  it('fold case only where that is asked for', () => {
+    expect(hashesOf('The CAT', words)).toEqual(hashesOf('the cat', words));
+    expect(shared('The CAT', 'the cat', { ...words, lowercase: false })).toBe(0);
+  });
+});
+
+describe('n-grams of characters', () => {
+  it('stay inside a word and one space at each end of it', () => {
+    // " ab ": " a", "ab", "b ", " ab", "ab "
+    expect(hashesOf('ab', characters)).toHaveLength(5);
+    // "ab" and "cd" side by side share nothing with their neighbour.
+    expect(hashesOf('ab cd', characters)).toEqual([
+      ...hashesOf('ab', characters),
+      ...hashesOf('cd', characters),
+    ]);
+  });
+
+  it('treat every kind and number of spaces alike', () => {
+    expect(hashesOf('ab \t\n cd ', characters)).toEqual(hashesOf('ab cd', characters));
+  });
+
+  it('count an astral character as one', () => {
+    // " 🙂 ": " 🙂", "🙂 ", " 🙂 "
+    expect(hashesOf('🙂', characters)).toHaveLength(3);
+  });
+});
+
+describe('any text', () => {
+  it('has hashes that depend on nothing but itself, however long the texts before it were', () => {
+    const hasher = new NGramHasher({ ...characters, words: true });
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary', maxLength: 3000 }),
+        fc.string({ maxLength: 40 }),
+        (before, text) => {
+          hasher.hash(before);
+          const { hashes, end } = hasher.hash(text);
+          expect([...hashes.subarray(0, end)]).toEqual(hashesOf(text, hasher.options));
+        },
+      ),
+    );
+  });
+
+  it('has none where it is empty', () => {
+    expect(hashesOf('', { ...characters, words: true })).toEqual([]);
+  });
+});
+
+describe('scripts without spaces', () => {
+  it('are told from the letters of most texts', () => {
+    expect(isUnspaced(['今週は午前五時に起こして', 'OK Google'])).toBe(true);
+    expect(isUnspaced(['ปลุกฉันตอนหกโมงเช้า'])).toBe(true);
+    expect(isUnspaced(['wake me up', '起こして'])).toBe(false);
+    expect(isUnspaced(['알람 맞춰 줘'])).toBe(false);
+    expect(isUnspaced([])).toBe(false);
+  });
+});
