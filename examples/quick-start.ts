@@ -6,7 +6,8 @@ const job = await trainer.createTrainingJob({
   dataset_url: process.argv[2] ?? 'https://example.com/reviews.zip',
   model_config: { name: 'reviews', type: 'binary-text-classification', family: 'Papaya', size: 'mini' },
 });
-const { id } = job._unsafeUnwrap();
+if (job.isErr()) throw job.error;
+const { id } = job.value;
 await trainer.waitForTrainingJob(id);
 
 await using predictor = new Predictor({ storage });

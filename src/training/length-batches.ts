@@ -7,8 +7,6 @@ export interface LengthBatchOptions {
   readonly seed: number;
   /** Counted from 0. */
   readonly epoch: number;
-  /** At most this many tokens a batch, padding included; a longer row makes a batch of its own. Default: no bound. */
-  readonly maxPaddedTokens?: number;
 }
 
 /** Rows are sorted by length among this many batches' worth of them: little padding, and still a random mix. */
@@ -16,15 +14,14 @@ const BATCHES_PER_CHUNK = 20;
 
 /**
  * The batches of one epoch: rows are shuffled, sorted by length within chunks of 20 batches, cut, and the batches
- * shuffled. Every row comes exactly once; the same arguments give the same batches. With `maxPaddedTokens` the number
- * of batches can differ from epoch to epoch.
+ * shuffled. Every row comes exactly once; the same arguments give the same batches.
  * @param lengths tokens of each row.
  * @returns row numbers, batch by batch.
  * @throws RangeError where the batch size is below 1.
  */
 export function lengthBatches(
   lengths: readonly number[],
-  { batchSize, seed, epoch, maxPaddedTokens = Number.POSITIVE_INFINITY }: LengthBatchOptions,
+  { batchSize, seed, epoch }: LengthBatchOptions,
 ): number[][] {
   if (!(batchSize >= 1)) throw new RangeError(`batchSize ${batchSize}: it must be 1 or more`);
   const random = Random.fromSeed(seed, epoch);
@@ -33,29 +30,9 @@ export function lengthBatches(
   for (let start = 0; start < order.length; start += batchSize * BATCHES_PER_CHUNK) {
     const chunk = order.slice(start, start + batchSize * BATCHES_PER_CHUNK);
     chunk.sort((a, b) => a.length - b.length);
-    batches.push(...cut(chunk, batchSize, maxPaddedTokens));
+    for (let at = 0; at < chunk.length; at += batchSize) {
+      batches.push(chunk.slice(at, at + batchSize).map(({ row }) => row));
+    }
   }
   return random.shuffle(batches);
-}
-
-interface Row {
-  readonly row: number;
-  readonly length: number;
-}
-
-/** Cuts rows of ascending length into batches as full as the two bounds allow. */
-function cut(rows: readonly Row[], batchSize: number, maxPaddedTokens: number): number[][] {
-  const batches: number[][] = [];
-  let batch: number[] = [];
-  for (const { row, length } of rows) {
-    // Ascending, so that this row is the longest so far and decides what the batch is padded to.
-    const full = batch.length === batchSize || (batch.length + 1) * length > maxPaddedTokens;
-    if (full && batch.length > 0) {
-      batches.push(batch);
-      batch = [];
-    }
-    batch.push(row);
-  }
-  if (batch.length > 0) batches.push(batch);
-  return batches;
 }

@@ -119,17 +119,20 @@ describe('training', () => {
   );
 
   it('keeps the weights of the epoch with the best main metric', async () => {
-    const { stats, weights } = await train(randomTexts('multiclass', 24), { epochs: 30 });
+    const dataset = randomTexts('multiclass', 24);
+    const { stats, devOutputs } = await train(dataset, { epochs: 12, learningRate: 0.02 });
     const accuracies = stats.metrics.validation.accuracy ?? [];
     expect(stats.best_eval_metric_value).toBe(Math.max(...accuracies));
-    expect(weights.get('classifier.weight')).toHaveLength(3 * 32);
+    // The last epoch is not the best one, and what is handed on is what the best one answered.
+    expect(accuracies.at(-1)).toBeLessThan(Math.max(...accuracies));
+    expect(classificationTask(dataset, 'first').evaluate(devOutputs).accuracy).toBe(Math.max(...accuracies));
   });
 
-  it('stops early once the main metric has not risen for a third of the epochs', async () => {
+  it('stops early once the main metric has not risen for half of the epochs', async () => {
     const { stats } = await train(randomTexts('multiclass', 24), { epochs: 300 });
     const accuracies = stats.metrics.validation.accuracy ?? [];
     const best = accuracies.indexOf(Math.max(...accuracies)) + 1;
-    expect(stats.epoch).toBe(best + 100);
+    expect(stats.epoch).toBe(best + 150);
     expect(stats.metrics.elapsed_time).toHaveLength(stats.epoch);
   });
 
