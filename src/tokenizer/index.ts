@@ -1,3 +1,4 @@
+export { englishTokenizer } from './english-tokenizer.js';
 export { loadTokenizer } from './load-tokenizer.js';
 export type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
 export { type TokenizerConfig, tokenizerConfig } from './tokenizer-config.js';

@@ -2,7 +2,8 @@
 import { mergePairs, type SegmentedWords } from './pair-merging.js';
 import { TRAINED_SPECIAL_TOKENS } from './special-tokens.js';
 import { keepsMeaningWithoutAccents } from './tokenizer-config.js';
-import type { BertTokenizerJson, TemplatePiece } from './tokenizer-json.js';
+import type { BertTokenizerJson } from './tokenizer-json.js';
+import { CONTINUING_PREFIX, wordPieceTokenizerJson } from './word-piece-json.js';
 import { WordReader } from './word-reader.js';
 
 export interface WordPieceTrainingOptions {
@@ -16,9 +17,6 @@ export interface WordPieceTrainingOptions {
   /** How many characters, the most frequent ones, get pieces of their own. Default 6,000. */
   readonly limitAlphabet?: number;
 }
-
-const CONTINUING_PREFIX = '##';
-const MAX_CHARACTERS_PER_WORD = 100;
 
 /**
  * Trains a BERT-style tokenizer. The same texts give the same vocabulary, whatever their order.
@@ -42,7 +40,7 @@ export function trainWordPiece(
   const pieces = [...specialTokens, ...alphabet];
   const segmented = segment(words, pieces);
   mergePairs(pieces, segmented, { vocabularySize, minFrequency, continuingPrefix: CONTINUING_PREFIX });
-  return tokenizerJson(pieces, lowercase, stripAccents);
+  return wordPieceTokenizerJson(pieces, { lowercase, stripAccents });
 }
 
 function countWords(texts: Iterable<string>, lowercase: boolean, stripAccents: boolean): Map<string, number> {
@@ -97,59 +95,4 @@ function segment(words: ReadonlyMap<string, number>, pieces: string[]): Segmente
     ).filter((id) => id !== undefined),
   );
   return { symbols, counts: sorted.map(([, count]) => count) };
-}
-
-function tokenizerJson(
-  pieces: readonly string[],
-  lowercase: boolean,
-  stripAccents: boolean | null,
-): BertTokenizerJson {
-  return {
-    version: '1.0',
-    truncation: null,
-    padding: null,
-    added_tokens: Object.entries(TRAINED_SPECIAL_TOKENS).map(([content, id]) => ({
-      id,
-      content,
-      single_word: false,
-      lstrip: false,
-      rstrip: false,
-      normalized: false,
-      special: true,
-    })),
-    normalizer: {
-      type: 'BertNormalizer',
-      clean_text: true,
-      handle_chinese_chars: true,
-      strip_accents: stripAccents,
-      lowercase,
-    },
-    pre_tokenizer: { type: 'BertPreTokenizer' },
-    post_processor: postProcessor(),
-    decoder: { type: 'WordPiece', prefix: CONTINUING_PREFIX, cleanup: true },
-    model: {
-      type: 'WordPiece',
-      unk_token: '[UNK]',
-      continuing_subword_prefix: CONTINUING_PREFIX,
-      max_input_chars_per_word: MAX_CHARACTERS_PER_WORD,
-      vocab: Object.fromEntries(pieces.map((piece, id) => [piece, id])),
-    },
-  };
-}
-
-function postProcessor(): NonNullable<BertTokenizerJson['post_processor']> {
-  const special = (id: string, type_id: number): TemplatePiece => ({ SpecialToken: { id, type_id } });
-  const text = (id: 'A' | 'B', type_id: number): TemplatePiece => ({ Sequence: { id, type_id } });
-  const single = [special('[CLS]', 0), text('A', 0), special('[SEP]', 0)];
-  const entry = (token: keyof typeof TRAINED_SPECIAL_TOKENS) => ({
-    id: token,
-    ids: [TRAINED_SPECIAL_TOKENS[token]],
-    tokens: [token],
-  });
-  return {
-    type: 'TemplateProcessing',
-    single,
-    pair: [...single, text('B', 1), special('[SEP]', 1)],
-    special_tokens: { '[CLS]': entry('[CLS]'), '[SEP]': entry('[SEP]') },
-  };
 }

@@ -8,22 +8,12 @@ import { type OrchardError, toOrchardError } from '../errors.js';
 import type { Blend, TrainingTask } from '../families/index.js';
 import { onnxExecutor } from '../graph/index.js';
 import { type NamedTensor, writeModelFolder } from '../model-folder/index.js';
-import {
-  type BertTokenizerJson,
-  type Encoding,
-  loadTokenizer,
-  tokenizerConfig,
-  trainWordPiece,
-} from '../tokenizer/index.js';
+import { type Encoding, tokenizerConfig } from '../tokenizer/index.js';
 import { exportOnnx, modelFolderConfig } from './export-model.js';
-import {
-  type Hyperparameters,
-  MAX_TRAINING_TOKENS,
-  MAX_VOCABULARY,
-  resolveHyperparameters,
-} from './hyperparameters.js';
+import { type Hyperparameters, MAX_TRAINING_TOKENS, resolveHyperparameters } from './hyperparameters.js';
 import { type PreparedTask, prepareTask } from './prepare-task.js';
 import { ProgressReporter } from './progress-reporter.js';
+import { type TokenizedRows, tokenize } from './tokenize.js';
 import { type TrainedModel, trainModel } from './training-loop.js';
 import type { TrainingRunOptions, TrainingSpec } from './training-run.js';
 
@@ -100,32 +90,6 @@ async function runSteps(
   return ok(stats);
 }
 
-interface TokenizedTask {
-  readonly tokenizerJson: BertTokenizerJson;
-  readonly vocabularySize: number;
-  readonly maskId: number;
-  readonly train: readonly Encoding[];
-  readonly dev: readonly Encoding[];
-}
-
-/** Learns a vocabulary from the training texts and encodes every row with it. */
-function tokenize(
-  task: TrainingTask,
-  { lowercase, language }: Hyperparameters,
-): Result<TokenizedTask, OrchardError> {
-  const tokenizerJson = trainWordPiece(task.train, { vocabularySize: MAX_VOCABULARY, lowercase, language });
-  return loadTokenizer(tokenizerJson).map((tokenizer) => {
-    const encode = (text: string) => tokenizer.encode(text, { maxLength: MAX_TRAINING_TOKENS });
-    return {
-      tokenizerJson,
-      vocabularySize: tokenizer.vocabularySize,
-      maskId: tokenizer.specialTokens.mask,
-      train: task.train.map(encode),
-      dev: task.dev.map(encode),
-    };
-  });
-}
-
 /** What the user should know of the run itself. */
 function runWarnings(train: readonly Encoding[], { pretrained }: Hyperparameters): DatasetWarning[] {
   const warnings: DatasetWarning[] = [];
@@ -142,7 +106,7 @@ function runWarnings(train: readonly Encoding[], { pretrained }: Hyperparameters
   return warnings;
 }
 
-interface FinishedModel extends PreparedTask, TokenizedTask, TrainedModel {
+interface FinishedModel extends PreparedTask, TokenizedRows, TrainedModel {
   readonly encoder: ReturnType<typeof bertConfigOfSize>;
   readonly hyperparameters: Hyperparameters;
   readonly warnings: readonly DatasetWarning[];
