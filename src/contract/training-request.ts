@@ -5,7 +5,7 @@ import { familyNameSchema, familyOfType, modelSizeSchema, modelTypeSchema } from
 /** Spec: "Under 25 characters, lowercase, no custom symbols". */
 export const MAX_MODEL_NAME_LENGTH = 24;
 
-/** The batch size of a request that names none. */
+/** The batch size of a request that names none; a run on few rows may choose a smaller one, and reports it. */
 export const DEFAULT_BATCH_SIZE = 32;
 
 const preprocessingSchema = z.strictObject({

@@ -61,6 +61,10 @@ const TEXTS_TO_READ = 40_000;
 const MIN_EPOCHS = 3;
 const MAX_EPOCHS = 50;
 
+/** Datasets with fewer rows take more and smaller steps. */
+const SMALL_DATASET = 2000;
+const SMALL_BATCH_SIZE = 16;
+
 /** Small datasets are read more often: 50 epochs up to 800 rows, 3 from 13,334 on. */
 export function defaultEpochs(rows: number): number {
   return Math.min(MAX_EPOCHS, Math.max(MIN_EPOCHS, Math.ceil(TEXTS_TO_READ / Math.max(1, rows))));
@@ -75,7 +79,7 @@ export function resolveHyperparameters(
 ): Hyperparameters {
   const lowercase = model.preprocessing?.lowercase ?? training.preprocessing?.lowercase ?? true;
   return {
-    batchSize: training.batch_size ?? DEFAULT_BATCH_SIZE,
+    batchSize: training.batch_size ?? (rows < SMALL_DATASET ? SMALL_BATCH_SIZE : DEFAULT_BATCH_SIZE),
     learningRate: training.learning_rate ?? learningRates[model.size],
     epochs: training.num_epochs ?? defaultEpochs(rows),
     language: training.language ?? DEFAULT_LANGUAGE,
