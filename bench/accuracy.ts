@@ -19,7 +19,7 @@ import {
 } from 'orchard-nlp';
 import { classificationScores } from '../src/families/papaya/classification-scores.js';
 import { type LabelledTexts, type Row, readers } from './datasets/labelled-texts.js';
-import { megabytesOf, nGramsOf, predictWith } from './model-parts.js';
+import { megabytesOf, nGramsOf, predictWith, predictWithExpert } from './model-parts.js';
 import { linearSvc } from './peers/linear-svc.js';
 import { machine } from './report.js';
 
@@ -125,7 +125,7 @@ async function measure(name: string, dataset: LabelledTexts) {
   const directory = await storage.openFolder(id);
   if (directory === undefined) throw new Error(`${name}: no model folder`);
   const encoder = scoresOf(dataset, await predictWith(directory, parts.encoder.weights, texts));
-  const expert = scoresOf(dataset, await predictWith(directory, parts.expert.weights, texts));
+  const expert = scoresOf(dataset, predictWithExpert(directory, parts.expert.weights, texts));
   const blend = scoresOf(dataset, results);
   const peer = linearSvc(dataset, nGramsOf(directory), options.python);
   if (typeof peer === 'string') console.log(`  without scikit-learn: ${peer}`);

@@ -3,7 +3,12 @@ import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } fr
 import { join } from 'node:path';
 import type { Blend, InferenceResult } from 'orchard-nlp';
 import { z } from 'zod';
+import { blendLogits } from '../src/families/papaya/blend-weights.js';
+import { classificationKind } from '../src/families/papaya/classification-dataset.js';
+import { classificationResult } from '../src/families/papaya/classification-decoder.js';
+import { linkOf } from '../src/families/papaya/classification-task.js';
 import { TextModel } from '../src/inference/text-model.js';
+import { LinearExpert } from '../src/lexical/index.js';
 import { decodeSafetensors, EXPERT_FILE, modelFolderConfigSchema } from '../src/model-folder/index.js';
 
 const BATCH = 256;
@@ -27,6 +32,23 @@ export async function predictWith(
   await model.release();
   rmSync(copy, { recursive: true });
   return results;
+}
+
+/** What the expert of a model answers by itself; the encoder does not run. */
+export function predictWithExpert(
+  directory: string,
+  weights: Blend['blend']['weights'],
+  texts: readonly string[],
+): InferenceResult[] {
+  const file = join(directory, EXPERT_FILE);
+  const expert = LinearExpert.decode(readFileSync(file), file)._unsafeUnwrap();
+  const config: unknown = JSON.parse(readFileSync(join(directory, 'config.json'), 'utf8'));
+  const { labels, type } = modelFolderConfigSchema.parse(config).orchard;
+  const link = linkOf(classificationKind(type));
+  const none = new Float32Array(expert.outputs);
+  return texts.map((text) =>
+    classificationResult(blendLogits(weights, none, expert.margins(text)), labels, link),
+  );
 }
 
 /** Which n-grams the expert of a model reads. */

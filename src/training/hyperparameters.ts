@@ -25,9 +25,9 @@ export interface Hyperparameters {
 
 /** Choices beyond the documented training_config. */
 export interface Tuning {
-  /** Share of the tokens hidden behind [MASK] at each step, 0 to below 1. Default 0.15 from random weights. */
+  /** Share of the tokens hidden behind [MASK] at each step, 0 to below 1. Default 0.15, in short texts 0.05. */
   readonly tokenDropout?: number;
-  /** Share of a row's target that is spread over all labels evenly, 0 to below 1. Default 0. */
+  /** Share of a row's target that is spread over all labels evenly, 0 to below 1. Default 0.1; 0 for multilabel. */
   readonly labelSmoothing?: number;
   /** `balanced` lets rare labels count as much as frequent ones. Default `none`. */
   readonly classWeights?: 'none' | 'balanced';
@@ -44,11 +44,14 @@ export const MAX_VOCABULARY = 16_000;
 /** Share of the steps that warm the learning rate up (docs/training.md). */
 export const WARMUP_FRACTION = 0.1;
 
-/** Share of tokens hidden at each step of a training from random weights (docs/training.md). */
+/** Share of tokens hidden at each step of a training from random weights (docs/training.md); little is to spare in short texts. */
 const TOKEN_DROPOUT = 0.15;
+const SHORT_TEXT_TOKEN_DROPOUT = 0.05;
+/** Texts up to this long on average, in UTF-16 code units, are short. */
+const SHORT_TEXT = 60;
 
-/** By the sweep in docs/training.md. */
-const LABEL_SMOOTHING = 0;
+/** Where each row has one label; by the sweep in docs/training.md. */
+const LABEL_SMOOTHING = 0.1;
 
 /** Gradients are scaled down to this joint norm, as in BERT's fine-tuning. */
 export const MAX_GRADIENT_NORM = 1;
@@ -70,13 +73,14 @@ export function defaultEpochs(rows: number): number {
   return Math.min(MAX_EPOCHS, Math.max(MIN_EPOCHS, Math.ceil(TEXTS_TO_READ / Math.max(1, rows))));
 }
 
-/** @param rows training rows. */
+/** @param texts those of the training rows. */
 export function resolveHyperparameters(
   model: ModelConfig,
   training: TrainingConfig,
-  rows: number,
+  texts: readonly string[],
   tuning: Tuning = {},
 ): Hyperparameters {
+  const rows = texts.length;
   const lowercase = model.preprocessing?.lowercase ?? training.preprocessing?.lowercase ?? true;
   return {
     batchSize: training.batch_size ?? (rows < SMALL_DATASET ? SMALL_BATCH_SIZE : DEFAULT_BATCH_SIZE),
@@ -86,11 +90,16 @@ export function resolveHyperparameters(
     lowercase,
     augment: training.data_augmentation ?? false,
     pretrained: training.use_pretrained ?? true,
-    tokenDropout: tuning.tokenDropout ?? TOKEN_DROPOUT,
-    labelSmoothing: tuning.labelSmoothing ?? LABEL_SMOOTHING,
+    tokenDropout: tuning.tokenDropout ?? (isShort(texts) ? SHORT_TEXT_TOKEN_DROPOUT : TOKEN_DROPOUT),
+    labelSmoothing: tuning.labelSmoothing ?? (isMultilabel(model) ? 0 : LABEL_SMOOTHING),
     balanced: tuning.classWeights === 'balanced',
   };
 }
+
+const isShort = (texts: readonly string[]): boolean =>
+  texts.reduce((sum, text) => sum + text.length, 0) <= SHORT_TEXT * texts.length;
+
+const isMultilabel = ({ type }: ModelConfig): boolean => type === 'multilabel-text-classification';
 
 /** Epochs without a better main metric after which training stops: half of them, at least 3. */
 export function patienceFor(epochs: number): number {

@@ -46,7 +46,7 @@ async function runSteps(
   const hyperparameters = resolveHyperparameters(
     spec.model_config,
     spec.training_config,
-    plain.train.length,
+    plain.train,
     spec.tuning,
   );
   progress.planned(hyperparameters.epochs);
