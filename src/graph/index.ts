@@ -1,5 +1,5 @@
 export type { CompiledGraph, CompileOptions, GraphExecutor, TensorData } from './executor.js';
-export { graphExecutorContract } from './executor-contract.js';
+export { graphExecutorContract } from './contract/executor-contract.js';
 export { addGradients, type ParameterGradient } from './gradients.js';
 export { Graph } from './graph.js';
 export { createSession, int64Tensor, onnxExecutor } from './onnx/onnx-executor.js';

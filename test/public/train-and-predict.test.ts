@@ -1,8 +1,9 @@
 /** The built package, as an application uses it: training and inference in threads of their own. */
-import { rm } from 'node:fs/promises';
+import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileStorage, Predictor, type Storage, Trainer, type TrainingEvent } from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { inlineInference } from '../../src/inference/inline-service.js';
 import { rows, sentimentRequest, temporaryFolder } from './sentiments.js';
 
 let folder: string;
@@ -40,11 +41,41 @@ describe('a training job', () => {
     for (const series of [stats.metrics.elapsed_time, stats.metrics.training.loss]) {
       expect(series).toHaveLength(stats.epoch);
     }
-    expect(stats.best_eval_metric_value).toBe(Math.max(...(stats.metrics.validation.accuracy ?? [])));
+  });
+
+  it('tells what encoder and lexical expert reach alone and together, and keeps the latter as its best value', async () => {
+    const parts = events.flatMap((event) => (event.type === 'blend' ? [event.parts] : []));
+    expect(parts).toHaveLength(1);
+    const [{ encoder, expert, blend } = expect.fail('no event tells of the blend')] = parts;
+    await using trainer = new Trainer({ storage });
+    const { training_stats: stats } = (await trainer.getTrainingJob(id))._unsafeUnwrap();
+    expect(encoder.accuracy).toBe(Math.max(...(stats.metrics.validation.accuracy ?? [])));
+    expect(stats.best_eval_metric_value).toBe(blend.accuracy);
+    expect(encoder.weights.expert).toBe(0);
+    expect(expert.weights.encoder).toBe(0);
+    for (const part of [encoder, expert, blend]) {
+      expect(part.calibration_error.after).toBeLessThan(0.3);
+      expect(part.calibration_error.after).toBeGreaterThanOrEqual(0);
+    }
   });
 });
 
 describe('its model', () => {
+  it('is refused with the file named where its lexical expert is missing or spoiled', async () => {
+    const spoiled = fileStorage(join(folder, 'spoiled'));
+    const staged = await spoiled.stageFolder(id);
+    await cp((await storage.openFolder(id)) ?? '', staged, { recursive: true });
+    await writeFile(join(staged, 'lexical.safetensors'), 'nothing');
+    const service = inlineInference({ maxModelBytes: 1e9, threads: 1 });
+    const outcome = await service.predict(staged, ['text']);
+    expect(outcome._unsafeUnwrapErr().message).toContain('lexical.safetensors');
+    await rm(join(staged, 'lexical.safetensors'));
+    expect((await service.predict(staged, ['text']))._unsafeUnwrapErr().message).toContain(
+      'lexical.safetensors',
+    );
+    await service.close();
+  });
+
   const queries = rows.slice(0, 20).map(({ text }, at) => `${text} `.repeat(1 + (at % 5)).trim());
 
   it('has learned what it was taught', async () => {

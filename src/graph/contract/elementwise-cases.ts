@@ -1,0 +1,106 @@
+import type { Graph } from '../graph.js';
+import type { Tensor } from '../tensor.js';
+import { first, floats, furtherOutput, given, type OperationCase, type OperationCases } from './operation-case.js';
+
+const xs = [-2, -0.5, 0, 0.25, 1, 3];
+
+function unary(
+  build: (graph: Graph, x: Tensor) => Tensor,
+  compute: (x: number) => number,
+  values: readonly number[] = xs,
+): OperationCase {
+  return {
+    feeds: { x: floats([2, values.length / 2], values) },
+    build: (graph, inputs) => build(graph, first(inputs)),
+    expected: floats([2, values.length / 2], values.map(compute)),
+  };
+}
+
+function binary(
+  build: (graph: Graph, a: Tensor, b: Tensor) => Tensor,
+  compute: (a: number, b: number) => number,
+): readonly [OperationCase, OperationCase] {
+  const row = [2, -4, 0.5];
+  const column = [3, -1];
+  const buildOf: OperationCase['build'] = (graph, [a, b]) => build(graph, given(a), given(b));
+  const byRow = xs.map((x, index) => compute(x, row[index % 3] ?? 0));
+  const outer = column.flatMap((a) => row.map((b) => compute(a, b)));
+  return [
+    {
+      variant: 'broadcasting a row',
+      feeds: { a: floats([2, 3], xs), b: floats([3], row) },
+      build: buildOf,
+      expected: floats([2, 3], byRow),
+    },
+    {
+      variant: 'broadcasting a column and a row',
+      feeds: { a: floats([2, 1], column), b: floats([1, 3], row) },
+      build: buildOf,
+      expected: floats([2, 3], outer),
+    },
+  ];
+}
+
+// erf(½) = 0.5204998778, erf(1) = 0.8427007929 (Abramowitz & Stegun, table 7.1).
+const zs = [0, 0.5, 1, -1];
+const gates = [0.5, 0.7602499389, 0.92135039645, 0.07864960355];
+
+export const elementwiseCases = {
+  add: binary(
+    (graph, a, b) => graph.add(a, b),
+    (a, b) => a + b,
+  ),
+  subtract: binary(
+    (graph, a, b) => graph.subtract(a, b),
+    (a, b) => a - b,
+  ),
+  multiply: binary(
+    (graph, a, b) => graph.multiply(a, b),
+    (a, b) => a * b,
+  ),
+  divide: binary(
+    (graph, a, b) => graph.divide(a, b),
+    (a, b) => a / b,
+  ),
+  scale: [
+    unary(
+      (graph, x) => graph.scale(x, -3),
+      (x) => -3 * x,
+    ),
+  ],
+  exp: [unary((graph, x) => graph.exp(x), Math.exp)],
+  tanh: [unary((graph, x) => graph.tanh(x), Math.tanh)],
+  sigmoid: [
+    unary(
+      (graph, x) => graph.sigmoid(x),
+      (x) => 1 / (1 + Math.exp(-x)),
+    ),
+  ],
+  softplus: [
+    {
+      variant: 'also far from 0',
+      ...unary(
+        (graph, x) => graph.softplus(x),
+        (x) => (x > 30 ? x : Math.log1p(Math.exp(x))),
+        [-60, -1, 0, 60],
+      ),
+    },
+  ],
+  gaussianGate: [
+    {
+      variant: 'z·(½ + ½·erf z)',
+      feeds: { z: floats([1, 4], zs) },
+      build: (graph, inputs) => graph.gaussianGate(first(inputs)),
+      expected: floats(
+        [1, 4],
+        zs.map((z, at) => z * (gates[at] ?? 0)),
+      ),
+    },
+    {
+      variant: 'its gate ½ + ½·erf z',
+      feeds: { z: floats([1, 4], zs) },
+      build: (graph, inputs) => furtherOutput(graph.gaussianGate(first(inputs)), 1),
+      expected: floats([1, 4], gates),
+    },
+  ],
+} satisfies Partial<OperationCases>;
