@@ -41,6 +41,32 @@ export {
   type SourceFormat,
   type SourceRow,
 } from './families/index.js';
+export {
+  type CompiledGraph,
+  type CompileOptions,
+  checkFeeds,
+  checkOutputs,
+  type Dimension,
+  type ElementType,
+  fedTensors,
+  Graph,
+  type GraphExecutor,
+  type Node as GraphNode,
+  type NodeOf as GraphNodeOf,
+  nodesFor,
+  type OperationName,
+  onnxExecutor,
+  resolveShape,
+  type Shape,
+  ShapeError,
+  type Signatures as OperationSignatures,
+  type Tensor,
+  type TensorData,
+  type TensorFlow,
+  type TensorFlowTensor,
+  type TensorSource,
+  tensorflowExecutor,
+} from './graph/index.js';
 export { Predictor, type PredictorOptions } from './predictor/index.js';
 export {
   fileStorage,

@@ -1,7 +1,7 @@
 import type { TensorData } from './executor.js';
 import type { Graph } from './graph.js';
 import { nodesFor } from './node-order.js';
-import { resolveShape, type Shape, ShapeError } from './shape.js';
+import { resolveShape, type Shape, ShapeError, volume } from './shape.js';
 import type { Tensor } from './tensor.js';
 
 /** What a run must feed: every input, and the parameters that the outputs depend on and that have no fixed values. */
@@ -15,7 +15,7 @@ export function fedTensors(graph: Graph, weights: ReadonlyMap<string, unknown> =
 type Sizes = Readonly<Record<string, number>>;
 
 /**
- * Checks that every tensor is fed with its type and shape.
+ * Checks that every tensor is fed with its type and shape, and nothing else.
  * @returns the values that the symbols of the shapes have.
  * @throws ShapeError that names the tensor and what it should be.
  */
@@ -33,6 +33,7 @@ export function checkFeeds(tensors: readonly Tensor[], feeds: Readonly<Record<st
         throw wrongDims(`feed ${name}`, feed.dims, shape);
       }
     }
+    checkLength(`feed ${name}`, feed);
   }
   const known = new Set(tensors.map(({ name }) => name));
   for (const name of Object.keys(feeds)) {
@@ -41,7 +42,7 @@ export function checkFeeds(tensors: readonly Tensor[], feeds: Readonly<Record<st
   return sizes;
 }
 
-/** Checks that every output has a buffer of its type and exact shape. @throws ShapeError */
+/** Checks that every output has a buffer of its type and exact shape and length. @throws ShapeError */
 export function checkOutputs(
   outputs: ReadonlyMap<string, Tensor>,
   buffers: Readonly<Record<string, TensorData>>,
@@ -54,7 +55,13 @@ export function checkOutputs(
     const dims = resolveShape(shape, sizes);
     if (dims.join() !== buffer.dims.join())
       throw wrongDims(`the buffer of output ${name}`, buffer.dims, dims);
+    checkLength(`the buffer of output ${name}`, buffer);
   }
+}
+
+function checkLength(what: string, { dims, data }: TensorData): void {
+  if (data.length === volume(dims)) return;
+  throw new ShapeError(`${what} is [${dims.join(', ')}] and has ${data.length} numbers`);
 }
 
 function wrongDims(what: string, dims: readonly number[], shape: Shape): ShapeError {

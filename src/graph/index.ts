@@ -1,11 +1,14 @@
+export { checkFeeds, checkOutputs, fedTensors } from './check-tensors.js';
 export type { CompiledGraph, CompileOptions, GraphExecutor, TensorData } from './executor.js';
-export { graphExecutorContract } from './contract/executor-contract.js';
+export { graphExecutorContract } from './executor-contract/executor-contract.js';
 export { addGradients, type ParameterGradient } from './gradients.js';
 export { Graph } from './graph.js';
+export type { Node, NodeOf } from './node.js';
+export { nodesFor } from './node-order.js';
 export { createSession, int64Tensor, onnxExecutor } from './onnx/onnx-executor.js';
 export { toOnnx } from './onnx/to-onnx.js';
-export type { RowGradient } from './operations/index.js';
+export type { OperationName, RowGradient, Signatures } from './operations/index.js';
 export { type Dimension, resolveShape, type Shape, ShapeError, volume } from './shape.js';
-export type { ElementType, Tensor } from './tensor.js';
+export type { ElementType, Tensor, TensorSource } from './tensor.js';
 export type { TensorFlow, TensorFlowTensor } from './tensorflow/tensorflow.js';
 export { tensorflowExecutor } from './tensorflow/tensorflow-executor.js';

@@ -105,11 +105,11 @@ export class LinearExpert {
 
   /** The bytes of a safetensors file. */
   encode(): Uint8Array {
-    const { size, hashes, idf, options } = this.tfIdf;
+    const { size, hashes, weights, options } = this.tfIdf;
     const { bytes, scales, bias } = this.weights;
     const tensors = new Map<string, NamedTensor | IntegerTensor>([
       ['hashes', { shape: [size], values: hashes }],
-      ['idf', { shape: [size], values: idf }],
+      ['term_weights', { shape: [size], values: weights }],
       ['scales', { shape: [size], values: scales }],
       ['bias', { shape: [bias.length], values: bias }],
       ['weights', { shape: [size, bias.length], values: bytes }],
@@ -125,18 +125,18 @@ export class LinearExpert {
       if (options === undefined) return refuse('its n_grams entry is missing or of a later version');
       const hashes = integers.get('hashes')?.values;
       const weights = integers.get('weights')?.values;
-      const idf = tensors.get('idf')?.values;
+      const terms = tensors.get('term_weights')?.values;
       const scales = tensors.get('scales')?.values;
       const bias = tensors.get('bias')?.values;
-      if (!(hashes instanceof Int32Array && weights instanceof Int8Array && idf && scales && bias)) {
-        return refuse('one of hashes (I32), weights (I8), idf, scales, bias is missing');
+      if (!(hashes instanceof Int32Array && weights instanceof Int8Array && terms && scales && bias)) {
+        return refuse('one of hashes (I32), weights (I8), term_weights, scales, bias is missing');
       }
       const size = hashes.length;
-      if (idf.length !== size || scales.length !== size || weights.length !== size * bias.length) {
-        return refuse(`${size} hashes, and idf, scales or weights don't fit them`);
+      if (terms.length !== size || scales.length !== size || weights.length !== size * bias.length) {
+        return refuse(`${size} hashes, and term_weights, scales or weights don't fit them`);
       }
       if (new Set(hashes).size !== size) return refuse('a hash comes twice');
-      return ok(new LinearExpert(new TfIdf(options, hashes, idf), { bytes: weights, scales, bias }));
+      return ok(new LinearExpert(new TfIdf(options, hashes, terms), { bytes: weights, scales, bias }));
     });
   }
 }

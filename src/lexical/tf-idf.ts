@@ -9,8 +9,8 @@ export interface SparseVector {
 }
 
 /**
- * Turns texts into TF-IDF vectors over hashed n-grams: (1 + ln tf) · idf with idf = ln((1 + n) / (1 + df)) + 1, the part
- * of the words and the part of the characters each of length 1 (Salton & Buckley 1988; smoothed as in scikit-learn's
+ * Turns texts into weighted vectors over hashed n-grams: (1 + ln tf) · weight, first idf = ln((1 + n) / (1 + df)) + 1, the
+ * part of the words and the part of the characters each of length 1 (Salton & Buckley 1988; smoothed as in scikit-learn's
  * TfidfVectorizer).
  */
 export class TfIdf {
@@ -22,19 +22,19 @@ export class TfIdf {
 
   /**
    * @param hashes the features, by id.
-   * @param idf the weight of each.
+   * @param weights what each counts: its idf, or more.
    */
   constructor(
     readonly options: NGramOptions,
     readonly hashes: Int32Array,
-    readonly idf: Float32Array,
+    readonly weights: Float32Array,
   ) {
     this.#hasher = new NGramHasher(options);
     this.#table = HashTable.of(hashes);
     this.#counts = new Float32Array(hashes.length);
   }
 
-  /** @param maxFeatures the n-grams that are in most of the texts stay. */
+  /** Weighs by idf. @param maxFeatures the n-grams that are in most of the texts stay. */
   static fit(texts: readonly string[], options: NGramOptions, maxFeatures: number): TfIdf {
     const { hashes, frequencies } = countTexts(texts, options);
     const kept = chooseFeatures(frequencies, maxFeatures);
@@ -44,6 +44,11 @@ export class TfIdf {
       kept.map((id) => hashes[id] ?? 0),
       Float32Array.from(kept, idf),
     );
+  }
+
+  /** The same features with other weights. */
+  withWeights(weights: Float32Array): TfIdf {
+    return new TfIdf(this.options, this.hashes, weights);
   }
 
   /** How many features there are. */
@@ -77,7 +82,7 @@ export class TfIdf {
     let squares = 0;
     for (let at = first; at < last; at += 1) {
       const id = this.#ids[at] ?? 0;
-      const value = (1 + Math.log(counts[id] ?? 1)) * (this.idf[id] ?? 0);
+      const value = (1 + Math.log(counts[id] ?? 1)) * (this.weights[id] ?? 0);
       counts[id] = 0;
       this.#values[at] = value;
       squares += value * value;

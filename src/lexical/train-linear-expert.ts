@@ -6,6 +6,7 @@ import { isUnspaced } from './character-kinds.js';
 import { LinearExpert } from './linear-expert.js';
 import type { NGramOptions } from './n-grams.js';
 import { type ClassWeights, paddedOutputs, svmMemory } from './svm-problem.js';
+import { termWeights } from './term-weights.js';
 import { TfIdf } from './tf-idf.js';
 
 export interface LinearExpertOptions {
@@ -40,7 +41,8 @@ export async function trainLinearExpert(
   active: readonly (readonly number[])[],
   { outputs, lowercase, seed, classWeights = [], signal }: LinearExpertOptions,
 ): Promise<Result<LinearExpert, AbortedError>> {
-  const tfIdf = TfIdf.fit(texts, chooseNGrams(texts, lowercase), featureLimit(outputs));
+  const byFrequency = TfIdf.fit(texts, chooseNGrams(texts, lowercase), featureLimit(outputs));
+  const tfIdf = byFrequency.withWeights(termWeights(byFrequency, texts, active, outputs));
   const { problem, order, kernels } = svmMemory(tfIdf, { texts, active, outputs, classWeights });
   const random = Random.fromSeed(seed);
   for (let pass = 0; pass < MAX_PASSES; pass += 1) {

@@ -1,6 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { type Account, accountSchema, LOCAL_ACCOUNT, validate } from '../contract/index.js';
+import { ValidationError } from '../errors.js';
+import type { GraphExecutor } from '../graph/index.js';
 import type { Storage } from '../storage/index.js';
 import type { TrainingHost, TrainingIsolation, Tuning } from '../training/index.js';
 import type { Clock } from './clock.js';
@@ -24,6 +26,11 @@ export interface TrainerOptions {
   readonly maxWaitingJobs?: number;
   /** Advanced: runs the training instead of the host that `isolation` names. Stays open on close. */
   readonly host?: TrainingHost;
+  /**
+   * Advanced: computes the training instead of ONNX Runtime, such as `tensorflowExecutor(tf)`. Only with `isolation`
+   * `inline` and without `host`: it can't cross to another thread.
+   */
+  readonly executor?: GraphExecutor;
   /** Advanced: the time, for tests. */
   readonly clock?: Clock;
   /** Advanced: gives UUIDs that sort by time (version 7), for tests. */
@@ -52,5 +59,12 @@ export type TrainerSettings = z.infer<typeof settingsSchema>;
 export function trainerSettings(options: TrainerOptions): TrainerSettings {
   const settings = validate(settingsSchema, options);
   if (settings.isErr()) throw settings.error;
+  checkExecutor(options, settings.value);
   return settings.value;
+}
+
+function checkExecutor({ executor, host }: TrainerOptions, { isolation }: TrainerSettings): void {
+  if (executor === undefined || (isolation === 'inline' && host === undefined)) return;
+  const msg = "an executor computes in this thread alone; set isolation to 'inline' and pass no host";
+  throw new ValidationError([{ loc: ['executor'], msg, type: 'needs_inline' }]);
 }

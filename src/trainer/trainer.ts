@@ -53,7 +53,7 @@ export class Trainer {
     this.#settings = settings;
     this.#clock = clock;
     this.#newId = newId;
-    const host = options.host ?? createTrainingHost(settings.isolation);
+    const host = options.host ?? createTrainingHost(settings.isolation, options.executor);
     this.#ownHost = options.host === undefined ? host : undefined;
     const jobs = new JobRepository(storage, app_id);
     const events = new JobEvents(jobs, clock);

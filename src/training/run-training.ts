@@ -6,7 +6,7 @@ import type { DatasetWarning } from '../datasets/index.js';
 import { bertConfigOfSize } from '../encoder/index.js';
 import { type OrchardError, toOrchardError } from '../errors.js';
 import type { Blend, TrainingTask } from '../families/index.js';
-import { onnxExecutor } from '../graph/index.js';
+import { type GraphExecutor, onnxExecutor } from '../graph/index.js';
 import { type NamedTensor, writeModelFolder } from '../model-folder/index.js';
 import { type Encoding, tokenizerConfig } from '../tokenizer/index.js';
 import { exportOnnx, modelFolderConfig } from './export-model.js';
@@ -27,8 +27,9 @@ const WORK_FOLDER = 'work';
 export function runTraining(
   spec: TrainingSpec,
   options: TrainingRunOptions,
+  executor: GraphExecutor = onnxExecutor(),
 ): ResultAsync<TrainingStats, OrchardError> {
-  const run = ResultAsync.fromPromise(runSteps(spec, options), (thrown) =>
+  const run = ResultAsync.fromPromise(runSteps(spec, options, executor), (thrown) =>
     toOrchardError(thrown, 'training'),
   );
   return run.andThen((result) => result);
@@ -37,6 +38,7 @@ export function runTraining(
 async function runSteps(
   spec: TrainingSpec,
   { signal, onEvent }: TrainingRunOptions,
+  executor: GraphExecutor,
 ): Promise<Result<TrainingStats, OrchardError>> {
   const work = join(spec.directory, WORK_FOLDER);
   const progress = new ProgressReporter(onEvent);
@@ -65,7 +67,7 @@ async function runSteps(
     task,
     encoder,
     hyperparameters,
-    executor: onnxExecutor(),
+    executor,
     threads: spec.threads,
     seed: spec.seed,
     signal,

@@ -13,7 +13,7 @@ describe('TF-IDF, by hand', () => {
     // In order of appearance: the, cat, the cat, sat, cat sat, dog, …; "the", "cat" and "sat" are in two of three texts.
     const twice = Math.log(4 / 3) + 1;
     const once = Math.log(4 / 2) + 1;
-    expect([...tfIdf.idf.subarray(0, 6)].map((each) => each.toFixed(5))).toEqual(
+    expect([...tfIdf.weights.subarray(0, 6)].map((each) => each.toFixed(5))).toEqual(
       [twice, twice, once, twice, once, once].map((each) => each.toFixed(5)),
     );
   });

@@ -1,11 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import * as tf from '@tensorflow/tfjs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type BertConfig, bertParameters, initialize, parseBertConfig } from '../../src/encoder/index.js';
 import type { ClassificationDataset } from '../../src/families/papaya/classification-dataset.js';
 import { classificationTask } from '../../src/families/papaya/classification-task.js';
-import { onnxExecutor } from '../../src/graph/index.js';
+import { onnxExecutor, tensorflowExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
 import { loadTokenizer, trainWordPiece } from '../../src/tokenizer/index.js';
 import { GradientEngine } from '../../src/training/gradient-engine.js';
@@ -146,6 +147,24 @@ describe('training', () => {
     expect(other.weights).not.toEqual(first.weights);
     expect(again.stats.metrics.training).toEqual(first.stats.metrics.training);
   });
+
+  it.each(['binary', 'multiclass', 'multilabel'] as const)(
+    'has the losses of ONNX Runtime on TensorFlow.js, dropout included: %s',
+    async (kind) => {
+      await tf.setBackend('cpu');
+      const dataset = randomTexts(kind, 16);
+      const hyperparameters = { epochs: 6, learningRate: 0.01, tokenDropout: 0.1, balanced: true };
+      const onOnnx = await train(dataset, hyperparameters, { dropout: 0.1 });
+      const executor = tensorflowExecutor(tf);
+      const onTensorFlow = await train(dataset, hyperparameters, { dropout: 0.1, executor });
+      const [losses, expected] = [onTensorFlow, onOnnx].map(({ stats }) => stats.metrics.training.loss);
+      expect(losses).toHaveLength(6);
+      for (const [epoch, loss] of (losses ?? []).entries()) {
+        expect(Math.abs(loss / (expected?.[epoch] ?? 0) - 1)).toBeLessThan(1e-4);
+      }
+      expect(distance(onTensorFlow.devOutputs, onOnnx.devOutputs)).toBeLessThan(1e-4);
+    },
+  );
 
   it('stops within two steps when asked to', async () => {
     const stop = new AbortController();

@@ -52,13 +52,16 @@ class TensorFlowGraph<T extends TensorFlowTensor> implements CompiledGraph {
       const computed = evaluate(this.tf, [...this.graph.outputs.values()], known, sizes);
       results = computed.map((each) => this.tf.keep(each));
     });
-    for (const [position, name] of names.entries()) {
-      const result = results[position];
-      const output = outputs[name];
-      if (result !== undefined && output !== undefined) write(output, await result.data());
+    try {
+      for (const [position, name] of names.entries()) {
+        const result = results[position];
+        const output = outputs[name];
+        if (result !== undefined && output !== undefined) write(output, await result.data());
+      }
+    } finally {
+      const fixed = new Set(this.#fixed.values());
+      for (const result of new Set(results)) if (!fixed.has(result)) result.dispose();
     }
-    const fixed = new Set(this.#fixed.values());
-    for (const result of new Set(results)) if (!fixed.has(result)) result.dispose();
   }
 
   async release(): Promise<void> {

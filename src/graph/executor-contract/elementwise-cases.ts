@@ -1,6 +1,13 @@
 import type { Graph } from '../graph.js';
 import type { Tensor } from '../tensor.js';
-import { first, floats, furtherOutput, given, type OperationCase, type OperationCases } from './operation-case.js';
+import {
+  first,
+  floats,
+  furtherOutput,
+  given,
+  type OperationCase,
+  type OperationCases,
+} from './operation-case.js';
 
 const xs = [-2, -0.5, 0, 0.25, 1, 3];
 

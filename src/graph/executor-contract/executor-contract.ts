@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import type { ContractCase } from '../contract-case.js';
-import type { CompiledGraph, GraphExecutor, TensorData } from './executor.js';
-import { type OperationCase, operationCases } from './executor-cases.js';
-import { Graph } from './graph.js';
-import { ShapeError, volume } from './shape.js';
+import type { ContractCase } from '../../contract-case.js';
+import type { CompiledGraph, GraphExecutor, TensorData } from '../executor.js';
+import { Graph } from '../graph.js';
+import { volume } from '../shape.js';
+import type { OperationCase } from './operation-case.js';
+import { operationCases } from './operation-cases.js';
 
 /** Relative distance between what an executor gives and what is expected, at most. */
 const TOLERANCE = 1e-5;
@@ -17,10 +18,12 @@ type ExecutorChecks = Readonly<Record<string, (executor: GraphExecutor) => Promi
  * ```
  */
 export function graphExecutorContract(create: () => GraphExecutor): readonly ContractCase[] {
-  const operations = Object.entries(operationCases).map(([name, each]) => ({
-    name: `computes ${name}`,
-    run: () => checkOperation(create(), each),
-  }));
+  const operations = Object.entries(operationCases).flatMap(([operation, cases]) =>
+    cases.map((each) => ({
+      name: `computes ${operation}${each.variant === undefined ? '' : `: ${each.variant}`}`,
+      run: () => checkOperation(create(), each),
+    })),
+  );
   const promises = Object.entries(runChecks).map(([name, check]) => ({ name, run: () => check(create()) }));
   return [...operations, ...promises];
 }
@@ -116,6 +119,15 @@ const runChecks: ExecutorChecks = {
     await refuses(executor, { x }, { y: float32([2, 2], [0, 0, 0, 0]) }, /\by\b/);
   },
 
+  async 'names a feed and an output whose data are not as long as their shape says'(executor) {
+    const fitting = float32([1, 2], [0, 0]);
+    for (const values of [[0], [0, 0, 0]]) {
+      const wrong = float32([1, 2], values);
+      await refuses(executor, { x: wrong }, { y: fitting }, /\bx\b/);
+      await refuses(executor, { x: fitting }, { y: wrong }, /\by\b/);
+    }
+  },
+
   async 'runs no more once it is released, and is released twice without harm'(executor) {
     const compiled = await executor.compile(doubled());
     await compiled.release();
@@ -140,7 +152,11 @@ async function refuses(
 ): Promise<void> {
   const compiled = await executor.compile(doubled());
   await assert.rejects(compiled.run(feeds, outputs), (thrown) => {
-    assert(thrown instanceof ShapeError, `a ShapeError is expected, not ${thrown}`);
+    // By name, not class: ES modules and CommonJS have a class each.
+    assert(
+      thrown instanceof Error && thrown.name === 'ShapeError',
+      `a ShapeError is expected, not ${thrown}`,
+    );
     assert.match(thrown.message, message);
     return true;
   });

@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { termWeights } from '../../src/lexical/term-weights.js';
+import { TfIdf } from '../../src/lexical/tf-idf.js';
+
+describe('termWeights, by hand', () => {
+  // "good" in 2 of 2 texts with the label and 0 of 2 without; "film" in 1 of 2 and 1 of 2.
+  const texts = ['good film', 'good', 'bad film', 'bad'];
+  const words = { lowercase: true, words: true, characters: null } as const;
+  const tfIdf = TfIdf.fit(texts, words, 100);
+  const weights = termWeights(tfIdf, texts, [[0], [0], [], []], 1);
+  const weightOf = (word: string) => weights[tfIdf.vector(word).ids[0] ?? -1];
+
+  it('is the root of idf times the log-odds of the label', () => {
+    const idf = Math.log(5 / 3) + 1;
+    expect(weightOf('good')).toBeCloseTo(Math.sqrt(idf * Math.log(3 / 4 / (1 / 4))), 5);
+    expect(weightOf('bad')).toBeCloseTo(Math.sqrt(idf * Math.log(3 / 4 / (1 / 4))), 5);
+  });
+
+  it('is 0 where a word says nothing of the label', () => {
+    expect(weightOf('film')).toBe(0);
+  });
+
+  it('goes by the label that it says most of', () => {
+    const several = termWeights(tfIdf, texts, [[0], [0, 1], [1], []], 2);
+    const id = tfIdf.vector('good').ids[0] ?? -1;
+    expect(several[id]).toBeCloseTo(weights[id] ?? 0, 6);
+  });
+});

@@ -1,0 +1,39 @@
+import { pathToFileURL } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type GraphExecutor, Trainer, type TrainerOptions, ValidationError } from '../../src/index.js';
+import { aMemoryStorage, aRequest, resultOf } from './builders.js';
+import { FakeHost } from './fake-host.js';
+
+const dataset_url = pathToFileURL('examples/customer-reviews').href;
+
+/** Stands for an executor of the application. */
+const withoutDevice: GraphExecutor = {
+  specificationVersion: 1,
+  compile: () => Promise.reject(new Error('the device is gone')),
+};
+
+describe('the executor option', () => {
+  it('computes the training in the place of ONNX Runtime', async () => {
+    const trainer = new Trainer({
+      storage: aMemoryStorage(),
+      isolation: 'inline',
+      executor: withoutDevice,
+    });
+    onTestFinished(() => trainer.close());
+    const { id } = await resultOf(trainer.createTrainingJob({ ...aRequest, dataset_url }));
+    const { status, error } = await resultOf(trainer.waitForTrainingJob(id));
+    expect(status).toBe('ERROR');
+    expect(error?.message).toContain('the device is gone');
+  });
+
+  it.each<Partial<TrainerOptions>>([
+    {},
+    { isolation: 'worker' },
+    { isolation: 'process' },
+    { isolation: 'inline', host: new FakeHost() },
+  ])('is a ValidationError where training takes place elsewhere: %o', (options) => {
+    const create = () => new Trainer({ storage: aMemoryStorage(), executor: withoutDevice, ...options });
+    expect(create).toThrow(ValidationError);
+    expect(create).toThrow(/executor: .*isolation/);
+  });
+});
