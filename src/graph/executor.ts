@@ -13,7 +13,11 @@ export interface CompileOptions {
   readonly weights?: ReadonlyMap<string, Float32Array>;
 }
 
-/** Runs tensor graphs. */
+/**
+ * Runs tensor graphs. To write one: give every operation a kernel, run them over `nodesFor(outputs)` through each
+ * node's `visit`, let `checkFeeds` and `checkOutputs` refuse what doesn't fit, and test it with
+ * `graphExecutorContract`.
+ */
 export interface GraphExecutor {
   readonly specificationVersion: 1;
   /** Prepares a graph for many runs. Rejects where the runtime refuses the graph. */

@@ -149,20 +149,19 @@ describe('training', () => {
   });
 
   it.each(['binary', 'multiclass', 'multilabel'] as const)(
-    'has the losses of ONNX Runtime on TensorFlow.js, dropout included: %s',
+    'has the losses and answers on TensorFlow.js that it has on ONNX Runtime: %s',
     async (kind) => {
       await tf.setBackend('cpu');
       const dataset = randomTexts(kind, 16);
-      const hyperparameters = { epochs: 6, learningRate: 0.01, tokenDropout: 0.1, balanced: true };
+      const hyperparameters = { epochs: 4, learningRate: 0.01, tokenDropout: 0.1, balanced: true };
       const onOnnx = await train(dataset, hyperparameters, { dropout: 0.1 });
       const executor = tensorflowExecutor(tf);
       const onTensorFlow = await train(dataset, hyperparameters, { dropout: 0.1, executor });
-      const [losses, expected] = [onTensorFlow, onOnnx].map(({ stats }) => stats.metrics.training.loss);
-      expect(losses).toHaveLength(6);
-      for (const [epoch, loss] of (losses ?? []).entries()) {
-        expect(Math.abs(loss / (expected?.[epoch] ?? 0) - 1)).toBeLessThan(1e-4);
-      }
-      expect(distance(onTensorFlow.devOutputs, onOnnx.devOutputs)).toBeLessThan(1e-4);
+      const losses = onTensorFlow.stats.metrics.training.loss;
+      const expected = onOnnx.stats.metrics.training.loss;
+      expect(losses).toHaveLength(expected.length);
+      expect(distance(Float32Array.from(losses), Float32Array.from(expected))).toBeLessThan(1e-5);
+      expect(distance(onTensorFlow.devOutputs, onOnnx.devOutputs)).toBeLessThan(1e-5);
     },
   );
 
