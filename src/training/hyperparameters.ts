@@ -62,13 +62,13 @@ const learningRates: Readonly<Record<ModelSize, number>> = { mini: 5e-4, base: 3
 /** Texts that a training from random weights reads in all; it decides the default number of epochs. */
 const TEXTS_TO_READ = 40_000;
 const MIN_EPOCHS = 3;
-const MAX_EPOCHS = 50;
+const MAX_EPOCHS = 30;
 
 /** Datasets with fewer rows take more and smaller steps. */
 const SMALL_DATASET = 2000;
 const SMALL_BATCH_SIZE = 16;
 
-/** Small datasets are read more often: 50 epochs up to 800 rows, 3 from 13,334 on. */
+/** Small datasets are read more often: 30 epochs up to 1,334 rows, 3 from 13,334 on. */
 export function defaultEpochs(rows: number): number {
   return Math.min(MAX_EPOCHS, Math.max(MIN_EPOCHS, Math.ceil(TEXTS_TO_READ / Math.max(1, rows))));
 }
