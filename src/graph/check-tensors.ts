@@ -1,7 +1,7 @@
 import type { TensorData } from './executor.js';
 import type { Graph } from './graph.js';
 import { nodesFor } from './node-order.js';
-import { resolveShape, type Shape, ShapeError, volume } from './shape.js';
+import { resolveShape, type Shape, ShapeError, symbolsOf, volume } from './shape.js';
 import type { Tensor } from './tensor.js';
 
 /** What a run must feed: every input, and the parameters that the outputs depend on and that have no fixed values. */
@@ -20,24 +20,32 @@ type Sizes = Readonly<Record<string, number>>;
  * @throws ShapeError that names the tensor and what it should be.
  */
 export function checkFeeds(tensors: readonly Tensor[], feeds: Readonly<Record<string, TensorData>>): Sizes {
-  const sizes: Record<string, number> = {};
+  const known = new Set(tensors.map(({ name }) => name));
+  for (const name of Object.keys(feeds)) {
+    if (!known.has(name)) throw new ShapeError(`feed ${name} is none of the graph's inputs`);
+  }
+  const sizes = symbolSizes(tensors, feeds);
   for (const { name, type, shape } of tensors) {
     const feed = feeds[name];
     if (feed === undefined) throw new ShapeError(`feed ${name} is missing`);
     if (feed.type !== type) throw new ShapeError(`feed ${name} is ${feed.type}, the graph takes ${type}`);
-    if (feed.dims.length !== shape.length) throw wrongDims(`feed ${name}`, feed.dims, shape);
-    for (const [axis, dimension] of shape.entries()) {
-      const size = feed.dims[axis] ?? 0;
-      if (typeof dimension === 'string') sizes[dimension] ??= size;
-      if (size !== (typeof dimension === 'string' ? sizes[dimension] : dimension)) {
-        throw wrongDims(`feed ${name}`, feed.dims, shape);
-      }
+    if (feed.dims.join() !== resolveShape(shape, sizes).join()) {
+      throw wrongDims(`feed ${name}`, feed.dims, shape);
     }
     checkLength(`feed ${name}`, feed);
   }
-  const known = new Set(tensors.map(({ name }) => name));
-  for (const name of Object.keys(feeds)) {
-    if (!known.has(name)) throw new ShapeError(`feed ${name} is none of the graph's inputs`);
+  return sizes;
+}
+
+/** Each symbol's size in the first feed that has the symbol for a dimension; products of symbols say nothing. */
+function symbolSizes(tensors: readonly Tensor[], feeds: Readonly<Record<string, TensorData>>): Sizes {
+  const sizes: Record<string, number> = {};
+  for (const { name, shape } of tensors) {
+    for (const [axis, dimension] of shape.entries()) {
+      const size = feeds[name]?.dims[axis];
+      if (typeof dimension === 'number' || size === undefined) continue;
+      if (symbolsOf(dimension).length === 1) sizes[dimension] ??= size;
+    }
   }
   return sizes;
 }

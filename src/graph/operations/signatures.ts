@@ -42,7 +42,6 @@ export interface Signatures {
   gather: { inputs: Two; attributes: None };
   reduceSum: {
     inputs: One;
-
     attributes: { readonly axes: readonly number[]; readonly keepDimensions: boolean };
   };
   columnSum: { inputs: One; attributes: None };

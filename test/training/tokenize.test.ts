@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { englishTokenizer, loadTokenizer } from '../../src/tokenizer/index.js';
+import { resolveHyperparameters } from '../../src/training/hyperparameters.js';
+import { tokenize } from '../../src/training/tokenize.js';
+
+const model = { name: 'm', type: 'binary-text-classification', family: 'Papaya', size: 'mini' } as const;
+const reviews = ['The delivery was wonderfully quick.', 'A disappointing and overpriced meal!'];
+
+function tokenized(texts: readonly string[], config: Parameters<typeof resolveHyperparameters>[1] = {}) {
+  return tokenize({ train: texts, dev: [] }, resolveHyperparameters(model, config, texts))._unsafeUnwrap();
+}
+
+describe('the vocabulary of a training', () => {
+  it('is the English one that comes along, less the pieces that no training text has', () => {
+    const { tokenizerJson, vocabularySize, train, maskId } = tokenized(reviews);
+    const vocabulary = tokenizerJson.model.vocab;
+    // Two texts could not teach it these words.
+    for (const word of ['delivery', 'quick', 'meal']) expect(vocabulary).toHaveProperty(word);
+    expect(vocabulary).not.toHaveProperty('weather');
+    expect(vocabularySize).toBeLessThan(1000);
+    expect(maskId).toBe(4);
+    const general = loadTokenizer(englishTokenizer())._unsafeUnwrap();
+    expect(train.map(({ ids }) => ids.length)).toEqual(
+      reviews.map((text) => general.encode(text).ids.length),
+    );
+  });
+
+  it('numbers its pieces without gaps, and reads words that it never saw', () => {
+    const { tokenizerJson, vocabularySize } = tokenized(reviews);
+    const ids = Object.values(tokenizerJson.model.vocab).sort((a, b) => a - b);
+    expect(ids).toEqual(Array.from({ length: vocabularySize }, (_, id) => id));
+    const tokenizer = loadTokenizer(tokenizerJson)._unsafeUnwrap();
+    expect([...tokenizer.encode('weather zyxtropolis 42%').ids]).not.toContain(
+      tokenizer.specialTokens.unknown,
+    );
+  });
+
+  it.each([
+    ['cased texts', reviews, { preprocessing: { lowercase: false } }],
+    ['another language', reviews, { language: 'german' }],
+    [
+      'texts that are not what they are said to be',
+      ['今週は午前五時に起こして', '金曜日の午前九時に起こしてください'],
+      {},
+    ],
+  ] as const)('is learned from the training texts for %s', (_, texts, config) => {
+    const { tokenizerJson } = tokenized(texts, config);
+    const general = Object.keys(englishTokenizer().model.vocab);
+    expect(Object.keys(tokenizerJson.model.vocab).length).toBeLessThan(200);
+    expect(general).not.toEqual(Object.keys(tokenizerJson.model.vocab));
+    expect(tokenizerJson.model.vocab).not.toHaveProperty('delivery');
+  });
+});
+
+describe('the defaults of a training', () => {
+  const rows = (count: number, text: string) => Array.from({ length: count }, () => text);
+  const long = 'word '.repeat(40);
+
+  it('take more and smaller steps on small datasets', () => {
+    expect(resolveHyperparameters(model, {}, rows(300, long))).toMatchObject({ batchSize: 16, epochs: 30 });
+    expect(resolveHyperparameters(model, {}, rows(20_000, long))).toMatchObject({ batchSize: 32, epochs: 3 });
+    expect(resolveHyperparameters(model, { batch_size: 8, num_epochs: 2 }, rows(300, long))).toMatchObject({
+      batchSize: 8,
+      epochs: 2,
+    });
+  });
+
+  it('hide fewer tokens of short texts', () => {
+    expect(resolveHyperparameters(model, {}, rows(10, long)).tokenDropout).toBe(0.15);
+    expect(resolveHyperparameters(model, {}, rows(10, 'turn on the light')).tokenDropout).toBe(0.05);
+    expect(resolveHyperparameters(model, {}, rows(10, long), { tokenDropout: 0.3 }).tokenDropout).toBe(0.3);
+  });
+
+  it('smooth labels, but not where a row may have several', () => {
+    expect(resolveHyperparameters(model, {}, rows(10, long)).labelSmoothing).toBe(0.1);
+    const multilabel = { ...model, type: 'multilabel-text-classification' } as const;
+    expect(resolveHyperparameters(multilabel, {}, rows(10, long)).labelSmoothing).toBe(0);
+    const tuned = resolveHyperparameters(model, {}, rows(10, long), {
+      labelSmoothing: 0,
+      classWeights: 'balanced',
+    });
+    expect(tuned).toMatchObject({ labelSmoothing: 0, balanced: true });
+  });
+});
