@@ -1,6 +1,6 @@
 /** Orchard's own training step as a peer process: `orchard-peer.ts <configuration> <threads> [onnx|tensorflow]`. */
 import { createInterface } from 'node:readline';
-import { bertParameters, initialize, parseBertConfig } from '../../src/encoder/index.js';
+import { initialize, parseBertConfig } from '../../src/encoder/index.js';
 import { classificationTask } from '../../src/families/papaya/classification-task.js';
 import { type GraphExecutor, onnxExecutor, tensorflowExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
@@ -53,7 +53,8 @@ const encodings = sequenceLengths(configuration).map((length) => ({
   offsets: null,
   truncated: 0,
 }));
-const parameters = [...bertParameters(encoder, 'bert.'), ...head.parameters(encoder)];
+const windows = encodings.map((encoding, row) => ({ row, encoding }));
+const parameters = head.parameters(encoder);
 const engine = await GradientEngine.create({
   executor,
   head,
@@ -69,7 +70,7 @@ const optimizer = new AdamWOptimizer(engine.store, engine.kernels);
 
 /** What the training loop does for a batch. @returns the loss. */
 async function step(): Promise<number> {
-  const targets = head.targets([...rows.keys()], { labelSmoothing: 0, balanced: false });
+  const targets = head.targets(windows, { labelSmoothing: 0, balanced: false });
   const loss = await engine.run(padBatch(encodings, 0), targets);
   if (engine.accumulates) engine.store.accumulateGradients(targets.weight);
   optimizer.step(1e-4, { maxGradientNorm: 1 })._unsafeUnwrap();

@@ -27,14 +27,18 @@ export async function compareSteps(options: StepOptions): Promise<void> {
     );
     const peers = await startPeers(name, options);
     const times = new Map<Peer, number[]>(peers.map((peer) => [peer, []]));
-    const ceilings: number[] = [];
+    const squares: number[] = [];
+    const owns: number[] = [];
     for (const peer of peers) await peer.round(2);
     for (let round = 0; round < options.rounds; round += 1) {
-      for (const peer of peers) times.get(peer)?.push(median(await peer.round(isSlow(peer) ? 1 : steps)));
-      ceilings.push(await squareCeiling(options.threads));
+      for (const peer of rotated(peers, round)) {
+        times.get(peer)?.push(median(await peer.round(isSlow(peer) ? 1 : steps)));
+      }
+      squares.push(await squareCeiling(options.threads));
+      owns.push(await ownCeiling(configuration, options.threads));
     }
-    const ceiling = median(ceilings);
-    const own = await ownCeiling(configuration, options.threads);
+    const ceiling = median(squares);
+    const own = median(owns);
     const [orchard] = peers;
     const ours = (orchard && times.get(orchard)) ?? [];
     const rows = peers.map((peer) => {
@@ -61,6 +65,12 @@ export async function compareSteps(options: StepOptions): Promise<void> {
     console.table(table);
   }
 }
+
+/** So that no peer always follows the same other one. */
+const rotated = <T>(all: readonly T[], by: number): T[] => [
+  ...all.slice(by % all.length),
+  ...all.slice(0, by % all.length),
+];
 
 const isSlow = ({ name }: Peer): boolean => name.includes('TensorFlow');
 
