@@ -70,6 +70,10 @@ export class Graph {
     return this.#apply('exp', [x], {});
   }
 
+  sqrt(x: Tensor): Tensor {
+    return this.#apply('sqrt', [x], {});
+  }
+
   tanh(x: Tensor): Tensor {
     return this.#apply('tanh', [x], {});
   }

@@ -9,7 +9,7 @@ const PAGE = 65_536;
 /** What one 32-bit memory holds, less its last page, so that the address after the last byte still fits in 32 bits. */
 const MAX_BYTES = 65_535 * PAGE;
 
-/** Bytes that sizes are counted in: an element of every view but those of bytes. */
+/** Bytes that sizes are counted in: an element of every view but those of smaller integers. */
 const ELEMENT = 4;
 
 /**
@@ -58,6 +58,11 @@ export class Arena {
   /** @throws RangeError where the arena has too little room left. */
   int8(count: number): Int8Array {
     return new Int8Array(this.memory.buffer, this.#take(Math.ceil(count / ELEMENT)), count);
+  }
+
+  /** @throws RangeError where the arena has too little room left. */
+  int16(count: number): Int16Array {
+    return new Int16Array(this.memory.buffer, this.#take(Math.ceil((2 * count) / ELEMENT)), count);
   }
 
   /** Whether the view lies in this arena. */

@@ -1,55 +1,17 @@
 /// <reference path="./web-assembly.d.ts" />
 import { InternalError } from '../errors.js';
 import type { Arena } from './arena.js';
+import {
+  requireInside,
+  requireKnownIds,
+  requireLength,
+  requireWidth,
+  rowsOf,
+  widthOfBags,
+} from './check-views.js';
 import { advanceDropout, type DropoutState, quantizeDropoutRate } from './dropout-state.js';
 import { KERNELS_WASM_BASE64 } from './generated.js';
-
-/** The scalars of one AdamW step; see {@link Kernels.adamW}. */
-export interface AdamWScalars {
-  /** Multiplies every gradient first: clipping and the mean over accumulated batches. */
-  readonly gradientScale: number;
-  readonly beta1: number;
-  readonly beta2: number;
-  /** 1 − learning rate · weight decay. */
-  readonly shrink: number;
-  /** learning rate / (1 − beta1^t), t counting steps from 1. */
-  readonly stepSize: number;
-  /** 1 / √(1 − beta2^t). */
-  readonly rootScale: number;
-  readonly epsilon: number;
-}
-
-/** The arrays of one AdamW step, all of one length. */
-export interface AdamWArrays {
-  readonly weights: Float32Array;
-  readonly gradients: Float32Array;
-  readonly firstMoments: Float32Array;
-  readonly secondMoments: Float32Array;
-}
-
-/** A one-vs-rest SVM under training; see {@link Kernels.svmPass}. All views lie in one arena. */
-export interface SvmProblem {
-  /** Columns of `weights` and `alphas`, a multiple of 4; unused ones at the end are allowed. */
-  readonly outputs: number;
-  /** Where each row's features start; one more entry at the end. [rows + 1] */
-  readonly starts: Int32Array;
-  /** Feature ids, each below the rows of `weights`, and the values beside them. [features of all rows] */
-  readonly ids: Int32Array;
-  readonly values: Float32Array;
-  /** x·x of each row. [rows] */
-  readonly squares: Float32Array;
-  /** Where each row's active outputs start; one more entry at the end. [rows + 1] */
-  readonly labelStarts: Int32Array;
-  readonly labels: Int32Array;
-  /** 1 / (2C) of each output where it is inactive, then where it is active. [2, outputs] */
-  readonly slacks: Float32Array;
-  /** [features, outputs] */
-  readonly weights: Float32Array;
-  /** Dual variables. [rows, outputs] */
-  readonly alphas: Float32Array;
-  /** [3, outputs] */
-  readonly scratch: Float32Array;
-}
+import type { AdaGradArrays, AdamWArrays, AdamWScalars, IdBags, SvmProblem } from './kernel-arguments.js';
 
 /**
  * Loops over views of one arena as WebAssembly SIMD, single-threaded. Every method throws a RangeError, and writes
@@ -100,6 +62,31 @@ export interface Kernels {
    * ids, values [n or more]; sums [width]. Ids are trusted.
    */
   sumByteRows(table: Int8Array, ids: Int32Array, values: Float32Array, n: number, sums: Float32Array): void;
+
+  /**
+   * scores[i] = scales[i] · Σⱼ codes[i, j] · query[j]. The sums are whole numbers and must stay below 2³¹.
+   * Shapes: codes [n, width], query [width] with width a multiple of 16; scales, scores [n].
+   */
+  dotByteRows(codes: Int8Array, scales: Float32Array, query: Int16Array, scores: Float32Array): void;
+
+  /**
+   * scores[i] = Σⱼ table[ids[i], j] · query[j], in f32. Shapes: table [any, width], query [width] with width a multiple
+   * of 16; ids, scores [n]. Ids are trusted.
+   */
+  dotRows(table: Float32Array, ids: Int32Array, query: Float32Array, scores: Float32Array): void;
+
+  /**
+   * sums[b] = the sum of the table's rows in bag b. Shapes: table [any, width], sums [bags, width], width a multiple
+   * of 4. Ids are trusted.
+   */
+  sumRows(table: Float32Array, bags: IdBags, sums: Float32Array): void;
+
+  /**
+   * One AdaGrad step (Duchi et al. 2011) on the rows of each bag, all of which have the bag's gradient g:
+   * square += g², weight −= rate · g / √square; groups of four columns where no |g| is above `ignored` are left out.
+   * Shapes: table, squares [any, width], gradients [bags, width], width a multiple of 4. Ids are trusted.
+   */
+  adaGradRows(arrays: AdaGradArrays, bags: IdBags, scalars: { rate: number; ignored: number }): void;
 }
 
 /** The kernels over the memory of one arena. The module is compiled once per process (and per worker thread). */
@@ -114,6 +101,10 @@ export function loadKernels(arena: Arena): Kernels {
   const dropoutMask = exportedKernel(exports, 'dropoutMask');
   const svmPass = exportedKernel(exports, 'svmPass');
   const sumByteRows = exportedKernel(exports, 'sumByteRows');
+  const dotByteRows = exportedKernel(exports, 'dotByteRows');
+  const dotRows = exportedKernel(exports, 'dotRows');
+  const sumRows = exportedKernel(exports, 'sumRows');
+  const adaGradRows = exportedKernel(exports, 'adaGradRows');
 
   return {
     adamW({ weights, gradients, firstMoments, secondMoments }, scalars) {
@@ -208,6 +199,53 @@ export function loadKernels(arena: Arena): Kernels {
       if (n > ids.length || n > values.length) throw new RangeError(`${n} values: there are fewer`);
       sumByteRows(table.byteOffset, sums.length, ids.byteOffset, values.byteOffset, n, sums.byteOffset);
     },
+
+    dotByteRows(codes, scales, query, scores) {
+      requireInside(arena, { codes, scales, query, scores });
+      requireWidth(query.length);
+      requireLength(scores.length, { scales });
+      requireLength(scores.length * query.length, { codes });
+      dotByteRows(
+        codes.byteOffset,
+        query.length,
+        scores.length,
+        scales.byteOffset,
+        query.byteOffset,
+        scores.byteOffset,
+      );
+    },
+
+    dotRows(table, ids, query, scores) {
+      requireInside(arena, { table, ids, query, scores });
+      requireWidth(query.length);
+      requireLength(scores.length, { ids });
+      const { byteOffset, length } = ids;
+      dotRows(table.byteOffset, query.length, byteOffset, length, query.byteOffset, scores.byteOffset);
+    },
+
+    sumRows(table, { ids, starts }, sums) {
+      requireInside(arena, { table, ids, starts, sums });
+      const bags = starts.length - 1;
+      const width = widthOfBags(bags, sums);
+      sumRows(table.byteOffset, width, ids.byteOffset, starts.byteOffset, bags, sums.byteOffset);
+    },
+
+    adaGradRows({ table, squares, gradients }, { ids, starts }, { rate, ignored }) {
+      requireInside(arena, { table, squares, gradients, ids, starts });
+      requireLength(table.length, { squares });
+      const bags = starts.length - 1;
+      adaGradRows(
+        table.byteOffset,
+        squares.byteOffset,
+        widthOfBags(bags, gradients),
+        ids.byteOffset,
+        starts.byteOffset,
+        bags,
+        gradients.byteOffset,
+        rate,
+        ignored,
+      );
+    },
   };
 }
 
@@ -228,33 +266,4 @@ function exportedKernel(exports: Readonly<Record<string, unknown>>, name: string
 
 function isKernel(value: unknown): value is Kernel {
   return typeof value === 'function';
-}
-
-type NamedViews = Readonly<Record<string, Float32Array | Int32Array | Int8Array>>;
-
-function requireInside(arena: Arena, views: NamedViews): void {
-  for (const [name, view] of Object.entries(views)) {
-    if (!arena.holds(view)) throw new RangeError(`${name}: not a view of this arena`);
-  }
-}
-
-function requireLength(length: number, views: NamedViews): void {
-  for (const [name, view] of Object.entries(views)) {
-    if (view.length !== length) throw new RangeError(`${name}: ${view.length} elements, expected ${length}`);
-  }
-}
-
-function rowsOf(table: Float32Array, width: number): number {
-  const rows = table.length / width;
-  if (!Number.isInteger(rows)) {
-    throw new RangeError(`table: ${table.length} elements are no whole number of rows of ${width}`);
-  }
-  return rows;
-}
-
-/** @param wrong index of the first id outside the table, or -1. */
-function requireKnownIds(wrong: number, ids: Int32Array, tableRows: number): void {
-  if (wrong >= 0) {
-    throw new RangeError(`ids[${wrong}] is ${ids[wrong]}: the table has rows 0 to ${tableRows - 1}`);
-  }
 }

@@ -69,6 +69,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   scale: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.scale(x, -1.7)) },
   exp: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.exp(x)) },
+  sqrt: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.sqrt(g.exp(x))) },
   tanh: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.tanh(x)) },
   sigmoid: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.sigmoid(x)) },
   softplus: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.softplus(x)) },

@@ -76,6 +76,12 @@ export const elementwiseCases = {
     ),
   ],
   exp: [unary((graph, x) => graph.exp(x), Math.exp)],
+  sqrt: [
+    unary(
+      (graph, x) => graph.sqrt(graph.multiply(x, x)),
+      (x) => Math.sqrt(x * x),
+    ),
+  ],
   tanh: [unary((graph, x) => graph.tanh(x), Math.tanh)],
   sigmoid: [
     unary(

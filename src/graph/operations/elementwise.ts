@@ -5,7 +5,7 @@ import type { Tensor } from '../tensor.js';
 import type { Operation } from './operation.js';
 
 type Binary = 'add' | 'subtract' | 'multiply' | 'divide';
-type Unary = 'exp' | 'tanh' | 'sigmoid' | 'softplus';
+type Unary = 'exp' | 'sqrt' | 'tanh' | 'sigmoid' | 'softplus';
 
 /** Sums a gradient over the axes along which its input was broadcast. */
 function unbroadcast(graph: Graph, gradient: Tensor, input: Tensor): Tensor {
@@ -78,6 +78,9 @@ export const scale: Operation<'scale'> = {
 
 /** y = eˣ. */
 export const exp = unary<'exp'>('Exp', ({ graph, y, dy }) => graph.multiply(dy, y));
+
+/** y = √x; dy/dx = 1 / 2y, which a zero hasn't. */
+export const sqrt = unary<'sqrt'>('Sqrt', ({ graph, y, dy }) => graph.scale(graph.divide(dy, y), 0.5));
 
 /** y = tanh x; dy/dx = 1 − y². */
 export const tanh = unary<'tanh'>('Tanh', ({ graph, y, dy }) =>

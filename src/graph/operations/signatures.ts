@@ -30,6 +30,7 @@ export interface Signatures {
   divide: { inputs: Two; attributes: None };
   scale: { inputs: One; attributes: { readonly factor: number } };
   exp: { inputs: One; attributes: None };
+  sqrt: { inputs: One; attributes: None };
   tanh: { inputs: One; attributes: None };
   sigmoid: { inputs: One; attributes: None };
   softplus: { inputs: One; attributes: None };

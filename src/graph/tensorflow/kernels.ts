@@ -15,7 +15,7 @@ export interface KernelContext<Name extends OperationName, T> {
 type Kernel<Name extends OperationName, T> = (context: KernelContext<Name, T>) => readonly T[];
 export type Kernels<T> = { readonly [Name in OperationName]: Kernel<Name, T> };
 
-type Unary = 'exp' | 'tanh' | 'sigmoid' | 'softplus' | 'softmax' | 'logSoftmax';
+type Unary = 'exp' | 'sqrt' | 'tanh' | 'sigmoid' | 'softplus' | 'softmax' | 'logSoftmax';
 type Binary = 'add' | 'subtract' | 'multiply' | 'divide';
 
 function unary<T>(compute: (x: T) => T): Kernel<Unary, T> {
@@ -38,6 +38,7 @@ function elementwiseKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
     multiply: binary<T>((a, b) => tf.mul(a, b)),
     divide: binary<T>((a, b) => tf.div(a, b)),
     exp: unary<T>((x) => tf.exp(x)),
+    sqrt: unary<T>((x) => tf.sqrt(x)),
     tanh: unary<T>((x) => tf.tanh(x)),
     sigmoid: unary<T>((x) => tf.sigmoid(x)),
     softplus: unary<T>((x) => tf.softplus(x)),

@@ -9,6 +9,7 @@ export interface TensorFlow<T> {
   div(a: T, b: T): T;
   exp(x: T): T;
   erf(x: T): T;
+  sqrt(x: T): T;
   tanh(x: T): T;
   sigmoid(x: T): T;
   softplus(x: T): T;

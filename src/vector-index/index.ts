@@ -1,0 +1,1 @@
+export { VectorIndex } from './vector-index.js';

@@ -1,0 +1,149 @@
+import { err, ok, type Result } from 'neverthrow';
+import { ModelFolderError } from '../errors.js';
+import { Arena, DOT_STEP, type Kernels, loadKernels } from '../kernels/index.js';
+import { decodeSafetensors, encodeSafetensors } from '../model-folder/index.js';
+import { type Scored, topScores } from '../top-scores.js';
+import { quantizeQuery, quantizeVector } from './quantize.js';
+
+/** How many of the best by codes get their exact scores: a few for each that is asked for, and never fewer than some. */
+const RESCORED_FOR_EACH = 4;
+const MIN_RESCORED = 256;
+
+/**
+ * The nearest of many vectors by dot product, which is the cosine where vectors are of unit length. Every vector is
+ * looked at, as bytes with a scale of its own; the best few hundred are compared again in float32, so that scores are
+ * exact and hardly any of the best is missed (figures: `npm run bench:search`). Used by one caller at a time.
+ */
+export class VectorIndex {
+  /** Vectors with zeros up to the next multiple of {@link DOT_STEP}. [size, stride] */
+  readonly #vectors: Float32Array;
+  readonly #stride: number;
+  readonly #codes: Int8Array;
+  readonly #scales: Float32Array;
+  readonly #query: Float32Array;
+  readonly #queryIntegers: Int16Array;
+  readonly #ids: Int32Array;
+  readonly #scores: Float32Array;
+  readonly #arena: Arena;
+  readonly #kernels: Kernels;
+
+  private constructor(
+    readonly size: number,
+    /** Elements of a vector. */
+    readonly width: number,
+  ) {
+    this.#stride = Math.ceil(width / DOT_STEP) * DOT_STEP;
+    const elements = size * this.#stride;
+    const counts = [elements, elements / 4, size, size, size, this.#stride, this.#stride];
+    this.#arena = new Arena(Arena.bytesFor(counts));
+    this.#vectors = this.#arena.float32(elements);
+    this.#codes = this.#arena.int8(elements);
+    this.#scales = this.#arena.float32(size);
+    this.#ids = this.#arena.int32(size);
+    this.#scores = this.#arena.float32(size);
+    this.#query = this.#arena.float32(this.#stride);
+    this.#queryIntegers = this.#arena.int16(this.#stride);
+    this.#kernels = loadKernels(this.#arena);
+  }
+
+  /**
+   * @param vectors [size, width]; copied.
+   * @throws RangeError where they are no whole number of rows, or take more than 4 GiB of memory.
+   */
+  static fromVectors(vectors: Float32Array, width: number): VectorIndex {
+    const size = vectors.length / width;
+    if (!(Number.isSafeInteger(size) && Number.isSafeInteger(width))) {
+      throw new RangeError(`${vectors.length} elements are no whole number of vectors of ${width}`);
+    }
+    const index = new VectorIndex(size, width);
+    for (let id = 0; id < size; id += 1) {
+      const vector = vectors.subarray(id * width, (id + 1) * width);
+      index.#vectors.set(vector, id * index.#stride);
+      const codes = index.#codes.subarray(id * index.#stride, (id + 1) * index.#stride);
+      index.#scales[id] = quantizeVector(vector, codes);
+    }
+    return index;
+  }
+
+  /** Memory that it takes. */
+  get memoryBytes(): number {
+    return this.#arena.usedBytes;
+  }
+
+  /**
+   * The k nearest, nearest first, equally near ones by id; fewer where there are fewer.
+   * @param query [width]; here and below a RangeError is thrown where it has another length.
+   */
+  search(query: Float32Array, k: number): Scored[] {
+    const rescored = Math.max(MIN_RESCORED, RESCORED_FOR_EACH * k);
+    if (rescored >= this.size) return this.searchExact(query, k);
+    this.#setQuery(query);
+    // The query's own scale is left out: it is the same for all and doesn't change their order.
+    quantizeQuery(query, this.#queryIntegers);
+    this.#kernels.dotByteRows(this.#codes, this.#scales, this.#queryIntegers, this.#scores);
+    const ids = Int32Array.from(topScores(this.#scores, rescored), ({ id }) => id).sort();
+    return topScores(this.scoresOf(query, ids), k).map(({ id, score }) => ({ id: ids[id] ?? 0, score }));
+  }
+
+  /** As {@link search}, with every vector compared in float32. */
+  searchExact(query: Float32Array, k: number): Scored[] {
+    return topScores(this.scores(query), k);
+  }
+
+  /** The dot products of all vectors with the query, in float32. [size] */
+  scores(query: Float32Array): Float32Array {
+    for (let id = 0; id < this.size; id += 1) this.#ids[id] = id;
+    return this.#dotRows(query, this.size);
+  }
+
+  /**
+   * The dot products of some vectors with the query, in float32. [ids]
+   * @throws RangeError for an id outside the index, and for more ids than it has vectors.
+   */
+  scoresOf(query: Float32Array, ids: Int32Array): Float32Array {
+    const stranger = ids.find((id) => !(id >= 0 && id < this.size));
+    if (stranger !== undefined) throw new RangeError(`id ${stranger}: the index has ${this.size} vectors`);
+    this.#ids.set(ids);
+    return this.#dotRows(query, ids.length);
+  }
+
+  #dotRows(query: Float32Array, count: number): Float32Array {
+    this.#setQuery(query);
+    const scores = this.#scores.subarray(0, count);
+    this.#kernels.dotRows(this.#vectors, this.#ids.subarray(0, count), this.#query, scores);
+    return scores.slice();
+  }
+
+  #setQuery(query: Float32Array): void {
+    if (query.length !== this.width) {
+      throw new RangeError(`a query of ${query.length} elements: the index holds vectors of ${this.width}`);
+    }
+    this.#query.set(query);
+  }
+
+  /** The bytes of a safetensors file: the vectors in float32, from which the codes are made again. */
+  encode(): Uint8Array {
+    const { size, width } = this;
+    const values = new Float32Array(size * width);
+    for (let id = 0; id < size; id += 1) {
+      const start = id * this.#stride;
+      values.set(this.#vectors.subarray(start, start + width), id * width);
+    }
+    return encodeSafetensors(new Map([['vectors', { shape: [size, width], values }]]));
+  }
+
+  /** @param file named in errors. */
+  static decode(bytes: Uint8Array, file: string): Result<VectorIndex, ModelFolderError> {
+    const refuse = (reason: string) => err(new ModelFolderError(file, reason));
+    return decodeSafetensors(bytes, file).andThen(({ tensors }) => {
+      const vectors = tensors.get('vectors');
+      const [size, width, ...more] = vectors?.shape ?? [];
+      if (vectors === undefined || size === undefined || width === undefined || more.length > 0) {
+        return refuse('a tensor "vectors" of the shape [passages, width] is missing');
+      }
+      if (width === 0) return refuse('its vectors have no elements');
+      if (!vectors.values.every(Number.isFinite)) return refuse('one of its vectors is not finite');
+      return ok(VectorIndex.fromVectors(vectors.values, width));
+    });
+  }
+}
