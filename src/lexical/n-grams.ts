@@ -1,4 +1,5 @@
 import { CharacterKind, characterKind } from './character-kinds.js';
+import { combineHash } from './hash.js';
 
 /** Which n-grams of a text are features. */
 export interface NGramOptions {
@@ -68,16 +69,16 @@ export class NGramHasher {
       let hash = WORD_SEED;
       if (kind === CharacterKind.word) {
         while (at < length && characterKind(codePoints[at] ?? SPACE) === CharacterKind.word) {
-          hash = combine(hash, codePoints[at] ?? SPACE);
+          hash = combineHash(hash, codePoints[at] ?? SPACE);
           at += 1;
         }
       } else {
-        if (kind === CharacterKind.symbol) hash = combine(hash, codePoints[at] ?? SPACE);
+        if (kind === CharacterKind.symbol) hash = combineHash(hash, codePoints[at] ?? SPACE);
         at += 1;
       }
       if (hash === WORD_SEED) continue;
       this.#push(hash);
-      if (previous !== 0) this.#push(combine(combine(PAIR_SEED, previous), hash));
+      if (previous !== 0) this.#push(combineHash(combineHash(PAIR_SEED, previous), hash));
       previous = hash;
     }
   }
@@ -106,7 +107,7 @@ export class NGramHasher {
       let hash = CHARACTER_SEED;
       const last = Math.min(end, first + longest);
       for (let at = first; at < last; at += 1) {
-        hash = combine(hash, at === start || at === end - 1 ? SPACE : (codePoints[at] ?? SPACE));
+        hash = combineHash(hash, at === start || at === end - 1 ? SPACE : (codePoints[at] ?? SPACE));
         if (at - first + 1 >= shortest) this.#push(hash);
       }
     }
@@ -127,10 +128,4 @@ export class NGramHasher {
 
 function isSpace(codePoint: number | undefined): boolean {
   return codePoint === undefined || characterKind(codePoint) === CharacterKind.space;
-}
-
-/** One step of a multiplicative hash over 32-bit integers. */
-function combine(hash: number, value: number): number {
-  const mixed = Math.imul(hash ^ value, 0x9e3779b1);
-  return mixed ^ (mixed >>> 15);
 }

@@ -1,0 +1,194 @@
+import { err, ok, Result } from 'neverthrow';
+import { z } from 'zod';
+import { ModelFolderError } from '../errors.js';
+import { decodeSafetensors, encodeSafetensors, type IntegerTensor } from '../model-folder/index.js';
+import { type Scored, topScores } from '../top-scores.js';
+import { findPostingsProblem, type Postings, PostingsBuilder } from './postings.js';
+import { searchWords, stemEnglish } from './search-terms.js';
+
+export interface Bm25Options {
+  /** Compare English words without their endings. */
+  readonly stem: boolean;
+  /** How soon more occurrences of a term stop counting. Default 1.2. */
+  readonly k1?: number;
+  /** How much long passages are held back, 0 (not at all) to 1. Default 0.75. */
+  readonly b?: number;
+}
+
+const optionsSchema = z.strictObject({
+  stem: z.boolean(),
+  k1: z.number().nonnegative(),
+  b: z.number().min(0).max(1),
+});
+type Settings = z.infer<typeof optionsSchema>;
+
+/** Robertson & Zaragoza 2009; measured in docs/retrieval.md. */
+const DEFAULT_K1 = 1.2;
+const DEFAULT_B = 0.75;
+
+/** Separates terms in the file; a term never holds it. */
+const TERM_SEPARATOR = '\n';
+
+/** The contents of an index as they are stored. */
+interface Contents {
+  readonly settings: Settings;
+  /** In the order of their ids. */
+  readonly terms: readonly string[];
+  readonly postings: Postings;
+  /** Words of each passage. [passages] */
+  readonly lengths: Int32Array;
+}
+
+/**
+ * Passages ranked by the words that they share with a query: Okapi BM25 (Robertson & Zaragoza 2009, eq. 3.15) with an
+ * inverse document frequency that is never negative, ln(1 + (N − n + ½) / (n + ½)). Σ over the words of the query:
+ * idf · f · (k1 + 1) / (f + k1 · (1 − b + b · length / mean length)).
+ */
+export class Bm25Index {
+  readonly #termIds: ReadonlyMap<string, number>;
+  /** k1 · (1 − b + b · length / mean length) of each passage. [passages] */
+  readonly #dampers: Float32Array;
+
+  private constructor(private readonly contents: Contents) {
+    const { settings, terms, lengths } = contents;
+    this.#termIds = new Map(terms.map((term, id) => [term, id]));
+    const mean = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length);
+    this.#dampers = Float32Array.from(
+      lengths,
+      (length) => settings.k1 * (1 - settings.b + (settings.b * length) / Math.max(1, mean)),
+    );
+  }
+
+  /** Blocks its thread for about 4 s per 100,000 passages of 100 words. */
+  static fromPassages(passages: Iterable<string>, options: Bm25Options): Bm25Index {
+    const settings = { stem: options.stem, k1: options.k1 ?? DEFAULT_K1, b: options.b ?? DEFAULT_B };
+    const numbering = new TermNumbering(settings);
+    const builder = new PostingsBuilder();
+    const lengths: number[] = [];
+    for (const passage of passages) {
+      const words = searchWords(passage);
+      builder.addPassage(words.map((word) => numbering.idOf(word)));
+      lengths.push(words.length);
+    }
+    const { terms } = numbering;
+    return new Bm25Index({
+      settings,
+      terms,
+      postings: builder.build(terms.length),
+      lengths: Int32Array.from(lengths),
+    });
+  }
+
+  /** How many passages there are. */
+  get size(): number {
+    return this.contents.lengths.length;
+  }
+
+  /** The score of every passage, 0 where it shares no word with the query. [passages] */
+  scores(query: string): Float32Array {
+    const scores = new Float32Array(this.size);
+    for (const [term, count] of this.#queryTerms(query)) this.#addTerm(term, count, scores);
+    return scores;
+  }
+
+  /** The best passages that share a word with the query, best first, equal ones by id. Default: all of them. */
+  search(query: string, limit = this.size): Scored[] {
+    return topScores(this.scores(query), limit, 0);
+  }
+
+  /** How often each known term occurs in a query. */
+  #queryTerms(query: string): ReadonlyMap<number, number> {
+    const counts = new Map<number, number>();
+    for (const word of searchWords(query)) {
+      const id = this.#termIds.get(termOf(word, this.contents.settings));
+      if (id !== undefined) counts.set(id, (counts.get(id) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  #addTerm(term: number, count: number, scores: Float32Array): void {
+    const { postings, settings } = this.contents;
+    const { passages, frequencies } = postings;
+    const start = postings.starts[term] ?? 0;
+    const end = postings.starts[term + 1] ?? 0;
+    const weight = count * inverseFrequency(end - start, this.size) * (settings.k1 + 1);
+    for (let entry = start; entry < end; entry += 1) {
+      const passage = passages[entry] ?? 0;
+      const frequency = frequencies[entry] ?? 0;
+      const gain = (weight * frequency) / (frequency + (this.#dampers[passage] ?? 0));
+      scores[passage] = (scores[passage] ?? 0) + gain;
+    }
+  }
+
+  /** The bytes of a safetensors file: five bytes for each different word of each passage. */
+  encode(): Uint8Array {
+    const { settings, terms, postings, lengths } = this.contents;
+    const text = new Int8Array(Buffer.from(terms.join(TERM_SEPARATOR)));
+    const tensors = new Map<string, IntegerTensor>(
+      Object.entries({ terms: text, ...postings, lengths }).map(([name, values]) => [
+        name,
+        { shape: [values.length], values },
+      ]),
+    );
+    return encodeSafetensors(tensors, { bm25: JSON.stringify(settings) });
+  }
+
+  /** @param file named in errors. */
+  static decode(bytes: Uint8Array, file: string): Result<Bm25Index, ModelFolderError> {
+    const refuse = (reason: string) => err(new ModelFolderError(file, reason));
+    return decodeSafetensors(bytes, file).andThen(({ integers, metadata }) => {
+      const settings = parseSettings(metadata.bm25);
+      if (settings === undefined) return refuse('its bm25 entry is missing or of a later version');
+      const tensor = (name: string) => integers.get(name)?.values;
+      const [text, starts, passages] = [tensor('terms'), tensor('starts'), tensor('passages')];
+      const [frequencies, lengths] = [tensor('frequencies'), tensor('lengths')];
+      const areBytes = text instanceof Int8Array && frequencies instanceof Int8Array;
+      const areIntegers =
+        starts instanceof Int32Array && passages instanceof Int32Array && lengths instanceof Int32Array;
+      if (!areBytes || !areIntegers) {
+        return refuse('one of terms, frequencies (I8), starts, passages, lengths (I32) is missing');
+      }
+      const joined = Buffer.from(text.buffer, text.byteOffset, text.length).toString('utf8');
+      const terms = joined === '' ? [] : joined.split(TERM_SEPARATOR);
+      const postings = { starts, passages, frequencies };
+      const problem = findPostingsProblem(postings, terms.length, lengths.length);
+      return problem ? refuse(problem) : ok(new Bm25Index({ settings, terms, postings, lengths }));
+    });
+  }
+}
+
+function inverseFrequency(containing: number, passages: number): number {
+  return Math.log(1 + (passages - containing + 0.5) / (containing + 0.5));
+}
+
+function termOf(word: string, { stem }: Settings): string {
+  return stem ? stemEnglish(word) : word;
+}
+
+/** Numbers terms in the order they are first seen, and remembers which word is which term. */
+class TermNumbering {
+  readonly terms: string[] = [];
+  readonly #ofWords = new Map<string, number>();
+  readonly #ofTerms = new Map<string, number>();
+
+  constructor(private readonly settings: Settings) {}
+
+  idOf(word: string): number {
+    const known = this.#ofWords.get(word);
+    if (known !== undefined) return known;
+    const term = termOf(word, this.settings);
+    const id = this.#ofTerms.get(term) ?? this.terms.length;
+    if (id === this.terms.length) {
+      this.terms.push(term);
+      this.#ofTerms.set(term, id);
+    }
+    this.#ofWords.set(word, id);
+    return id;
+  }
+}
+
+function parseSettings(text: string | undefined): Settings | undefined {
+  const json = Result.fromThrowable((given: string): unknown => JSON.parse(given))(text ?? '');
+  const parsed = optionsSchema.safeParse(json.unwrapOr(undefined));
+  return parsed.success ? parsed.data : undefined;
+}

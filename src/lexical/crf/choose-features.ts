@@ -1,0 +1,45 @@
+import type { Result } from 'neverthrow';
+import type { AbortedError } from '../../errors.js';
+import { HashTable } from '../hash-table.js';
+import { forEachSentence } from './for-each-sentence.js';
+import type { TaggedWords } from './tagged-words.js';
+import type { WordFeatureHasher } from './word-features.js';
+
+/** Words that a feature must have: what a single one has tells little and makes up most of the table. */
+const MIN_WORDS = 2;
+
+/** The features that most words have, numbered. @param maxFeatures how many at most. */
+export async function chooseFeatures(
+  sentences: readonly TaggedWords[],
+  hasher: WordFeatureHasher,
+  maxFeatures: number,
+  signal: AbortSignal,
+): Promise<Result<HashTable, AbortedError>> {
+  const table = new HashTable(1 << 16);
+  let counts = new Int32Array(1 << 16);
+  const counted = await forEachSentence(sentences, signal, ({ words }) => {
+    const { hashes, starts } = hasher.hash(words);
+    const end = starts.at(-1) ?? 0;
+    for (let at = 0; at < end; at += 1) {
+      const id = table.add(hashes[at] ?? 0);
+      if (id >= counts.length) counts = doubled(counts);
+      counts[id] = (counts[id] ?? 0) + 1;
+    }
+  });
+  return counted.map(() => {
+    const least = Math.max(MIN_WORDS, leastCount(counts.subarray(0, table.size), maxFeatures));
+    return HashTable.of(table.hashes().filter((_, id) => (counts[id] ?? 0) >= least));
+  });
+}
+
+function doubled(array: Int32Array): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(2 * array.length);
+  larger.set(array);
+  return larger;
+}
+
+/** The lowest count that at most `limit` features reach. */
+function leastCount(counts: Int32Array, limit: number): number {
+  if (counts.length <= limit) return 0;
+  return (counts.slice().sort()[counts.length - limit - 1] ?? 0) + 1;
+}

@@ -1,0 +1,166 @@
+import { err, ok, type Result } from 'neverthrow';
+import { ModelFolderError } from '../../errors.js';
+import { Arena, type Kernels, loadKernels } from '../../kernels/index.js';
+import {
+  decodeSafetensors,
+  encodeSafetensors,
+  type IntegerTensor,
+  type NamedTensor,
+} from '../../model-folder/index.js';
+import { HashTable } from '../hash-table.js';
+import { paddedOutputs } from '../svm-problem.js';
+import { MAX_FEATURES_A_WORD } from './feature-templates.js';
+import type { TagTransitions } from './tag-transitions.js';
+import { WordFeatureHasher } from './word-features.js';
+
+/** The largest weight of a feature becomes this, the others in proportion. */
+const LARGEST_BYTE = 127;
+
+/** The form that a CRF is stored in. */
+interface QuantizedWeights {
+  /** The features, by id. [features] */
+  readonly hashes: Int32Array;
+  /** The weight is the byte times the feature's scale. [features, tags] */
+  readonly bytes: Int8Array;
+  /** [features] */
+  readonly scales: Float32Array;
+}
+
+/** Weights of features as they come out of training. */
+export interface FeatureWeights {
+  /** [features] */
+  readonly hashes: Int32Array;
+  /** [features, width]; columns from the number of tags on are left out. */
+  readonly weights: Float32Array;
+  readonly width: number;
+}
+
+/** A linear-chain conditional random field over features of words; the weights are bytes, in memory as in the file. */
+export class CrfExpert {
+  readonly #kernels: Kernels;
+  readonly #features: HashTable;
+  readonly #hasher = new WordFeatureHasher();
+  readonly #table: Int8Array;
+  readonly #ids: Int32Array;
+  readonly #values: Float32Array;
+  readonly #sums: Float32Array;
+
+  private constructor(
+    private readonly stored: QuantizedWeights,
+    readonly transitions: TagTransitions,
+  ) {
+    const features = stored.hashes.length;
+    const width = paddedOutputs(this.tags);
+    const sizes = [Math.ceil((features * width) / 4), width, MAX_FEATURES_A_WORD, MAX_FEATURES_A_WORD];
+    const arena = new Arena(Arena.bytesFor(sizes));
+    this.#table = arena.int8(features * width);
+    this.#sums = arena.float32(width);
+    this.#ids = arena.int32(MAX_FEATURES_A_WORD);
+    this.#values = arena.float32(MAX_FEATURES_A_WORD);
+    for (let id = 0; id < features; id += 1) {
+      this.#table.set(stored.bytes.subarray(id * this.tags, (id + 1) * this.tags), id * width);
+    }
+    this.#kernels = loadKernels(arena);
+    this.#features = HashTable.of(stored.hashes);
+  }
+
+  /** @param maxBytes that the file may take, roughly: the features whose largest weight is smallest are left out. */
+  static fromWeights(features: FeatureWeights, transitions: TagTransitions, maxBytes: number): CrfExpert {
+    const { hashes, weights, width } = features;
+    const tags = transitions.start.length;
+    const largest = Float32Array.from(hashes, (_, id) =>
+      weights
+        .subarray(id * width, id * width + tags)
+        .reduce((most, weight) => Math.max(most, Math.abs(weight)), 0),
+    );
+    const kept = largestIds(largest, Math.floor(maxBytes / bytesPerFeature(tags)));
+    const bytes = new Int8Array(kept.length * tags);
+    for (const [row, id] of kept.entries()) {
+      for (let tag = 0; tag < tags; tag += 1) {
+        const share = (weights[id * width + tag] ?? 0) / (largest[id] ?? 1);
+        bytes[row * tags + tag] = Math.round(LARGEST_BYTE * share);
+      }
+    }
+    const scales = Float32Array.from(kept, (id) => (largest[id] ?? 0) / LARGEST_BYTE);
+    return new CrfExpert({ hashes: kept.map((id) => hashes[id] ?? 0), bytes, scales }, transitions);
+  }
+
+  get tags(): number {
+    return this.transitions.start.length;
+  }
+
+  /** Scores of each tag for each word. [words, tags] */
+  emissions(words: readonly string[]): Float32Array {
+    const { tags } = this;
+    const emissions = new Float32Array(words.length * tags);
+    const { hashes, starts } = this.#hasher.hash(words);
+    for (let word = 0; word < words.length; word += 1) {
+      const end = starts[word + 1] ?? 0;
+      let count = 0;
+      for (let at = starts[word] ?? 0; at < end; at += 1) {
+        const id = this.#features.find(hashes[at] ?? 0);
+        if (id < 0) continue;
+        this.#ids[count] = id;
+        this.#values[count] = this.stored.scales[id] ?? 0;
+        count += 1;
+      }
+      this.#kernels.sumByteRows(this.#table, this.#ids, this.#values, count, this.#sums);
+      for (let tag = 0; tag < tags; tag += 1) emissions[word * tags + tag] = this.#sums[tag] ?? 0;
+    }
+    return emissions;
+  }
+
+  /** The bytes of a safetensors file. */
+  encode(): Uint8Array {
+    const { tags } = this;
+    const { hashes, bytes, scales } = this.stored;
+    const { start, between } = this.transitions;
+    const tensors = new Map<string, NamedTensor | IntegerTensor>([
+      ['hashes', { shape: [hashes.length], values: hashes }],
+      ['scales', { shape: [hashes.length], values: scales }],
+      ['start', { shape: [tags], values: start }],
+      ['between', { shape: [tags, tags], values: between }],
+      ['weights', { shape: [hashes.length, tags], values: bytes }],
+    ]);
+    return encodeSafetensors(tensors, { features: FEATURES_VERSION });
+  }
+
+  /** @param file named in errors. */
+  static decode(bytes: Uint8Array, file: string): Result<CrfExpert, ModelFolderError> {
+    const refuse = (reason: string) => err(new ModelFolderError(file, reason));
+    return decodeSafetensors(bytes, file).andThen(({ tensors, integers, metadata }) => {
+      if (metadata.features !== FEATURES_VERSION) {
+        return refuse(`its features entry is ${metadata.features}; this version reads ${FEATURES_VERSION}`);
+      }
+      const hashes = integers.get('hashes')?.values;
+      const weights = integers.get('weights')?.values;
+      const scales = tensors.get('scales')?.values;
+      const start = tensors.get('start')?.values;
+      const between = tensors.get('between')?.values;
+      if (!(hashes instanceof Int32Array && weights instanceof Int8Array && scales && start && between)) {
+        return refuse('one of hashes (I32), weights (I8), scales, start, between is missing');
+      }
+      const features = hashes.length;
+      const tags = start.length;
+      if (between.length !== tags ** 2 || scales.length !== features || weights.length !== features * tags) {
+        return refuse(`${features} hashes and ${tags} tags, and scales, weights or between don't fit them`);
+      }
+      if (new Set(hashes).size !== features) return refuse('a hash comes twice');
+      return ok(new CrfExpert({ hashes, bytes: weights, scales }, { start, between }));
+    });
+  }
+}
+
+/** Which features the hashes stand for; to be raised where feature-templates.ts, word-features.ts or word-traits.ts changes them. */
+const FEATURES_VERSION = '1';
+
+/** A hash, a scale and a byte for each tag. */
+const bytesPerFeature = (tags: number): number => 8 + tags;
+
+/** The ids of the `count` largest values above 0, ascending. */
+function largestIds(values: Float32Array, count: number): Int32Array {
+  const ids = Int32Array.from(values.keys()).filter((id) => (values[id] ?? 0) > 0);
+  if (ids.length <= count) return ids;
+  ids.sort((a, b) => (values[b] ?? 0) - (values[a] ?? 0) || a - b);
+  return ids.slice(0, count).sort();
+}

@@ -1,0 +1,28 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { err, ok, type Result } from 'neverthrow';
+import { AbortedError } from '../../errors.js';
+
+/** Words handled between two turns of the event loop: some 20 ms. */
+const WORDS_A_TURN = 2000;
+
+/**
+ * Does something with every sentence, letting the event loop run in between.
+ * @returns an AbortedError soon after the signal fires.
+ */
+export async function forEachSentence<T extends { readonly words: readonly string[] }>(
+  sentences: Iterable<T>,
+  signal: AbortSignal,
+  visit: (sentence: T) => void,
+): Promise<Result<void, AbortedError>> {
+  let words = WORDS_A_TURN;
+  for (const sentence of sentences) {
+    words += sentence.words.length;
+    if (words >= WORDS_A_TURN) {
+      words = 0;
+      await nextTurn();
+      if (signal.aborted) return err(new AbortedError('the CRF expert'));
+    }
+    visit(sentence);
+  }
+  return ok();
+}

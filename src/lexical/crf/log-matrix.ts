@@ -1,0 +1,65 @@
+/** ln Σ exp(logs[i]), without overflow; −Infinity for none. */
+export function logSumExp(logs: Iterable<number>): number {
+  const values = [...logs];
+  const largest = Math.max(...values);
+  if (largest === Number.NEGATIVE_INFINITY) return largest;
+  return largest + Math.log(values.reduce((sum, value) => sum + Math.exp(value - largest), 0));
+}
+
+/** Sums below this have lost digits of theirs. */
+const SMALLEST_SUM = 1e-290;
+
+/** Rows of logarithms, [any, size], of which a product reads or writes one. */
+export interface LogRow {
+  readonly logs: Float64Array;
+  /** Where the row starts. */
+  readonly at: number;
+}
+
+/** A square matrix by the logarithms of its entries, to multiply vectors that are logarithms too. */
+export class LogMatrix {
+  readonly #entries: Float64Array;
+  readonly #factors: Float64Array;
+
+  /** @param logs [size, size] */
+  constructor(
+    private readonly logs: Float32Array,
+    private readonly size: number,
+  ) {
+    this.#entries = Float64Array.from(logs, (log) => Math.exp(log));
+    this.#factors = new Float64Array(size);
+  }
+
+  /** output[j] = ln Σᵢ exp(input[i] + matrix[i, j]) */
+  multiplyLeft(input: LogRow, output: LogRow): void {
+    this.#multiply(input, output, this.size, 1);
+  }
+
+  /** output[i] = ln Σⱼ exp(matrix[i, j] + input[j]) */
+  multiplyRight(input: LogRow, output: LogRow): void {
+    this.#multiply(input, output, 1, this.size);
+  }
+
+  /** Sums over the index whose step is `inner`, for each value of the one whose step is `outer`. */
+  #multiply(input: LogRow, output: LogRow, inner: number, outer: number): void {
+    let largest = Number.NEGATIVE_INFINITY;
+    for (let i = 0; i < this.size; i += 1) largest = Math.max(largest, input.logs[input.at + i] ?? 0);
+    for (let i = 0; i < this.size; i += 1) {
+      this.#factors[i] = Math.exp((input.logs[input.at + i] ?? 0) - largest);
+    }
+    for (let o = 0; o < this.size; o += 1) {
+      let sum = 0;
+      for (let i = 0; i < this.size; i += 1) {
+        sum += (this.#factors[i] ?? 0) * (this.#entries[i * inner + o * outer] ?? 0);
+      }
+      // Where all terms are forbidden or too small for a double, the slow way tells which.
+      output.logs[output.at + o] =
+        sum > SMALLEST_SUM ? largest + Math.log(sum) : this.#sumOfLogs(input, o * outer, inner);
+    }
+  }
+
+  #sumOfLogs(input: LogRow, first: number, inner: number): number {
+    const row = input.logs.subarray(input.at, input.at + this.size);
+    return logSumExp(row.map((log, i) => log + (this.logs[first + i * inner] ?? 0)));
+  }
+}

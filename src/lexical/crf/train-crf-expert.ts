@@ -1,0 +1,81 @@
+import { err, ok, type Result } from 'neverthrow';
+import type { AbortedError } from '../../errors.js';
+import { Random } from '../../random.js';
+import { chooseFeatures } from './choose-features.js';
+import { CrfExpert } from './crf-expert.js';
+import { crfMemory } from './crf-memory.js';
+import { CrfTraining } from './crf-training.js';
+import { collectBags } from './feature-bags.js';
+import { forEachSentence } from './for-each-sentence.js';
+import type { TaggedWords } from './tagged-words.js';
+import { WordFeatureHasher } from './word-features.js';
+
+export interface CrfTrainingOptions {
+  /** How many tags there are; ids go from 0 to one below. */
+  readonly tags: number;
+  /** 32-bit integer: decides the order of the sentences and which features are left out when. */
+  readonly seed: number;
+  readonly signal: AbortSignal;
+  /** Passes over the sentences. Default: 8, and up to 40 where sentences are few. */
+  readonly passes?: number;
+  /** Strength of the L2 regularisation. Default 0.5. */
+  readonly regularization?: number;
+  /** Bytes of the file, roughly: the features that matter least are left out. Default 8 million. */
+  readonly maxBytes?: number;
+}
+
+const MIN_PASSES = 8;
+const MAX_PASSES = 40;
+/** Sentences to learn from in all, where passes allow. */
+const STEPS = 30_000;
+/** Numbers in the table of weights, at most. */
+const MAX_WEIGHTS = 2 ** 24;
+
+/**
+ * Trains a linear-chain conditional random field (Lafferty et al. 2001). The same arguments give the same weights to the
+ * bit. Blocks its thread for some 20 ms at a time; an AbortedError soon after the signal fires.
+ */
+export async function trainCrfExpert(
+  sentences: readonly TaggedWords[],
+  options: CrfTrainingOptions,
+): Promise<Result<CrfExpert, AbortedError>> {
+  const { tags, seed, signal, regularization = 0.5, maxBytes = 8e6 } = options;
+  const { passes = defaultPasses(sentences.length) } = options;
+  const hasher = new WordFeatureHasher();
+  const features = await chooseFeatures(sentences, hasher, Math.floor(MAX_WEIGHTS / tags), signal);
+  if (features.isErr()) return err(features.error);
+  const bags = await collectBags(sentences, hasher, features.value, signal);
+  if (bags.isErr()) return err(bags.error);
+  const memory = crfMemory(sentences, bags.value, features.value.size, tags);
+  const random = Random.fromSeed(seed);
+  const training = new CrfTraining(memory, tags, random);
+  const placed = withFirstWords(sentences);
+  for (let pass = 0; pass < passes; pass += 1) {
+    const passed = await forEachSentence(random.shuffle(placed), signal, ({ firstWord, tags }) =>
+      training.learn(firstWord, tags),
+    );
+    if (passed.isErr()) return err(passed.error);
+    training.shrink(regularization);
+  }
+  const weights = { hashes: features.value.hashes(), weights: memory.arrays.table, width: memory.width };
+  return ok(CrfExpert.fromWeights(weights, training.transitions, maxBytes));
+}
+
+function defaultPasses(sentences: number): number {
+  return Math.min(MAX_PASSES, Math.max(MIN_PASSES, Math.ceil(STEPS / Math.max(1, sentences))));
+}
+
+/** A sentence with words, and where they start among those of all. */
+interface PlacedSentence extends TaggedWords {
+  readonly firstWord: number;
+}
+
+function withFirstWords(sentences: readonly TaggedWords[]): PlacedSentence[] {
+  let next = 0;
+  const placed: PlacedSentence[] = [];
+  for (const { words, tags } of sentences) {
+    if (words.length > 0) placed.push({ words, tags, firstWord: next });
+    next += words.length;
+  }
+  return placed;
+}

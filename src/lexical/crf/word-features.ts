@@ -1,0 +1,127 @@
+import { LRUCache } from 'lru-cache';
+import { combineHash } from '../hash.js';
+import { COLUMNS, Context, MAX_FEATURES_A_WORD, REACH, templates } from './feature-templates.js';
+import { TRAITS, Trait, type WordTraits, wordTraits } from './word-traits.js';
+
+/** What stands for a word outside the sentence. */
+const BOUNDARY = 0x6b43a9b5;
+const NO_WORD: WordTraits = { traits: new Int32Array(TRAITS).fill(BOUNDARY), capitalised: false };
+/** Words whose traits are kept, some 10 MB. */
+const REMEMBERED_WORDS = 20_000;
+
+/** The features of a sentence's words as 32-bit hashes. */
+export interface HashedFeatures {
+  /** What lies after the last start is left over from earlier sentences. */
+  readonly hashes: Int32Array;
+  /** Where each word's features start; one more entry at the end. [words + 1] */
+  readonly starts: Int32Array;
+}
+
+/** Finds the features of words in their sentence; keeps its buffers and the words that it saw last. */
+export class WordFeatureHasher {
+  readonly #remembered = new LRUCache<string, WordTraits>({ max: REMEMBERED_WORDS });
+  #table = new Int32Array(0);
+  #hashes = new Int32Array(0);
+
+  /** The hashes are overwritten by the next call. */
+  hash(words: readonly string[]): HashedFeatures {
+    this.#fillTable(words);
+    if (this.#hashes.length < words.length * MAX_FEATURES_A_WORD) {
+      this.#hashes = new Int32Array(2 * words.length * MAX_FEATURES_A_WORD);
+    }
+    const starts = new Int32Array(words.length + 1);
+    let end = 0;
+    for (let word = 0; word < words.length; word += 1) {
+      end = this.#hashWord((word + REACH) * COLUMNS, end);
+      starts[word + 1] = end;
+    }
+    return { hashes: this.#hashes, starts };
+  }
+
+  /** @returns the new end of the hashes. */
+  #hashWord(row: number, first: number): number {
+    let end = first;
+    for (let index = 0; index < templates.length; index += 1) {
+      let hash = index + 1;
+      let whole = true;
+      for (const [column, offset] of templates[index] ?? []) {
+        const trait = this.#table[row + offset * COLUMNS + column] ?? 0;
+        if (trait === 0) {
+          whole = false;
+          break;
+        }
+        hash = combineHash(hash, trait);
+      }
+      if (!whole) continue;
+      this.#hashes[end] = hash;
+      end += 1;
+    }
+    return end;
+  }
+
+  /** One row of traits for each word, between rows that stand for what is outside the sentence. */
+  #fillTable(words: readonly string[]): void {
+    const all = words.map((word) => this.#traitsOf(word));
+    const size = (words.length + 2 * REACH) * COLUMNS;
+    if (this.#table.length < size) this.#table = new Int32Array(2 * size);
+    this.#table.fill(0, 0, size);
+    const outside = Array<WordTraits>(REACH).fill(NO_WORD);
+    for (const [row, { traits }] of [...outside, ...all, ...outside].entries()) {
+      this.#table.set(traits, row * COLUMNS);
+    }
+    this.#fillPlaces(all);
+    this.#fillRuns(all);
+  }
+
+  #fillPlaces(words: readonly WordTraits[]): void {
+    const first = lowerOf(words[0]);
+    const last = lowerOf(words.at(-1));
+    const length = combineHash(BOUNDARY, lengthClass(words.length));
+    for (const word of words.keys()) {
+      const row = (word + REACH) * COLUMNS;
+      this.#table[row + Context.place] = placeHash(word, words.length - 1 - word);
+      this.#table[row + Context.sentenceLength] = length;
+      this.#table[row + Context.sentenceFirst] = first;
+      this.#table[row + Context.sentenceLast] = last;
+    }
+  }
+
+  #fillRuns(words: readonly WordTraits[]): void {
+    let start = 0;
+    while (start < words.length) {
+      let end = start;
+      while (words[end]?.capitalised) end += 1;
+      for (let word = start; word < end; word += 1) {
+        const row = (word + REACH) * COLUMNS;
+        this.#table[row + Context.runFirst] = lowerOf(words[start]);
+        this.#table[row + Context.runLast] = lowerOf(words[end - 1]);
+        this.#table[row + Context.runBefore] = lowerOf(words[start - 1]);
+        this.#table[row + Context.runAfter] = lowerOf(words[end]);
+        this.#table[row + Context.runPlace] = placeHash(word - start, end - 1 - word);
+      }
+      start = end + 1;
+    }
+  }
+
+  #traitsOf(word: string): WordTraits {
+    const remembered = this.#remembered.get(word);
+    if (remembered) return remembered;
+    const traits = wordTraits(word);
+    this.#remembered.set(word, traits);
+    return traits;
+  }
+}
+
+const lowerOf = (word: WordTraits = NO_WORD): number => word.traits[Trait.lower] ?? 0;
+
+/** Words farther away count as this far. */
+const FARTHEST = 3;
+
+function placeHash(before: number, after: number): number {
+  return combineHash(combineHash(BOUNDARY, Math.min(before, FARTHEST)), Math.min(after, FARTHEST));
+}
+
+/** Short sentences by their number of words, longer ones by its power of two. */
+function lengthClass(words: number): number {
+  return words < 8 ? words : 8 + Math.floor(Math.log2(words));
+}

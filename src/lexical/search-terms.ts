@@ -1,0 +1,33 @@
+import { stemmer } from 'stemmer';
+
+const word = /[\p{L}\p{N}\p{M}]+/gu;
+/** Letters of scripts that are written without spaces between words, marks of theirs included. */
+const unspaced =
+  /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]+/gu;
+const englishPossessive = /(?<=\p{L})['’]s(?![\p{L}\p{N}\p{M}])/gu;
+
+/**
+ * The words of a text as a search compares them: compatibility forms folded (NFKC), in lower case. Where a script
+ * doesn't set words apart, every two letters that follow each other are one.
+ */
+export function searchWords(text: string): string[] {
+  const folded = text.normalize('NFKC').toLowerCase().replace(englishPossessive, '');
+  return (folded.match(word) ?? []).flatMap((each) => (each.search(unspaced) === -1 ? [each] : split(each)));
+}
+
+/** `東京tower` → `東京`, `tower`; `東京都` → `東京`, `京都`. */
+function split(mixed: string): string[] {
+  const runs = mixed.replace(unspaced, ' $& ').trim().split(/ +/);
+  return runs.flatMap((run) => (run.search(unspaced) === -1 ? [run] : bigrams(run)));
+}
+
+function bigrams(run: string): string[] {
+  const letters = [...run];
+  if (letters.length < 2) return letters;
+  return letters.slice(1).map((letter, before) => `${letters[before]}${letter}`);
+}
+
+/** An English word without its ending (Porter 1980); what isn't plain ASCII letters stays as it is. */
+export function stemEnglish(word: string): string {
+  return /^[a-z]+$/.test(word) ? stemmer(word) : word;
+}
