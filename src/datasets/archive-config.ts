@@ -47,10 +47,23 @@ export function readArchiveConfig<Schema extends z.ZodType>(
 }
 
 /**
- * The file that a field of config.json names: in DATA_DIR, where the archive has that folder, else beside
- * config.json. DATA_DIR often is a path of the author's machine; then it is passed over.
- * @returns undefined, and a problem, where there is no such file inside the archive.
+ * The file of this name in DATA_DIR, where the archive has that folder, else beside config.json. DATA_DIR often is
+ * a path of the author's machine; then it is passed over.
+ * @returns undefined where there is no such file inside the archive.
  */
+export function findDataFile(
+  archive: ArchiveFolder,
+  config: ArchiveConfig,
+  name: string,
+): ArchiveFile | undefined {
+  for (const place of placesInside(config, name)) {
+    const file = archiveFile(archive, place);
+    if (file) return file;
+  }
+  return undefined;
+}
+
+/** As {@link findDataFile} for the name that a field of config.json gives; a problem where there is none. */
 export function findConfiguredFile(
   archive: ArchiveFolder,
   config: ArchiveConfig,
@@ -58,25 +71,23 @@ export function findConfiguredFile(
   written: string,
   problems: ProblemList,
 ): ArchiveFile | undefined {
-  const places = [
-    posix.join(relative(config.DATA_DIR), relative(written)),
-    posix.normalize(relative(written)),
-  ];
-  const inside = places.filter((place) => !place.startsWith('../') && !posix.isAbsolute(place));
-  for (const place of inside) {
-    const file = archiveFile(archive, place);
-    if (file) return file;
-  }
+  const file = findDataFile(archive, config, written);
+  if (file) return file;
   problems.add({
     file: CONFIG_FILE,
     column: field,
     found:
-      inside.length === 0
+      placesInside(config, written).length === 0
         ? `${quoted(written)} leads out of the archive`
         : `${quoted(written)} is not in the archive, which holds ${someOf(archive.files)}`,
     expected: 'the name of a file in the archive',
   });
   return undefined;
+}
+
+function placesInside(config: ArchiveConfig, name: string): readonly string[] {
+  const places = [posix.join(relative(config.DATA_DIR), relative(name)), posix.normalize(relative(name))];
+  return places.filter((place) => !place.startsWith('../') && !posix.isAbsolute(place));
 }
 
 /** With "/" as separator, as the archive's file names are. */

@@ -2,6 +2,7 @@ export {
   type ArchiveConfig,
   archiveConfigSchema,
   findConfiguredFile,
+  findDataFile,
   readArchiveConfig,
   splitFilesSchema,
 } from './archive-config.js';
@@ -28,6 +29,7 @@ export {
 export { type JsonFile, readJsonFile } from './json-file.js';
 export { LABEL_FILE, readLabelIds } from './label-ids.js';
 export { count, counted, ProblemList, quoted, singleProblem, someOf } from './problems.js';
+export { checkIndices } from './string-indices.js';
 export { readLines, readText, type TextLine } from './text-file.js';
 export { type UnzipError, type UnzipOptions, unzip } from './unzip.js';
 export {

@@ -5,6 +5,8 @@ import { readText } from './text-file.js';
 /** A parsed JSON file; the value is still to be checked. */
 export interface JsonFile {
   readonly value: unknown;
+  /** The 1-based line of each key of the outermost object. */
+  readonly lines: ReadonlyMap<string, number>;
 }
 
 /**
@@ -23,8 +25,8 @@ export function readJsonFile(path: string, name: string, problems: ProblemList):
     return undefined;
   }
   const before = problems.total;
-  reportRepeatedKeys(text, name, problems);
-  return problems.total === before ? { value } : undefined;
+  const lines = locateKeys(text, name, problems);
+  return problems.total === before ? { value, lines } : undefined;
 }
 
 interface SyntaxProblem {
@@ -53,8 +55,12 @@ function syntaxReason(code: ParseErrorCode): string {
     .toLowerCase();
 }
 
-/** `JSON.parse` keeps the last of several equal keys; the earlier values would be lost without a word. */
-function reportRepeatedKeys(text: string, file: string, problems: ProblemList): void {
+/**
+ * The lines of the outermost keys. A key that comes twice in an object is a problem: `JSON.parse` keeps the last of
+ * them, and the earlier values would be lost without a word.
+ */
+function locateKeys(text: string, file: string, problems: ProblemList): ReadonlyMap<string, number> {
+  const lines = new Map<string, number>();
   const openObjects: Set<string>[] = [];
   const tooDeep = visitJson(text, {
     onObjectBegin: () => {
@@ -70,9 +76,11 @@ function reportRepeatedKeys(text: string, file: string, problems: ProblemList): 
         problems.add({ file, line: line + 1, column: character + 1, found, expected: 'every key once' });
       }
       keys?.add(key);
+      if (openObjects.length === 1) lines.set(key, line + 1);
     },
   });
   if (tooDeep) problems.add({ file, found: 'found deeply nested JSON', expected: 'fewer nested levels' });
+  return lines;
 }
 
 /** @returns true where the nesting is deeper than the parser's stack. */

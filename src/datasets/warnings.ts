@@ -4,6 +4,9 @@ export type DatasetWarningKind =
   | 'conflicting_labels'
   | 'train_row_in_dev'
   | 'class_without_examples'
+  | 'passage_without_question'
+  | 'empty_sentence'
+  | 'inside_without_begin'
   | 'truncated_text'
   | 'no_backbone';
 

@@ -1,0 +1,83 @@
+import { Random } from '../../random.js';
+import { beginTag, insideTag } from './bio-tags.js';
+import { type EntitySpan, spansOf } from './entity-spans.js';
+import type { TaggedSentence } from './sequence-dataset.js';
+
+/** How likely each mention is replaced ("mention replacement", Dai & Adel 2020). */
+const REPLACEMENT_PROBABILITY = 0.5;
+
+/** The different mentions of one type, each as its words. */
+type Mentions = readonly (readonly string[])[];
+
+/**
+ * Edited copies of sentences, in each of which at least one mention gave way to another one of its type from the same
+ * sentences. A sentence without a mention that could be replaced gives no copy. The same seed gives the same copies.
+ * @param tags BIO tags in the order of their ids.
+ */
+export function augmentMentions(
+  sentences: readonly TaggedSentence[],
+  tags: readonly string[],
+  seed: number,
+): TaggedSentence[] {
+  const random = Random.fromSeed(seed);
+  const idOf = new Map(tags.map((tag, id) => [tag, id]));
+  const located = sentences.map((sentence) => ({
+    sentence,
+    spans: spansOf(sentence.tags.map((id) => tags[id] ?? '')),
+  }));
+  const mentions = mentionsByType(located);
+  return located.flatMap(({ sentence, spans }) => {
+    const replaceable = spans.filter(({ type }) => (mentions.get(type)?.length ?? 0) > 1);
+    const chosen = chooseSome(replaceable, random);
+    return chosen.length === 0 ? [] : [replaceMentions(sentence, chosen, mentions, idOf, random)];
+  });
+}
+
+function mentionsByType(
+  located: readonly { sentence: TaggedSentence; spans: readonly EntitySpan[] }[],
+): ReadonlyMap<string, Mentions> {
+  const byType = new Map<string, Map<string, readonly string[]>>();
+  for (const { sentence, spans } of located) {
+    for (const { type, start, end } of spans) {
+      const words = sentence.words.slice(start, end);
+      const known = byType.get(type) ?? new Map<string, readonly string[]>();
+      byType.set(type, known.set(words.join(' '), words));
+    }
+  }
+  return new Map([...byType].map(([type, known]) => [type, [...known.values()]]));
+}
+
+/** Each with the same probability, but one at least. */
+function chooseSome(spans: readonly EntitySpan[], random: Random): readonly EntitySpan[] {
+  if (spans.length === 0) return [];
+  const sure = random.integer(spans.length);
+  return spans.filter((_, index) => random.uniform() < REPLACEMENT_PROBABILITY || index === sure);
+}
+
+function replaceMentions(
+  sentence: TaggedSentence,
+  spans: readonly EntitySpan[],
+  mentions: ReadonlyMap<string, Mentions>,
+  idOf: ReadonlyMap<string, number>,
+  random: Random,
+): TaggedSentence {
+  const words = [...sentence.words];
+  const tags = [...sentence.tags];
+  // From the right, so that the spans still to come stay where they are.
+  for (const { type, start, end } of [...spans].reverse()) {
+    const others = mentions.get(type) ?? [];
+    const mention = otherThan(words.slice(start, end), others, random);
+    const mentionTags = mention.map((_, index) => (index === 0 ? beginTag(type) : insideTag(type)));
+    words.splice(start, end - start, ...mention);
+    tags.splice(start, end - start, ...mentionTags.flatMap((tag) => idOf.get(tag) ?? []));
+  }
+  return { words, tags };
+}
+
+/** Any of the mentions but this one, all equally likely. */
+function otherThan(mention: readonly string[], mentions: Mentions, random: Random): readonly string[] {
+  const text = mention.join(' ');
+  const own = mentions.findIndex((words) => words.join(' ') === text);
+  const other = random.integer(mentions.length - 1);
+  return mentions[other < own ? other : other + 1] ?? mention;
+}

@@ -1,0 +1,113 @@
+/** A split of the documented archive: two files, line for line the words and the tags of a sentence. */
+import {
+  type ArchiveConfig,
+  type ArchiveFile,
+  type ArchiveFolder,
+  counted,
+  findDataFile,
+  type ProblemList,
+  readLines,
+  someOf,
+} from '../../datasets/index.js';
+import type { WrittenSentence } from './check-sentence.js';
+
+/** The documented folders of the splits, and the files in each. */
+export const TRAIN_FOLDER = 'train';
+export const DEV_FOLDER = 'val';
+export const SENTENCES_FILE = 'sentences.txt';
+export const TAGS_FILE = 'tags.txt';
+
+/** Words and tags are separated by spaces; that there is one of them, and not several or a tab, isn't insisted on. */
+const cell = /[^ \t]+/g;
+
+/** The lines of a file that can be decoded, by their numbers. */
+interface NumberedLines {
+  readonly byNumber: ReadonlyMap<number, string>;
+  /** Number of the last line that isn't blank, or undefined where some line can't be decoded. */
+  readonly last: number | undefined;
+}
+
+/**
+ * Reads the two files of a split, in DATA_DIR or beside config.json. What can't be read becomes a problem, and so do
+ * files of different lengths; sentences that both files have are read all the same.
+ */
+export function readSentenceFiles(
+  archive: ArchiveFolder,
+  config: ArchiveConfig,
+  folder: string,
+  problems: ProblemList,
+): WrittenSentence[] {
+  const wordsFile = findSplitFile(archive, config, `${folder}/${SENTENCES_FILE}`, problems);
+  const tagsFile = findSplitFile(archive, config, `${folder}/${TAGS_FILE}`, problems);
+  if (wordsFile === undefined || tagsFile === undefined) return [];
+  const words = readNumberedLines(wordsFile, problems);
+  const tags = readNumberedLines(tagsFile, problems);
+  if (words === undefined || tags === undefined) return [];
+  checkLengths(wordsFile.name, words, tagsFile.name, tags, problems);
+  const sentences: WrittenSentence[] = [];
+  for (const [line, text] of words.byNumber) {
+    const tagText = tags.byNumber.get(line);
+    if (tagText === undefined) continue;
+    sentences.push({
+      file: wordsFile.name,
+      line,
+      words: text.match(cell) ?? [],
+      tags: tagText.match(cell) ?? [],
+      tagPlace: { file: tagsFile.name, line },
+      placeOfTag: (index) => ({ file: tagsFile.name, line, column: columnOf(tagText, index) }),
+    });
+  }
+  return sentences;
+}
+
+function findSplitFile(
+  archive: ArchiveFolder,
+  config: ArchiveConfig,
+  name: string,
+  problems: ProblemList,
+): ArchiveFile | undefined {
+  const file = findDataFile(archive, config, name);
+  if (file === undefined) {
+    const found = `not in the archive, which holds ${someOf(archive.files)}`;
+    problems.add({ file: name, found, expected: 'this file, in DATA_DIR or beside config.json' });
+  }
+  return file;
+}
+
+/** Blank lines at the end are dropped: editors leave them there. */
+function readNumberedLines({ path, name }: ArchiveFile, problems: ProblemList): NumberedLines | undefined {
+  const before = problems.total;
+  const lines = readLines(path, name, problems);
+  if (lines === undefined) return undefined;
+  const end = lines.findLastIndex(({ text }) => text.trim() !== '') + 1;
+  const kept = lines.slice(0, end);
+  const isWhole = problems.total === before;
+  if (end === 0 && isWhole) {
+    problems.add({ file: name, found: 'found an empty file', expected: 'one line for each sentence' });
+  }
+  return {
+    byNumber: new Map(kept.map(({ number, text }) => [number, text])),
+    last: isWhole ? (kept.at(-1)?.number ?? 0) : undefined,
+  };
+}
+
+function checkLengths(
+  wordsFile: string,
+  words: NumberedLines,
+  tagsFile: string,
+  tags: NumberedLines,
+  problems: ProblemList,
+): void {
+  const lengths = [words.last, tags.last];
+  // Where a file is empty or can't be decoded, that is the problem.
+  if (words.last === tags.last || lengths.includes(undefined) || lengths.includes(0)) return;
+  const found = `found ${counted(tags.last ?? 0, 'line')}`;
+  const expected = `${counted(words.last ?? 0, 'line')}, as many as ${wordsFile} has`;
+  problems.add({ file: tagsFile, found, expected });
+}
+
+/** Where a cell of a line begins, 1-based. */
+function columnOf(text: string, index: number): number {
+  const found = [...text.matchAll(cell)][index];
+  return (found?.index ?? 0) + 1;
+}

@@ -1,0 +1,106 @@
+import type { InferenceResult } from '../../contract/index.js';
+import { type CrfExpert, TagLattice, type TagTransitions, viterbi } from '../../lexical/index.js';
+import { insideTag } from './bio-tags.js';
+import { blendEmissions, blendTransitions, type TagEvidence, type TagWeights } from './blend-tags.js';
+import { type EntitySpan, spansOf } from './entity-spans.js';
+import type { WordPlaces } from './word-pieces.js';
+
+/** Scores of tags as probabilities, in logs: what the encoder says by itself. [words, tags] */
+export function logProbabilities(logits: Float32Array, tags: number): Float32Array {
+  const result = new Float32Array(logits.length);
+  for (let start = 0; start < logits.length; start += tags) {
+    const row = logits.subarray(start, start + tags);
+    const highest = Math.max(...row);
+    const sum = row.reduce((total, value) => total + Math.exp(value - highest), 0);
+    result.set(
+      row.map((value) => value - highest - Math.log(sum)),
+      start,
+    );
+  }
+  return result;
+}
+
+/** An entity and how probable it is that these very words are one of this very type. */
+export interface FoundEntity extends EntitySpan {
+  readonly score: number;
+}
+
+/** Reads tags off what the experts say. */
+export class SequenceDecoder {
+  readonly #transitions: TagTransitions;
+  readonly #ids: ReadonlyMap<string, number>;
+
+  /** @param tags BIO tags by id. */
+  constructor(
+    private readonly tags: readonly string[],
+    constraints: TagTransitions,
+    expert: TagTransitions,
+    private readonly weights: TagWeights,
+  ) {
+    this.#transitions = blendTransitions(constraints, expert, weights.expert);
+    this.#ids = new Map(tags.map((tag, id) => [tag, id]));
+  }
+
+  /** The most probable valid tags. */
+  tagsOf(evidence: TagEvidence): string[] {
+    const path = viterbi(blendEmissions(evidence, this.weights), this.#transitions);
+    return Array.from(path, (id) => this.tags[id] ?? '');
+  }
+
+  /** The entities of the most probable valid tags, left to right. */
+  entities(evidence: TagEvidence): FoundEntity[] {
+    const emissions = blendEmissions(evidence, this.weights);
+    const path = viterbi(emissions, this.#transitions);
+    const spans = spansOf(Array.from(path, (id) => this.tags[id] ?? ''));
+    if (spans.length === 0) return [];
+    const lattice = new TagLattice(emissions, this.#transitions);
+    return spans.map((span) => {
+      const ids = Array.from(path.subarray(span.start, span.end));
+      const inside = this.#ids.get(insideTag(span.type));
+      const score = lattice.spanProbability(span.start, ids, inside === undefined ? [] : [inside]);
+      return { ...span, score: Math.min(1, score) };
+    });
+  }
+}
+
+/** What both experts say of words. @param logits of the encoder, [words, tags]. */
+export function tagEvidence(
+  words: readonly WordPlaces[],
+  logits: Float32Array,
+  tags: number,
+  expert: CrfExpert,
+  lowercase: boolean,
+): TagEvidence {
+  return {
+    encoder: logProbabilities(logits, tags),
+    expert: expert.emissions(
+      foldWords(
+        words.map(({ text }) => text),
+        lowercase,
+      ),
+    ),
+  };
+}
+
+/** Words as a model reads them that tells no upper from lower case. */
+export function foldWords(words: readonly string[], lowercase: boolean): readonly string[] {
+  return lowercase ? words.map((word) => word.toLowerCase()) : words;
+}
+
+/** The documented result: one label, score, text and position an entity. */
+export function entityResult(
+  text: string,
+  words: readonly WordPlaces[],
+  entities: readonly FoundEntity[],
+): InferenceResult {
+  const places = entities.map(({ start, end }) => {
+    const last = words[end - 1];
+    return { from: words[start]?.start ?? 0, to: (last?.start ?? 0) + (last?.text.length ?? 0) };
+  });
+  return {
+    labels: entities.map(({ type }) => type),
+    scores: entities.map(({ score }) => score),
+    tokens: places.map(({ from, to }) => text.slice(from, to)),
+    token_start_positions: places.map(({ from }) => from),
+  };
+}

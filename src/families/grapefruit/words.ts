@@ -1,0 +1,139 @@
+/** How texts are cut into words like those of the training data, whose sentences came as words. */
+
+/**
+ * whitespace: at white space only. punctuation: marks around words are words of their own, as in most corpora.
+ * marks: those within words too, as in biomedical corpora. characters: as punctuation, and each character of a script
+ * without spaces is a word.
+ */
+export const wordSplittings = ['whitespace', 'punctuation', 'marks', 'characters'] as const;
+export type WordSplitting = (typeof wordSplittings)[number];
+
+/** `text.slice(start, start + word.text.length) === word.text` */
+export interface Word {
+  readonly text: string;
+  /** UTF-16 code units into the text. */
+  readonly start: number;
+}
+
+/** Runs without white space; a stray byte order mark counts as space, as tokenizers drop it. */
+const chunk = /[^\p{White_Space}\uFEFF]+/gu;
+/** Scripts that set no spaces between words. */
+const UNSPACED =
+  '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}ー';
+const unspacedRun = new RegExp(`[${UNSPACED}][${UNSPACED}\\p{M}]*|[^${UNSPACED}]+`, 'gu');
+const unspacedCharacter = new RegExp(`[${UNSPACED}]\\p{M}*|\\p{M}+`, 'gu');
+const startsUnspaced = new RegExp(`^[${UNSPACED}]`, 'u');
+
+/** Words of a text, left to right; together they hold every character that isn't white space. */
+export function splitWords(text: string, splitting: WordSplitting): Word[] {
+  const chunks = matches(text, chunk, 0);
+  if (splitting === 'whitespace') return chunks;
+  return chunks.flatMap((word) =>
+    matches(word.text, unspacedRun, word.start).flatMap((run) => {
+      const { text: part, start } = run;
+      if (startsUnspaced.test(part)) {
+        return splitting === 'characters' ? matches(part, unspacedCharacter, start) : segment(run);
+      }
+      return splitting === 'marks' ? matches(part, singleMarks, start) : setPunctuationApart(run);
+    }),
+  );
+}
+
+function matches(text: string, pattern: RegExp, offset: number): Word[] {
+  return Array.from(text.matchAll(pattern), ({ 0: match, index }) => ({
+    text: match,
+    start: offset + index,
+  }));
+}
+
+/** ICU's dictionaries go by the script; the language makes no difference to them. */
+const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
+
+function segment({ text, start }: Word): Word[] {
+  return Array.from(segmenter.segment(text), (part) => ({ text: part.segment, start: start + part.index }));
+}
+
+/** Punctuation as BERT's tokenizer sets it apart: Unicode's, and ASCII's symbols. */
+const MARK = '[\\p{P}$+<=>^`|~]';
+const singleMarks = new RegExp(`${MARK}|(?:(?!${MARK}).)+`, 'gsu');
+
+const mark = /[\p{P}`]/u;
+/** A mark, or several of the same, at the start: all but those that belong to what follows (@user, #tag, -5, .5, 's). */
+const leadingMarks = /^(?![@#][\p{L}\p{N}_]|-?\.?\p{N}|['’](?:s|m|d|re|ve|ll)$)([\p{P}`])\1*/iu;
+/** The end of John's, it’s, we'll; corpora in the manner of the Penn Treebank have it as a word of its own. */
+const clitic = /(?<=[\p{L}\p{N}])['’](?:s|m|d|re|ve|ll)$/iu;
+const MAX_CLITIC = 3;
+/** U.S., e.g., the J. of J. Smith. */
+const initials = /^(?:\p{L}\.){1,6}$/u;
+/** English words that are written with a full stop. */
+const abbreviations = new Set(
+  'mr. mrs. ms. dr. prof. st. jr. sr. inc. corp. co. ltd. vs. gov. gen. sen. rep. rev. capt. lt. col.'.split(
+    ' ',
+  ),
+);
+/** Longer than each of them, so that a word's end isn't taken for one. */
+const MAX_ABBREVIATION = 6;
+
+/** `"Paris."` → `"`, `Paris`, `.`, `"`. What stands inside a word stays: don't, AT&T, 3.5, e-mail, URLs. */
+function setPunctuationApart({ text, start }: Word): Word[] {
+  const before: Word[] = [];
+  const after: Word[] = [];
+  let from = 0;
+  let to = text.length;
+  for (let match = leadingMarks.exec(text); match; match = leadingMarks.exec(text.slice(from))) {
+    before.push({ text: match[0], start: start + from });
+    from += match[0].length;
+  }
+  for (let cut = endLength(text.slice(from, to)); cut > 0; cut = endLength(text.slice(from, to))) {
+    to -= cut;
+    after.push({ text: text.slice(to, to + cut), start: start + to });
+  }
+  const word = from < to ? [{ text: text.slice(from, to), start: start + from }] : [];
+  return [...before, ...word, ...after.reverse()];
+}
+
+/** How much of a word's end is a word of its own: a mark, several of the same, or a clitic. */
+function endLength(text: string): number {
+  const last = text.at(-1) ?? '';
+  if (!mark.test(last)) return clitic.exec(text.slice(-1 - MAX_CLITIC))?.[0].length ?? 0;
+  if (initials.test(text) || abbreviations.has(text.slice(-MAX_ABBREVIATION).toLowerCase())) return 0;
+  let length = 1;
+  while (text.at(-1 - length) === last) length += 1;
+  return length;
+}
+
+/** Sentences that decide how texts are split. */
+const SENTENCES_TO_LOOK_AT = 2000;
+/** Scripts without spaces decide only where they make up this share of the words. */
+const MIN_UNSPACED_SHARE = 0.1;
+/** Words of several characters that annotators of single characters leave: numbers, names in brackets, slips. */
+const MAX_WHOLE_UNSPACED_SHARE = 0.05;
+
+/** Where every mark is a word, words that hold marks are this rare beside marks that otherwise stand within words. */
+const MAX_MIXED_SHARE = 0.1;
+
+const innerMark = /^[-–/&'’]$/u;
+const mixed = new RegExp(`[\\p{L}\\p{N}]${MARK}|${MARK}[\\p{L}\\p{N}]`, 'u');
+const onlyMarks = /^[\p{P}`]+$/u;
+const severalUnspaced = new RegExp(`[${UNSPACED}]\\p{M}*[${UNSPACED}]`, 'u');
+
+/**
+ * The splitting that cuts texts as these training sentences were cut. Marks are set apart unless words with a mark
+ * attached outnumber the marks that stand alone; scripts without spaces go by character where nearly all their words
+ * are single characters.
+ */
+export function guessSplitting(sentences: readonly (readonly string[])[]): WordSplitting {
+  const words = sentences.slice(0, SENTENCES_TO_LOOK_AT).flat();
+  const numberOf = (holds: (word: string) => boolean) => words.filter(holds).length;
+  const unspaced = numberOf((word) => startsUnspaced.test(word));
+  const wholeUnspaced = numberOf((word) => severalUnspaced.test(word));
+  const areCharacters = wholeUnspaced <= unspaced * MAX_WHOLE_UNSPACED_SHARE;
+  if (unspaced > words.length * MIN_UNSPACED_SHARE && areCharacters) return 'characters';
+
+  const loneInnerMarks = numberOf((word) => innerMark.test(word));
+  if (numberOf((word) => mixed.test(word)) < loneInnerMarks * MAX_MIXED_SHARE) return 'marks';
+  const loneMarks = numberOf((word) => onlyMarks.test(word));
+  const isAttached = (word: string) =>
+    !onlyMarks.test(word) && !startsUnspaced.test(word) && splitWords(word, 'punctuation').length > 1;
+  return numberOf(isAttached) > loneMarks ? 'whitespace' : 'punctuation';
+}

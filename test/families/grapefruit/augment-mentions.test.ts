@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { augmentMentions } from '../../../src/families/grapefruit/augment-mentions.js';
+import { spansOf } from '../../../src/families/grapefruit/entity-spans.js';
+import type { TaggedSentence } from '../../../src/families/grapefruit/sequence-dataset.js';
+
+const TAGS = ['O', 'B-PER', 'I-PER', 'B-LOC', 'I-LOC'];
+
+function sentence(words: string, tags: string): TaggedSentence {
+  return { words: words.split(' '), tags: tags.split(' ').map((tag) => TAGS.indexOf(tag)) };
+}
+
+function shown({ words, tags }: TaggedSentence): string {
+  return words.map((word, index) => `${word}/${TAGS[tags[index] ?? -1]}`).join(' ');
+}
+
+describe('augmentMentions', () => {
+  it('puts another mention of the same type in place of one', () => {
+    const copies = augmentMentions(
+      [sentence('Ada Lovelace wrote', 'B-PER I-PER O'), sentence('then Turing came', 'O B-PER O')],
+      TAGS,
+      1,
+    );
+    expect(copies.map(shown)).toEqual(['Turing/B-PER wrote/O', 'then/O Ada/B-PER Lovelace/I-PER came/O']);
+  });
+
+  it.each([
+    ['no mention', [sentence('so it is', 'O O O')]],
+    ['one mention only', [sentence('in Paris', 'O B-LOC'), sentence('from Paris', 'O B-LOC')]],
+    ['one mention of each type', [sentence('Ada in Paris', 'B-PER O B-LOC')]],
+    ['no sentence', []],
+  ])('gives nothing where there is %s', (_, sentences) => {
+    expect(augmentMentions(sentences, TAGS, 1)).toEqual([]);
+  });
+
+  it('gives the same copies for the same seed, others for another', () => {
+    const sentences = Array.from({ length: 30 }, (_, index) => sentence(`to Town${index}`, 'O B-LOC'));
+    expect(augmentMentions(sentences, TAGS, 1)).toEqual(augmentMentions(sentences, TAGS, 1));
+    expect(augmentMentions(sentences, TAGS, 1)).not.toEqual(augmentMentions(sentences, TAGS, 2));
+  });
+
+  const mention = fc.tuple(
+    fc.constantFrom('PER', 'LOC'),
+    fc.array(fc.constantFrom('a', 'b'), { minLength: 1, maxLength: 3 }),
+  );
+  const part = fc.oneof(
+    fc.constantFrom('x', 'y').map((word) => ({ words: [word], tags: ['O'] })),
+    mention.map(([type, words]) => ({
+      words,
+      tags: words.map((_, index) => `${index === 0 ? 'B' : 'I'}-${type}`),
+    })),
+  );
+  const sentences = fc.array(
+    fc.array(part, { minLength: 1, maxLength: 5 }).map((parts) => ({
+      words: parts.flatMap(({ words }) => words),
+      tags: parts.flatMap(({ tags }) => tags.map((tag) => TAGS.indexOf(tag))),
+    })),
+    { maxLength: 6 },
+  );
+  /** What the words of a sentence are, with each mention as the name of its type. */
+  const skeleton = ({ words, tags }: TaggedSentence) => {
+    const spans = spansOf(tags.map((id) => TAGS[id] ?? ''));
+    return words.flatMap((word, index) => {
+      const span = spans.find(({ start, end }) => start <= index && index < end);
+      if (span === undefined) return [word];
+      return span.start === index ? [`<${span.type}>`] : [];
+    });
+  };
+  const mentionsOf = (all: readonly TaggedSentence[]) =>
+    new Set(
+      all.flatMap(({ words, tags }) =>
+        spansOf(tags.map((id) => TAGS[id] ?? '')).map(
+          ({ type, start, end }) => `${type} ${words.slice(start, end)}`,
+        ),
+      ),
+    );
+
+  it('keeps valid BIO and all words around mentions, and makes up no mention', () => {
+    fc.assert(
+      fc.property(sentences, fc.integer(), (originals, seed) => {
+        const copies = augmentMentions(originals, TAGS, seed);
+        const skeletons = new Set(originals.map((each) => skeleton(each).join(' ')));
+        const known = mentionsOf(originals);
+        for (const copy of copies) {
+          expect(copy.tags).toHaveLength(copy.words.length);
+          for (const [index, id] of copy.tags.entries()) {
+            const tag = TAGS[id] ?? '';
+            const before = TAGS[copy.tags[index - 1] ?? 0] ?? '';
+            if (tag.startsWith('I-')) expect([`B-${tag.slice(2)}`, tag]).toContain(before);
+          }
+          expect(skeletons).toContain(skeleton(copy).join(' '));
+          for (const each of mentionsOf([copy])) expect(known).toContain(each);
+        }
+      }),
+    );
+  });
+
+  it('changes every sentence that it copies', () => {
+    fc.assert(
+      fc.property(sentences, fc.integer(), (originals, seed) => {
+        for (const original of originals) {
+          // Alone with a sentence that offers two mentions of each type, it is the first to be copied, if at all.
+          const others = [
+            sentence('q', 'B-PER'),
+            sentence('r', 'B-PER'),
+            sentence('q', 'B-LOC'),
+            sentence('r', 'B-LOC'),
+          ];
+          const hasMention = original.tags.some((id) => id !== 0);
+          const copies = augmentMentions([original, ...others], TAGS, seed);
+          expect(copies).toHaveLength(others.length + (hasMention ? 1 : 0));
+          if (hasMention) expect(copies.slice(0, 1).map(shown)).not.toEqual([shown(original)]);
+        }
+      }),
+    );
+  });
+});
