@@ -1,0 +1,157 @@
+import type { Scored } from '../../top-scores.js';
+import type { Candidates } from './candidates.js';
+import { pessimisticRank } from './topk-scores.js';
+
+/** How the two experts become one score: vector · cosine + bm25 · share of the best BM25 score. Neither is below 0. */
+export interface RetrievalWeights {
+  readonly vector: number;
+  readonly bm25: number;
+}
+
+/** A dev question: what there is to choose from, and the passage that is right. */
+export interface JudgedCandidates {
+  readonly candidates: Candidates;
+  readonly passage: number;
+}
+
+/** Where fitting starts and, with few questions, stays near; see docs/retrieval.md. */
+const STARTING_WEIGHTS: RetrievalWeights = { vector: 10, bm25: 10 };
+/** The pull towards the starting weights, in questions of evidence. */
+const PRIOR_QUESTIONS = 5;
+/** A mixture scaled by 0 would rank nothing at all. */
+const MIN_SCALE = 0.01;
+const MAX_SWEEPS = 60;
+/** A sweep that moves no weight by more than this share of its start ends the fit. */
+const TOLERANCE = 1e-4;
+/** The vectors' shares of a mixture that are tried where the likeliest one ranks worse than one expert alone. */
+const VECTOR_SHARES = [0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05];
+
+/**
+ * The weights under which the right passages are most likely among the candidates, unless one expert alone puts more
+ * of them first: then the mixture (or the one expert) that puts most first. So the blend never has a lower top-1
+ * on these questions than the better expert, each judged on the same candidates.
+ */
+export function fitRetrievalBlend(questions: readonly JudgedCandidates[]): RetrievalWeights {
+  const vector: RetrievalWeights = { ...STARTING_WEIGHTS, bm25: 0 };
+  const bm25: RetrievalWeights = { ...STARTING_WEIGHTS, vector: 0 };
+  const likeliest = fitAlong(questions, [vector, bm25]);
+  const firstAlone = [vector, bm25].map((weights) => countFirst(questions, weights));
+  if (countFirst(questions, likeliest) >= Math.max(...firstAlone)) return likeliest;
+  const mixtures = VECTOR_SHARES.map((share) => sum([share, vector], [1 - share, bm25]));
+  const scaled = [vector, ...mixtures, bm25].map((mixture) => fitAlong(questions, [mixture], MIN_SCALE));
+  return bestOf(questions, scaled);
+}
+
+/** The candidates by their blended score, best first, as probabilities that add up to 1; equal ones by id. */
+export function rankCandidates(candidates: Candidates, weights: RetrievalWeights): Scored[] {
+  const logits = blendedScores(candidates, weights);
+  const probabilities = softmax(logits);
+  // By logit, since very small probabilities round to equal ones; the sort is stable, and ids ascend.
+  const order = [...logits.keys()].sort((a, b) => (logits[b] ?? 0) - (logits[a] ?? 0));
+  return order.map((at) => ({ id: candidates.passages[at] ?? 0, score: probabilities[at] ?? 0 }));
+}
+
+/** The rank of the right passage, equal ones counting as better; ∞ where no expert put it forward. */
+export function rankOfAnswer({ candidates, passage }: JudgedCandidates, weights: RetrievalWeights): number {
+  return pessimisticRank(blendedScores(candidates, weights), candidates.passages.indexOf(passage));
+}
+
+function blendedScores({ cosines, bm25 }: Candidates, weights: RetrievalWeights): Float64Array {
+  return Float64Array.from(cosines, (cosine, at) => weights.vector * cosine + weights.bm25 * (bm25[at] ?? 0));
+}
+
+function softmax(logits: Float64Array): Float64Array {
+  const highest = logits.reduce((most, logit) => Math.max(most, logit), Number.NEGATIVE_INFINITY);
+  const shares = logits.map((logit) => Math.exp(logit - highest));
+  const total = shares.reduce((all, share) => all + share, 0);
+  return shares.map((share) => share / total);
+}
+
+/** Questions whose right passage comes first. */
+function countFirst(questions: readonly JudgedCandidates[], weights: RetrievalWeights): number {
+  return questions.filter((question) => rankOfAnswer(question, weights) === 1).length;
+}
+
+/** The weights that put most right passages first; of equal ones, those under which they are likeliest. */
+function bestOf(
+  questions: readonly JudgedCandidates[],
+  proposals: readonly RetrievalWeights[],
+): RetrievalWeights {
+  const judged = proposals.map((weights) => ({
+    weights,
+    first: countFirst(questions, weights),
+    loss: logLoss(questions, weights),
+  }));
+  const [best] = judged.sort((a, b) => b.first - a.first || a.loss - b.loss);
+  return best?.weights ?? STARTING_WEIGHTS;
+}
+
+/** Summed −log of the right passages' probabilities, over the questions where it is a candidate. */
+export function logLoss(questions: readonly JudgedCandidates[], weights: RetrievalWeights): number {
+  return questions.reduce((loss, { candidates, passage }) => {
+    const right = candidates.passages.indexOf(passage);
+    const probability = softmax(blendedScores(candidates, weights))[right];
+    return probability === undefined ? loss : loss - Math.log(Math.max(probability, Number.MIN_VALUE));
+  }, 0);
+}
+
+/**
+ * Fits weights = Σ tᵢ · directionᵢ with every t at least `least` by cyclic Newton steps, which is exact under the bounds
+ * since the loss is convex. Every t starts at 1 and is pulled there.
+ */
+function fitAlong(
+  questions: readonly JudgedCandidates[],
+  directions: readonly RetrievalWeights[],
+  least = 0,
+): RetrievalWeights {
+  const steps = directions.map(() => 1);
+  const weights = () =>
+    sum(...directions.map((direction, at): [number, RetrievalWeights] => [steps[at] ?? 0, direction]));
+  for (let sweep = 0; sweep < MAX_SWEEPS; sweep += 1) {
+    let moved = 0;
+    for (const [at, direction] of directions.entries()) {
+      const before = steps[at] ?? 0;
+      const { slope, curvature } = derivatives(questions, weights(), direction);
+      const step = -(slope + PRIOR_QUESTIONS * (before - 1)) / (curvature + PRIOR_QUESTIONS);
+      const longest = Math.max(1, before);
+      const after = Math.max(least, before + Math.min(longest, Math.max(-longest, step)));
+      steps[at] = after;
+      moved = Math.max(moved, Math.abs(after - before));
+    }
+    if (moved < TOLERANCE) break;
+  }
+  return weights();
+}
+
+function sum(...terms: readonly (readonly [factor: number, weights: RetrievalWeights])[]): RetrievalWeights {
+  return {
+    vector: terms.reduce((total, [factor, { vector }]) => total + factor * vector, 0),
+    bm25: terms.reduce((total, [factor, { bm25 }]) => total + factor * bm25, 0),
+  };
+}
+
+/** First and second derivative of the log-loss along a direction: expected minus right score, and the variance. */
+function derivatives(
+  questions: readonly JudgedCandidates[],
+  weights: RetrievalWeights,
+  direction: RetrievalWeights,
+): { readonly slope: number; readonly curvature: number } {
+  let slope = 0;
+  let curvature = 0;
+  for (const { candidates, passage } of questions) {
+    const right = candidates.passages.indexOf(passage);
+    if (right === -1) continue;
+    const probabilities = softmax(blendedScores(candidates, weights));
+    const features = blendedScores(candidates, direction);
+    let mean = 0;
+    let square = 0;
+    for (const [at, probability] of probabilities.entries()) {
+      const feature = features[at] ?? 0;
+      mean += probability * feature;
+      square += probability * feature * feature;
+    }
+    slope += mean - (features[right] ?? 0);
+    curvature += square - mean * mean;
+  }
+  return { slope, curvature };
+}

@@ -1,0 +1,43 @@
+import type { Bm25Index } from '../../lexical/index.js';
+import { topScores } from '../../top-scores.js';
+import type { VectorIndex } from '../../vector-index/index.js';
+
+/** How many of its best passages each expert puts forward. */
+export const CANDIDATES_OF_EACH = 100;
+
+/** The two that know the passages: both number them alike. */
+export interface RetrievalExperts {
+  readonly vectors: VectorIndex;
+  readonly bm25: Bm25Index;
+}
+
+/** The passages that the final ranking of a question chooses from, with what each expert says of every one. */
+export interface Candidates {
+  /** Ids, ascending. */
+  readonly passages: Int32Array;
+  /** Cosine of question and passage. [candidates] */
+  readonly cosines: Float32Array;
+  /**
+   * BM25 scores as shares of the question's best one, 0 where no word is shared: raw scores grow with the length of the
+   * question, and make worse probabilities (docs/retrieval.md). [candidates]
+   */
+  readonly bm25: Float32Array;
+}
+
+/** The best {@link CANDIDATES_OF_EACH} of each expert, together. @param vector of the question, of unit length. */
+export function findCandidates(
+  question: string,
+  vector: Float32Array,
+  { vectors, bm25 }: RetrievalExperts,
+): Candidates {
+  const scores = bm25.scores(question);
+  const byWords = topScores(scores, CANDIDATES_OF_EACH, 0);
+  const byVector = vectors.search(vector, CANDIDATES_OF_EACH);
+  const best = byWords[0]?.score ?? 1;
+  const passages = Int32Array.from(new Set([...byWords, ...byVector].map(({ id }) => id))).sort();
+  return {
+    passages,
+    cosines: vectors.scoresOf(vector, passages),
+    bm25: Float32Array.from(passages, (passage) => (scores[passage] ?? 0) / best),
+  };
+}

@@ -1,0 +1,68 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { err, ok, type Result } from 'neverthrow';
+import { AbortedError } from '../../errors.js';
+import type { Bm25Index } from '../../lexical/index.js';
+import { foldText } from '../fold-text.js';
+import type { Question } from './retrieval-dataset.js';
+
+/** Questions between two looks at the signal. */
+const QUESTIONS_A_TURN = 100;
+
+export interface HardNegativeOptions {
+  /** Most negatives of a question. */
+  readonly count: number;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * For every question the passages that BM25 takes for answers though they aren't, best first: neither its own, nor
+ * one that answers the same question elsewhere, nor a copy of these, case and spacing aside. Fewer than asked for
+ * where not more passages share a word with it.
+ * @param index of the passages.
+ */
+export async function mineHardNegatives(
+  passages: readonly string[],
+  questions: readonly Question[],
+  index: Bm25Index,
+  { count, signal }: HardNegativeOptions,
+): Promise<Result<readonly (readonly number[])[], AbortedError>> {
+  const answers = new AnswerTable(passages, questions);
+  const negatives: number[][] = [];
+  for (const [at, question] of questions.entries()) {
+    if (at % QUESTIONS_A_TURN === 0) await nextTurn();
+    if (signal?.aborted) return err(new AbortedError('the search for hard negatives'));
+    const right = answers.of(question);
+    const found = index.search(question.question, count + right.size).map(({ id }) => id);
+    negatives.push(found.filter((id) => !right.has(id)).slice(0, count));
+  }
+  return ok(negatives);
+}
+
+/** Which passages answer a question. */
+class AnswerTable {
+  /** Ids of the passages that are alike, by their folded text. */
+  readonly #copies = new Map<string, number[]>();
+  /** Folded texts of the passages that answer a question, by the folded question. */
+  readonly #answers = new Map<string, Set<string>>();
+
+  constructor(passages: readonly string[], questions: readonly Question[]) {
+    const folded = passages.map(foldText);
+    for (const [id, text] of folded.entries()) {
+      const copies = this.#copies.get(text);
+      if (copies) copies.push(id);
+      else this.#copies.set(text, [id]);
+    }
+    for (const { question, passage } of questions) {
+      const key = foldText(question);
+      const answer = folded[passage] ?? '';
+      const answers = this.#answers.get(key);
+      if (answers) answers.add(answer);
+      else this.#answers.set(key, new Set([answer]));
+    }
+  }
+
+  of({ question }: Question): ReadonlySet<number> {
+    const answers = this.#answers.get(foldText(question)) ?? [];
+    return new Set([...answers].flatMap((text) => this.#copies.get(text) ?? []));
+  }
+}

@@ -1,0 +1,105 @@
+import { err, ok, type Result } from 'neverthrow';
+import { z } from 'zod';
+import {
+  type ArchiveFile,
+  type ArchiveFolder,
+  checkIndices,
+  findConfiguredFile,
+  LABEL_FILE,
+  openArchive,
+  ProblemList,
+  quoted,
+  readArchiveConfig,
+  readJsonFile,
+  readLabelIds,
+  splitFilesSchema,
+} from '../../datasets/index.js';
+import type { DatasetError } from '../../errors.js';
+import { checkQuestion, type PassageIds, passageIdsOf, type WrittenQuestion } from './check-question.js';
+import { checkRankable, findWarnings } from './check-splits.js';
+import type { LocatedQuestion, Question, RetrievalDataset } from './retrieval-dataset.js';
+
+const EXPECTED_ENTRY = 'an object with question and context, both strings, and nothing else';
+const splitSchema = z.record(z.string(), z.unknown());
+const entrySchema = z.strictObject({ question: z.string('a string'), context: z.string('a string') });
+
+/**
+ * Reads the documented archive of a question-answering task, unzipped in `directory`, and checks every rule on it.
+ * All problems are found in one go, save that questions can't be found without config.json, nor their passages
+ * without label_id.json.
+ */
+export function readRetrievalArchive(directory: string): Result<RetrievalDataset, DatasetError> {
+  return openArchive(directory).andThen((archive) => {
+    const problems = new ProblemList();
+    const dataset = readDataset(archive, problems);
+    return dataset && problems.total === 0 ? ok(dataset) : err(problems.toError());
+  });
+}
+
+function readDataset(archive: ArchiveFolder, problems: ProblemList): RetrievalDataset | undefined {
+  const config = readArchiveConfig(archive, splitFilesSchema, problems);
+  const passages = readLabelIds(archive, problems, 'passage');
+  if (passages) checkRankable(passages, LABEL_FILE, problems);
+  if (config === undefined) return undefined;
+  const passageIds = passages && passageIdsOf(passages);
+  const trainFile = findConfiguredFile(archive, config, 'TRAIN_FILE', config.TRAIN_FILE, problems);
+  const devFile = findConfiguredFile(archive, config, 'DEV_FILE', config.DEV_FILE, problems);
+  const train = trainFile ? readSplit(trainFile, passageIds, problems) : [];
+  const dev = devFile ? readSplit(devFile, passageIds, problems) : [];
+  if (passages === undefined || problems.total > 0) return undefined;
+  return {
+    passages,
+    train: train.map(withoutLocation),
+    dev: dev.map(withoutLocation),
+    warnings: findWarnings(passages, train, dev),
+  };
+}
+
+function withoutLocation({ question, passage }: LocatedQuestion): Question {
+  return { question, passage };
+}
+
+/** The questions of one file, in the order of their indices. */
+function readSplit(
+  { path, name: file }: ArchiveFile,
+  passageIds: PassageIds | undefined,
+  problems: ProblemList,
+): LocatedQuestion[] {
+  const json = readJsonFile(path, file, problems);
+  if (json === undefined) return [];
+  const entries = splitSchema.safeParse(json.value).data;
+  if (entries === undefined || Object.keys(entries).length === 0) {
+    const expected = 'an object that maps "0", "1", … to objects with question and context';
+    problems.add({ file, found: `found ${quoted(json.value)}`, expected });
+    return [];
+  }
+  checkIndices(Object.keys(entries), file, problems);
+  return Object.entries(entries).flatMap(([key, entry]) => {
+    const place = { file, line: json.lines.get(key) ?? 1 };
+    const written = checkEntry(entry, key, place, problems);
+    const columns = { question: `${key}.question`, context: `${key}.context` };
+    return written ? (checkQuestion(written, columns, passageIds, problems) ?? []) : [];
+  });
+}
+
+function checkEntry(
+  entry: unknown,
+  key: string,
+  place: { file: string; line: number },
+  problems: ProblemList,
+): WrittenQuestion | undefined {
+  const parsed = entrySchema.safeParse(entry, { reportInput: true });
+  if (parsed.success) return { ...place, ...parsed.data };
+  for (const issue of parsed.error.issues) {
+    const column = [key, ...issue.path].join('.');
+    if (issue.code === 'unrecognized_keys') {
+      const found = `found the unknown ${issue.keys.map((each) => quoted(each)).join(', ')}`;
+      problems.add({ ...place, column, found, expected: EXPECTED_ENTRY });
+      continue;
+    }
+    const isField = issue.path.length > 0;
+    const found = issue.input === undefined ? 'the field is missing' : `found ${quoted(issue.input)}`;
+    problems.add({ ...place, column, found, expected: isField ? issue.message : EXPECTED_ENTRY });
+  }
+  return undefined;
+}

@@ -1,0 +1,164 @@
+import { err, errAsync, ok, type Result, type ResultAsync } from 'neverthrow';
+import { CONFIG_FILE, type DatasetWarning, LABEL_FILE, ProblemList, writeZip } from '../../datasets/index.js';
+import type { DatasetError, StorageError, ValidationError } from '../../errors.js';
+import {
+  type ArchiveOptions,
+  DEFAULT_DEV_FRACTION,
+  findInvalidOption,
+  jsonFile,
+} from '../archive-options.js';
+import { findTextProblem } from '../text-problem.js';
+import { checkQuestion, type PassageIds, passageIdsOf } from './check-question.js';
+import { checkRankable, findWarnings } from './check-splits.js';
+import type { LocatedQuestion } from './retrieval-dataset.js';
+import { type QuestionSplits, splitDev } from './split-dev.js';
+
+const TRAIN_FILE = 'train.json';
+const DEV_FILE = 'dev.json';
+
+/** A question and the passage that answers it. */
+export interface QuestionRow {
+  readonly question: string;
+  readonly context: string;
+}
+
+export interface RetrievalArchiveOptions extends ArchiveOptions {
+  /** The questions to train on. */
+  readonly rows: Iterable<QuestionRow>;
+  /** Default: some of `rows` are set aside. */
+  readonly devRows?: Iterable<QuestionRow> | undefined;
+  /** Passages to search beside those of the rows. Default: none. */
+  readonly passages?: Iterable<string> | undefined;
+}
+
+/** What was written. */
+export interface RetrievalArchiveSummary {
+  readonly path: string;
+  /** Different passages, those without a question included. */
+  readonly passages: number;
+  /** Questions in each split. */
+  readonly train: number;
+  readonly dev: number;
+  /** Rows left out because an earlier row of their split is the same. */
+  readonly removedDuplicates: number;
+  readonly warnings: readonly DatasetWarning[];
+}
+
+/**
+ * Makes the documented zip archive out of questions and passages. Rows are checked as training checks them; each
+ * problem names the number of the row. Nothing is written where there is one.
+ */
+export function createRetrievalArchive(
+  options: RetrievalArchiveOptions,
+  outputPath: string,
+): ResultAsync<RetrievalArchiveSummary, ValidationError | DatasetError | StorageError> {
+  const invalid = findInvalidOption(options);
+  if (invalid) return errAsync(invalid);
+  const prepared = prepareArchive(options);
+  if (prepared.isErr()) return errAsync(prepared.error);
+  const { files, summary } = prepared.value;
+  return writeZip(outputPath, files).map(() => ({ path: outputPath, ...summary }));
+}
+
+interface PreparedArchive {
+  readonly files: Readonly<Record<string, string>>;
+  readonly summary: Omit<RetrievalArchiveSummary, 'path'>;
+}
+
+function prepareArchive(options: RetrievalArchiveOptions): Result<PreparedArchive, DatasetError> {
+  const { devFraction = DEFAULT_DEV_FRACTION, seed = 0 } = options;
+  const problems = new ProblemList();
+  const rows = [...options.rows];
+  const devRows = options.devRows && [...options.devRows];
+  const extra = checkPassages(options.passages ?? [], problems);
+  const contexts = [...rows, ...(devRows ?? [])].map(({ context }) => context);
+  const passages = [...new Set([...contexts, ...extra])];
+  const passageIds = passageIdsOf(passages);
+  const given = checkRows(rows, 'rows', passageIds, problems);
+  const givenDev = devRows && checkRows(devRows, 'devRows', passageIds, problems);
+  if (problems.total > 0) return err(problems.toError());
+
+  const splits = givenDev
+    ? { train: given.questions, dev: givenDev.questions }
+    : splitDev(given.questions, devFraction, seed);
+  checkRankable(passages, 'rows', problems);
+  if (splits.dev.length === 0) {
+    problems.add({
+      file: 'rows',
+      found: 'found too few questions to set any aside for dev',
+      expected: 'two different questions at least, or devRows',
+    });
+  }
+  if (problems.total > 0) return err(problems.toError());
+  return ok({
+    files: archiveFiles(options, passages, splits),
+    summary: {
+      passages: passages.length,
+      train: splits.train.length,
+      dev: splits.dev.length,
+      removedDuplicates: given.removedDuplicates + (givenDev?.removedDuplicates ?? 0),
+      warnings: findWarnings(passages, splits.train, splits.dev),
+    },
+  });
+}
+
+function checkPassages(passages: Iterable<string>, problems: ProblemList): readonly string[] {
+  const given = [...passages];
+  for (const [index, passage] of given.entries()) {
+    const problem = findTextProblem(passage);
+    if (problem) problems.add({ file: 'passages', line: index + 1, ...problem });
+  }
+  return given;
+}
+
+interface CheckedRows {
+  readonly questions: readonly LocatedQuestion[];
+  readonly removedDuplicates: number;
+}
+
+/** @param file how problems call the rows; their lines count from 1. */
+function checkRows(
+  rows: readonly QuestionRow[],
+  file: string,
+  passageIds: PassageIds,
+  problems: ProblemList,
+): CheckedRows {
+  if (rows.length === 0) problems.add({ file, found: 'found no rows', expected: 'at least one row' });
+  const columns = { question: 'question', context: 'context' };
+  const questions = new Map<string, LocatedQuestion>();
+  let accepted = 0;
+  for (const [index, { question, context }] of rows.entries()) {
+    const written = { file, line: index + 1, question, context };
+    const checked = checkQuestion(written, columns, passageIds, problems);
+    if (checked === undefined) continue;
+    accepted += 1;
+    const key = `${checked.passage} ${question}`;
+    if (!questions.has(key)) questions.set(key, checked);
+  }
+  return { questions: [...questions.values()], removedDuplicates: accepted - questions.size };
+}
+
+function archiveFiles(
+  { name, description = name }: RetrievalArchiveOptions,
+  passages: readonly string[],
+  { train, dev }: QuestionSplits,
+): Readonly<Record<string, string>> {
+  const config = {
+    desc: description,
+    DATASET_NAME: name,
+    DATA_DIR: name,
+    TRAIN_FILE,
+    DEV_FILE,
+    TEST_FILE: '',
+  };
+  const split = (questions: readonly LocatedQuestion[]) =>
+    jsonFile({
+      ...questions.map(({ question, passage }) => ({ question, context: passages[passage] ?? '' })),
+    });
+  return {
+    [`${name}/${CONFIG_FILE}`]: jsonFile(config),
+    [`${name}/${LABEL_FILE}`]: jsonFile({ ...passages }),
+    [`${name}/${TRAIN_FILE}`]: split(train),
+    [`${name}/${DEV_FILE}`]: split(dev),
+  };
+}

@@ -1,0 +1,211 @@
+import { describe, expect, it } from 'vitest';
+import { describeDatasetProblem } from '../../../src/errors.js';
+import { readRetrievalArchive } from '../../../src/families/dragonfruit/read-archive.js';
+import type { ArchiveBuilder } from '../../support/archive-builder.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
+import { aRetrievalArchive, entries, PASSAGES, questions } from './retrieval-archive-builder.js';
+
+function read(archive: ArchiveBuilder) {
+  return readRetrievalArchive(archive.writeTo(temporaryDirectory()));
+}
+
+function problemsOf(archive: ArchiveBuilder): string[] {
+  return read(archive)._unsafeUnwrapErr().problems.map(describeDatasetProblem);
+}
+
+function warningsOf(archive: ArchiveBuilder) {
+  return read(archive)._unsafeUnwrap().warnings;
+}
+
+const withTrain = (contents: string) => aRetrievalArchive().withFile('train.json', contents);
+const QUESTION = { question: 'Where is Paris?', context: PASSAGES[0] };
+
+describe('a sound archive', () => {
+  it('gives every passage, and each question with the index of its own', () => {
+    expect(read(aRetrievalArchive())._unsafeUnwrap()).toEqual({
+      passages: PASSAGES,
+      train: [
+        { question: 'Where is Paris?', passage: 0 },
+        { question: 'Where is Rome?', passage: 1 },
+      ],
+      dev: [{ question: 'Where is Oslo?', passage: 2 }],
+      warnings: [],
+    });
+  });
+
+  it('may list its questions in any order; they are read by index', () => {
+    const archive = withTrain(
+      `{"1": ${JSON.stringify({ ...QUESTION, question: 'second' })}, "0": ${JSON.stringify(QUESTION)}}`,
+    );
+    expect(read(archive)._unsafeUnwrap().train[1]?.question).toBe('second');
+  });
+
+  it('may hold 20,000 passages', () => {
+    const passages = Array.from({ length: 20_000 }, (_, id) => `passage ${id}`);
+    const rows = passages.map((context) => ({ question: `where is ${context}?`, context }));
+    const archive = aRetrievalArchive()
+      .withLabels(passages)
+      .withFile('train.json', entries(...rows))
+      .withFile('dev.json', entries(rows[5]));
+    const { train } = read(archive)._unsafeUnwrap();
+    expect(train[19_999]?.passage).toBe(19_999);
+  });
+});
+
+describe('an archive that can not be trained on', () => {
+  it.each([
+    [
+      'a context that is no passage',
+      entries({ ...QUESTION, context: 'Paris' }),
+      'train.json line 2, column 0.context: found "Paris", which is no passage of label_id.json; expected one of its passages, letter for letter',
+    ],
+    [
+      'an empty question',
+      entries(QUESTION, { ...QUESTION, question: ' ' }),
+      'train.json line 3, column 1.question: found an empty text; expected a text',
+    ],
+    [
+      'an empty context',
+      entries({ ...QUESTION, context: '' }),
+      'train.json line 2, column 0.context: found an empty text; expected a text',
+    ],
+    [
+      'half a surrogate pair',
+      entries({ ...QUESTION, question: '\uD83D' }),
+      'train.json line 2, column 0.question: found half a surrogate pair; expected whole characters',
+    ],
+    [
+      'a question that is a number',
+      entries({ ...QUESTION, question: 5 }),
+      'train.json line 2, column 0.question: found 5; expected a string',
+    ],
+    [
+      'a missing context',
+      entries({ question: 'why?' }),
+      'train.json line 2, column 0.context: the field is missing; expected a string',
+    ],
+    [
+      'an unknown key',
+      entries({ ...QUESTION, answer: 'x' }),
+      'train.json line 2, column 0: found the unknown "answer"; expected an object with question and context, both strings, and nothing else',
+    ],
+    [
+      'an entry that is a text',
+      entries('why?'),
+      'train.json line 2, column 0: found "why?"; expected an object with question and context, both strings, and nothing else',
+    ],
+    [
+      'a gap between indices',
+      `{"0": ${JSON.stringify(QUESTION)}, "2": ${JSON.stringify(QUESTION)}}`,
+      'train.json: the id 1 is missing; expected ids from 0 without gaps',
+    ],
+    [
+      'an index that is no number',
+      `{"first": ${JSON.stringify(QUESTION)}}`,
+      'train.json: found the id "first"; expected a whole number',
+    ],
+    [
+      'an index twice',
+      `{"0": ${JSON.stringify(QUESTION)},\n"0": ${JSON.stringify(QUESTION)}}`,
+      'train.json line 2, column 1: found the key "0" a second time; expected every key once',
+    ],
+    [
+      'no questions',
+      '{}',
+      'train.json: found {}; expected an object that maps "0", "1", … to objects with question and context',
+    ],
+    [
+      'an array',
+      '[]',
+      'train.json: found []; expected an object that maps "0", "1", … to objects with question and context',
+    ],
+  ])('lists %s', (_, train, problem) => {
+    expect(problemsOf(withTrain(train))).toEqual([problem]);
+  });
+
+  it('lists passages that come twice in label_id.json', () => {
+    expect(problemsOf(aRetrievalArchive().withLabels([...PASSAGES, PASSAGES[0]]))).toEqual([
+      'label_id.json, column 3: found "Paris is in France.", which is the passage of id 0 too; expected every passage once',
+    ]);
+  });
+
+  it('lists empty passages and gaps of label_id.json', () => {
+    const archive = aRetrievalArchive().withFile('label_id.json', '{"0": " ", "2": "Rome is in Italy."}');
+    expect(problemsOf(archive)).toEqual([
+      'label_id.json: the id 1 is missing; expected ids from 0 without gaps',
+      'label_id.json, column 0: found " "; expected a passage',
+    ]);
+  });
+
+  it('is refused with one passage only, since there is nothing to choose from', () => {
+    const archive = aRetrievalArchive()
+      .withLabels([PASSAGES[0]])
+      .withFile('train.json', questions(['a?', 0]))
+      .withFile('dev.json', questions(['b?', 0]));
+    expect(problemsOf(archive)).toEqual([
+      'label_id.json: found 1 passage; expected two passages at least to choose from',
+    ]);
+  });
+
+  it('lists the problems of all files at once, also of questions whose passages are unknown', () => {
+    const archive = withTrain(entries({ ...QUESTION, question: '' }))
+      .withFile('dev.json', entries({ ...QUESTION, question: 7 }))
+      .without('label_id.json');
+    expect(problemsOf(archive).map((problem) => problem.split(/[ :]/)[0])).toEqual([
+      'label_id.json',
+      'train.json',
+      'dev.json',
+    ]);
+  });
+
+  it('lists a hundred problems and counts the rest', () => {
+    const rows = Array.from({ length: 250 }, () => ({ ...QUESTION, question: '' }));
+    const error = read(withTrain(entries(...rows)))._unsafeUnwrapErr();
+    expect(error.problems).toHaveLength(100);
+    expect(error.total).toBe(250);
+  });
+
+  it('names files that config.json names and the archive lacks', () => {
+    expect(problemsOf(aRetrievalArchive().without('dev.json'))[0]).toContain('config.json, column DEV_FILE');
+  });
+});
+
+describe('a warning', () => {
+  it('names questions of train that come twice, case and spacing aside', () => {
+    const archive = withTrain(
+      questions(['Where is Paris?', 0], ['Where is Rome?', 1], ['where  is paris?', 0]),
+    );
+    expect(warningsOf(archive)).toEqual([
+      {
+        kind: 'duplicate_row',
+        count: 1,
+        message: '1 question of train repeated, case and spacing aside',
+        examples: [{ file: 'train.json', line: 4 }],
+      },
+    ]);
+  });
+
+  it('leaves alone a question that two passages answer', () => {
+    expect(warningsOf(withTrain(questions(['Where?', 0], ['Where?', 1])))).toEqual([]);
+  });
+
+  it('names questions that are in both splits', () => {
+    const archive = withTrain(
+      questions(['Where is Paris?', 0], ['where is OSLO?', 2], ['Where is Rome?', 1]),
+    );
+    expect(warningsOf(archive)).toEqual([
+      {
+        kind: 'train_row_in_dev',
+        count: 1,
+        message: '1 question of train also in dev, so the figures measured on dev are too good',
+        examples: [{ file: 'train.json', line: 3 }],
+      },
+    ]);
+  });
+
+  it('counts passages that no question asks for; they are searched all the same', () => {
+    const [warning, ...others] = warningsOf(withTrain(questions(['Where is Paris?', 0])));
+    expect(warning).toMatchObject({ kind: 'passage_without_question', count: 1 });
+    expect(others).toEqual([]);
+  });
+});
