@@ -44,6 +44,6 @@ function epochLine({ epoch, metrics }: Extract<TrainingEvent, { type: 'epoch' }>
 
 /** What the two experts reach on the held-out rows, alone and together. */
 function blendLine({ encoder, expert, blend }: Blend): string {
-  const percent = ({ accuracy }: Blend['blend']) => `${(100 * accuracy).toFixed(1)} %`;
+  const percent = ({ accuracy = 0 }: Blend['blend']) => `${(100 * accuracy).toFixed(1)} %`;
   return `  accuracy: encoder ${percent(encoder)}, n-grams ${percent(expert)}, ${pc.bold(`blended ${percent(blend)}`)}`;
 }

@@ -1,0 +1,169 @@
+/** The README.md of a model folder: a model card as the Hugging Face Hub reads it. */
+import type { ModelType } from '../contract/index.js';
+import type { ClassFigures, RecordedPart } from '../model-folder/index.js';
+import { asWords, counted, decimal, FLATTERED, partsOf, percent, scoresOf, whole } from './figures.js';
+import { languageCode } from './language-code.js';
+import { escapeMarkdown, markdownTable } from './markdown.js';
+import type { ReportInput } from './report-input.js';
+
+/** What the Hub calls a task, and what the card says of it. */
+interface Task {
+  readonly pipeline: 'text-classification' | 'token-classification' | 'sentence-similarity';
+  readonly does: string;
+}
+
+const classifier = (does: string): Task => ({ pipeline: 'text-classification', does });
+const tagger: Task = { pipeline: 'token-classification', does: 'finds entities in a text and says where' };
+const tasks: Readonly<Record<ModelType, Task>> = {
+  'binary-text-classification': classifier('gives a text one of two labels'),
+  'multiclass-text-classification': classifier('gives a text one of several labels'),
+  'multilabel-text-classification': classifier('gives a text any number of labels'),
+  'named-entity-recognition': tagger,
+  'sequence-labeling': tagger,
+  'question-answering': {
+    pipeline: 'sentence-similarity',
+    does: 'answers a question with the passages that fit it best',
+  },
+};
+
+/** More labels than these are counted instead of listed. */
+const MAX_LISTED_LABELS = 100;
+
+/** The card as Markdown with YAML front matter. Its licence is `other`: whoever publishes the model chooses one. */
+export function modelCard(report: ReportInput): string {
+  const { name } = report.training.model_config;
+  const sections = [
+    frontMatter(report),
+    `# ${escapeMarkdown(name)}`,
+    introduction(report),
+    figures(report),
+    labels(report),
+    hyperparameters(report),
+    usage(report),
+    limits(report),
+  ];
+  return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
+}
+
+function frontMatter({ training: { model_config, hyperparameters } }: ReportInput): string {
+  const { type, family } = model_config;
+  const code = languageCode(String(hyperparameters.language ?? ''));
+  return [
+    '---',
+    'license: other',
+    // Quoted, since YAML reads a bare `no` (Norwegian) as false.
+    ...(code === undefined ? [] : [`language: "${code}"`]),
+    'library_name: orchard-nlp',
+    `pipeline_tag: ${tasks[type].pipeline}`,
+    'tags:',
+    ...['orchard', family.toLowerCase(), type, 'bert', 'onnx', 'safetensors'].map((tag) => `  - ${tag}`),
+    '---',
+  ].join('\n');
+}
+
+function introduction({ config, training }: ReportInput): string {
+  const { family, size, type } = training.model_config;
+  const { hyperparameters, dataset } = training;
+  const rows = dataset === undefined ? '' : ` on ${whole(dataset.train_rows)} rows`;
+  const layers = `${config.num_hidden_layers} layers of ${config.hidden_size}`;
+  return `A ${family} model of size ${size} (a BERT encoder with ${layers}) for ${type}: it ${tasks[type].does}. It was trained with [Orchard](https://www.npmjs.com/package/orchard-nlp)${rows}, in ${escapeMarkdown(String(hyperparameters.language ?? 'a language not recorded'))}.`;
+}
+
+function figures({ training, evaluation }: ReportInput): string {
+  const measured = partsOf(training);
+  const [first] = measured;
+  if (first === undefined) return '';
+  const rows = training.dataset?.dev_rows ?? evaluation?.rows;
+  const scores = scoresOf(first.figures).map((score) => score.name);
+  const header = ['dev', ...scores, 'calibration error'];
+  const cells = (part: RecordedPart) => [
+    ...scoresOf(part).map(({ value }) => value),
+    part.calibration_error === undefined ? '' : decimal(part.calibration_error.after),
+  ];
+  return [
+    '## Figures',
+    `Split: dev${rows === undefined ? '' : `, ${whole(rows)} rows`}. ${FLATTERED}`,
+    markdownTable(
+      header,
+      measured.map((part) => [part.name, ...cells(part.figures)]),
+    ),
+    'Orchard answers with the blend. Other libraries run the encoder alone, whose raw scores are not calibrated.',
+  ].join('\n\n');
+}
+
+function labels({ config, evaluation }: ReportInput): string {
+  const names = config.orchard.labels;
+  if (names.length === 0) return '';
+  if (names.length > MAX_LISTED_LABELS) {
+    return `## Labels\n\n${whole(names.length)}, listed in \`config.json\`.`;
+  }
+  const byClass = evaluation?.classes ?? [];
+  if (byClass.length === 0) return `## Labels\n\n${names.map(escapeMarkdown).join(', ')}`;
+  const row = ({ label, precision, recall, f1, support }: ClassFigures) => [
+    escapeMarkdown(label),
+    percent(precision),
+    percent(recall),
+    percent(f1),
+    whole(support),
+  ];
+  const header = ['label', 'precision', 'recall', 'F1', 'support'];
+  return `## Labels\n\nThe blend on dev:\n\n${markdownTable(header, byClass.map(row))}`;
+}
+
+function hyperparameters({ training }: ReportInput): string {
+  const rows = Object.entries({ ...training.hyperparameters, seed: training.seed });
+  const header = ['hyperparameter', 'value'];
+  return `## Training\n\n${markdownTable(
+    header,
+    rows.map(([name, value]) => [asWords(name), escapeMarkdown(String(value))]),
+  )}`;
+}
+
+function usage({ training: { model_config }, id }: ReportInput): string {
+  const { pipeline } = tasks[model_config.type];
+  const blocks = [
+    '## How to use it',
+    `With Orchard, where its trainer left it:\n\n${code(
+      "import { fileStorage, Predictor } from 'orchard-nlp';",
+      '',
+      "const predictor = new Predictor({ storage: fileStorage('./models') });",
+      `const answer = await predictor.predictCustom('${id ?? '<id of the model>'}', 'A text.');`,
+    )}`,
+  ];
+  if (pipeline !== 'sentence-similarity') {
+    blocks.push(
+      `With transformers.js, the encoder alone:\n\n${code(
+        "import { pipeline } from '@huggingface/transformers';",
+        '',
+        `const model = await pipeline('${pipeline}', '<this folder>', { dtype: 'fp32' });`,
+        "console.log(await model('A text.'));",
+      )}`,
+    );
+  } else {
+    blocks.push(
+      'With sentence-transformers, the encoder alone: `SentenceTransformer("<this folder>").encode(["A text."])`.',
+    );
+  }
+  blocks.push('With any ONNX runtime: `onnx/model.onnx`, tokenized by `tokenizer.json`.');
+  return blocks.join('\n\n');
+}
+
+const code = (...lines: readonly string[]): string => ['```js', ...lines, '```'].join('\n');
+
+function limits({ config, evaluation }: ReportInput): string {
+  const unseen = evaluation?.classes?.filter(({ support }) => support === 0).length ?? 0;
+  const { max_tokens } = config.orchard;
+  return [
+    '## Limits',
+    [
+      `- It knows one dataset. On texts of another kind, another time or another language it does worse than the figures say.`,
+      `- It reads ${whole(max_tokens)} tokens at once.`,
+      '- It learned what its dataset says, mistakes and prejudices included. Nobody has checked it for fairness.',
+      ...(unseen === 0
+        ? []
+        : [
+            `- ${counted(unseen, 'label')} ${unseen === 1 ? 'has' : 'have'} no dev row, so nothing is known of how well such texts are told.`,
+          ]),
+    ].join('\n'),
+  ].join('\n\n');
+}

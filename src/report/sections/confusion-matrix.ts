@@ -1,0 +1,129 @@
+import type { Confusion, ModelEvaluation } from '../../model-folder/index.js';
+import { axisStyle, type Chart, colours, type DrawChart } from '../chart.js';
+import { percent, whole } from '../figures.js';
+import { type Html, html } from '../html.js';
+
+/** With more labels a heat map can't be read; the most confused pairs still can. */
+const MAX_MAPPED_LABELS = 100;
+/** Up to so many labels each cell has its count. */
+const MAX_COUNTED_LABELS = 20;
+const MAX_PAIRS = 20;
+
+/** Which labels are taken for which: a heat map, and the pairs that are confused most. */
+export function confusionMatrix({ confusion }: ModelEvaluation, draw: DrawChart): Html | undefined {
+  if (confusion === undefined) return undefined;
+  const { labels } = confusion;
+  return html`<section>
+<h2>Confusions</h2>
+${labels.length <= MAX_MAPPED_LABELS ? draw(heatMap(confusion)) : undefined}
+${pairTable(confusedPairs(confusion))}
+</section>`;
+}
+
+export interface ConfusedPair {
+  readonly actual: string;
+  readonly predicted: string;
+  readonly count: number;
+  /** Share of the rows of the actual label. */
+  readonly share: number;
+}
+
+/** Pairs of different labels, the most frequent confusion first. */
+export function confusedPairs({ labels, counts }: Confusion): ConfusedPair[] {
+  const pairs = counts.flatMap((row, actual) => {
+    const total = sum(row);
+    return row.map((count, predicted) => ({
+      actual: labels[actual] ?? '',
+      predicted: labels[predicted] ?? '',
+      count: actual === predicted ? 0 : count,
+      share: count / Math.max(1, total),
+    }));
+  });
+  return pairs.filter(({ count }) => count > 0).sort((a, b) => b.count - a.count || b.share - a.share);
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+/** Actual labels from top to bottom, predicted from left to right; a cell's shade is its share of its row. */
+function heatMap({ labels, counts }: Confusion): Chart {
+  const counted = labels.length <= MAX_COUNTED_LABELS;
+  const side = Math.min(680, Math.max(200, 52 * labels.length));
+  const names = labels.map(shortened);
+  const fontSize = counted ? 12 : 8;
+  const margin = namesLength(names, fontSize) + 40;
+  const right = sum(counts.map((row, at) => row[at] ?? 0));
+  const total = sum(counts.map(sum));
+  const axis = {
+    type: 'category',
+    data: names,
+    nameLocation: 'middle',
+    nameGap: margin - 20,
+    nameTextStyle: { color: colours.muted },
+    axisLine: { show: false },
+    axisTick: { show: false },
+    splitLine: { show: false },
+  } as const;
+  const axisLabel = { ...axisStyle.axisLabel, fontSize, interval: 0 };
+  return {
+    width: side + margin + 10,
+    height: side + margin + 10,
+    caption:
+      'Rows are what a text is, columns what the model says. The stronger a cell, the larger its share of its row.',
+    alternative: `Confusion matrix of ${labels.length} labels: ${whole(right)} of ${whole(total)} rows are on its diagonal. The table below lists the most frequent confusions.`,
+    option: {
+      grid: { left: margin, right: 10, top: 10, bottom: margin },
+      xAxis: { ...axis, name: 'predicted', axisLabel: { ...axisLabel, rotate: 90 } },
+      yAxis: { ...axis, name: 'actual', inverse: true, axisLabel },
+      visualMap: { show: false, dimension: 2, min: 0, max: 1, inRange: { opacity: [0.03, 0.85] } },
+      series: {
+        type: 'heatmap',
+        data: cells(counts, counted),
+        silent: true,
+        itemStyle: { color: colours.accent, borderColor: colours.line, borderWidth: counted ? 1 : 0 },
+        label: {
+          show: counted,
+          color: colours.ink,
+          opacity: 1,
+          formatter: ({ value }) => String(Array.isArray(value) ? value[3] : ''),
+        },
+      },
+    },
+  };
+}
+
+/** [predicted, actual, share of the row, count] of each cell; empty cells only where they show their 0. */
+function cells(counts: Confusion['counts'], withEmpty: boolean): number[][] {
+  return counts.flatMap((row, actual) => {
+    const total = Math.max(1, sum(row));
+    const all = row.map((count, predicted) => [predicted, actual, count / total, count]);
+    return withEmpty ? all : all.filter(([, , share]) => share !== 0);
+  });
+}
+
+const MAX_NAME_CHARACTERS = 26;
+const shortened = (label: string): string => {
+  const characters = [...label];
+  if (characters.length <= MAX_NAME_CHARACTERS) return label;
+  return `${characters.slice(0, MAX_NAME_CHARACTERS - 1).join('')}…`;
+};
+
+/** About how long the longest name is drawn; two thirds of the font size is the width of a wide letter. */
+const namesLength = (names: readonly string[], fontSize: number): number =>
+  (2 / 3) * fontSize * Math.max(...names.map(({ length }) => length));
+
+function pairTable(pairs: readonly ConfusedPair[]): Html {
+  if (pairs.length === 0) return html`<p>No dev row got a wrong label.</p>`;
+  const listed = pairs.slice(0, MAX_PAIRS);
+  const rows = listed.map(
+    ({
+      actual,
+      predicted,
+      count,
+      share,
+    }) => html`<tr><th scope="row">${actual}</th><td class="text">${predicted}</td>
+<td>${whole(count)}</td><td>${percent(share)}</td></tr>`,
+  );
+  return html`<table><thead><tr><th scope="col">Is</th><th scope="col" class="text">Taken for</th><th scope="col">Rows</th>
+<th scope="col">Of its rows</th></tr></thead><tbody>${rows}</tbody></table>
+${listed.length === pairs.length ? undefined : html`<p class="note">${listed.length} of ${whole(pairs.length)} kinds of confusion.</p>`}`;
+}

@@ -1,0 +1,20 @@
+import type { Mistake, ModelEvaluation } from '../../model-folder/index.js';
+import { counted, decimal } from '../figures.js';
+import { type Html, html } from '../html.js';
+
+/** The dev rows that the model got wrong, the most confident first. Often it is the dataset that is wrong there. */
+export function mistakes({ mistakes: listed }: ModelEvaluation): Html {
+  if (listed.length === 0) return html`<section><h2>Mistakes</h2><p>None on the dev rows.</p></section>`;
+  return html`<section>
+<h2>The most confident mistakes</h2>
+<table class="texts"><thead><tr><th scope="col" class="text">Text</th><th scope="col" class="text">Expected</th>
+<th scope="col" class="text">Predicted</th><th scope="col">Score</th></tr></thead>
+<tbody>${listed.map(mistakeRow)}</tbody></table>
+<p class="note">${counted(listed.length, 'mistake')}; where the model is sure and wrong, look at the label first.</p>
+</section>`;
+}
+
+function mistakeRow({ text, expected, predicted, score }: Mistake): Html {
+  return html`<tr><td class="text" dir="auto">${text}</td><td class="text" dir="auto">${expected.join(', ') || '–'}</td>
+<td class="text" dir="auto">${predicted.join(', ') || '–'}</td><td>${decimal(score)}</td></tr>`;
+}

@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import { modelCard, reportFiles } from '../../src/report/index.js';
+import { languageCode } from '../../src/report/language-code.js';
+import { aReport, aTrainingRecord } from './a-report.js';
+
+/** The cells of each row below a table's header. */
+function tableUnder(card: string, header: string): string[][] {
+  const lines = card.split('\n');
+  const start = lines.findIndex((line) => line.startsWith(`| ${header} |`));
+  const rows = lines.slice(start + 2);
+  const end = rows.findIndex((line) => !line.startsWith('|'));
+  return rows.slice(0, end).map((line) =>
+    line
+      .split(/(?<!\\)\|/)
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+describe('the model card', () => {
+  it('begins with what the Hub reads, its licence left to whoever publishes it', () => {
+    const [, frontMatter] = modelCard(aReport()).split('---\n');
+    expect(frontMatter?.split('\n').slice(0, 5)).toEqual([
+      'license: other',
+      'language: "en"',
+      'library_name: orchard-nlp',
+      'pipeline_tag: text-classification',
+      'tags:',
+    ]);
+  });
+
+  it('gives the figures of each part and the split they were measured on', () => {
+    const card = modelCard(aReport());
+    expect(card).toContain('Split: dev, 16 rows.');
+    expect(tableUnder(card, 'dev')).toEqual([
+      ['Encoder alone', '81.3 %', '70.0 %', '0.050'],
+      ['Lexical expert alone', '84.0 %', '80.0 %', '0.060'],
+      ['Blend of both', '87.5 %', '85.0 %', '0.025'],
+    ]);
+  });
+
+  it('keeps its tables whole whatever a label is', () => {
+    const label = 'a|b\\|\n<script> `c` *d*';
+    const classes = [{ label, precision: 1, recall: 0.5, f1: 0.667, support: 2 }];
+    const card = modelCard(aReport({ evaluation: { classes } }));
+    expect(tableUnder(card, 'label')).toEqual([
+      ['a\\|b\\\\\\| \\<script\\> \\`c\\` \\*d\\*', '100.0 %', '50.0 %', '66.7 %', '2'],
+    ]);
+  });
+
+  it('lists labels without figures where nothing was evaluated', () => {
+    expect(modelCard(aReport({ evaluation: null }))).toContain('## Labels\n\ngood, bad, mixed\n');
+  });
+
+  it.each([
+    ['multilabel-text-classification', 'Papaya', "pipeline('text-classification'"],
+    ['named-entity-recognition', 'Grapefruit', "pipeline('token-classification'"],
+    ['question-answering', 'Dragonfruit', 'SentenceTransformer('],
+  ] as const)('shows how other libraries load a %s model', (type, family, call) => {
+    const model_config = { ...aTrainingRecord.model_config, type, family };
+    expect(modelCard(aReport({ training: { model_config } }))).toContain(call);
+  });
+
+  it('warns of labels that no dev row has', () => {
+    const classes = [{ label: 'rare', precision: 0, recall: 0, f1: 0, support: 0 }];
+    expect(modelCard(aReport({ evaluation: { classes } }))).toContain('1 label has no dev row');
+    expect(modelCard(aReport())).not.toContain('no dev row');
+  });
+});
+
+describe('reportFiles', () => {
+  it('are the card and, where a model was evaluated, its evaluation', () => {
+    const report = aReport();
+    const files = reportFiles(report);
+    expect(files.get('README.md')).toBe(modelCard(report));
+    expect(JSON.parse(files.get('evaluation.json') ?? '')).toEqual(report.evaluation);
+    expect([...reportFiles(aReport({ evaluation: null })).keys()]).toEqual(['README.md']);
+  });
+});
+
+describe('languageCode', () => {
+  it.each([
+    ['english', 'en'],
+    ['Japanese', 'ja'],
+    ['norwegian', 'no'],
+    ['hebrew', 'he'],
+    ['DE', 'de'],
+    ['klingon-ish', undefined],
+    ['', undefined],
+  ])('of %j is %j', (language, code) => expect(languageCode(language)).toBe(code));
+});

@@ -1,0 +1,176 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { reportHtml } from '../../src/report/index.js';
+import { aReport } from './a-report.js';
+import { type Page, readPage, rowsUnder, textOf } from './page.js';
+
+const pageOf = async (...parts: Parameters<typeof aReport>): Promise<Page> =>
+  readPage(await reportHtml(aReport(...parts)));
+const headings = (page: Page) => page.elements('h2').map(textOf);
+const svgTexts = (page: Page) => page.elements('text').map(textOf);
+
+describe('the report', () => {
+  it('is one page without scripts that asks nothing of any network', async () => {
+    const page = await pageOf();
+    for (const tag of ['script', 'link', 'img', 'iframe', 'object']) expect(page.elements(tag)).toEqual([]);
+    for (const { attrs } of page.all) {
+      for (const { name, value } of attrs) {
+        expect(name).not.toMatch(/^(on|src|href)/);
+        if (name !== 'xmlns' && name !== 'xlink') expect(value).not.toMatch(/^\w+:\/\/|url\((?!#)/);
+      }
+    }
+    expect(page.elements('style').map(textOf).join('')).not.toMatch(/url\(|@import/);
+  });
+
+  it('shows texts and labels of the dataset as they are, whatever markup is in them', async () => {
+    const nasty = fc
+      .array(
+        fc.constantFrom(
+          '<script>',
+          '</td>',
+          '"',
+          "'",
+          '&amp;',
+          '<!--',
+          ']]>',
+          '</svg>',
+          '<b onclick=x>',
+          'a',
+          '\\',
+        ),
+      )
+      .map((pieces) => pieces.join(''));
+    await fc.assert(
+      fc.asyncProperty(nasty, async (text) => {
+        const mistakes = [{ text, expected: [text], predicted: ['good'], score: 0.9 }];
+        const classes = [{ label: text, precision: 1, recall: 1, f1: 1, support: 1 }];
+        const confusion = {
+          labels: ['good', text],
+          counts: [
+            [1, 1],
+            [0, 1],
+          ],
+        };
+        const warnings = [{ kind: 'duplicate_row', count: 1, message: text, examples: [] }];
+        const page = await pageOf({ evaluation: { mistakes, classes, confusion }, training: { warnings } });
+        expect(page.elements('script')).toEqual([]);
+        expect(page.elements('b')).toEqual([]);
+        expect(rowsUnder(page, 'Text')).toEqual([[text, text || '–', 'good', '0.900']]);
+        expect(rowsUnder(page, 'Class').map(([label]) => label)).toEqual([text]);
+        expect(page.elements('li').map(textOf)).toEqual([text]);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('says what encoder, expert and blend reach', async () => {
+    expect(rowsUnder(await pageOf(), 'Part')).toEqual([
+      ['Encoder alone', '81.3 %', '70.0 %', '0.050 (was 0.200)'],
+      ['Lexical expert alone', '84.0 %', '80.0 %', '0.060 (was 0.300)'],
+      ['Blend of both', '87.5 %', '85.0 %', '0.025 (was 0.100)'],
+    ]);
+  });
+
+  it('marks the best epoch in the learning curves and in their table', async () => {
+    const page = await pageOf();
+    expect(page.elements('figcaption').map(textOf)).toContainEqual(
+      expect.stringContaining('Epoch 2 was kept'),
+    );
+    expect(svgTexts(page)).toContain('best: 2');
+    expect(rowsUnder(page, 'Epoch')).toEqual([
+      ['1', '1.250', '0.500', '0.400'],
+      ['2 (best)', '0.500', '0.813', '0.700'],
+      ['3', '0.375', '0.750', '0.650'],
+    ]);
+  });
+
+  it('shows the ranks of a retrieval model, which has neither accuracy nor classes', async () => {
+    const shares = { 1: 0.5, 3: 0.6, 5: 0.7, 10: 0.8, 20: 0.9, 100: 1 };
+    const page = await pageOf({
+      labels: [],
+      training: {
+        training_stats: {
+          batch_size: 16,
+          epoch: 2,
+          metrics: {
+            elapsed_time: [1, 2],
+            training: { loss: [2, 1] },
+            validation: { topk: [{ ...shares, 1: 0.25 }, shares] },
+          },
+        },
+        parts: { encoder: { topk: shares }, expert: { topk: shares }, blend: { topk: shares } },
+      },
+      evaluation: null,
+    });
+    expect(rowsUnder(page, 'Part').slice(-1)).toEqual([
+      ['Blend of both', '50.0 %', '60.0 %', '70.0 %', '80.0 %', '90.0 %', '100.0 %'],
+    ]);
+    expect(rowsUnder(page, 'Epoch').map((cells) => cells[2])).toEqual(['0.250', '0.500']);
+  });
+
+  it('lists classes from the worst to the best', async () => {
+    expect(rowsUnder(await pageOf(), 'Class')).toEqual([
+      ['bad', '50.0 %', '25.0 %', '33.3 %', '4'],
+      ['mixed', '100.0 %', '50.0 %', '66.7 %', '2'],
+      ['good', '90.0 %', '90.0 %', '90.0 %', '10'],
+    ]);
+  });
+
+  it('draws every count of a small confusion matrix and lists the pairs, most frequent first', async () => {
+    const page = await pageOf();
+    expect(svgTexts(page).filter((text) => /^\d$/.test(text)).length).toBeGreaterThanOrEqual(9);
+    expect(svgTexts(page)).toEqual(expect.arrayContaining(['9', 'actual', 'predicted']));
+    expect(rowsUnder(page, 'Taken for')).toEqual([
+      ['bad', 'good', '3', '75.0 %'],
+      ['mixed', 'good', '1', '50.0 %'],
+      ['good', 'bad', '1', '10.0 %'],
+    ]);
+  });
+
+  it.each([
+    [77, true],
+    [150, false],
+  ])('says where %i labels are confused, without a number in every cell', async (count, drawn) => {
+    const countAt = (row: number, column: number) =>
+      row === column ? 1234 : row === 3 && column === 5 ? 40 : 0;
+    const labels = Array.from({ length: count }, (_, at) => `topic ${at}`);
+    const counts = labels.map((_, row) => labels.map((_, column) => countAt(row, column)));
+    const page = await pageOf({ labels, evaluation: { confusion: { labels, counts } } });
+    expect(rowsUnder(page, 'Taken for')).toEqual([['topic 3', 'topic 5', '40', '3.1 %']]);
+    expect(svgTexts(page)).not.toContain('1234');
+    expect(svgTexts(page).includes('topic 76')).toBe(drawn);
+  });
+
+  it('tells where scores can be trusted', async () => {
+    const page = await pageOf();
+    expect(rowsUnder(page, 'How sure')).toEqual([
+      ['55.0 %', '50.0 %', '4'],
+      ['95.0 %', '100.0 %', '12'],
+    ]);
+  });
+
+  it('names warnings with the lines they are about', async () => {
+    expect((await pageOf()).elements('li').map(textOf)).toEqual([
+      '1 row is there twice (train.tsv line 4,182)',
+    ]);
+  });
+
+  it('gives every drawing an alternative in words', async () => {
+    const page = await pageOf();
+    const pictures = page.all.filter(({ attrs }) => attrs.some(({ value }) => value === 'img'));
+    expect(pictures).toHaveLength(page.elements('svg').length);
+    for (const { attrs } of pictures) {
+      expect(attrs.find(({ name }) => name === 'aria-label')?.value.length).toBeGreaterThan(20);
+    }
+  });
+
+  it('leaves out what an older model folder does not tell', async () => {
+    const { parts: _, ...training } = aReport().training;
+    const source = await reportHtml({
+      ...aReport({ evaluation: null }),
+      training: { ...training, warnings: [] },
+    });
+    expect(headings(readPage(source))).toEqual(['Learning curves', 'Configuration']);
+    expect(source).not.toMatch(/NaN|undefined/);
+  });
+});
