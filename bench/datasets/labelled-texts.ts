@@ -1,10 +1,9 @@
 /** Readers of the labelled datasets that lie beside the project; see bench/README.md for their layout. */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { brotliDecompressSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import { z } from 'zod';
 import { Random } from '../../src/random.js';
+import { nonBlankLines, readText } from './files.js';
 
 export interface Row {
   readonly text: string;
@@ -38,17 +37,10 @@ export const readers: Readonly<Record<string, (root: string) => LabelledTexts>> 
   imdb: (root) => readImdb(join(root, 'imdb')),
 };
 
-function text(folder: string, file: string): string {
-  const bytes = readFileSync(join(folder, file));
-  return (file.endsWith('.br') ? brotliDecompressSync(bytes) : bytes).toString('utf8');
-}
-
-const lines = (content: string): string[] => content.split('\n').filter((line) => line.trim() !== '');
-
 function readSst2(folder: string): LabelledTexts {
   const labels = ['negative', 'positive'];
   const read = (file: string): Row[] =>
-    lines(text(folder, file)).flatMap((line) => {
+    nonBlankLines(readText(folder, file)).flatMap((line) => {
       const [sentence = '', id] = line.split('\t');
       const label = labels[Number(id)];
       return label === undefined ? [] : [{ text: sentence, labels: [label] }];
@@ -64,10 +56,10 @@ function readSst2(folder: string): LabelledTexts {
 
 /** Title and description joined; every 20th recovered training row is taken for dev. */
 function readAgNews(folder: string): LabelledTexts {
-  const labels = lines(text(folder, 'classes.txt'));
+  const labels = nonBlankLines(readText(folder, 'classes.txt'));
   const read = (file: string): Row[] => {
     const options = { relax_column_count: true, relax_quotes: true };
-    const records: string[][] = parse(text(folder, file), options);
+    const records: string[][] = parse(readText(folder, file), options);
     return records.flatMap(([id, title = '', description = '']) => {
       const label = labels[Number(id) - 1];
       const joined = `${title} ${description}`.replaceAll('\\', ' ').trim();
@@ -85,9 +77,9 @@ function readAgNews(folder: string): LabelledTexts {
 }
 
 function readGoEmotions(folder: string): LabelledTexts {
-  const labels = lines(text(folder, 'labels.txt')).map((label) => label.trim());
+  const labels = nonBlankLines(readText(folder, 'labels.txt')).map((label) => label.trim());
   const read = (file: string): Row[] =>
-    lines(text(folder, file)).map((line) => {
+    nonBlankLines(readText(folder, file)).map((line) => {
       const [comment = '', ids = ''] = line.split('\t');
       return { text: comment, labels: ids.split(',').flatMap((id) => labels[Number(id)] ?? []) };
     });
@@ -109,12 +101,12 @@ function holdOut(rows: readonly Row[]): { train: Row[]; dev: Row[] } {
 
 function readBanking(folder: string): LabelledTexts {
   const read = (file: string): Row[] => {
-    const records: Record<'text' | 'category', string>[] = parse(text(folder, file), { columns: true });
+    const records: Record<'text' | 'category', string>[] = parse(readText(folder, file), { columns: true });
     return records.map((record) => ({ text: record.text, labels: [record.category] }));
   };
   return {
     type: 'multiclass-text-classification',
-    labels: z.array(z.string()).parse(JSON.parse(text(folder, 'categories.json'))),
+    labels: z.array(z.string()).parse(JSON.parse(readText(folder, 'categories.json'))),
     ...holdOut(read('train.csv')),
     test: read('test.csv'),
   };
@@ -141,7 +133,9 @@ const massiveLine = z.object({
 });
 
 function readMassive(folder: string, locale: 'en-US' | 'ja-JP'): LabelledTexts {
-  const all = lines(text(folder, `${locale}.jsonl.br`)).map((line) => massiveLine.parse(JSON.parse(line)));
+  const all = nonBlankLines(readText(folder, `${locale}.jsonl.br`)).map((line) =>
+    massiveLine.parse(JSON.parse(line)),
+  );
   const read = (wanted: string): Row[] =>
     all.flatMap(({ partition, intent, utt }) =>
       partition === wanted ? [{ text: utt, labels: [intent] }] : [],
@@ -160,7 +154,7 @@ function readMassive(folder: string, locale: 'en-US' | 'ja-JP'): LabelledTexts {
 function readTwitterFinancial(folder: string): LabelledTexts {
   const labels = ['bearish', 'bullish', 'neutral'];
   const read = (file: string): Row[] => {
-    const records: Record<'text' | 'label', string>[] = parse(text(folder, file), { columns: true });
+    const records: Record<'text' | 'label', string>[] = parse(readText(folder, file), { columns: true });
     return records.flatMap((record) => {
       const label = labels[Number(record.label)];
       const tweet = record.text.replaceAll(/https?:\/\/\S+/g, '').trim();
@@ -179,7 +173,7 @@ const imdbLine = z.object({ label: z.enum(['neg', 'pos']), text: z.string() });
 
 function readImdb(folder: string): LabelledTexts {
   const read = (file: string): Row[] =>
-    lines(text(folder, file)).map((line) => {
+    nonBlankLines(readText(folder, file)).map((line) => {
       const review = imdbLine.parse(JSON.parse(line));
       return { text: review.text, labels: [review.label] };
     });

@@ -25,6 +25,8 @@ export const topkSchema = z.strictObject({
   20: z.number(),
   100: z.number(),
 });
+/** The share of questions whose passage is among the first 1, 3, 5, 10, 20 and 100. */
+export type Topk = z.infer<typeof topkSchema>;
 
 export const trainingStatsSchema = z.strictObject({
   batch_size: z.int(),

@@ -1,10 +1,11 @@
 import type { Result } from 'neverthrow';
-import type { FamilyName, InferenceResult, ModelType } from '../contract/index.js';
+import type { FamilyName, InferenceResult, ModelType, Topk } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
-import type { BertConfig, Dropout, EncoderInputs, ParameterSpec, Pooling } from '../encoder/index.js';
+import type { BertConfig, Dropout, EncoderInputs, ParameterSpec } from '../encoder/index.js';
 import type { AbortedError, DatasetError, ModelFolderError } from '../errors.js';
 import type { Graph, Tensor, TensorData } from '../graph/index.js';
-import type { ModelFolderConfig } from '../model-folder/index.js';
+import type { ModelEvaluation, ModelFolderConfig } from '../model-folder/index.js';
+import type { Encoding } from '../tokenizer/index.js';
 
 /**
  * A kind of model as a value: how its archive is read, what stands on the encoder, what is measured, how
@@ -12,6 +13,7 @@ import type { ModelFolderConfig } from '../model-folder/index.js';
  */
 export interface Family {
   readonly name: FamilyName;
+  readonly longTexts: LongTexts;
   /** Reads and checks an unpacked archive. */
   readArchive(directory: string, type: ModelType): Result<TrainingTask, DatasetError>;
   /** Adds to a graph what turns token ids into this model's outputs, for inference. */
@@ -20,20 +22,47 @@ export interface Family {
     encoder: BertConfig,
     inputs: EncoderInputs,
     config: ModelFolderConfig,
-  ): Tensor;
-  /**
-   * What turns one text and the encoder's outputs for it into the documented result.
-   * @param expert the model folder's lexical expert, where it has one.
-   */
-  decoder(config: ModelFolderConfig, expert?: ExpertFile): Result<Decoder, ModelFolderError>;
+  ): ExportedOutput;
+  /** Further files that other libraries read, by name. */
+  companions?(encoder: BertConfig, config: ModelFolderConfig): ReadonlyMap<string, Uint8Array>;
+  /** What turns one text and the encoder's outputs for it into the documented result. */
+  decoder(config: ModelFolderConfig, files: ModelFiles): Result<Decoder, ModelFolderError>;
 }
 
-export type Decoder = (text: string, outputs: Float32Array) => InferenceResult;
+/** What becomes of a text that is longer than the encoder reads: its end is cut off, or it is read in windows. */
+export type LongTexts = 'truncate' | 'windows';
 
-/** A lexical expert as it is stored. */
-export interface ExpertFile {
+/** The output of an inference graph, named as other libraries expect it. */
+export interface ExportedOutput {
+  readonly name: string;
+  /** [batch, outputs], or [batch, tokens, outputs]. */
+  readonly tensor: Tensor;
+}
+
+export type Decoder = (text: string, outputs: TextOutputs) => InferenceResult;
+
+/** What the encoder makes of one text, window by window; one window unless the text is long. */
+export type TextOutputs = readonly WindowOutputs[];
+
+export interface WindowOutputs {
+  readonly encoding: Encoding;
+  /** [outputs], or [tokens, outputs] where the head answers for each token. */
+  readonly outputs: Float32Array;
+}
+
+/** A text, or a window of one, as the encoder reads it. */
+export interface TextWindow {
+  /** Which text, in the order of the task's rows. */
+  readonly row: number;
+  readonly encoding: Encoding;
+}
+
+/** The files of a model folder that its family alone understands, by name. */
+export type ModelFiles = ReadonlyMap<string, ModelFile>;
+
+export interface ModelFile {
   readonly bytes: Uint8Array;
-  /** Named in errors. */
+  /** Its path, for errors. */
   readonly file: string;
 }
 
@@ -43,13 +72,13 @@ export interface TrainingTask {
   /** The texts to train and to evaluate on, row by row. */
   readonly train: readonly string[];
   readonly dev: readonly string[];
-  /** The documented metric that decides which epoch is kept. */
-  readonly mainMetric: 'accuracy' | 'f1';
+  /** The documented metric that decides which epoch is kept; retrieval has none, and is judged by its ranks. */
+  readonly mainMetric: 'accuracy' | 'f1' | undefined;
   readonly head: TrainingHead;
   /** A copy of the task with edited copies of training rows added; dev stays as it is. */
   augmented(seed: number): TrainingTask;
-  /** Measures the dev set. @param outputs [dev rows, outputs], in the order of `dev`. */
-  evaluate(outputs: Float32Array): Scores;
+  /** Measures the dev set. @param outputs of each dev text. */
+  evaluate(outputs: readonly TextOutputs[]): Scores;
   /** Trains the lexical expert on the training rows; an AbortedError soon after the signal fires. */
   trainExpert(options: ExpertOptions): Promise<Result<TrainedExpert, AbortedError>>;
   /** The fields of config.json that this task decides. */
@@ -58,6 +87,8 @@ export interface TrainingTask {
 
 export interface ExpertOptions {
   readonly lowercase: boolean;
+  /** As training_config names it. */
+  readonly language: string;
   /** Whether rare labels count as much as frequent ones. */
   readonly balanced: boolean;
   readonly seed: number;
@@ -66,10 +97,19 @@ export interface ExpertOptions {
 
 /** A lexical expert that waits for the encoder. */
 export interface TrainedExpert {
-  /** What the model folder keeps of it. */
-  readonly bytes: Uint8Array;
-  /** Weighs the two against each other. @param encoderOutputs [dev rows, outputs] of the finished encoder. */
-  blend(encoderOutputs: Float32Array): Blend;
+  /** Where examples are not single texts but texts to be compared: which ones, the expert may choose. */
+  readonly pairs?: PairTraining;
+  /** Weighs the two against each other. @param outputs of the finished encoder for each dev text. */
+  finish(outputs: readonly TextOutputs[]): FinishedTask;
+}
+
+/** What a training comes to beside the encoder's weights. */
+export interface FinishedTask {
+  readonly blend: Blend;
+  /** Files that the decoder wants to have back, by name. */
+  readonly files: ReadonlyMap<string, Uint8Array>;
+  /** Of the blend, for the report; absent where there is no more to tell than the scores. */
+  readonly evaluation?: ModelEvaluation;
 }
 
 /**
@@ -85,23 +125,43 @@ export interface Blend {
 export interface PartFigures extends Scores {
   /** How the outputs of encoder and expert are mixed. */
   readonly weights: NonNullable<ModelFolderConfig['orchard']['blend']>;
-  /** Expected calibration error of the raw outputs, and of the calibrated ones (0 is perfect). */
-  readonly calibration_error: { readonly before: number; readonly after: number };
+  /** Of classifiers: expected calibration error of the raw outputs, and of the calibrated ones (0 is perfect). */
+  readonly calibration_error?: { readonly before: number; readonly after: number };
 }
 
 /** What stands on the encoder while training. */
 export interface TrainingHead {
-  /** Numbers per row that it computes. */
-  readonly outputs: number;
-  readonly pooling: Pooling;
-  /** Its own parameters, beside the encoder's. */
+  /** How many numbers it computes for each text, or for each token. */
+  outputs(encoder: BertConfig): number;
+  readonly per: 'text' | 'token';
+  /** The encoder's parameters and its own. */
   parameters(encoder: BertConfig): readonly ParameterSpec[];
-  /** Adds encoder and head to a graph. @returns logits [batch, outputs]. */
+  /** Adds encoder and head to a graph. @returns [batch, outputs], or [tokens, batch, outputs]. */
   logits(graph: Graph, encoder: BertConfig, inputs: EncoderInputs, dropout: Dropout): Tensor;
-  /** Adds the loss, a scalar: the weighted mean over the rows of a batch. */
+  /** Adds the loss, a scalar: the weighted mean over the texts or tokens of a batch. */
   loss(graph: Graph, logits: Tensor): Tensor;
-  /** What the loss is fed for these training rows. */
-  targets(rows: readonly number[], options: TargetOptions): LossTargets;
+  /** What the loss is fed for these training texts, padded to the longest. */
+  targets(batch: readonly TextWindow[], options: TargetOptions): LossTargets;
+}
+
+/** Training on texts that are compared with each other, so that a batch can't be cut into independent rows. */
+export interface PairTraining {
+  /** Rows of `train` that make up each example: a question, the passage that answers it, passages that don't. */
+  readonly examples: readonly (readonly number[])[];
+  /** The loss of a batch over the encoder's outputs for its texts, each `width` numbers. */
+  loss(width: number): PairLoss;
+  /** What the loss is fed for a batch of these examples, beside the outputs. */
+  feeds(batch: readonly number[]): Readonly<Record<string, TensorData>>;
+}
+
+/** A graph whose only parameters are outputs of the encoder. */
+export interface PairLoss {
+  readonly graph: Graph;
+  /** [questions, outputs], in the order of the batch. */
+  readonly questions: Tensor;
+  /** [passages, outputs]: those of the first example, then those of the second, and so on. */
+  readonly passages: Tensor;
+  readonly loss: Tensor;
 }
 
 /** How rows are told to the loss. */
@@ -120,12 +180,15 @@ export interface LossTargets {
 
 /** Documented validation metrics of one evaluation. */
 export interface Scores {
-  readonly accuracy: number;
-  readonly f1: number;
+  readonly accuracy?: number;
+  readonly f1?: number;
+  readonly topk?: Topk;
+  /** What decides which epoch is kept: the main metric, or the mean reciprocal rank. */
+  readonly value: number;
 }
 
 export type TaskDescription = Pick<
   ModelFolderConfig,
   'architectures' | 'id2label' | 'label2id' | 'problem_type'
 > &
-  Pick<ModelFolderConfig['orchard'], 'labels' | 'pooling'>;
+  Pick<ModelFolderConfig['orchard'], 'labels' | 'pooling' | 'words'>;

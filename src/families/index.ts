@@ -1,24 +1,47 @@
+export { DEFAULT_DEV_FRACTION } from './archive-options.js';
+export {
+  createRetrievalArchive,
+  type QuestionRow,
+  type RetrievalArchiveOptions,
+  type RetrievalArchiveSummary,
+} from './dragonfruit/write-archive.js';
 export type {
   Blend,
   Decoder,
-  ExpertFile,
+  ExportedOutput,
   Family,
+  FinishedTask,
+  LongTexts,
   LossTargets,
+  ModelFile,
+  ModelFiles,
+  PairLoss,
+  PairTraining,
   PartFigures,
   Scores,
   TargetOptions,
   TaskDescription,
+  TextOutputs,
+  TextWindow,
   TrainedExpert,
   TrainingHead,
   TrainingTask,
+  WindowOutputs,
 } from './family.js';
+export { sequenceTypes } from './grapefruit/sequence-dataset.js';
+export type { ConllFile, SequenceRow, SequenceSource } from './grapefruit/source-sentences.js';
+export {
+  createSequenceArchive,
+  type SequenceArchiveOptions,
+  type SequenceArchiveSummary,
+} from './grapefruit/write-archive.js';
+export { OUTPUT_GRADIENTS } from './output-gradients.js';
 export {
   type ClassificationArchiveOptions,
   type ClassificationArchiveSummary,
   type ClassificationType,
   classificationTypes,
   createClassificationArchive,
-  DEFAULT_DEV_FRACTION,
   type RowSource,
   type SourceFile,
   type SourceFormat,

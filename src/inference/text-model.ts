@@ -1,20 +1,30 @@
 import { stat } from 'node:fs/promises';
-import { err, ok, Result, ResultAsync } from 'neverthrow';
+import { err, Result, ResultAsync } from 'neverthrow';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { InferenceResult } from '../contract/index.js';
 import { InternalError, ModelFolderError, type OrchardError, toOrchardError } from '../errors.js';
-import { type Decoder, familyNamed } from '../families/index.js';
+import {
+  type Decoder,
+  type Family,
+  familyNamed,
+  type TextOutputs,
+  type TextWindow,
+  type WindowOutputs,
+} from '../families/index.js';
 import { createSession, int64Tensor } from '../graph/index.js';
 import { type ModelFolderConfig, openModelFolder } from '../model-folder/index.js';
-import { type Encoding, loadTokenizer, type Tokenizer } from '../tokenizer/index.js';
+import { type Encoding, encodingWindows, loadTokenizer, type Tokenizer } from '../tokenizer/index.js';
 import { lengthGroups } from './length-groups.js';
 
 /** Padded tokens that one run may hold: the runtime keeps the memory of its largest run for good. */
 const MAX_TOKENS_PER_RUN = 4096;
+/** Share of a window of a long text that the next one reads again. */
+const WINDOW_OVERLAP = 1 / 4;
 
 /** One loaded model: tokenizer, graph and decoder. `predict` blocks its thread while the graph runs. */
 export class TextModel {
   private constructor(
+    private readonly longTexts: Family['longTexts'],
     private readonly decode: Decoder,
     private readonly config: ModelFolderConfig,
     private readonly tokenizer: Tokenizer,
@@ -34,15 +44,15 @@ export class TextModel {
       }
       const parts = Result.combine([
         loadTokenizer(folder.tokenizer, folder.tokenizerConfig),
-        family.decoder(folder.config, folder.expert),
+        family.decoder(folder.config, folder.files),
       ]);
       return parts.asyncAndThen(([tokenizer, decode]) =>
         ResultAsync.fromPromise(
           Promise.all([createSession(folder.onnxPath, threads), stat(folder.onnxPath)]),
           (cause) => new ModelFolderError(folder.onnxPath, 'the graph does not load', { cause }),
         ).map(([session, { size }]) => {
-          const bytes = size + (folder.expert?.bytes.length ?? 0);
-          return new TextModel(decode, folder.config, tokenizer, session, bytes);
+          const files = [...folder.files.values()].reduce((sum, { bytes }) => sum + bytes.length, 0);
+          return new TextModel(family.longTexts, decode, folder.config, tokenizer, session, size + files);
         }),
       );
     });
@@ -50,40 +60,55 @@ export class TextModel {
 
   /** Results in the order of the texts, whatever runs they were grouped into. */
   predict(texts: readonly string[]): ResultAsync<InferenceResult[], OrchardError> {
-    return ResultAsync.fromPromise(this.#predict(texts), (thrown) =>
+    const decode = (outputs: readonly TextOutputs[]) =>
+      texts.map((text, row) => this.decode(text, outputs[row] ?? []));
+    return ResultAsync.fromPromise(this.#encode(texts).then(decode), (thrown) =>
       toOrchardError(thrown, 'inference'),
-    ).andThen((result) => result);
+    );
+  }
+
+  /** What the encoder and its head make of each text, in the order of the texts. */
+  encode(texts: readonly string[]): ResultAsync<TextOutputs[], OrchardError> {
+    return ResultAsync.fromPromise(this.#encode(texts), (thrown) => toOrchardError(thrown, 'inference'));
   }
 
   release(): Promise<void> {
     return this.session.release();
   }
 
-  async #predict(texts: readonly string[]): Promise<Result<InferenceResult[], OrchardError>> {
-    const maxLength = this.config.orchard.max_tokens;
-    const encodings = texts.map((text) => this.tokenizer.encode(text, { maxLength }));
-    const lengths = encodings.map(({ ids }) => ids.length);
-    const results = new Map<number, InferenceResult>();
+  async #encode(texts: readonly string[]): Promise<TextOutputs[]> {
+    const windows = texts.flatMap((text, row) => this.#windows(text, row));
+    const lengths = windows.map(({ encoding }) => encoding.ids.length);
+    const outputs = new Map<TextWindow, Float32Array>();
     for (const group of lengthGroups(lengths, MAX_TOKENS_PER_RUN)) {
-      const outputs = await this.#run(group.flatMap((position) => encodings[position] ?? []));
-      const width = outputs.length / group.length;
-      for (const [row, position] of group.entries()) {
-        results.set(
-          position,
-          this.decode(texts[position] ?? '', outputs.subarray(row * width, (row + 1) * width)),
-        );
+      const run = group.flatMap((position) => windows[position] ?? []);
+      const data = await this.#run(run.map(({ encoding }) => encoding));
+      const width = data.length / run.length;
+      for (const [row, window] of run.entries()) {
+        outputs.set(window, data.subarray(row * width, (row + 1) * width));
       }
     }
-    const inOrder = texts.flatMap((_, position) => results.get(position) ?? []);
-    if (inOrder.length === texts.length) return ok(inOrder);
-    return err(new InternalError(`${texts.length} texts gave ${inOrder.length} results`));
+    const byText = Array.from(texts, (): WindowOutputs[] => []);
+    for (const window of windows) {
+      const data = outputs.get(window) ?? new Float32Array();
+      byText[window.row]?.push({ encoding: window.encoding, outputs: data });
+    }
+    return byText;
   }
 
+  #windows(text: string, row: number): TextWindow[] {
+    const { max_tokens: maxLength } = this.config.orchard;
+    if (this.longTexts === 'truncate') return [{ row, encoding: this.tokenizer.encode(text, { maxLength }) }];
+    const overlap = Math.floor(maxLength * WINDOW_OVERLAP);
+    const windows = encodingWindows(this.tokenizer.encode(text), maxLength, overlap);
+    return windows.map((encoding) => ({ row, encoding }));
+  }
+
+  /** The outputs of one run, text after text; rows of padding come with those that answer for each token. */
   async #run(encodings: readonly Encoding[]): Promise<Float32Array> {
-    const outputs = await this.session.run(this.#feeds(encodings));
-    const logits = outputs.logits?.data;
-    if (logits instanceof Float32Array) return logits;
-    throw new InternalError('the graph has no float32 output "logits"');
+    const [output] = Object.values(await this.session.run(this.#feeds(encodings)));
+    if (output?.data instanceof Float32Array) return output.data;
+    throw new InternalError('the graph has no float32 output');
   }
 
   #feeds(encodings: readonly Encoding[]): Record<string, Tensor> {

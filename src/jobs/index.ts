@@ -1,4 +1,5 @@
 export { type JobError, type JobRecord, newJobRecord, toJobError } from './job-record.js';
 export { JobRepository } from './job-repository.js';
 export { canReach, hasEnded, isWaiting, moved } from './job-states.js';
+export { type ReadyModel, readyModel } from './ready-model.js';
 export { stored } from './stored.js';

@@ -15,6 +15,9 @@ const warningKinds = {
   conflicting_labels: 'conflicting_labels',
   train_row_in_dev: 'train_row_in_dev',
   class_without_examples: 'class_without_examples',
+  passage_without_question: 'passage_without_question',
+  empty_sentence: 'empty_sentence',
+  inside_without_begin: 'inside_without_begin',
   truncated_text: 'truncated_text',
   no_backbone: 'no_backbone',
 } as const satisfies { [Kind in DatasetWarningKind]: Kind };

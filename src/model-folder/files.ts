@@ -9,3 +9,7 @@ export const ONNX_FILE = 'onnx/model.onnx';
 export const EXPERT_FILE = 'lexical.safetensors';
 /** How the model came to be: configuration, statistics, warnings. */
 export const TRAINING_FILE = 'training.json';
+/** What the finished model does on its dev rows. */
+export const EVALUATION_FILE = 'evaluation.json';
+/** The model card, as the Hugging Face Hub shows it. */
+export const CARD_FILE = 'README.md';

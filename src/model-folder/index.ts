@@ -1,3 +1,15 @@
+export {
+  type Calibration,
+  type CalibrationBin,
+  type ClassFigures,
+  type Confusion,
+  listedMistakes,
+  MAX_MISTAKE_CHARACTERS,
+  MAX_MISTAKES,
+  type Mistake,
+  type ModelEvaluation,
+  modelEvaluationSchema,
+} from './evaluation.js';
 export * from './files.js';
 export { type ModelFolderConfig, modelFolderConfigSchema } from './model-config.js';
 export {
@@ -6,6 +18,7 @@ export {
   openModelFolder,
   writeModelFolder,
 } from './model-folder.js';
+export { type ModelReport, readModelReport } from './read-model-report.js';
 export {
   decodeSafetensors,
   encodeSafetensors,
@@ -13,3 +26,4 @@ export {
   type NamedTensor,
   type Safetensors,
 } from './safetensors.js';
+export { type RecordedPart, type TrainingRecord, trainingRecordSchema } from './training-record.js';

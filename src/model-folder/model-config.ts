@@ -18,10 +18,16 @@ export const modelFolderConfigSchema = z.looseObject({
     size: modelSizeSchema,
     /** Every label by id; a binary model has two here and one logit. */
     labels: z.array(z.string()),
-    /** How token states become one vector a text. */
-    pooling: z.enum(['first', 'mean']),
-    /** Longer texts are cut to this many tokens, special ones included. */
+    /** How token states become one vector a text; `none` where every token is answered for. */
+    pooling: z.enum(['first', 'mean', 'none']),
+    /** How a text is split into the words that get labels, in models that label words. */
+    words: z.enum(['whitespace', 'punctuation', 'marks', 'characters']).exactOptional(),
+    /** Whether texts are folded to lower case before they are read. */
+    lowercase: z.boolean(),
+    /** The most tokens that are read at once, special ones included. */
     max_tokens: z.int().positive(),
+    /** Further files that running the model needs. */
+    files: z.array(z.string()).readonly(),
     /**
      * How the outputs of the encoder and of the lexical expert beside it are mixed: encoder · outputs + expert ·
      * outputs + bias, one bias an output. Absent where the encoder stands alone.

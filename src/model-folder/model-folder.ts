@@ -1,10 +1,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { err, ok, okAsync, type Result, ResultAsync } from 'neverthrow';
+import { err, ok, type Result, ResultAsync } from 'neverthrow';
 import { ModelFolderError } from '../errors.js';
 import {
   CONFIG_FILE,
-  EXPERT_FILE,
   ONNX_FILE,
   TOKENIZER_CONFIG_FILE,
   TOKENIZER_FILE,
@@ -22,8 +21,8 @@ export interface ModelFolder {
   readonly weights: ReadonlyMap<string, NamedTensor>;
   /** The bytes of the inference graph. */
   readonly onnx: Uint8Array;
-  /** The lexical expert's file, where there is one. */
-  readonly expert?: Uint8Array;
+  /** Further files by name, those of `config.orchard.files` among them. */
+  readonly files: ReadonlyMap<string, Uint8Array | string>;
   /** How it came to be; anything that JSON holds. */
   readonly training: unknown;
 }
@@ -34,8 +33,14 @@ export interface OpenedModelFolder {
   readonly tokenizer: unknown;
   readonly tokenizerConfig: unknown;
   readonly onnxPath: string;
-  /** The lexical expert, where config.json says that there is one. */
-  readonly expert?: { readonly bytes: Uint8Array; readonly file: string };
+  /** Those of `config.orchard.files`, by name. */
+  readonly files: ReadonlyMap<string, OpenedFile>;
+}
+
+export interface OpenedFile {
+  readonly bytes: Uint8Array;
+  /** Its path, for errors. */
+  readonly file: string;
 }
 
 /** Writes every file of a model folder into a directory, which is created if it's missing. */
@@ -50,7 +55,7 @@ export function writeModelFolder(
     [TRAINING_FILE]: toJson(folder.training),
     [WEIGHTS_FILE]: encodeSafetensors(folder.weights),
     [ONNX_FILE]: folder.onnx,
-    ...(folder.expert === undefined ? {} : { [EXPERT_FILE]: folder.expert }),
+    ...Object.fromEntries(folder.files),
   };
   const writes = Object.entries(files).map(([file, content]) => writeOne(directory, file, content));
   return ResultAsync.combine(writes).map(() => undefined);
@@ -63,26 +68,28 @@ export function openModelFolder(directory: string): ResultAsync<OpenedModelFolde
     readJson(directory, TOKENIZER_FILE),
     readJson(directory, TOKENIZER_CONFIG_FILE),
   ]).andThen(([config, tokenizer, tokenizerConfig]) =>
-    readExpert(directory, config).map((expert) => ({
+    readFiles(directory, config.orchard.files).map((files) => ({
       config,
       tokenizer,
       tokenizerConfig,
       onnxPath: join(directory, ONNX_FILE),
-      ...(expert === undefined ? {} : { expert }),
+      files,
     })),
   );
 }
 
-function readExpert(
+function readFiles(
   directory: string,
-  { orchard }: ModelFolderConfig,
-): ResultAsync<OpenedModelFolder['expert'], ModelFolderError> {
-  if (orchard.blend === undefined) return okAsync(undefined);
-  const file = join(directory, EXPERT_FILE);
-  return ResultAsync.fromPromise(
-    readFile(file),
-    (cause) => new ModelFolderError(file, reasonOf(cause), { cause }),
-  ).map((bytes) => ({ bytes, file }));
+  names: readonly string[],
+): ResultAsync<OpenedModelFolder['files'], ModelFolderError> {
+  const reads = names.map((name) => {
+    const file = join(directory, name);
+    return ResultAsync.fromPromise(
+      readFile(file),
+      (cause) => new ModelFolderError(file, reasonOf(cause), { cause }),
+    ).map((bytes): [string, OpenedFile] => [name, { bytes, file }]);
+  });
+  return ResultAsync.combine(reads).map((read) => new Map(read));
 }
 
 function parseConfig(json: unknown, file: string): Result<ModelFolderConfig, ModelFolderError> {

@@ -8,17 +8,9 @@ import {
   querySchema,
   validate,
 } from '../contract/index.js';
-import {
-  ClosedError,
-  InternalError,
-  ModelNotReadyError,
-  NotFoundError,
-  type OrchardError,
-  TierError,
-  toOrchardError,
-} from '../errors.js';
+import { ClosedError, InternalError, type OrchardError, TierError, toOrchardError } from '../errors.js';
 import { type InferenceService, inlineInference, workerInference } from '../inference/index.js';
-import { type JobRecord, JobRepository } from '../jobs/index.js';
+import { JobRepository, readyModel } from '../jobs/index.js';
 import type { Storage } from '../storage/index.js';
 import { DEFAULT_MAX_MODEL_BYTES, type PredictorOptions } from './predictor-options.js';
 
@@ -96,27 +88,9 @@ export class Predictor implements AsyncDisposable {
 
   /** Where the files of a READY model of this account are. */
   #folderOf(model_id: string): ResultAsync<string, OrchardError> {
-    const find = async (): Promise<string> => {
-      requireReady(await this.#jobs.get(model_id, 'model'));
-      const directory = await this.#storage.openFolder(model_id);
-      if (directory !== undefined) return directory;
-      throw new ModelNotReadyError(
-        model_id,
-        'READY',
-        'but its files are gone from the storage; train it again',
-      );
-    };
-    return ResultAsync.fromPromise(find(), (thrown) =>
-      toOrchardError(thrown, `looking up model ${model_id}`),
+    return ResultAsync.fromPromise(
+      readyModel(model_id, this.#jobs, this.#storage).then(({ directory }) => directory),
+      (thrown) => toOrchardError(thrown, `looking up model ${model_id}`),
     );
   }
-}
-
-/** @throws NotFoundError for a deleted model and ModelNotReadyError for any other that isn't READY. */
-function requireReady({ id, status, error }: JobRecord): void {
-  if (status === 'READY') return;
-  if (status === 'DELETED') throw new NotFoundError('model', id, 'it was deleted');
-  throw error === undefined
-    ? new ModelNotReadyError(id, status)
-    : new ModelNotReadyError(id, status, `its training failed: ${error.message}`);
 }

@@ -10,7 +10,10 @@ import {
   validate,
 } from '../contract/index.js';
 import { AbortedError, ClosedError, type OrchardError, toOrchardError } from '../errors.js';
-import { type JobRecord, JobRepository, newJobRecord } from '../jobs/index.js';
+import { type JobRecord, JobRepository, newJobRecord, readyModel } from '../jobs/index.js';
+import { readModelReport } from '../model-folder/index.js';
+import { reportHtml } from '../report/index.js';
+import type { Storage } from '../storage/index.js';
 import { createTrainingHost, type TrainingHost } from '../training/index.js';
 import { checkTrainingRequest } from './check-request.js';
 import { type Clock, systemClock, timestamp } from './clock.js';
@@ -37,6 +40,7 @@ export class Trainer {
   readonly #settings: TrainerSettings;
   readonly #clock: Clock;
   readonly #newId: () => string;
+  readonly #storage: Storage;
   readonly #jobs: JobRepository;
   readonly #events: JobEvents;
   readonly #queue: JobQueue;
@@ -60,6 +64,7 @@ export class Trainer {
     const slot = new RunningSlot(storage, app_id, { clock, holder: randomUUID() });
     const context = { ...settings, storage, host, jobs, events, slot };
     const startRun = (id: string) => new JobRun(id, context);
+    this.#storage = storage;
     this.#jobs = jobs;
     this.#events = events;
     this.#queue = new JobQueue({ ...settings, storage, jobs, slot, events, clock, startRun });
@@ -115,6 +120,20 @@ export class Trainer {
   /** Models, listed and filtered as `listTrainingJobs` does. Fails with a ValidationError. */
   listModels(filter: ListFilter = {}): ResultAsync<Page<ModelRecord>, OrchardError> {
     return this.#list('listing models', filter, toModelRecord);
+  }
+
+  /**
+   * One self-contained HTML page about a READY model: learning curves, figures of each class, confusions, calibration,
+   * mistakes, warnings, configuration. It quotes dev texts. Fails with a NotFoundError, a ModelNotReadyError or, where
+   * the model's folder can't be read, a ModelFolderError.
+   */
+  report(id: string): ResultAsync<string, OrchardError> {
+    return this.#call('writing the report of a model', async () => {
+      const { job, directory } = await readyModel(id, this.#jobs, this.#storage);
+      const read = await readModelReport(directory);
+      if (read.isErr()) throw read.error;
+      return reportHtml({ ...read.value, id, created: job.created });
+    });
   }
 
   /**

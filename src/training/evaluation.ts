@@ -2,10 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { err, ok, type Result } from 'neverthrow';
 import type { BertConfig } from '../encoder/index.js';
 import { AbortedError } from '../errors.js';
-import type { TrainingHead } from '../families/index.js';
+import type { TextOutputs, TextWindow, TrainingHead, WindowOutputs } from '../families/index.js';
 import type { CompiledGraph, GraphExecutor, TensorData } from '../graph/index.js';
-import type { Encoding } from '../tokenizer/index.js';
-import { feedsFor, padBatch } from './padded-batch.js';
+import { feedsFor, type PaddedBatch, padBatch } from './padded-batch.js';
 import { rowsPerRun } from './step-memory.js';
 import { buildEvaluationGraph, LOGITS } from './training-graph.js';
 
@@ -33,48 +32,80 @@ export class Evaluator {
   }
 
   /**
+   * @param windows of texts, in the order of their rows.
    * @param parameters the weights, as feeds.
-   * @returns [texts, outputs], in the order given; an AbortedError soon after the signal fires.
+   * @returns what each text's windows give, text by text; an AbortedError soon after the signal fires.
    */
   async outputs(
-    encodings: readonly Encoding[],
+    windows: readonly TextWindow[],
     parameters: Readonly<Record<string, TensorData>>,
     signal: AbortSignal,
-  ): Promise<Result<Float32Array, AbortedError>> {
-    const { outputs } = this.head;
-    const results = new Float32Array(encodings.length * outputs);
-    const order = [...encodings.entries()].sort(([, a], [, b]) => a.ids.length - b.ids.length);
+  ): Promise<Result<TextOutputs[], AbortedError>> {
+    const results = new Map<TextWindow, Float32Array>();
+    const order = [...windows].sort((a, b) => a.encoding.ids.length - b.encoding.ids.length);
     for (const run of this.#runs(order)) {
-      const batch = padBatch(
-        run.map(([, encoding]) => encoding),
-        this.encoder.pad_token_id,
-      );
-      const logits = new Float32Array(run.length * outputs);
+      const encodings = run.map(({ encoding }) => encoding);
+      const batch = padBatch(encodings, this.encoder.pad_token_id);
+      const { data, dims } = this.#output(batch.sizes);
       await this.compiled.run(
         { ...parameters, ...feedsFor(batch, this.inputNames) },
-        { [LOGITS]: { type: 'float32', dims: [run.length, outputs], data: logits } },
+        { [LOGITS]: { type: 'float32', dims, data } },
       );
-      for (const [position, [row]] of run.entries()) {
-        results.set(logits.subarray(position * outputs, (position + 1) * outputs), row * outputs);
+      for (const [position, window] of run.entries()) {
+        results.set(window, this.#outputsOf(data, run.length, position, window.encoding.ids.length));
       }
       await nextTurn();
       if (signal.aborted) return err(new AbortedError('the evaluation'));
     }
-    return ok(results);
+    return ok(byText(windows, results));
   }
 
   release(): Promise<void> {
     return this.compiled.release();
   }
 
-  /** Cuts texts sorted by length into runs. */
-  *#runs(order: readonly [number, Encoding][]): Generator<readonly [number, Encoding][]> {
+  #output({ tokens, batch }: PaddedBatch['sizes']) {
+    const { per } = this.head;
+    const outputs = this.head.outputs(this.encoder);
+    const dims = per === 'text' ? [batch, outputs] : [tokens, batch, outputs];
+    return { dims, data: new Float32Array(dims.reduce((product, size) => product * size, 1)) };
+  }
+
+  /** One window's part of a run's outputs, padding left out: [outputs], or [tokens, outputs]. */
+  #outputsOf(data: Float32Array, batch: number, position: number, tokens: number): Float32Array {
+    const { per } = this.head;
+    const outputs = this.head.outputs(this.encoder);
+    if (per === 'text') return data.slice(position * outputs, (position + 1) * outputs);
+    const own = new Float32Array(tokens * outputs);
+    for (let token = 0; token < tokens; token += 1) {
+      const at = (token * batch + position) * outputs;
+      own.set(data.subarray(at, at + outputs), token * outputs);
+    }
+    return own;
+  }
+
+  /** Cuts windows sorted by length into runs. */
+  *#runs(order: readonly TextWindow[]): Generator<readonly TextWindow[]> {
     let end = order.length;
     while (end > 0) {
-      const longest = order[end - 1]?.[1].ids.length ?? 1;
+      const longest = order[end - 1]?.encoding.ids.length ?? 1;
       const start = Math.max(0, end - Math.min(MAX_ROWS_PER_RUN, rowsPerRun(this.encoder, longest)));
       yield order.slice(start, end);
       end = start;
     }
   }
+}
+
+function byText(
+  windows: readonly TextWindow[],
+  results: ReadonlyMap<TextWindow, Float32Array>,
+): TextOutputs[] {
+  const texts: WindowOutputs[][] = [];
+  for (const window of windows) {
+    const outputs = results.get(window) ?? new Float32Array();
+    const text = texts[window.row] ?? [];
+    texts[window.row] = text;
+    text.push({ encoding: window.encoding, outputs });
+  }
+  return texts;
 }

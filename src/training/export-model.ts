@@ -1,17 +1,24 @@
 import type { ModelConfig } from '../contract/index.js';
 import { type BertConfig, exportedInputs } from '../encoder/index.js';
-import type { Family, PartFigures, TaskDescription } from '../families/index.js';
+import type { Family, TaskDescription } from '../families/index.js';
 import { Graph, toOnnx } from '../graph/index.js';
 import type { ModelFolderConfig } from '../model-folder/index.js';
 
-/** Name of the output that other libraries expect of a classifier. */
-const OUTPUT = 'logits';
+type OrchardFields = ModelFolderConfig['orchard'];
 
 /** The config.json of a trained model. */
 export function modelFolderConfig(
   encoder: BertConfig,
   model: ModelConfig,
-  { labels, pooling, blend, ...description }: TaskDescription & { blend: PartFigures['weights'] },
+  {
+    labels,
+    pooling,
+    words,
+    blend,
+    files,
+    lowercase,
+    ...description
+  }: TaskDescription & Pick<OrchardFields, 'blend' | 'files' | 'lowercase'>,
   maxTokens: number,
 ): ModelFolderConfig {
   return {
@@ -24,8 +31,11 @@ export function modelFolderConfig(
       size: model.size,
       labels,
       pooling,
+      ...(words && { words }),
+      lowercase,
       max_tokens: maxTokens,
-      blend,
+      files,
+      ...(blend && { blend }),
     },
   };
 }
@@ -38,6 +48,7 @@ export function exportOnnx(
   weights: ReadonlyMap<string, Float32Array>,
 ): Uint8Array {
   const graph = new Graph();
-  graph.output(OUTPUT, family.exportedOutputs(graph, encoder, exportedInputs(graph), config));
+  const { name, tensor } = family.exportedOutputs(graph, encoder, exportedInputs(graph), config);
+  graph.output(name, tensor);
   return toOnnx(graph, weights);
 }

@@ -12,26 +12,27 @@ import {
 import { Arena, type DropoutState, type Kernels, loadKernels } from '../kernels/index.js';
 import { feedsFor, type IdFeed, type PaddedBatch } from './padded-batch.js';
 import { ParameterStore } from './parameter-store.js';
-import { planStepMemory, type StepMemory } from './step-memory.js';
+import { type BatchBounds, planStepMemory, type StepMemory } from './step-memory.js';
 import {
+  buildForwardGraph,
   buildTrainingGraph,
   gradientOutput,
+  LOGITS,
   LOSS,
   rowsOutput,
   type TrainingGraph,
 } from './training-graph.js';
 
-export interface EngineOptions {
+export interface EngineOptions extends BatchBounds {
   readonly executor: GraphExecutor;
   readonly head: TrainingHead;
   readonly encoder: BertConfig;
   readonly parameters: readonly ParameterSpec[];
-  /** The most sequences of a batch, and the most tokens of a sequence. */
-  readonly batchSize: number;
-  readonly longest: number;
   readonly threads: number;
   /** 32-bit integer that decides the dropout masks. */
   readonly seed: number;
+  /** Whether {@link GradientEngine.outputs} is wanted. Default false. */
+  readonly forward?: boolean;
 }
 
 /** Ids that row gradients belong to, copied into the arena, where the summing kernel reads them. */
@@ -50,6 +51,7 @@ export class GradientEngine {
   /** Where the stream of dropout masks stands; part of a checkpoint. */
   dropoutState: DropoutState;
   readonly #loss = new Float32Array(1);
+  readonly #outputs: number;
   readonly #memory: StepMemory;
   readonly #parameterFeeds: Readonly<Record<string, TensorData>>;
   readonly #denseOutputs: Readonly<Record<string, TensorData>>;
@@ -60,10 +62,12 @@ export class GradientEngine {
     private readonly compiled: CompiledGraph,
     private readonly training: TrainingGraph,
     private readonly inputNames: ReadonlySet<string>,
+    private readonly forward: CompiledGraph | undefined,
     memory: StepMemory,
-    { parameters, longest, seed }: EngineOptions,
+    { head, encoder, parameters, longest, seed }: EngineOptions,
   ) {
     const arena = new Arena(memory.arenaBytes);
+    this.#outputs = head.outputs(encoder);
     this.kernels = loadKernels(arena);
     this.#memory = memory;
     this.store = new ParameterStore(arena, this.kernels, parameters, { accumulate: memory.accumulate });
@@ -86,7 +90,10 @@ export class GradientEngine {
     const memory = planStepMemory(training, options.encoder, options.parameters, options);
     const compiled = await options.executor.compile(training.graph, { threads: options.threads });
     const inputNames = new Set(training.graph.inputs.map(({ name }) => name));
-    return new GradientEngine(compiled, training, inputNames, memory, options);
+    const forward = options.forward
+      ? await options.executor.compile(buildForwardGraph(options.head, options.encoder), options)
+      : undefined;
+    return new GradientEngine(compiled, training, inputNames, forward, memory, options);
   }
 
   /** The parameters as feeds, for other graphs over the same weights. */
@@ -116,8 +123,28 @@ export class GradientEngine {
     return this.#loss[0] ?? Number.NaN;
   }
 
-  release(): Promise<void> {
-    return this.compiled.release();
+  /**
+   * The head's outputs for a batch, values dropped as in training: {@link GradientEngine.run} from the same dropout
+   * state drops the same. For heads that answer for whole texts.
+   * @returns [batch, outputs].
+   * @throws RangeError where the engine was made without `forward`.
+   */
+  async outputs(batch: PaddedBatch): Promise<Float32Array> {
+    if (this.forward === undefined) throw new RangeError('this engine was made without `forward`');
+    const feeds = {
+      ...this.#parameterFeeds,
+      ...this.#fillMasks(batch),
+      ...feedsFor(batch, this.inputNames),
+    };
+    const dims = [batch.sizes.batch, this.#outputs];
+    const data = new Float32Array(batch.sizes.batch * this.#outputs);
+    await this.forward.run(feeds, { [LOGITS]: { type: 'float32', dims, data } });
+    return data;
+  }
+
+  async release(): Promise<void> {
+    await this.compiled.release();
+    await this.forward?.release();
   }
 
   #fillMasks({ sizes }: PaddedBatch): Record<string, TensorData> {

@@ -35,8 +35,10 @@ export interface Tuning {
 
 const DEFAULT_LANGUAGE = 'english';
 
-/** Longer texts are cut to this many tokens; a job that cuts some says so in a warning. */
-export const MAX_TRAINING_TOKENS = 256;
+/** The most tokens that are read at once. A job that cuts longer texts says so in a warning. */
+export const MAX_TOKENS = 256;
+/** Tokens that neighbouring windows of a long text share, where it is read in windows. */
+export const WINDOW_OVERLAP = 64;
 
 /** Entries of a vocabulary trained from scratch, at most; small datasets fill fewer. */
 export const MAX_VOCABULARY = 16_000;

@@ -5,12 +5,14 @@ import type { TrainingStats } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
 import { bertConfigOfSize } from '../encoder/index.js';
 import { type OrchardError, toOrchardError } from '../errors.js';
-import type { Blend, TrainingTask } from '../families/index.js';
+import type { FinishedTask, TextWindow, TrainingTask } from '../families/index.js';
 import { type GraphExecutor, onnxExecutor } from '../graph/index.js';
-import { type NamedTensor, writeModelFolder } from '../model-folder/index.js';
-import { type Encoding, tokenizerConfig } from '../tokenizer/index.js';
+import { type NamedTensor, type TrainingRecord, writeModelFolder } from '../model-folder/index.js';
+import { reportFiles } from '../report/index.js';
+import { tokenizerConfig } from '../tokenizer/index.js';
+import { runtimeVersions } from '../versions.js';
 import { exportOnnx, modelFolderConfig } from './export-model.js';
-import { type Hyperparameters, MAX_TRAINING_TOKENS, resolveHyperparameters } from './hyperparameters.js';
+import { type Hyperparameters, MAX_TOKENS, resolveHyperparameters } from './hyperparameters.js';
 import { type PreparedTask, prepareTask } from './prepare-task.js';
 import { ProgressReporter } from './progress-reporter.js';
 import { type TokenizedRows, tokenize } from './tokenize.js';
@@ -44,7 +46,7 @@ async function runSteps(
   const progress = new ProgressReporter(onEvent);
   const prepared = await prepareTask(spec, work, signal, progress);
   if (prepared.isErr()) return err(prepared.error);
-  const { task: plain } = prepared.value;
+  const { family, task: plain } = prepared.value;
   const hyperparameters = resolveHyperparameters(
     spec.model_config,
     spec.training_config,
@@ -54,17 +56,18 @@ async function runSteps(
   progress.planned(hyperparameters.epochs);
   progress.entered('prepare');
   const task = hyperparameters.augment ? plain.augmented(spec.seed) : plain;
-  const tokenized = tokenize(task, hyperparameters);
+  const tokenized = tokenize(task, family.longTexts, hyperparameters);
   if (tokenized.isErr()) return err(tokenized.error);
   const warnings = [...task.warnings, ...runWarnings(tokenized.value.train, hyperparameters)];
   progress.warned(warnings);
-  const { lowercase, balanced } = hyperparameters;
-  const expert = await task.trainExpert({ lowercase, balanced, seed: spec.seed, signal });
+  const { lowercase, language, balanced } = hyperparameters;
+  const expert = await task.trainExpert({ lowercase, language, balanced, seed: spec.seed, signal });
   if (expert.isErr()) return err(expert.error);
   const encoder = bertConfigOfSize(spec.model_config.size, tokenized.value.vocabularySize);
   const trained = await trainModel({
     ...tokenized.value,
     task,
+    ...(expert.value.pairs && { pairs: expert.value.pairs }),
     encoder,
     hyperparameters,
     executor,
@@ -80,11 +83,13 @@ async function runSteps(
   });
   if (trained.isErr()) return err(trained.error);
   progress.entered('export');
-  const { family } = prepared.value;
-  const blend = expert.value.blend(trained.value.devOutputs);
-  progress.blended(blend);
-  const stats = { ...trained.value.stats, best_eval_metric_value: blend.blend[task.mainMetric] };
-  const run = { hyperparameters, warnings, blend, expert: expert.value.bytes };
+  const finished = expert.value.finish(trained.value.devOutputs);
+  progress.blended(finished.blend);
+  const stats = {
+    ...trained.value.stats,
+    ...(task.mainMetric && { best_eval_metric_value: finished.blend.blend.value }),
+  };
+  const run = { hyperparameters, warnings, ...finished };
   const model = { family, task, encoder, ...tokenized.value, ...trained.value, stats, ...run };
   const written = await writeModel(spec, model);
   if (written.isErr()) return err(written.error);
@@ -93,11 +98,11 @@ async function runSteps(
 }
 
 /** What the user should know of the run itself. */
-function runWarnings(train: readonly Encoding[], { pretrained }: Hyperparameters): DatasetWarning[] {
+function runWarnings(train: readonly TextWindow[], { pretrained }: Hyperparameters): DatasetWarning[] {
   const warnings: DatasetWarning[] = [];
-  const truncated = train.filter((encoding) => encoding.truncated > 0).length;
+  const truncated = train.filter(({ encoding }) => encoding.truncated > 0).length;
   if (truncated > 0) {
-    const message = `${truncated} training texts are longer than ${MAX_TRAINING_TOKENS} tokens; the rest of each is not read`;
+    const message = `${truncated} training texts are longer than ${MAX_TOKENS} tokens; the rest of each is not read`;
     warnings.push({ kind: 'truncated_text', count: truncated, message, examples: [] });
   }
   if (pretrained) {
@@ -108,22 +113,39 @@ function runWarnings(train: readonly Encoding[], { pretrained }: Hyperparameters
   return warnings;
 }
 
-interface FinishedModel extends PreparedTask, TokenizedRows, TrainedModel {
+interface FinishedModel extends PreparedTask, TokenizedRows, TrainedModel, FinishedTask {
   readonly encoder: ReturnType<typeof bertConfigOfSize>;
   readonly hyperparameters: Hyperparameters;
   readonly warnings: readonly DatasetWarning[];
-  readonly blend: Blend;
-  readonly expert: Uint8Array;
 }
 
 function writeModel(spec: TrainingSpec, model: FinishedModel): ResultAsync<void, OrchardError> {
-  const { family, task, encoder, tokenizerJson, hyperparameters, stats, warnings, blend } = model;
+  const { family, task, encoder, tokenizerJson, hyperparameters, stats, warnings, blend, files, evaluation } =
+    model;
   const config = modelFolderConfig(
     encoder,
     spec.model_config,
-    { ...task.describe(), blend: blend.blend.weights },
-    MAX_TRAINING_TOKENS,
+    {
+      ...task.describe(),
+      blend: blend.blend.weights,
+      files: [...files.keys()],
+      lowercase: hyperparameters.lowercase,
+    },
+    MAX_TOKENS,
   );
+  const training: TrainingRecord = {
+    model_config: spec.model_config,
+    training_config: spec.training_config,
+    hyperparameters: { ...hyperparameters },
+    seed: spec.seed,
+    training_stats: stats,
+    parts: blend,
+    warnings,
+    dataset: { train_rows: task.train.length, dev_rows: task.dev.length },
+    versions: runtimeVersions(),
+  };
+  const { id } = spec;
+  const report = reportFiles({ id, config, training, ...(evaluation && { evaluation }) });
   const weights = new Map<string, NamedTensor>();
   for (const { name, shape } of model.parameters) {
     weights.set(name, { shape, values: model.weights.get(name) ?? new Float32Array() });
@@ -131,19 +153,15 @@ function writeModel(spec: TrainingSpec, model: FinishedModel): ResultAsync<void,
   return writeModelFolder(spec.directory, {
     config,
     tokenizer: tokenizerJson,
-    tokenizerConfig: tokenizerConfig(tokenizerJson, MAX_TRAINING_TOKENS),
+    tokenizerConfig: tokenizerConfig(tokenizerJson, MAX_TOKENS),
     weights,
-    expert: model.expert,
+    files: new Map<string, string | Uint8Array>([
+      ...files,
+      ...(family.companions?.(encoder, config) ?? []),
+      ...report,
+    ]),
     onnx: exportOnnx(family, encoder, config, model.weights),
-    training: {
-      model_config: spec.model_config,
-      training_config: spec.training_config,
-      hyperparameters,
-      seed: spec.seed,
-      training_stats: stats,
-      parts: blend,
-      warnings,
-    },
+    training,
   });
 }
 

@@ -26,17 +26,25 @@ export interface StepMemory {
   readonly accumulate: boolean;
 }
 
-/** Plans for every batch of up to `batchSize` sequences of up to `longest` tokens. */
+export interface BatchBounds {
+  /** The most sequences of a batch, and the most tokens of a sequence. */
+  readonly batchSize: number;
+  readonly longest: number;
+  /** Whether batches are split even where they would fit in one run. Default false. */
+  readonly split?: boolean;
+}
+
+/** Plans for every batch within the bounds. */
 export function planStepMemory(
   { dropouts, rowOutputs }: TrainingGraph,
   encoder: BertConfig,
   parameters: readonly ParameterSpec[],
-  { batchSize, longest }: { readonly batchSize: number; readonly longest: number },
+  { batchSize, longest, split = false }: BatchBounds,
 ): StepMemory {
   const tensors: Tensor[] = [...dropouts.map(({ mask }) => mask), ...rowOutputs.values()];
   const buffers = new Map(tensors.map(({ name }) => [name, 0]));
   let maxTokens = 0;
-  let accumulate = false;
+  let accumulate = split;
   for (let tokens = 1; tokens <= longest; tokens += 1) {
     const batch = Math.min(batchSize, rowsPerRun(encoder, tokens));
     accumulate ||= batch < batchSize;

@@ -1,8 +1,9 @@
 import type { Result } from 'neverthrow';
 import type { ModelFolderError } from '../errors.js';
+import type { LongTexts, TextWindow } from '../families/index.js';
 import {
   type BertTokenizerJson,
-  type Encoding,
+  encodingWindows,
   englishTokenizer,
   isCharacter,
   keepPieces,
@@ -10,32 +11,36 @@ import {
   type Tokenizer,
   trainWordPiece,
 } from '../tokenizer/index.js';
-import { type Hyperparameters, MAX_TRAINING_TOKENS, MAX_VOCABULARY } from './hyperparameters.js';
+import { type Hyperparameters, MAX_TOKENS, MAX_VOCABULARY, WINDOW_OVERLAP } from './hyperparameters.js';
 
 /** Rows of a task as token ids, and what made them. */
 export interface TokenizedRows {
   readonly tokenizerJson: BertTokenizerJson;
   readonly vocabularySize: number;
   readonly maskId: number;
-  readonly train: readonly Encoding[];
-  readonly dev: readonly Encoding[];
+  readonly train: readonly TextWindow[];
+  readonly dev: readonly TextWindow[];
 }
 
 /** Encodes every row, with the English vocabulary that comes along or with one learned from the training texts. */
 export function tokenize(
   { train, dev }: { readonly train: readonly string[]; readonly dev: readonly string[] },
+  longTexts: LongTexts,
   { lowercase, language }: Hyperparameters,
 ): Result<TokenizedRows, ModelFolderError> {
-  return chooseTokenizer(train, lowercase, language).map(({ json, tokenizer }) => {
-    const encode = (text: string) => tokenizer.encode(text, { maxLength: MAX_TRAINING_TOKENS });
-    return {
-      tokenizerJson: json,
-      vocabularySize: tokenizer.vocabularySize,
-      maskId: tokenizer.specialTokens.mask,
-      train: train.map(encode),
-      dev: dev.map(encode),
-    };
-  });
+  return chooseTokenizer(train, lowercase, language).map(({ json, tokenizer }) => ({
+    tokenizerJson: json,
+    vocabularySize: tokenizer.vocabularySize,
+    maskId: tokenizer.specialTokens.mask,
+    train: train.flatMap((text, row) => textWindows(tokenizer, text, row, longTexts)),
+    dev: dev.flatMap((text, row) => textWindows(tokenizer, text, row, longTexts)),
+  }));
+}
+
+function textWindows(tokenizer: Tokenizer, text: string, row: number, longTexts: LongTexts): TextWindow[] {
+  if (longTexts === 'truncate') return [{ row, encoding: tokenizer.encode(text, { maxLength: MAX_TOKENS }) }];
+  const windows = encodingWindows(tokenizer.encode(text), MAX_TOKENS, WINDOW_OVERLAP);
+  return windows.map((encoding) => ({ row, encoding }));
 }
 
 interface LoadedTokenizer {

@@ -39,6 +39,14 @@ export function buildTrainingGraph(head: TrainingHead, encoder: BertConfig): Tra
   return { graph, gradients, dropouts: sites.sites, rowOutputs };
 }
 
+/** The forward pass alone, values dropped at the same sites as in {@link buildTrainingGraph}. */
+export function buildForwardGraph(head: TrainingHead, encoder: BertConfig): Graph {
+  const graph = new Graph();
+  const sites = new DropoutSites(graph);
+  graph.output(LOGITS, head.logits(graph, encoder, trainingInputs(graph), sites.apply));
+  return graph;
+}
+
 /** The forward pass alone, nothing dropped. */
 export function buildEvaluationGraph(head: TrainingHead, encoder: BertConfig): Graph {
   const graph = new Graph();

@@ -1,30 +1,31 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { err, ok, type Result } from 'neverthrow';
 import type { TrainingStats } from '../contract/index.js';
-import { type BertConfig, bertParameters, initialize, type ParameterSpec } from '../encoder/index.js';
+import { type BertConfig, initialize, type ParameterSpec } from '../encoder/index.js';
 import { AbortedError, type OrchardError } from '../errors.js';
-import type { TrainingTask } from '../families/index.js';
+import type { PairTraining, TextOutputs, TextWindow, TrainingTask } from '../families/index.js';
 import type { GraphExecutor } from '../graph/index.js';
 import { Random } from '../random.js';
-import type { Encoding } from '../tokenizer/index.js';
 import { AdamWOptimizer } from './adamw-optimizer.js';
+import { type BatchGradients, longestOf } from './batch-gradients.js';
 import { restoreCheckpoint, saveCheckpoint, type Weights } from './checkpoint.js';
 import { Evaluator } from './evaluation.js';
 import { GradientEngine } from './gradient-engine.js';
 import { type Hyperparameters, MAX_GRADIENT_NORM, patienceFor, WARMUP_FRACTION } from './hyperparameters.js';
 import { linearLearningRate } from './learning-rate-schedule.js';
 import { lengthBatches } from './length-batches.js';
-import { padBatch } from './padded-batch.js';
+import { PairGradients } from './pair-gradients.js';
 import type { ProgressReporter } from './progress-reporter.js';
-import { rowsPerRun } from './step-memory.js';
-import { dropTokens } from './token-dropout.js';
+import { type GradientInput, TextGradients } from './text-gradients.js';
 import { emptyStats, type TrainingState, withEpoch } from './training-state.js';
 
 export interface LoopInput {
   readonly task: TrainingTask;
+  /** Where texts are compared with each other. */
+  readonly pairs?: PairTraining;
   /** The task's rows, tokenised. */
-  readonly train: readonly Encoding[];
-  readonly dev: readonly Encoding[];
+  readonly train: readonly TextWindow[];
+  readonly dev: readonly TextWindow[];
   readonly encoder: BertConfig;
   /** Id of [MASK], which takes the place of dropped tokens. */
   readonly maskId: number;
@@ -51,53 +52,67 @@ export interface TrainedModel {
   readonly parameters: readonly ParameterSpec[];
   readonly weights: Weights;
   readonly stats: TrainingStats;
-  /** What these weights give for the dev rows. [rows, outputs] */
-  readonly devOutputs: Float32Array;
+  /** What these weights give for each dev text. */
+  readonly devOutputs: readonly TextOutputs[];
 }
 
 /** Trains until the last epoch, or until the main metric has not risen for a while; the best epoch is kept. */
 export async function trainModel(input: LoopInput): Promise<Result<TrainedModel, OrchardError>> {
-  const { task, encoder, hyperparameters, executor, threads, seed } = input;
-  const parameters = [...bertParameters(encoder, 'bert.'), ...task.head.parameters(encoder)];
-  const longest = Math.max(...input.train.map(({ ids }) => ids.length));
+  const { task, pairs, encoder, hyperparameters, executor, threads, seed } = input;
+  const { head } = task;
+  const parameters = head.parameters(encoder);
+  const textsPerExample = Math.max(1, ...(pairs?.examples.map((texts) => texts.length) ?? []));
   const engine = await GradientEngine.create({
     executor,
-    head: task.head,
+    head,
     encoder,
     parameters,
-    batchSize: hyperparameters.batchSize,
-    longest,
+    batchSize: hyperparameters.batchSize * textsPerExample,
+    longest: longestOf(input.train),
+    split: pairs !== undefined,
+    forward: pairs !== undefined,
     threads,
     seed,
   });
-  const evaluator = await Evaluator.create(executor, task.head, encoder, threads);
+  const gradients = await gradientsOf({ ...input, head, engine }, pairs, executor);
+  const evaluator = await Evaluator.create(executor, head, encoder, threads);
   try {
-    const loop = new TrainingLoop(input, engine, evaluator);
+    const loop = new TrainingLoop(input, engine, gradients, evaluator);
     loop.initialize(parameters);
     const outcome = await loop.run();
     return outcome.map((trained) => ({ parameters, ...trained }));
   } finally {
     await engine.release();
+    await gradients.release?.();
     await evaluator.release();
   }
+}
+
+async function gradientsOf(
+  input: GradientInput,
+  pairs: PairTraining | undefined,
+  executor: GraphExecutor,
+): Promise<BatchGradients> {
+  return pairs ? PairGradients.create(input, pairs, executor) : new TextGradients(input);
 }
 
 class TrainingLoop {
   readonly #optimizer: AdamWOptimizer;
   readonly #totalSteps: number;
   #stats: TrainingStats;
-  #best: Weights = new Map();
-  #bestEpoch = 0;
+  #bestWeights: Weights = new Map();
+  #best: { readonly epoch: number; readonly value: number } | undefined;
   #savedAt = performance.now();
 
   constructor(
     private readonly input: LoopInput,
     private readonly engine: GradientEngine,
+    private readonly gradients: BatchGradients,
     private readonly evaluator: Evaluator,
   ) {
     const { batchSize, epochs } = input.hyperparameters;
     this.#optimizer = new AdamWOptimizer(engine.store, engine.kernels);
-    this.#totalSteps = epochs * Math.ceil(input.train.length / batchSize);
+    this.#totalSteps = epochs * Math.ceil(gradients.lengths.length / batchSize);
     this.#stats = emptyStats(batchSize, input.task.mainMetric);
   }
 
@@ -113,16 +128,20 @@ class TrainingLoop {
     await this.#restore();
     const { epochs } = this.input.hyperparameters;
     const patience = patienceFor(epochs);
-    while (this.#stats.epoch < epochs && this.#stats.epoch - this.#bestEpoch < patience) {
+    while (this.#stats.epoch < epochs && this.#stats.epoch - (this.#best?.epoch ?? 0) < patience) {
       const epoch = await this.#epoch();
       if (epoch.isErr()) return err(epoch.error);
       await this.#saveNowAndThen();
     }
     for (const { name, weights } of this.engine.store.parameters) {
-      weights.set(this.#best.get(name) ?? weights);
+      weights.set(this.#bestWeights.get(name) ?? weights);
     }
     const devOutputs = await this.#devOutputs();
-    return devOutputs.map((outputs) => ({ weights: this.#best, stats: this.#stats, devOutputs: outputs }));
+    return devOutputs.map((outputs) => ({
+      weights: this.#bestWeights,
+      stats: this.#stats,
+      devOutputs: outputs,
+    }));
   }
 
   async #epoch(): Promise<Result<void, OrchardError>> {
@@ -132,25 +151,24 @@ class TrainingLoop {
     const scores = await this.#evaluate();
     if (scores.isErr()) return err(scores.error);
     const elapsedSeconds = (performance.now() - startedAt) / 1000;
-    const before = this.#stats.best_eval_metric_value;
     this.#stats = withEpoch(this.#stats, { elapsedSeconds, loss: loss.value, scores: scores.value });
-    if (before === undefined || (this.#stats.best_eval_metric_value ?? 0) > before) this.#keepBest();
+    if (this.#best === undefined || scores.value.value > this.#best.value) this.#keepBest(scores.value.value);
     this.input.progress.epochEnded(this.#stats);
     return ok();
   }
 
   /** @returns the mean training loss. */
   async #trainEpoch(): Promise<Result<number, OrchardError>> {
-    const { train, hyperparameters, seed, signal, progress } = this.input;
+    const { hyperparameters, seed, signal, progress } = this.input;
     const { epoch } = this.#stats;
-    const lengths = train.map(({ ids }) => ids.length);
+    const { lengths } = this.gradients;
     let sum = 0;
     let rows = 0;
     for (const batch of lengthBatches(lengths, { batchSize: hyperparameters.batchSize, seed, epoch })) {
       // The event loop must turn for a request to stop to come in: a run blocks its thread.
       await nextTurn();
       if (signal.aborted) return err(new AbortedError('the training'));
-      sum += batch.length * (await this.#gradients(batch));
+      sum += batch.length * (await this.gradients.compute(batch, this.#optimizer.steps));
       rows += batch.length;
       const rate = linearLearningRate(this.#optimizer.steps, {
         peak: hyperparameters.learningRate,
@@ -164,44 +182,20 @@ class TrainingLoop {
     return ok(sum / rows);
   }
 
-  /** Computes the gradients of one batch, in several runs where memory asks for it. @returns its mean loss. */
-  async #gradients(batch: readonly number[]): Promise<number> {
-    const { train, task, encoder, seed, maskId } = this.input;
-    const { tokenDropout } = this.input.hyperparameters;
-    const longest = Math.max(...batch.map((row) => train[row]?.ids.length ?? 0));
-    const size = this.engine.accumulates ? rowsPerRun(encoder, longest) : batch.length;
-    let sum = 0;
-    let total = 0;
-    for (let start = 0; start < batch.length; start += size) {
-      const rows = batch.slice(start, start + size);
-      const targets = task.head.targets(rows, this.input.hyperparameters);
-      const encodings = dropTokens(
-        rows.flatMap((row) => train[row] ?? []),
-        tokenDropout,
-        maskId,
-        seed,
-        this.#optimizer.steps,
-        start,
-      );
-      sum += targets.weight * (await this.engine.run(padBatch(encodings, encoder.pad_token_id), targets));
-      total += targets.weight;
-      if (this.engine.accumulates) this.engine.store.accumulateGradients(targets.weight);
-    }
-    return sum / total;
-  }
-
   async #evaluate() {
     this.input.progress.evaluating();
-    return (await this.#devOutputs()).map((logits) => this.input.task.evaluate(logits));
+    return (await this.#devOutputs()).map((outputs) => this.input.task.evaluate(outputs));
   }
 
   #devOutputs() {
     return this.evaluator.outputs(this.input.dev, this.engine.parameterFeeds, this.input.signal);
   }
 
-  #keepBest(): void {
-    this.#bestEpoch = this.#stats.epoch;
-    this.#best = new Map(this.engine.store.parameters.map(({ name, weights }) => [name, weights.slice()]));
+  #keepBest(value: number): void {
+    this.#best = { epoch: this.#stats.epoch, value };
+    this.#bestWeights = new Map(
+      this.engine.store.parameters.map(({ name, weights }) => [name, weights.slice()]),
+    );
   }
 
   async #restore(): Promise<void> {
@@ -209,8 +203,8 @@ class TrainingLoop {
     const saved = await restoreCheckpoint(file, fingerprint, this.engine.store, this.#optimizer);
     if (saved === undefined) return;
     this.#stats = saved.state.stats;
-    this.#bestEpoch = saved.state.bestEpoch;
-    this.#best = saved.best;
+    this.#best = saved.state.best;
+    this.#bestWeights = saved.best;
     this.engine.dropoutState = saved.state.dropout;
   }
 
@@ -223,8 +217,8 @@ class TrainingLoop {
       stats: this.#stats,
       steps: this.#optimizer.steps,
       dropout: this.engine.dropoutState,
-      bestEpoch: this.#bestEpoch,
+      ...(this.#best && { best: this.#best }),
     };
-    await saveCheckpoint(file, state, this.engine.store, this.#best);
+    await saveCheckpoint(file, state, this.engine.store, this.#bestWeights);
   }
 }

@@ -10,18 +10,25 @@ export const trainingStateSchema = z.strictObject({
   /** Optimizer steps taken. */
   steps: z.int(),
   dropout: z.strictObject({ seed: z.number(), position: z.number() }),
-  /** Epoch (from 1) with the best main metric; 0 before the first evaluation. */
-  bestEpoch: z.int(),
+  /** Epoch (from 1) with the best value, and that value; absent before the first evaluation. */
+  best: z.strictObject({ epoch: z.int(), value: z.number() }).exactOptional(),
 });
 export type TrainingState = z.infer<typeof trainingStateSchema>;
 
-/** The documented statistics before the first epoch. */
-export function emptyStats(batchSize: number, mainMetric: 'accuracy' | 'f1'): TrainingStats {
+/**
+ * The documented statistics before the first epoch.
+ * @param mainMetric none for retrieval, which is told as topk.
+ */
+export function emptyStats(batchSize: number, mainMetric: 'accuracy' | 'f1' | undefined): TrainingStats {
   return {
     batch_size: batchSize,
-    main_eval_metric: mainMetric,
+    ...(mainMetric && { main_eval_metric: mainMetric }),
     epoch: 0,
-    metrics: { elapsed_time: [], training: { loss: [] }, validation: { accuracy: [], f1: [] } },
+    metrics: {
+      elapsed_time: [],
+      training: { loss: [] },
+      validation: mainMetric ? { accuracy: [], f1: [] } : { topk: [] },
+    },
   };
 }
 
@@ -39,17 +46,20 @@ export function withEpoch(
   { elapsedSeconds, loss, scores }: EpochFigures,
 ): TrainingStats {
   const { elapsed_time, training, validation } = stats.metrics;
-  const value = scores[stats.main_eval_metric ?? 'accuracy'];
+  const { accuracy, f1, topk, value } = scores;
   return {
     ...stats,
     epoch: stats.epoch + 1,
-    best_eval_metric_value: Math.max(value, stats.best_eval_metric_value ?? 0),
+    ...(stats.main_eval_metric && {
+      best_eval_metric_value: Math.max(value, stats.best_eval_metric_value ?? 0),
+    }),
     metrics: {
       elapsed_time: [...elapsed_time, elapsedSeconds],
       training: { loss: [...training.loss, loss] },
       validation: {
-        accuracy: [...(validation.accuracy ?? []), scores.accuracy],
-        f1: [...(validation.f1 ?? []), scores.f1],
+        ...(accuracy !== undefined && { accuracy: [...(validation.accuracy ?? []), accuracy] }),
+        ...(f1 !== undefined && { f1: [...(validation.f1 ?? []), f1] }),
+        ...(topk !== undefined && { topk: [...(validation.topk ?? []), topk] }),
       },
     },
   };

@@ -1,7 +1,7 @@
 /** Loss and all gradients of whole training steps, checked against TensorFlow.js' own differentiation. */
 import * as tf from '@tensorflow/tfjs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { bertParameters, initialize, type Pooling, parseBertConfig } from '../../src/encoder/index.js';
+import { initialize, type Pooling, parseBertConfig } from '../../src/encoder/index.js';
 import { classificationTask } from '../../src/families/papaya/classification-task.js';
 import {
   type Graph,
@@ -85,7 +85,7 @@ interface Step {
 /** One step of the trainer's own engine: masks, graph, row gradients and all. */
 async function engineStep(kind: Kind, pooling: Pooling, executor: GraphExecutor): Promise<Step> {
   const { head } = taskFor(kind, pooling);
-  const parameters = [...bertParameters(encoder, 'bert.'), ...head.parameters(encoder)];
+  const parameters = head.parameters(encoder);
   const engine = await GradientEngine.create({
     executor,
     head,
@@ -100,7 +100,10 @@ async function engineStep(kind: Kind, pooling: Pooling, executor: GraphExecutor)
   for (const spec of parameters) {
     initialize(spec, engine.store.get(spec.name).weights, () => 5 * normal.normal());
   }
-  const targets = head.targets([...encodings.keys()], { labelSmoothing: 0.1, balanced: true });
+  const targets = head.targets(
+    encodings.map((encoding, row) => ({ row, encoding })),
+    { labelSmoothing: 0.1, balanced: true },
+  );
   const loss = await engine.run(padBatch(encodings, 0), targets);
   const gradients = new Map(engine.store.parameters.map((each) => [each.name, each.gradients.slice()]));
   await engine.release();

@@ -7,7 +7,11 @@ const model = { name: 'm', type: 'binary-text-classification', family: 'Papaya',
 const reviews = ['The delivery was wonderfully quick.', 'A disappointing and overpriced meal!'];
 
 function tokenized(texts: readonly string[], config: Parameters<typeof resolveHyperparameters>[1] = {}) {
-  return tokenize({ train: texts, dev: [] }, resolveHyperparameters(model, config, texts))._unsafeUnwrap();
+  return tokenize(
+    { train: texts, dev: [] },
+    'truncate',
+    resolveHyperparameters(model, config, texts),
+  )._unsafeUnwrap();
 }
 
 describe('the vocabulary of a training', () => {
@@ -20,7 +24,7 @@ describe('the vocabulary of a training', () => {
     expect(vocabularySize).toBeLessThan(1000);
     expect(maskId).toBe(4);
     const general = loadTokenizer(englishTokenizer())._unsafeUnwrap();
-    expect(train.map(({ ids }) => ids.length)).toEqual(
+    expect(train.map(({ encoding }) => encoding.ids.length)).toEqual(
       reviews.map((text) => general.encode(text).ids.length),
     );
   });

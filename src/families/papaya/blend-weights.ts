@@ -8,6 +8,9 @@ export interface BlendWeights {
   readonly bias: readonly number[];
 }
 
+/** Both experts added as they are: what calibration starts from. */
+export const UNCALIBRATED: BlendWeights = { encoder: 1, expert: 1, bias: [] };
+
 /** What the weights are fitted to. Arrays are [rows, outputs]. */
 export interface BlendRows {
   readonly link: Link;

@@ -6,8 +6,9 @@ import {
   fitBlendWeights,
   type startingWeights,
 } from './blend-weights.js';
-import { type Decision, expectedCalibrationError } from './calibration-error.js';
-import { sigmoid, softmax } from './classification-decoder.js';
+import { expectedCalibrationError } from './calibration-error.js';
+import { sigmoid } from './classification-decoder.js';
+import { decisionsOf } from './decisions.js';
 import { labelThresholds } from './label-thresholds.js';
 
 export interface BlendTask extends BlendRows {
@@ -61,19 +62,3 @@ function withThresholds(
 }
 
 const logit = (probability: number): number => Math.log(probability / (1 - probability));
-
-/** Softmax: how sure the model is of its first label. Sigmoid: how sure it is of each yes or no. */
-function decisionsOf({ link, outputs, targets }: BlendTask, logits: Float32Array): Decision[] {
-  if (link === 'sigmoid') {
-    return Array.from(logits, (value, at) => {
-      const probability = sigmoid(value);
-      const yes = probability > 0.5;
-      return { confidence: yes ? probability : 1 - probability, right: yes === (targets[at] === 1) };
-    });
-  }
-  return Array.from({ length: logits.length / outputs }, (_, row) => {
-    const probabilities = softmax(logits.subarray(row * outputs, (row + 1) * outputs));
-    const confidence = Math.max(...probabilities);
-    return { confidence, right: targets[row * outputs + probabilities.indexOf(confidence)] === 1 };
-  });
-}

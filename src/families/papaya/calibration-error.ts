@@ -1,5 +1,10 @@
+import type { CalibrationBin } from '../../model-folder/index.js';
+
 /** Bins of confidence, as in Guo et al. 2017. */
 const BINS = 15;
+
+/** Bins of a plot, which has to be read. */
+const PLOTTED_BINS = 10;
 
 /** One decision: how sure the model was, and whether it was right. */
 export interface Decision {
@@ -19,4 +24,19 @@ export function expectedCalibrationError(decisions: readonly Decision[]): number
   }
   const total = excess.reduce((sum, each) => sum + Math.abs(each), 0);
   return total / Math.max(1, decisions.length);
+}
+
+/** Confidence and accuracy in ten equal parts of [0, 1], by rising confidence; parts without decisions are left out. */
+export function calibrationBins(decisions: readonly Decision[]): CalibrationBin[] {
+  const bins = Array.from({ length: PLOTTED_BINS }, () => ({ confidence: 0, right: 0, rows: 0 }));
+  for (const { confidence, right } of decisions) {
+    const bin = bins[Math.min(PLOTTED_BINS - 1, Math.floor(confidence * PLOTTED_BINS))];
+    if (bin === undefined) continue;
+    bin.confidence += confidence;
+    bin.right += right ? 1 : 0;
+    bin.rows += 1;
+  }
+  return bins
+    .filter(({ rows }) => rows > 0)
+    .map(({ confidence, right, rows }) => ({ confidence: confidence / rows, accuracy: right / rows, rows }));
 }

@@ -1,6 +1,7 @@
 /** The rules on a row, the same for an archive that is read and for one that is written. */
 import type { DatasetLocation, ProblemList } from '../../datasets/index.js';
 import { quoted } from '../../datasets/index.js';
+import { findTextProblem } from '../text-problem.js';
 import { type ColumnRoles, quotedLabels } from './classification-config.js';
 import type { ClassificationKind, LocatedRow } from './classification-dataset.js';
 
@@ -53,13 +54,6 @@ export function checkRow(row: WrittenRow, rules: RowRules, problems: ProblemList
   if (textProblem) problems.add({ file, line, column: rules.columns.text, ...textProblem });
   const labelIds = checkLabels(row, rules, problems);
   return problems.total === before ? { text, labelIds, file, line } : undefined;
-}
-
-function findTextProblem(text: string): { found: string; expected: string } | undefined {
-  if (text.trim() === '') return { found: 'found an empty text', expected: 'a text' };
-  if (/\p{Surrogate}/u.test(text))
-    return { found: 'found half a surrogate pair', expected: 'whole characters' };
-  return undefined;
 }
 
 function checkLabels({ file, line, labels }: WrittenRow, rules: RowRules, problems: ProblemList): number[] {

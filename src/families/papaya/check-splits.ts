@@ -6,6 +6,7 @@ import {
   type ProblemList,
   warnAbout,
 } from '../../datasets/index.js';
+import { foldText } from '../fold-text.js';
 import { quotedLabels } from './classification-config.js';
 import type { ClassificationKind, LocatedRow } from './classification-dataset.js';
 
@@ -23,11 +24,6 @@ export function checkTrainable(
   const only = labels.filter((_, id) => used.has(id));
   const found = `found ${only.length === 0 ? 'no label on any row' : `the label ${quotedLabels(only)} only`}`;
   problems.add({ file, found, expected: `rows of at least ${counted(needed, 'label')}` });
-}
-
-/** A text without the differences that tokenizers drop, upper case and spacing, so that likes are found. */
-export function foldText(text: string): string {
-  return text.trim().replace(/\s+/g, ' ').toLowerCase();
 }
 
 /** Warnings about a dataset; texts are compared after folding case and whitespace. */

@@ -1,5 +1,6 @@
 import {
   type BertConfig,
+  bertParameters,
   type Dropout,
   type EncoderInputs,
   linearParameters,
@@ -21,11 +22,16 @@ export interface ClassifierShape {
   readonly pooling: Pooling;
 }
 
-/** The head's parameters, by the names of BertForSequenceClassification. */
+/** The encoder's parameters and the head's, by the names of BertForSequenceClassification. */
 export function classifierParameters(config: BertConfig, shape: ClassifierShape): readonly ParameterSpec[] {
+  const encoder = bertParameters(config, ENCODER_PREFIX);
   const pooler = shape.pooling === 'first' ? poolerParameters(config, ENCODER_PREFIX) : [];
   const { hidden_size, initializer_range } = config;
-  return [...pooler, ...linearParameters(CLASSIFIER, hidden_size, shape.outputs, initializer_range)];
+  return [
+    ...encoder,
+    ...pooler,
+    ...linearParameters(CLASSIFIER, hidden_size, shape.outputs, initializer_range),
+  ];
 }
 
 /** Encoder, pooling and a linear layer. @returns logits [batch, outputs]. */

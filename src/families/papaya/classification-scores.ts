@@ -1,5 +1,3 @@
-import type { Scores } from '../family.js';
-
 /** How often one label was predicted and true. */
 export interface LabelCounts {
   truePositive: number;
@@ -13,6 +11,12 @@ export function f1Of({ truePositive, falsePositive, falseNegative }: LabelCounts
   return denominator === 0 ? 0 : (2 * truePositive) / denominator;
 }
 
+/** What the documented metrics of a classifier are. */
+export interface ClassificationScores {
+  readonly accuracy: number;
+  readonly f1: number;
+}
+
 /**
  * Accuracy: the share of rows whose predicted labels are exactly the true ones. F1: the mean over `f1Labels`
  * of each label's F1 (macro-F1 for all labels; the positive label alone in binary classification).
@@ -21,19 +25,31 @@ export function classificationScores(
   predicted: readonly (readonly number[])[],
   actual: readonly (readonly number[])[],
   f1Labels: readonly number[],
-): Scores {
-  const counts = new Map<number, LabelCounts>(
-    f1Labels.map((label) => [label, { truePositive: 0, falsePositive: 0, falseNegative: 0 }]),
-  );
-  let exact = 0;
-  for (const [row, truth] of actual.entries()) {
+): ClassificationScores {
+  const exact = actual.filter((truth, row) => {
     const guess = predicted[row] ?? [];
-    if (guess.length === truth.length && guess.every((label) => truth.includes(label))) exact += 1;
-    for (const [label, count] of counts) tally(count, guess.includes(label), truth.includes(label));
-  }
+    return guess.length === truth.length && guess.every((label) => truth.includes(label));
+  }).length;
+  const counts = countLabels(predicted, actual, f1Labels);
   const f1s = [...counts.values()].map(f1Of);
   const f1 = f1s.reduce((sum, value) => sum + value, 0) / Math.max(1, f1s.length);
   return { accuracy: exact / Math.max(1, actual.length), f1 };
+}
+
+/** Counts each of these labels over all rows. */
+export function countLabels(
+  predicted: readonly (readonly number[])[],
+  actual: readonly (readonly number[])[],
+  labels: readonly number[],
+): Map<number, LabelCounts> {
+  const counts = new Map<number, LabelCounts>(
+    labels.map((label) => [label, { truePositive: 0, falsePositive: 0, falseNegative: 0 }]),
+  );
+  for (const [row, truth] of actual.entries()) {
+    const guess = predicted[row] ?? [];
+    for (const [label, count] of counts) tally(count, guess.includes(label), truth.includes(label));
+  }
+  return counts;
 }
 
 function tally(count: LabelCounts, guessed: boolean, true_: boolean): void {

@@ -2,6 +2,7 @@ import type { Result } from 'neverthrow';
 import type { Pooling } from '../../encoder/index.js';
 import type { AbortedError } from '../../errors.js';
 import { trainLinearExpert } from '../../lexical/index.js';
+import { EXPERT_FILE } from '../../model-folder/index.js';
 import type {
   ExpertOptions,
   Scores,
@@ -10,14 +11,17 @@ import type {
   TrainingHead,
   TrainingTask,
 } from '../family.js';
+import { flatOutputs } from '../text-outputs.js';
 import { augmentTexts } from './augment-texts.js';
 import { balancedWeights } from './balanced-weights.js';
 import { fitBlend } from './blend.js';
+import { blendLogits, UNCALIBRATED } from './blend-weights.js';
 import type { ClassificationDataset, ClassificationKind } from './classification-dataset.js';
 import { predictedLabels } from './classification-decoder.js';
 import { type ClassifierShape, classifierLogits, classifierParameters } from './classification-head.js';
 import { classificationLoss, type Link, lossTargets } from './classification-loss.js';
 import { classificationScores } from './classification-scores.js';
+import { classificationEvaluation } from './evaluation.js';
 
 /** A binary model has one logit, for its second label; every other kind has one a label. */
 function outputsOf({ kind, labels }: ClassificationDataset): number {
@@ -41,21 +45,24 @@ export function classificationTask(dataset: ClassificationDataset, pooling: Pool
   const outputs = outputsOf(dataset);
   // Binary F1 is that of the second label, as scikit-learn's default has it; otherwise the mean over labels.
   const f1Labels = kind === 'binary' ? [1] : [...labels.keys()];
-  const score = (logits: Float32Array) =>
-    classificationScores(
+  const mainMetric = kind === 'multilabel' ? 'f1' : 'accuracy';
+  const score = (logits: Float32Array) => {
+    const scores = classificationScores(
       dev.map((_, row) => predictedLabels(logits.subarray(row * outputs, (row + 1) * outputs), reading)),
       dev.map(({ labelIds }) => labelIds),
       f1Labels,
     );
+    return { ...scores, value: scores[mainMetric] };
+  };
   return {
     warnings: dataset.warnings,
     train: train.map(({ text }) => text),
     dev: dev.map(({ text }) => text),
-    mainMetric: kind === 'multilabel' ? 'f1' : 'accuracy',
+    mainMetric,
     head: classificationHead(dataset, { outputs, pooling }),
     augmented: (seed) =>
       classificationTask({ ...dataset, train: [...train, ...augmentTexts(train, seed)] }, pooling),
-    evaluate: score,
+    evaluate: (texts) => score(flatOutputs(texts)),
     trainExpert: (options) => trainExpert(dataset, outputs, options, score),
     describe: () => describe(dataset, pooling),
   };
@@ -63,11 +70,12 @@ export function classificationTask(dataset: ClassificationDataset, pooling: Pool
 
 /** The lexical expert on the training rows, ready to be weighed against the encoder on the dev rows. */
 async function trainExpert(
-  { kind, train, dev }: ClassificationDataset,
+  dataset: ClassificationDataset,
   outputs: number,
   { lowercase, balanced, seed, signal }: ExpertOptions,
   score: (logits: Float32Array) => Scores,
 ): Promise<Result<TrainedExpert, AbortedError>> {
+  const { kind, train, dev } = dataset;
   const active = train.map(({ labelIds }) => activeOutputs(kind, labelIds));
   const weights = balanced ? balancedWeights(active, outputs) : undefined;
   const trained = await trainLinearExpert(
@@ -76,23 +84,28 @@ async function trainExpert(
     { outputs, lowercase, seed, signal, ...(weights === undefined ? {} : { classWeights: weights }) },
   );
   return trained.map((expert) => ({
-    bytes: expert.encode(),
-    blend(encoderOutputs) {
+    finish(texts) {
       const margins = new Float32Array(dev.length * outputs);
       const targets = new Uint8Array(dev.length * outputs);
       for (const [row, { text, labelIds }] of dev.entries()) {
         margins.set(expert.margins(text), row * outputs);
         for (const output of activeOutputs(kind, labelIds)) targets[row * outputs + output] = 1;
       }
-      return fitBlend({
-        link: linkOf(kind),
-        outputs,
-        encoder: encoderOutputs,
+      const encoder = flatOutputs(texts);
+      const rows = { link: linkOf(kind), outputs, targets };
+      const blend = fitBlend({
+        ...rows,
+        encoder,
         expert: margins,
-        targets,
         multilabel: kind === 'multilabel',
         score,
       });
+      const evaluation = classificationEvaluation(dataset, {
+        ...rows,
+        logits: blendLogits(blend.blend.weights, encoder, margins),
+        uncalibrated: blendLogits(UNCALIBRATED, encoder, margins),
+      });
+      return { blend, evaluation, files: new Map([[EXPERT_FILE, expert.encode()]]) };
     },
   }));
 }
@@ -102,12 +115,13 @@ function classificationHead({ kind, train }: ClassificationDataset, shape: Class
   const active = train.map(({ labelIds }) => activeOutputs(kind, labelIds));
   const balance = balancedWeights(active, shape.outputs);
   return {
-    ...shape,
+    outputs: () => shape.outputs,
+    per: 'text',
     parameters: (encoder) => classifierParameters(encoder, shape),
     logits: (graph, encoder, inputs, dropout) => classifierLogits(graph, encoder, inputs, shape, dropout),
     loss: (graph, logits) => classificationLoss(graph, logits, link),
-    targets(rows, { labelSmoothing, balanced }) {
-      const labels = rows.map((row) => active[row] ?? []);
+    targets(batch, { labelSmoothing, balanced }) {
+      const labels = batch.map(({ row }) => active[row] ?? []);
       const weights = balanced ? { classWeights: balance } : {};
       return lossTargets(labels, shape.outputs, { link, labelSmoothing, ...weights });
     },

@@ -1,7 +1,9 @@
 import { ok } from 'neverthrow';
 import type { Pooling } from '../../encoder/index.js';
 import { LinearExpert } from '../../lexical/index.js';
+import { EXPERT_FILE } from '../../model-folder/index.js';
 import type { Family } from '../family.js';
+import { flatOutputs } from '../text-outputs.js';
 import { blendLogits } from './blend-weights.js';
 import { classificationKind } from './classification-dataset.js';
 import { classificationResult } from './classification-decoder.js';
@@ -15,7 +17,6 @@ export {
   type ClassificationArchiveOptions,
   type ClassificationArchiveSummary,
   createClassificationArchive,
-  DEFAULT_DEV_FRACTION,
 } from './write-archive.js';
 
 /** How new Papaya models pool; see docs/decisions.md for the measurement. */
@@ -24,22 +25,26 @@ const POOLING: Pooling = 'mean';
 /** Text classification: binary, multiclass and multilabel. */
 export const papaya: Family = {
   name: 'Papaya',
+  longTexts: 'truncate',
   readArchive: (directory, type) =>
     readClassificationArchive(directory, type).map((dataset) => classificationTask(dataset, POOLING)),
-  exportedOutputs: (graph, encoder, inputs, { id2label, orchard }) =>
-    classifierLogits(graph, encoder, inputs, {
+  exportedOutputs: (graph, encoder, inputs, { id2label, orchard }) => ({
+    name: 'logits',
+    tensor: classifierLogits(graph, encoder, inputs, {
       outputs: Object.keys(id2label).length,
-      pooling: orchard.pooling,
+      pooling: orchard.pooling === 'first' ? 'first' : 'mean',
     }),
-  decoder({ orchard }, expert) {
+  }),
+  decoder({ orchard }, files) {
     const link = linkOf(classificationKind(orchard.type));
     const { labels, blend } = orchard;
+    const expert = files.get(EXPERT_FILE);
     if (expert === undefined || blend === undefined) {
-      return ok((_, logits) => classificationResult(logits, labels, link));
+      return ok((_, texts) => classificationResult(flatOutputs([texts]), labels, link));
     }
-    return LinearExpert.decode(expert.bytes, expert.file).map(
-      (linear) => (text, logits) =>
-        classificationResult(blendLogits(blend, logits, linear.margins(text)), labels, link),
-    );
+    return LinearExpert.decode(expert.bytes, expert.file).map((linear) => (text, outputs) => {
+      const logits = blendLogits(blend, flatOutputs([outputs]), linear.margins(text));
+      return classificationResult(logits, labels, link);
+    });
   },
 };

@@ -1,5 +1,5 @@
 import { Random } from '../../random.js';
-import { foldText } from './check-splits.js';
+import { foldText } from '../fold-text.js';
 import type { LocatedRow } from './classification-dataset.js';
 
 /** The rows of a dataset, divided; each half keeps the order of the source. */

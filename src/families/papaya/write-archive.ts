@@ -1,6 +1,13 @@
 import { err, errAsync, ok, type Result, type ResultAsync } from 'neverthrow';
 import { CONFIG_FILE, type DatasetWarning, LABEL_FILE, ProblemList, writeZip } from '../../datasets/index.js';
-import { type DatasetError, type StorageError, ValidationError } from '../../errors.js';
+import type { DatasetError, StorageError, ValidationError } from '../../errors.js';
+import {
+  type ArchiveOptions,
+  DEFAULT_DEV_FRACTION,
+  findInvalidOption,
+  invalidOption,
+  jsonFile,
+} from '../archive-options.js';
 import { checkRow, nameNotation, type WrittenRow } from './check-row.js';
 import { checkTrainable, findWarnings } from './check-splits.js';
 import { checkLabelCount, LABEL_COLUMN, numClassLabels, TEXT_COLUMN } from './classification-config.js';
@@ -14,26 +21,15 @@ import {
 import { type RowSource, readSource, type SourceTable } from './source-rows.js';
 import { type Splits, splitDev } from './split-dev.js';
 
-/** Share of the texts that dev gets where no dev rows are given. */
-export const DEFAULT_DEV_FRACTION = 0.1;
-
 const TRAIN_FILE = 'train.tsv';
 const DEV_FILE = 'dev.tsv';
 
-export interface ClassificationArchiveOptions {
+export interface ClassificationArchiveOptions extends ArchiveOptions {
   readonly type: ClassificationType;
-  /** DATASET_NAME and the folder inside the zip: 1 to 100 letters, digits, ".", "_" and "-". */
-  readonly name: string;
-  /** Default: the name. */
-  readonly description?: string | undefined;
   /** The rows to train on. */
   readonly rows: RowSource;
   /** Default: some of `rows` are set aside. */
   readonly devRows?: RowSource | undefined;
-  /** Share of the texts to set aside, above 0 and below 1. Default {@link DEFAULT_DEV_FRACTION}. */
-  readonly devFraction?: number | undefined;
-  /** Decides which are set aside. Default 0. */
-  readonly seed?: number | undefined;
   /** In the order of their ids. Default: those that occur, sorted. */
   readonly labels?: readonly string[] | undefined;
 }
@@ -69,25 +65,16 @@ export function createClassificationArchive(
 function checkOptions(
   options: ClassificationArchiveOptions,
 ): Result<ClassificationArchiveOptions, ValidationError> {
-  const { type, name, devFraction = DEFAULT_DEV_FRACTION, seed = 0, labels = [] } = options;
+  const { type, labels = [] } = options;
   if (!classificationTypes.includes(type)) {
     return err(invalidOption('type', `give one of ${classificationTypes.join(', ')}`));
   }
-  if (!/^(?!\.+$)[\w.-]{1,100}$/.test(name)) {
-    return err(invalidOption('name', 'give 1 to 100 letters, digits, ".", "_" and "-"'));
-  }
-  if (!(devFraction > 0 && devFraction < 1)) {
-    return err(invalidOption('devFraction', 'give a number above 0 and below 1'));
-  }
-  if (!Number.isSafeInteger(seed)) return err(invalidOption('seed', 'give a whole number'));
+  const invalid = findInvalidOption(options);
+  if (invalid) return err(invalid);
   if (labels.includes('') || new Set(labels).size < labels.length) {
     return err(invalidOption('labels', 'give every label once, and none that is empty'));
   }
   return ok(options);
-}
-
-function invalidOption(name: keyof ClassificationArchiveOptions, msg: string): ValidationError {
-  return new ValidationError([{ loc: [name], msg, type: 'invalid_option' }]);
 }
 
 interface PreparedArchive {
@@ -190,15 +177,11 @@ function archiveFiles(
     NUM_CLASS_LABELS: numClassLabels(classificationKind(type), labels),
   };
   return {
-    [`${name}/${CONFIG_FILE}`]: json(config),
-    [`${name}/${LABEL_FILE}`]: json(Object.fromEntries(labels.entries())),
+    [`${name}/${CONFIG_FILE}`]: jsonFile(config),
+    [`${name}/${LABEL_FILE}`]: jsonFile(Object.fromEntries(labels.entries())),
     [`${name}/${TRAIN_FILE}`]: table(train),
     [`${name}/${DEV_FILE}`]: table(dev),
   };
-}
-
-function json(value: unknown): string {
-  return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
 function table(rows: readonly LocatedRow[]): string {

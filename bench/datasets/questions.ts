@@ -1,0 +1,96 @@
+/** Readers of the retrieval datasets that lie beside the project; see bench/README.md for their layout. */
+import { join } from 'node:path';
+import { z } from 'zod';
+import { nonBlankLines, readText } from './files.js';
+
+export interface QuestionPair {
+  readonly question: string;
+  readonly context: string;
+}
+
+export interface TestQuestion {
+  readonly question: string;
+  /** The passages that answer it. */
+  readonly contexts: readonly string[];
+}
+
+export interface Questions {
+  /** Everything that is searched. */
+  readonly passages: readonly string[];
+  readonly train: readonly QuestionPair[];
+  readonly dev: readonly QuestionPair[];
+  readonly test: readonly TestQuestion[];
+}
+
+/** Readers by the name of a measurement, each given the folder that holds every dataset. */
+export const questionReaders: Readonly<Record<string, (root: string) => Questions>> = {
+  squad_dev: (root) => readSquad(join(root, 'squad_dev')),
+  scifact: (root) => readScifact(join(root, 'scifact')),
+};
+
+const articleSchema = z.object({
+  paragraphs: z.array(z.object({ context: z.string(), qas: z.array(z.object({ question: z.string() })) })),
+});
+
+const TEST_ARTICLES = 12;
+const DEV_ARTICLES = 4;
+
+/** The last 12 articles for test, the 4 before them for dev; the paragraphs of all 48 are searched. */
+function readSquad(folder: string): Questions {
+  const json: unknown = JSON.parse(readText(folder, 'squad_1.1_dev.json.br'));
+  const articles = z.array(articleSchema).parse(Object.values(z.record(z.string(), z.unknown()).parse(json)));
+  const pairs = articles.map(({ paragraphs }) =>
+    paragraphs.flatMap(({ context, qas }) =>
+      qas.map(({ question }) => ({ question: question.trim(), context: oneLine(context) })),
+    ),
+  );
+  const test = pairs.length - TEST_ARTICLES;
+  return {
+    passages: articles.flatMap(({ paragraphs }) => paragraphs.map(({ context }) => oneLine(context))),
+    train: pairs.slice(0, test - DEV_ARTICLES).flat(),
+    dev: pairs.slice(test - DEV_ARTICLES, test).flat(),
+    test: pairs
+      .slice(test)
+      .flat()
+      .map(({ question, context }) => ({ question, contexts: [context] })),
+  };
+}
+
+const oneLine = (text: string): string => text.replace(/\s+/gu, ' ').trim();
+
+const documentSchema = z.object({ doc_id: z.string(), title: z.string(), abstract: z.string() });
+const querySchema = z.object({ _id: z.string(), text: z.string() });
+/** Every so many training queries, one is taken for dev. */
+const DEV_STEP = 8;
+
+/** Claims as questions, abstracts (behind their title) as passages, by BEIR's judgements. */
+function readScifact(folder: string): Questions {
+  const parse = <Value>(file: string, schema: z.ZodType<Value>): Value[] =>
+    nonBlankLines(readText(folder, file)).map((line) => schema.parse(JSON.parse(line)));
+  const documents = new Map(
+    parse('corpus.jsonl.br', documentSchema).map(({ doc_id, title, abstract }) => [
+      doc_id,
+      oneLine(`${title} ${abstract}`),
+    ]),
+  );
+  const queries = new Map(
+    parse('beir_queries.jsonl', querySchema).map(({ _id, text }) => [_id, oneLine(text)]),
+  );
+  const judged = (file: string): TestQuestion[] => {
+    const contexts = new Map<string, string[]>();
+    for (const line of nonBlankLines(readText(folder, file)).slice(1)) {
+      const [query = '', document = ''] = line.split('\t');
+      contexts.set(query, [...(contexts.get(query) ?? []), documents.get(document) ?? '']);
+    }
+    return [...contexts].map(([query, found]) => ({ question: queries.get(query) ?? '', contexts: found }));
+  };
+  const training = judged('beir_qrels_train.tsv');
+  const pairs = (questions: readonly TestQuestion[]): QuestionPair[] =>
+    questions.flatMap(({ question, contexts }) => contexts.map((context) => ({ question, context })));
+  return {
+    passages: [...documents.values()],
+    train: pairs(training.filter((_, at) => at % DEV_STEP !== 0)),
+    dev: pairs(training.filter((_, at) => at % DEV_STEP === 0)),
+    test: judged('beir_qrels_test.tsv'),
+  };
+}

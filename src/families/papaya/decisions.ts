@@ -1,0 +1,31 @@
+import type { Decision } from './calibration-error.js';
+import { sigmoid, softmax } from './classification-decoder.js';
+import type { Link } from './classification-loss.js';
+
+/** What logits are compared with. */
+export interface DecisionRows {
+  readonly link: Link;
+  readonly outputs: number;
+  /** 1 where an output should be on, else 0. [rows, outputs] */
+  readonly targets: Uint8Array;
+}
+
+/**
+ * Softmax: one decision a row, how sure the model is of its first label. Sigmoid: one a row and output, how sure it is
+ * of each yes or no.
+ * @param logits [rows, outputs]
+ */
+export function decisionsOf({ link, outputs, targets }: DecisionRows, logits: Float32Array): Decision[] {
+  if (link === 'sigmoid') {
+    return Array.from(logits, (value, at) => {
+      const probability = sigmoid(value);
+      const yes = probability > 0.5;
+      return { confidence: yes ? probability : 1 - probability, right: yes === (targets[at] === 1) };
+    });
+  }
+  return Array.from({ length: logits.length / outputs }, (_, row) => {
+    const probabilities = softmax(logits.subarray(row * outputs, (row + 1) * outputs));
+    const confidence = Math.max(...probabilities);
+    return { confidence, right: targets[row * outputs + probabilities.indexOf(confidence)] === 1 };
+  });
+}

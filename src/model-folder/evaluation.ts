@@ -1,0 +1,94 @@
+/** The evaluation.json of a model folder: what a finished model does on its dev rows. */
+import { z } from 'zod';
+import { topkSchema } from '../contract/index.js';
+
+/** At most so many mistakes are kept. */
+export const MAX_MISTAKES = 50;
+/** Texts of mistakes are cut to so many characters (code points). */
+export const MAX_MISTAKE_CHARACTERS = 300;
+
+const classFiguresSchema = z.strictObject({
+  /** A label, or a type of entity. */
+  label: z.string(),
+  /** Each 0 where there is nothing to divide by. */
+  precision: z.number(),
+  recall: z.number(),
+  f1: z.number(),
+  /** How many rows (or entities) have it. */
+  support: z.int(),
+});
+export type ClassFigures = z.infer<typeof classFiguresSchema>;
+
+const confusionSchema = z.strictObject({
+  labels: z.array(z.string()),
+  /** counts[actual][predicted], in the order of `labels`. */
+  counts: z.array(z.array(z.int())),
+});
+export type Confusion = z.infer<typeof confusionSchema>;
+
+const calibrationBinSchema = z.strictObject({
+  /** Mean of how sure the model was, 0 to 1. */
+  confidence: z.number(),
+  /** Share of its decisions that were right. */
+  accuracy: z.number(),
+  /** Decisions in the bin: one a row, or one a row and label where each label is decided by itself. */
+  rows: z.int(),
+});
+export type CalibrationBin = z.infer<typeof calibrationBinSchema>;
+
+const calibrationSchema = z.strictObject({
+  /** Ten equal parts of [0, 1] at most, by rising confidence; parts without decisions are left out. */
+  bins: z.array(calibrationBinSchema),
+  /** Expected calibration error of the scores that the model gives (0 is perfect). */
+  error: z.number(),
+  /** The same before its logits were calibrated. */
+  error_before: z.number(),
+});
+export type Calibration = z.infer<typeof calibrationSchema>;
+
+const retrievalSchema = z.strictObject({
+  /** Share of the questions whose passage is among the first k. */
+  topk: topkSchema,
+  /** Mean reciprocal rank of the right passage. */
+  mrr: z.number().exactOptional(),
+});
+
+const mistakeSchema = z.strictObject({
+  /** Cut to {@link MAX_MISTAKE_CHARACTERS}. */
+  text: z.string(),
+  /** Labels, entities or passages. */
+  expected: z.array(z.string()),
+  predicted: z.array(z.string()),
+  /** How sure the model was of what it got wrong, 0 to 1. */
+  score: z.number(),
+});
+export type Mistake = z.infer<typeof mistakeSchema>;
+
+export const modelEvaluationSchema = z.strictObject({
+  format: z.literal(1),
+  /** Dev rows. */
+  rows: z.int(),
+  classes: z.array(classFiguresSchema).exactOptional(),
+  /** Of models that give each row exactly one label. */
+  confusion: confusionSchema.exactOptional(),
+  calibration: calibrationSchema.exactOptional(),
+  retrieval: retrievalSchema.exactOptional(),
+  /** The most confident ones first, at most {@link MAX_MISTAKES}. */
+  mistakes: z.array(mistakeSchema),
+});
+export type ModelEvaluation = z.infer<typeof modelEvaluationSchema>;
+
+/** The mistakes worth keeping, their texts cut. */
+export function listedMistakes(mistakes: readonly Mistake[]): Mistake[] {
+  return [...mistakes]
+    .sort((a, b) => b.score - a.score)
+    .slice(0, MAX_MISTAKES)
+    .map((mistake) => ({ ...mistake, text: cut(mistake.text) }));
+}
+
+function cut(text: string): string {
+  // No more than two UTF-16 code units make a character, so a long text is not taken apart as a whole.
+  const characters = [...text.slice(0, 2 * MAX_MISTAKE_CHARACTERS + 2)];
+  if (characters.length <= MAX_MISTAKE_CHARACTERS) return text;
+  return `${characters.slice(0, MAX_MISTAKE_CHARACTERS - 1).join('')}…`;
+}

@@ -1,0 +1,171 @@
+import { OUTPUT_GRADIENTS, type PairLoss, type PairTraining, type TextWindow } from '../families/index.js';
+import { addGradients, type CompiledGraph, type GraphExecutor, type TensorData } from '../graph/index.js';
+import { type BatchGradients, longestOf } from './batch-gradients.js';
+import { padBatch } from './padded-batch.js';
+import { rowsPerRun } from './step-memory.js';
+import type { GradientInput } from './text-gradients.js';
+import { dropTokens } from './token-dropout.js';
+import { gradientOutput, LOSS } from './training-graph.js';
+
+/** Texts of a run may be this much shorter than its longest; shorter ones make a run of their own. */
+const LEAST_OF_LONGEST = 0.6;
+
+/** Texts of a batch that are encoded together. */
+interface Run {
+  /** Positions in the batch's texts. */
+  readonly places: readonly number[];
+  readonly windows: readonly TextWindow[];
+}
+
+/**
+ * Texts are compared with all others of the batch. The whole batch never lies in memory at once: its texts are
+ * encoded run by run, the loss of all outputs gives each output's gradient, and every run is encoded again under the
+ * same dropout masks to carry its share back (Gao et al. 2021, "Scaling Deep Contrastive Learning Batch Size under
+ * Memory Limited Setup"). The result is that of one large run.
+ */
+export class PairGradients implements BatchGradients {
+  readonly lengths: readonly number[];
+
+  private constructor(
+    private readonly input: GradientInput,
+    private readonly pairs: PairTraining,
+    private readonly loss: CompiledPairLoss,
+  ) {
+    const lengthOf = (row: number) => input.train[row]?.encoding.ids.length ?? 0;
+    this.lengths = pairs.examples.map((rows) => Math.max(...rows.map(lengthOf)));
+  }
+
+  static async create(
+    input: GradientInput,
+    pairs: PairTraining,
+    executor: GraphExecutor,
+  ): Promise<PairGradients> {
+    return new PairGradients(
+      input,
+      pairs,
+      await CompiledPairLoss.create(pairs.loss(input.head.outputs(input.encoder)), executor),
+    );
+  }
+
+  async compute(batch: readonly number[], step: number): Promise<number> {
+    const { engine, head, encoder } = this.input;
+    const width = head.outputs(encoder);
+    const examples = batch.map((example) => this.pairs.examples[example] ?? []);
+    const rows = [
+      ...examples.map(([question = 0]) => question),
+      ...examples.flatMap((each) => each.slice(1)),
+    ];
+    const outputs = new Float32Array(rows.length * width);
+    const runs = this.#runs(rows, step);
+    const before = engine.dropoutState;
+    for (const { places, windows } of runs) {
+      copyRows(await engine.outputs(this.#padded(windows)), places, outputs, width);
+    }
+    const { loss, gradients } = await this.loss.run(outputs, examples.length, width, this.pairs.feeds(batch));
+    engine.dropoutState = before;
+    for (const { places, windows } of runs) {
+      await engine.run(this.#padded(windows), surrogateTargets(gradients, places, width, runs.length));
+      engine.store.accumulateGradients(1);
+    }
+    return loss;
+  }
+
+  release(): Promise<void> {
+    return this.loss.release();
+  }
+
+  #padded(windows: readonly TextWindow[]) {
+    const encodings = windows.map(({ encoding }) => encoding);
+    return padBatch(encodings, this.input.encoder.pad_token_id);
+  }
+
+  /** Texts of like length together, the longest first. */
+  #runs(rows: readonly number[], step: number): Run[] {
+    const { train, hyperparameters, maskId, seed, encoder } = this.input;
+    const windows = rows.flatMap((row) => train[row] ?? []);
+    const encodings = windows.map(({ encoding }) => encoding);
+    const dropped = dropTokens(encodings, hyperparameters.tokenDropout, maskId, seed, step);
+    const texts = dropped
+      .map((encoding, place) => ({ place, window: { row: rows[place] ?? 0, encoding } }))
+      .sort((a, b) => b.window.encoding.ids.length - a.window.encoding.ids.length);
+    const runs: Run[] = [];
+    for (let start = 0; start < texts.length; ) {
+      const longest = longestOf(texts.slice(start, start + 1).map(({ window }) => window));
+      const most = texts.slice(start, start + rowsPerRun(encoder, longest));
+      const run = most.filter(({ window }) => window.encoding.ids.length >= LEAST_OF_LONGEST * longest);
+      runs.push({ places: run.map(({ place }) => place), windows: run.map(({ window }) => window) });
+      start += run.length;
+    }
+    return runs;
+  }
+}
+
+/** Puts the rows of a run where their texts stand in the batch. */
+function copyRows(run: Float32Array, places: readonly number[], batch: Float32Array, width: number): void {
+  for (const [row, place] of places.entries()) {
+    batch.set(run.subarray(row * width, (row + 1) * width), place * width);
+  }
+}
+
+/**
+ * Σ output · gradient has the gradients of the loss that the outputs' gradients were taken of. They are multiplied by
+ * the number of runs, as the store averages over these.
+ */
+function surrogateTargets(gradients: Float32Array, places: readonly number[], width: number, runs: number) {
+  const data = new Float32Array(places.length * width);
+  for (const [row, place] of places.entries()) {
+    data.set(gradients.subarray(place * width, (place + 1) * width), row * width);
+  }
+  const scaled = data.map((value) => value * runs);
+  const tensor: TensorData = { type: 'float32', dims: [places.length, width], data: scaled };
+  return { feeds: { [OUTPUT_GRADIENTS]: tensor }, weight: 1 };
+}
+
+/** The loss over all texts of a batch, and its gradients for their outputs. */
+class CompiledPairLoss {
+  private constructor(
+    private readonly compiled: CompiledGraph,
+    private readonly names: { readonly questions: string; readonly passages: string },
+  ) {}
+
+  static async create(
+    { graph, questions, passages, loss }: PairLoss,
+    executor: GraphExecutor,
+  ): Promise<CompiledPairLoss> {
+    graph.output(LOSS, loss);
+    for (const { parameter, dense } of addGradients(graph, loss)) {
+      if (dense !== undefined) graph.output(gradientOutput(parameter.name), dense);
+    }
+    const names = { questions: questions.name, passages: passages.name };
+    return new CompiledPairLoss(await executor.compile(graph), names);
+  }
+
+  /** @param outputs [texts, width]: those of the questions, then those of the passages. */
+  async run(
+    outputs: Float32Array,
+    questions: number,
+    width: number,
+    feeds: Readonly<Record<string, TensorData>>,
+  ): Promise<{ loss: number; gradients: Float32Array }> {
+    const gradients = new Float32Array(outputs.length);
+    const value = new Float32Array(1);
+    const split = (array: Float32Array) => ({
+      [this.names.questions]: matrix(array.subarray(0, questions * width), width),
+      [this.names.passages]: matrix(array.subarray(questions * width), width),
+    });
+    const results = Object.entries(split(gradients)).map(([name, tensor]) => [gradientOutput(name), tensor]);
+    await this.compiled.run(
+      { ...split(outputs), ...feeds },
+      { ...Object.fromEntries(results), [LOSS]: { type: 'float32', dims: [], data: value } },
+    );
+    return { loss: value[0] ?? Number.NaN, gradients };
+  }
+
+  release(): Promise<void> {
+    return this.compiled.release();
+  }
+}
+
+function matrix(data: Float32Array, width: number): TensorData {
+  return { type: 'float32', dims: [data.length / width, width], data };
+}
