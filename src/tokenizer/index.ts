@@ -4,5 +4,4 @@ export type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './toke
 export { type TokenizerConfig, tokenizerConfig } from './tokenizer-config.js';
 export type { BertTokenizerJson } from './tokenizer-json.js';
 export { encodingWindows } from './windows.js';
-export { isCharacter, keepPieces } from './word-piece-json.js';
 export { trainWordPiece, type WordPieceTrainingOptions } from './word-piece-trainer.js';

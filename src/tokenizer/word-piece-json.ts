@@ -46,24 +46,6 @@ export function wordPieceTokenizerJson(
   };
 }
 
-/** The same tokenizer with some of its pieces, numbered anew in the old order. */
-export function keepPieces(
-  json: BertTokenizerJson,
-  keep: (piece: string, id: number) => boolean,
-): BertTokenizerJson {
-  const pieces = Object.entries(json.model.vocab)
-    .sort(([, a], [, b]) => a - b)
-    .filter(([piece, id]) => keep(piece, id));
-  const vocab = Object.fromEntries(pieces.map(([piece], id) => [piece, id]));
-  return { ...json, model: { ...json.model, vocab } };
-}
-
-/** Whether a piece is a single character, at the start of a word or inside it. */
-export function isCharacter(piece: string): boolean {
-  const text = piece.startsWith(CONTINUING_PREFIX) ? piece.slice(CONTINUING_PREFIX.length) : piece;
-  return [...text].length === 1 || piece === CONTINUING_PREFIX;
-}
-
 function postProcessor(): NonNullable<BertTokenizerJson['post_processor']> {
   const special = (id: string, type_id: number): TemplatePiece => ({ SpecialToken: { id, type_id } });
   const text = (id: 'A' | 'B', type_id: number): TemplatePiece => ({ Sequence: { id, type_id } });

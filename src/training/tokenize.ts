@@ -1,12 +1,10 @@
-import type { Result } from 'neverthrow';
+import { ok, type Result } from 'neverthrow';
 import type { ModelFolderError } from '../errors.js';
 import type { LongTexts, TextWindow } from '../families/index.js';
 import {
   type BertTokenizerJson,
   encodingWindows,
   englishTokenizer,
-  isCharacter,
-  keepPieces,
   loadTokenizer,
   type Tokenizer,
   trainWordPiece,
@@ -61,21 +59,8 @@ function chooseTokenizer(
   const learn = () => load(trainWordPiece(texts, { vocabularySize: MAX_VOCABULARY, lowercase, language }));
   if (!lowercase || language.toLowerCase() !== 'english') return learn();
   return load(englishTokenizer()).andThen((english) =>
-    readsWell(english.tokenizer, texts) ? load(withoutUnusedPieces(english, texts)) : learn(),
+    readsWell(english.tokenizer, texts) ? ok(english) : learn(),
   );
-}
-
-/**
- * The vocabulary less the pieces that no training text has: they would never be trained, and every step would pay for
- * them. Words that are new later fall into smaller pieces, of which every character is one.
- */
-function withoutUnusedPieces(
-  { json, tokenizer }: LoadedTokenizer,
-  texts: readonly string[],
-): BertTokenizerJson {
-  const used = new Set(texts.flatMap((text) => [...new Set(tokenizer.encode(text).ids)]));
-  for (const id of Object.values(tokenizer.specialTokens)) used.add(id);
-  return keepPieces(json, (piece, id) => used.has(id) || isCharacter(piece));
 }
 
 /** Texts that are looked at to see whether a vocabulary fits. */

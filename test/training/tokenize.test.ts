@@ -15,27 +15,15 @@ function tokenized(texts: readonly string[], config: Parameters<typeof resolveHy
 }
 
 describe('the vocabulary of a training', () => {
-  it('is the English one that comes along, less the pieces that no training text has', () => {
+  it('is the English one that comes along, which knows words that the training texts lack', () => {
     const { tokenizerJson, vocabularySize, train, maskId } = tokenized(reviews);
-    const vocabulary = tokenizerJson.model.vocab;
-    // Two texts could not teach it these words.
-    for (const word of ['delivery', 'quick', 'meal']) expect(vocabulary).toHaveProperty(word);
-    expect(vocabulary).not.toHaveProperty('weather');
-    expect(vocabularySize).toBeLessThan(1000);
-    expect(maskId).toBe(4);
+    expect(tokenizerJson).toEqual(englishTokenizer());
+    for (const word of ['delivery', 'weather']) expect(tokenizerJson.model.vocab).toHaveProperty(word);
     const general = loadTokenizer(englishTokenizer())._unsafeUnwrap();
+    expect(vocabularySize).toBe(general.vocabularySize);
+    expect(maskId).toBe(general.specialTokens.mask);
     expect(train.map(({ encoding }) => encoding.ids.length)).toEqual(
       reviews.map((text) => general.encode(text).ids.length),
-    );
-  });
-
-  it('numbers its pieces without gaps, and reads words that it never saw', () => {
-    const { tokenizerJson, vocabularySize } = tokenized(reviews);
-    const ids = Object.values(tokenizerJson.model.vocab).sort((a, b) => a - b);
-    expect(ids).toEqual(Array.from({ length: vocabularySize }, (_, id) => id));
-    const tokenizer = loadTokenizer(tokenizerJson)._unsafeUnwrap();
-    expect([...tokenizer.encode('weather zyxtropolis 42%').ids]).not.toContain(
-      tokenizer.specialTokens.unknown,
     );
   });
 

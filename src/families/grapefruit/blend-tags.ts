@@ -11,11 +11,21 @@ export interface TagEvidence {
 export interface TagWeights {
   readonly encoder: number;
   readonly expert: number;
+  /** Added to the score of each tag. */
+  readonly bias: readonly number[];
 }
 
-/** encoder · w₁ + expert · w₂. [words, tags] */
-export function blendEmissions({ encoder, expert }: TagEvidence, weights: TagWeights): Float32Array {
-  return encoder.map((value, at) => weights.encoder * value + weights.expert * (expert[at] ?? 0));
+/** encoder · w₁ + expert · w₂ + bias. [words, tags] */
+export function blendEmissions(
+  { encoder, expert }: TagEvidence,
+  { bias, ...weights }: TagWeights,
+): Float32Array {
+  return encoder.map(
+    (value, at) =>
+      weights.encoder * value +
+      weights.expert * (expert[at] ?? 0) +
+      (bias[at % Math.max(1, bias.length)] ?? 0),
+  );
 }
 
 /** The CRF's transitions · w, under the constraints, which are 0 or −Infinity. */
@@ -51,11 +61,12 @@ const LAST_STEP = 0.01;
  * The loss is convex in the two; it is searched along the axes with steps that halve.
  * @param fitted the weights to choose; the other is 0.
  */
-export function fitTagWeights(rows: TagBlendRows, fitted: readonly (keyof TagWeights)[]): TagWeights {
+export function fitTagWeights(rows: TagBlendRows, fitted: readonly ('encoder' | 'expert')[]): TagWeights {
   const some = { ...rows, sentences: rows.sentences.slice(0, MAX_SENTENCES) };
   let weights: TagWeights = {
     encoder: fitted.includes('encoder') ? 1 : 0,
     expert: fitted.includes('expert') ? 1 : 0,
+    bias: [],
   };
   let loss = negativeLogLikelihood(some, weights);
   for (let step = FIRST_STEP; step >= LAST_STEP; ) {

@@ -21,6 +21,7 @@ import { augmentMentions } from './augment-mentions.js';
 import { bioConstraints } from './bio-constraints.js';
 import { fitTagWeights, type TagBlendRows, type TagWeights } from './blend-tags.js';
 import { entityScores } from './entity-scores.js';
+import { fitOutsideBias } from './outside-bias.js';
 import type { SequenceDataset, TaggedSentence } from './sequence-dataset.js';
 import { foldWords, logProbabilities, SequenceDecoder, tagEvidence } from './sequence-decoder.js';
 import { tagWeights } from './tag-weights.js';
@@ -92,11 +93,13 @@ function fitBlend(
   const figures = (weights: TagWeights): PartFigures => {
     const decoder = new SequenceDecoder(tags, constraints, expert.transitions, weights);
     const predicted = sentences.map((evidence) => decoder.tagsOf(evidence));
-    return { ...scoresOf(predicted, dataset), weights: { ...weights, bias: [] } };
+    return { ...scoresOf(predicted, dataset), weights };
   };
-  const encoder = figures(fitTagWeights(rows, ['encoder']));
-  const alone = figures(fitTagWeights(rows, ['expert']));
-  const both = figures(fitTagWeights(rows, ['encoder', 'expert']));
+  const fit = (...fitted: Parameters<typeof fitTagWeights>[1]) =>
+    figures(fitOutsideBias(fitTagWeights(rows, fitted), tags, (weights) => figures(weights).value));
+  const encoder = fit('encoder');
+  const alone = fit('expert');
+  const both = fit('encoder', 'expert');
   const [blend = both] = [both, alone, encoder].sort((a, b) => b.value - a.value);
   return { encoder, expert: alone, blend };
 }
@@ -111,12 +114,12 @@ function sequenceHead({ tags, train }: SequenceDataset): TrainingHead {
     logits: (graph, encoder, inputs, dropout) => tokenLogits(graph, encoder, inputs, tags.length, dropout),
     loss: tokenLoss,
     targets(batch, options) {
-      const labels = batch.map(({ row, encoding }) => {
-        const first = firstPieces(encoding, places[row] ?? []);
-        return [...first.entries()]
-          .filter(([, token]) => token !== -1)
-          .map(([word, token]) => ({ token, tag: train[row]?.tags[word] ?? 0 }));
-      });
+      const labels = batch.map(({ row, encoding }) =>
+        firstPieces(encoding, places[row] ?? []).map(({ word, token }) => ({
+          token,
+          tag: train[row]?.tags[word] ?? 0,
+        })),
+      );
       return tokenTargets(batch, labels, tags.length, options, weights);
     },
   };
