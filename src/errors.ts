@@ -87,6 +87,26 @@ export class DownloadError extends OrchardErrorBase {
   }
 }
 
+/** A file of a model can't be fetched: unreachable, refused, or never as it is announced. */
+export class ModelDownloadError extends OrchardErrorBase {
+  readonly code = 'model_download';
+  /** Absent where the list of the model's files is meant. */
+  readonly file?: string;
+  /** Of the server's answer, where it gave one. */
+  readonly status?: number;
+
+  constructor(
+    readonly model: string,
+    readonly url: string,
+    reason: string,
+    { file, status, ...options }: ErrorOptions & { readonly file?: string; readonly status?: number } = {},
+  ) {
+    super(`model ${model}${file === undefined ? '' : `, ${file}`}: ${reason} (${url})`, options);
+    if (file !== undefined) this.file = file;
+    if (status !== undefined) this.status = status;
+  }
+}
+
 /** No such model, job or pretrained model for this account. */
 export class NotFoundError extends OrchardErrorBase {
   readonly code = 'not_found';
@@ -187,6 +207,7 @@ export type OrchardError =
   | ValidationError
   | DatasetError
   | DownloadError
+  | ModelDownloadError
   | NotFoundError
   | ModelNotReadyError
   | TransitionError
@@ -226,6 +247,7 @@ const classes: { readonly [Code in OrchardError['code']]: { readonly prototype: 
   validation: ValidationError,
   dataset: DatasetError,
   download: DownloadError,
+  model_download: ModelDownloadError,
   not_found: NotFoundError,
   model_not_ready: ModelNotReadyError,
   transition: TransitionError,

@@ -39,7 +39,10 @@ export {
   createRetrievalArchive,
   createSequenceArchive,
   DEFAULT_DEV_FRACTION,
+  type QuestionFile,
   type QuestionRow,
+  type QuestionSource,
+  type RecordFile,
   type RetrievalArchiveOptions,
   type RetrievalArchiveSummary,
   type RowSource,
@@ -78,6 +81,15 @@ export {
   type TensorSource,
   tensorflowExecutor,
 } from './graph/index.js';
+export {
+  folderModels,
+  type HubOptions,
+  hubModels,
+  type LoadedModel,
+  type LoadOptions,
+  type ModelLoader,
+  type ModelProgress,
+} from './model-loader/index.js';
 export { Predictor, type PredictorOptions } from './predictor/index.js';
 export {
   fileStorage,

@@ -42,7 +42,7 @@ describe.each(pages)('%s', (page) => {
   });
 });
 
-describe('the quick start of the README', () => {
+describe('examples that train', () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'orchard-quick-start-'));
@@ -50,14 +50,25 @@ describe('the quick start of the README', () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('trains on the bundled reviews and answers', async () => {
-    const reviews = pathToFileURL(join(root, 'examples/customer-reviews')).href;
-    const script = join(root, 'examples/quick-start.ts');
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      ['--import', import.meta.resolve('tsx'), script, reviews],
-      { cwd: folder },
-    );
-    expect(stdout).toMatch(/(positive|negative) 0\.\d+/);
-  }, 120_000);
+  it.each([
+    ['quick-start.ts', 'customer-reviews', /(positive|negative) 0\.\d+/],
+    ['entities.ts', 'news-entities', /^LOC "Vienna" at 22, [01]\.\d+$/m],
+    ['questions.ts', 'library-questions', /^0\.\d+ If you lose your card, tell us/],
+  ])(
+    '%s learns %s and answers',
+    async (script, dataset, answer) => {
+      const { stdout } = await promisify(execFile)(
+        process.execPath,
+        [
+          '--import',
+          import.meta.resolve('tsx'),
+          join(root, 'examples', script),
+          pathToFileURL(join(root, 'examples', dataset)).href,
+        ],
+        { cwd: folder },
+      );
+      expect(stdout).toMatch(answer);
+    },
+    120_000,
+  );
 });

@@ -1,27 +1,25 @@
 /**
- * Trains a text classifier before your eyes and lets you try it:
- * `npm run demo`, or `npm run demo -- --dataset <url or path of an archive> [--type <model type>] [--epochs <n>]`.
+ * Trains a model before your eyes and lets you try it: `npm run demo -- --task reviews`, `entities` or `questions`, or
+ * `npm run demo -- --dataset <url or path of an archive> --type <model type>`; both take `--epochs <n>`.
  */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { createInterface } from 'node:readline/promises';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { memoryStorage, modelTypeSchema, type OrchardError, Predictor, Trainer } from 'orchard-nlp';
 import pc from 'picocolors';
-import { openDataset } from './dataset.js';
+import { givenDataset, serveDataset } from './dataset.js';
+import { readDevRows } from './dev-rows.js';
 import { printConfusion } from './print-confusion.js';
-import { printResult } from './print-result.js';
 import { showTraining } from './show-training.js';
-
-/** Sentences to try on the bundled reviews' model. */
-const SAMPLES = [
-  'Arrived two days early and works perfectly, my daughter loves it.',
-  'Waste of money. It broke within a week and nobody answers my emails.',
-  'Not bad at all for the price, and the staff were friendly too.',
-];
+import { taskOfType, tasks } from './tasks.js';
 
 const { values: options } = parseArgs({
   options: {
+    task: { type: 'string', default: 'reviews' },
     dataset: { type: 'string' },
-    type: { type: 'string', default: 'binary-text-classification' },
+    type: { type: 'string' },
     epochs: { type: 'string' },
   },
 });
@@ -33,48 +31,65 @@ function fail(error: OrchardError): never {
   process.exit(1);
 }
 
-const dataset = await openDataset(options.dataset);
+const task =
+  options.type === undefined
+    ? Object.entries(tasks).find(([name]) => name === options.task)?.[1]
+    : taskOfType(modelTypeSchema.parse(options.type));
+if (task === undefined) {
+  console.error(`--task is one of ${Object.keys(tasks).join(', ')}`);
+  process.exit(2);
+}
+const { dataset: given } = options;
+const bundled = given === undefined;
+const dataset = bundled ? await serveDataset(task.folder) : givenDataset(given);
+const epochs = options.epochs === undefined ? bundled && task.epochs : Number(options.epochs);
 const storage = memoryStorage();
 const trainer = new Trainer({ storage });
 const predictor = new Predictor({ storage });
 
-console.log(`\n${pc.bold('1. Train')} ${pc.dim(dataset.url)}\n`);
+console.log(`\n${pc.bold('Train')} ${pc.dim(dataset.url)}\n`);
 const { id } = (
   await trainer.createTrainingJob({
     dataset_url: dataset.url,
-    model_config: { name: 'demo', type: modelTypeSchema.parse(options.type), family: 'Papaya', size: 'mini' },
+    model_config: { name: 'demo', ...task.model },
     training_config: {
       use_pretrained: false,
-      ...(options.epochs === undefined ? {} : { num_epochs: Number(options.epochs) }),
+      ...(epochs && { num_epochs: epochs }),
     },
   })
 ).match((job) => job, fail);
-await showTraining(trainer.watch(id));
+await showTraining(trainer.watch(id), task);
 const job = (await trainer.getTrainingJob(id)).match((information) => information, fail);
 if (job.status !== 'READY') {
   console.error(pc.red(`the job ended ${job.status}: ${job.error?.message ?? ''}`));
   process.exit(1);
 }
 
-if (dataset.dev !== undefined) {
-  console.log(`\n${pc.bold('2. Check')} ${pc.dim('the rows that were held out')}\n`);
-  await printConfusion(dataset.dev, (texts) => predictor.predictCustomBatch(id, texts)).then((printed) =>
-    printed.mapErr(fail),
-  );
+if (bundled && task === tasks.reviews) {
+  console.log(`\n${pc.bold('Check')} ${pc.dim('the rows that were held out')}\n`);
+  const rows = await readDevRows(task.folder);
+  const printed = await printConfusion(rows, (texts) => predictor.predictCustomBatch(id, texts));
+  printed.mapErr(fail);
 }
 
-console.log(`\n${pc.bold('3. Ask')}\n`);
-for (const query of dataset.dev === undefined ? [] : SAMPLES) {
-  const { data, metadata } = (await predictor.predictCustom(id, query)).match((response) => response, fail);
-  printResult(query, data, metadata.model_inference_time_ms);
-}
+const report = fileURLToPath(new URL('../../.orchard/demo-report.html', import.meta.url));
+await mkdir(dirname(report), { recursive: true });
+await writeFile(
+  report,
+  (await trainer.report(id)).match((page) => page, fail),
+);
+console.log(`\n${pc.bold('Report')} ${pc.dim(report)}`);
 
+console.log(`\n${pc.bold('Ask')}\n`);
+for (const query of bundled ? task.samples : []) {
+  console.log(`> ${query}`);
+  await answer(query);
+}
 if (process.stdin.isTTY) {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  console.log(pc.dim('Type a sentence and press Enter; an empty line ends.'));
+  console.log(pc.dim(`Type ${task.ask} and press Enter; an empty line ends.`));
   for (let query = await terminal.question('> '); query !== ''; query = await terminal.question('> ')) {
-    const { data, metadata } = (await predictor.predictCustom(id, query)).match((response) => response, fail);
-    printResult(undefined, data, metadata.model_inference_time_ms);
+    await answer(query);
   }
   terminal.close();
 }
@@ -82,3 +97,9 @@ await trainer.close();
 await predictor.close();
 await storage.close();
 await dataset.close();
+
+async function answer(query: string): Promise<void> {
+  const { data, metadata } = (await predictor.predictCustom(id, query)).match((response) => response, fail);
+  task?.print(query, data);
+  console.log(pc.dim(`  ${metadata.model_inference_time_ms.toFixed(1)} ms\n`));
+}

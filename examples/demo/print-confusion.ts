@@ -2,20 +2,16 @@ import { ConfusionMatrix } from 'ml-confusion-matrix';
 import { ok, type Result } from 'neverthrow';
 import type { InferenceResponse, InferenceResult, OrchardError } from 'orchard-nlp';
 import pc from 'picocolors';
+import type { DevRow } from './dev-rows.js';
 
 /** The library answers at most so many queries at once. */
 const BATCH = 20;
-
-interface Row {
-  readonly text: string;
-  readonly label: string;
-}
 
 type Predict = (texts: string[]) => PromiseLike<Result<InferenceResponse<InferenceResult[]>, OrchardError>>;
 
 /** Predicts every row and prints how often each label was taken for which. */
 export async function printConfusion(
-  rows: readonly Row[],
+  rows: readonly DevRow[],
   predict: Predict,
 ): Promise<Result<void, OrchardError>> {
   const predicted: string[] = [];

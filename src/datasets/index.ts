@@ -28,6 +28,7 @@ export {
 } from './fetch-dataset.js';
 export { type JsonFile, readJsonFile } from './json-file.js';
 export { LABEL_FILE, readLabelIds } from './label-ids.js';
+export { networkReason } from './network-reason.js';
 export { count, counted, ProblemList, quoted, singleProblem, someOf } from './problems.js';
 export { checkIndices } from './string-indices.js';
 export { readLines, readText, type TextLine } from './text-file.js';

@@ -72,6 +72,8 @@ export interface TrainingTask {
   /** The texts to train and to evaluate on, row by row. */
   readonly train: readonly string[];
   readonly dev: readonly string[];
+  /** How many examples these are, where texts are no examples by themselves: passages belong to questions. */
+  readonly examples?: { readonly train: number; readonly dev: number };
   /** The documented metric that decides which epoch is kept; retrieval has none, and is judged by its ranks. */
   readonly mainMetric: 'accuracy' | 'f1' | undefined;
   readonly head: TrainingHead;
@@ -174,7 +176,7 @@ export interface TargetOptions {
 
 export interface LossTargets {
   readonly feeds: Readonly<Record<string, TensorData>>;
-  /** What the loss is a mean over, so that batches can be accumulated: the rows, or their summed weights. */
+  /** What the loss is a mean over, so that batches can be accumulated: the rows, or their summed weights. Above 0. */
   readonly weight: number;
 }
 

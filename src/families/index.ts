@@ -1,7 +1,7 @@
 export { DEFAULT_DEV_FRACTION } from './archive-options.js';
+export type { QuestionFile, QuestionRow, QuestionSource } from './dragonfruit/source-questions.js';
 export {
   createRetrievalArchive,
-  type QuestionRow,
   type RetrievalArchiveOptions,
   type RetrievalArchiveSummary,
 } from './dragonfruit/write-archive.js';
@@ -28,6 +28,7 @@ export type {
   TrainingTask,
   WindowOutputs,
 } from './family.js';
+export { entityTypes } from './grapefruit/bio-tags.js';
 export { sequenceTypes } from './grapefruit/sequence-dataset.js';
 export type { ConllFile, SequenceRow, SequenceSource } from './grapefruit/source-sentences.js';
 export {
@@ -44,7 +45,7 @@ export {
   createClassificationArchive,
   type RowSource,
   type SourceFile,
-  type SourceFormat,
   type SourceRow,
 } from './papaya/index.js';
 export { familyNamed } from './registry.js';
+export type { RecordFile, SourceFormat } from './source-records.js';

@@ -4,13 +4,17 @@ import { ClosedError, InternalError, type OrchardError, reviveError } from '../e
 import type { InferenceService, Predictions } from './inference-service.js';
 import type { InferenceOptions } from './inline-service.js';
 import type { PoolMessage, WorkerMessage } from './messages.js';
+import { shareTexts } from './share-texts.js';
 
 export interface PoolOptions extends InferenceOptions {
   /** Worker threads; each loads the models that it is asked for. */
   readonly workers: number;
 }
 
-/** Runs models in worker threads, started on first use; requests go to the one with the least to do. */
+/**
+ * Runs models in worker threads, started on first use. Several texts are shared out among the workers that have nothing
+ * to do; where none has, a request goes to the one with the least to do.
+ */
 export function workerInference({ workers, maxModelBytes, threads }: PoolOptions): InferenceService {
   const options = { maxModelBytes: Math.floor(maxModelBytes / workers), threads };
   const pool = Array.from({ length: workers }, () => new PoolWorker(options));
@@ -19,7 +23,9 @@ export function workerInference({ workers, maxModelBytes, threads }: PoolOptions
     predict(directory, texts) {
       if (closed) return errAsync(new ClosedError('inference pool'));
       const leastBusy = pool.reduce((best, each) => (each.waiting < best.waiting ? each : best));
-      return new ResultAsync(leastBusy.predict(directory, texts));
+      const idle = pool.filter((each) => each.waiting === 0);
+      if (idle.length < 2) return new ResultAsync(leastBusy.predict(directory, texts));
+      return predictTogether(idle, directory, texts);
     },
     forget(directory) {
       for (const worker of pool) worker.forget(directory);
@@ -29,6 +35,28 @@ export function workerInference({ workers, maxModelBytes, threads }: PoolOptions
       await Promise.all(pool.map((worker) => worker.close()));
     },
   };
+}
+
+function predictTogether(
+  workers: readonly PoolWorker[],
+  directory: string,
+  texts: readonly string[],
+): ResultAsync<Predictions, OrchardError> {
+  const lengths = texts.map((text) => text.length);
+  const parts = shareTexts(lengths, workers.length);
+  const answers = workers.slice(0, parts.length).map((worker, at) => {
+    const part = (parts[at] ?? []).map((position) => texts[position] ?? '');
+    return new ResultAsync(worker.predict(directory, part));
+  });
+  return ResultAsync.combine(answers).map((predictions) => {
+    const byPosition = new Map(
+      parts.flatMap((part, at) => part.map((position, row) => [position, predictions[at]?.results[row]])),
+    );
+    return {
+      results: texts.flatMap((_, position) => byPosition.get(position) ?? []),
+      elapsedMs: Math.max(0, ...predictions.map(({ elapsedMs }) => elapsedMs)),
+    };
+  });
 }
 
 type Answer = (outcome: Result<Predictions, OrchardError>) => void;

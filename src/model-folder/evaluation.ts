@@ -4,7 +4,7 @@ import { topkSchema } from '../contract/index.js';
 
 /** At most so many mistakes are kept. */
 export const MAX_MISTAKES = 50;
-/** Texts of mistakes are cut to so many characters (code points). */
+/** Texts, entities and passages of mistakes are cut to so many characters (code points). */
 export const MAX_MISTAKE_CHARACTERS = 300;
 
 const classFiguresSchema = z.strictObject({
@@ -56,7 +56,7 @@ const retrievalSchema = z.strictObject({
 const mistakeSchema = z.strictObject({
   /** Cut to {@link MAX_MISTAKE_CHARACTERS}. */
   text: z.string(),
-  /** Labels, entities or passages. */
+  /** Labels, entities or passages, cut alike. */
   expected: z.array(z.string()),
   predicted: z.array(z.string()),
   /** How sure the model was of what it got wrong, 0 to 1. */
@@ -83,7 +83,12 @@ export function listedMistakes(mistakes: readonly Mistake[]): Mistake[] {
   return [...mistakes]
     .sort((a, b) => b.score - a.score)
     .slice(0, MAX_MISTAKES)
-    .map((mistake) => ({ ...mistake, text: cut(mistake.text) }));
+    .map(({ text, expected, predicted, score }) => ({
+      text: cut(text),
+      expected: expected.map(cut),
+      predicted: predicted.map(cut),
+      score,
+    }));
 }
 
 function cut(text: string): string {

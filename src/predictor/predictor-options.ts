@@ -8,7 +8,7 @@ export interface PredictorOptions {
   readonly account?: Account;
   /** `worker` (default): worker threads. `inline`: the calling thread, which each run then blocks. */
   readonly isolation?: 'worker' | 'inline';
-  /** Worker threads; each loads the models that it is asked for. Default 1. */
+  /** Worker threads; each loads the models that it is asked for, and idle ones share the texts of a batch. Default 1. */
   readonly workers?: number;
   /** Threads that one run may use. Default 1, the fastest for short texts on small models. */
   readonly threads?: number;

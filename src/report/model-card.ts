@@ -1,6 +1,7 @@
 /** The README.md of a model folder: a model card as the Hugging Face Hub reads it. */
 import type { ModelType } from '../contract/index.js';
 import type { ClassFigures, RecordedPart } from '../model-folder/index.js';
+import { classNames } from './class-names.js';
 import { asWords, counted, decimal, FLATTERED, partsOf, percent, scoresOf, whole } from './figures.js';
 import { languageCode } from './language-code.js';
 import { escapeMarkdown, markdownTable } from './markdown.js';
@@ -92,13 +93,14 @@ function figures({ training, evaluation }: ReportInput): string {
 }
 
 function labels({ config, evaluation }: ReportInput): string {
-  const names = config.orchard.labels;
+  const { noun, names } = classNames(config);
   if (names.length === 0) return '';
+  const heading = noun === 'label' ? '## Labels' : '## Entity types';
   if (names.length > MAX_LISTED_LABELS) {
-    return `## Labels\n\n${whole(names.length)}, listed in \`config.json\`.`;
+    return `${heading}\n\n${whole(names.length)}, listed in \`config.json\`.`;
   }
   const byClass = evaluation?.classes ?? [];
-  if (byClass.length === 0) return `## Labels\n\n${names.map(escapeMarkdown).join(', ')}`;
+  if (byClass.length === 0) return `${heading}\n\n${names.map(escapeMarkdown).join(', ')}`;
   const row = ({ label, precision, recall, f1, support }: ClassFigures) => [
     escapeMarkdown(label),
     percent(precision),
@@ -106,8 +108,8 @@ function labels({ config, evaluation }: ReportInput): string {
     percent(f1),
     whole(support),
   ];
-  const header = ['label', 'precision', 'recall', 'F1', 'support'];
-  return `## Labels\n\nThe blend on dev:\n\n${markdownTable(header, byClass.map(row))}`;
+  const header = [noun, 'precision', 'recall', 'F1', 'support'];
+  return `${heading}\n\nThe blend on dev:\n\n${markdownTable(header, byClass.map(row))}`;
 }
 
 function hyperparameters({ training }: ReportInput): string {
@@ -162,7 +164,7 @@ function limits({ config, evaluation }: ReportInput): string {
       ...(unseen === 0
         ? []
         : [
-            `- ${counted(unseen, 'label')} ${unseen === 1 ? 'has' : 'have'} no dev row, so nothing is known of how well such texts are told.`,
+            `- ${counted(unseen, classNames(config).noun)} ${unseen === 1 ? 'has' : 'have'} no dev row, so nothing is known of how well such texts are told.`,
           ]),
     ].join('\n'),
   ].join('\n\n');

@@ -7,9 +7,26 @@ import { deleteUnseen, linkIfAbsent, readTextIfPresent, unlinkIfPresent } from '
 import { parseJson } from './parse-json.js';
 import { hasEnded, thisProcess } from './process-identity.js';
 
-/** How long one holder is waited for before its lock is broken although it may live, on a machine we can't see. */
-const SILENT_HOLDER_MS = 30_000;
+/** Default of {@link FileLockOptions.silenceMs}. */
+const SILENCE_MS = 30_000;
+/** Default of {@link FileLockOptions.maxPauseMs}. */
 const MAX_PAUSE_MS = 8;
+
+/** For locks that are held longer than for a write. */
+export interface FileLockOptions {
+  /** How long a holder may be silent before its lock is broken although it may live, on a machine we can't see. */
+  readonly silenceMs?: number;
+  /** Longest pause between two looks at a lock that is taken. */
+  readonly maxPauseMs?: number;
+}
+
+/** How a lock is waited for. */
+export interface LockWaiting {
+  /** Ends the waiting, with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** Anything that changes while the holder is at work, such as the size of what it writes. */
+  readonly signOfLife?: () => Promise<string>;
+}
 
 /** What the file of a lock says: its holder, and an id of this one holding. */
 const holdingSchema = z.object({ pid: z.number(), host: z.string(), started: z.string(), id: z.string() });
@@ -21,24 +38,28 @@ type Holding = z.infer<typeof holdingSchema>;
  * its holder, or, after the holder died, by whoever holds the lock `<name>.break` and, holding it, still finds
  * the dead holder's name inside. As nobody else may unlink it then, no living holder's lock is ever broken.
  *
- * The one exception: a holder that can't be seen to have died (another machine's) loses a lock kept for
- * 30 seconds, which is thousands of times what is done under one here; {@link Lock.confirm} then stops it.
+ * The one exception: a holder that can't be seen to have died (another machine's) loses a lock kept in silence
+ * for 30 seconds, which is thousands of times what a storage does under one; {@link Lock.confirm} then stops it.
  */
 export class FileLocks {
   readonly #directory: string;
   readonly #temporaryDirectory: string;
+  readonly #silenceMs: number;
+  readonly #maxPauseMs: number;
 
   /** Both directories exist and lie on one file system that has hard links (all but FAT do). */
-  constructor(directory: string, temporaryDirectory: string) {
+  constructor(directory: string, temporaryDirectory: string, options: FileLockOptions = {}) {
     this.#directory = directory;
     this.#temporaryDirectory = temporaryDirectory;
+    this.#silenceMs = options.silenceMs ?? SILENCE_MS;
+    this.#maxPauseMs = options.maxPauseMs ?? MAX_PAUSE_MS;
   }
 
   /** Runs `work` while no one else holds the lock of this name. Locks are not reentrant. */
-  async hold<T>(name: string, work: (lock: Lock) => Promise<T>): Promise<T> {
+  async hold<T>(name: string, work: (lock: Lock) => Promise<T>, waiting: LockWaiting = {}): Promise<T> {
     const path = join(this.#directory, name);
     const holding = JSON.stringify({ ...thisProcess, id: randomUUID() } satisfies Holding);
-    await this.#acquire(name, path, holding);
+    await this.#acquire(name, path, holding, waiting);
     const lock = new Lock(path, holding);
     try {
       return await work(lock);
@@ -47,16 +68,22 @@ export class FileLocks {
     }
   }
 
-  async #acquire(name: string, path: string, holding: string): Promise<void> {
+  async #acquire(
+    name: string,
+    path: string,
+    holding: string,
+    { signal, signOfLife }: LockWaiting,
+  ): Promise<void> {
     const draft = join(this.#temporaryDirectory, randomUUID());
     await writeFile(draft, holding, { flag: 'wx' });
     try {
-      const patience = new Patience();
+      const patience = new Patience(this.#silenceMs);
       while (!(await linkIfAbsent(draft, path))) {
+        signal?.throwIfAborted();
         const found = await readTextIfPresent(path);
         if (found === undefined) continue;
-        if (patience.endsWith(found)) await this.#break(name, path, found);
-        else await delay(Math.random() * MAX_PAUSE_MS);
+        if (patience.endsWith(found, await signOfLife?.())) await this.#break(name, path, found);
+        else await delay(Math.random() * this.#maxPauseMs, undefined, { signal });
       }
     } finally {
       await deleteUnseen(draft);
@@ -84,7 +111,7 @@ export class Lock {
     return (await readTextIfPresent(this.#path)) === this.#holding;
   }
 
-  /** To be called right before what the lock guards. @throws where the lock was broken, after 30 s of silence. */
+  /** To be called right before what the lock guards. @throws where the lock was broken, after a long silence. */
   async confirm(): Promise<void> {
     if (!(await this.isHeld()))
       throw new Error(`${this.#path} was held too long and taken by another process`);
@@ -93,15 +120,21 @@ export class Lock {
 
 /** Decides how long a contender waits for the holder that it finds. */
 class Patience {
+  readonly #silenceMs: number;
   #seen: string | undefined;
   #since = 0;
 
-  endsWith(found: string): boolean {
-    if (found !== this.#seen) {
-      this.#seen = found;
+  constructor(silenceMs: number) {
+    this.#silenceMs = silenceMs;
+  }
+
+  endsWith(found: string, signOfLife = ''): boolean {
+    const seen = found + signOfLife;
+    if (seen !== this.#seen) {
+      this.#seen = seen;
       this.#since = performance.now();
     }
-    return isOfEndedProcess(found) || performance.now() - this.#since > SILENT_HOLDER_MS;
+    return isOfEndedProcess(found) || performance.now() - this.#since > this.#silenceMs;
   }
 }
 

@@ -1,4 +1,7 @@
-import type { TextWindow } from '../families/index.js';
+import type { BertConfig } from '../encoder/index.js';
+import type { TextWindow, TrainingHead } from '../families/index.js';
+import type { GradientEngine } from './gradient-engine.js';
+import type { Hyperparameters } from './hyperparameters.js';
 
 /** How the gradients of a batch of training examples get into the parameter store. */
 export interface BatchGradients {
@@ -13,6 +16,18 @@ export interface BatchGradients {
   compute(batch: readonly number[], step: number): Promise<number>;
   /** Frees what the runtime holds for it. */
   release?(): Promise<void>;
+}
+
+/** What gradients are computed from, whatever the kind of example. */
+export interface GradientInput {
+  readonly engine: GradientEngine;
+  readonly head: TrainingHead;
+  readonly encoder: BertConfig;
+  readonly train: readonly TextWindow[];
+  readonly hyperparameters: Hyperparameters;
+  /** Id of [MASK], which takes the place of dropped tokens. */
+  readonly maskId: number;
+  readonly seed: number;
 }
 
 /** The longest of some windows, in tokens. */

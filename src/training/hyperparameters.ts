@@ -1,5 +1,6 @@
 import {
   DEFAULT_BATCH_SIZE,
+  type FamilyName,
   type ModelConfig,
   type ModelSize,
   type TrainingConfig,
@@ -61,21 +62,32 @@ export const MAX_GRADIENT_NORM = 1;
 /** Peak learning rates from random weights, by the sweep in docs/training.md. */
 const learningRates: Readonly<Record<ModelSize, number>> = { mini: 5e-4, base: 3e-4 };
 
-/** Texts that a training from random weights reads in all; it decides the default number of epochs. */
-const TEXTS_TO_READ = 40_000;
-const MIN_EPOCHS = 3;
-const MAX_EPOCHS = 30;
+/** How long a training from random weights goes on, by the sweep in docs/training.md. */
+interface Duration {
+  /** Rows read in all, unless that makes too few or too many epochs. */
+  readonly rows: number;
+  readonly minEpochs: number;
+  readonly maxEpochs: number;
+}
+
+const durations: Readonly<Record<FamilyName, Duration>> = {
+  Papaya: { rows: 40_000, minEpochs: 3, maxEpochs: 30 },
+  Grapefruit: { rows: 60_000, minEpochs: 3, maxEpochs: 30 },
+  // Each question brings two passages along, and all passages are read again after each epoch.
+  Dragonfruit: { rows: 15_000, minEpochs: 2, maxEpochs: 10 },
+};
 
 /** Datasets with fewer rows take more and smaller steps. */
 const SMALL_DATASET = 2000;
 const SMALL_BATCH_SIZE = 16;
 
-/** Small datasets are read more often: 30 epochs up to 1,334 rows, 3 from 13,334 on. */
-export function defaultEpochs(rows: number): number {
-  return Math.min(MAX_EPOCHS, Math.max(MIN_EPOCHS, Math.ceil(TEXTS_TO_READ / Math.max(1, rows))));
+/** Small datasets are read more often. */
+export function defaultEpochs(family: FamilyName, rows: number): number {
+  const { rows: toRead, minEpochs, maxEpochs } = durations[family];
+  return Math.min(maxEpochs, Math.max(minEpochs, Math.ceil(toRead / Math.max(1, rows))));
 }
 
-/** @param texts those of the training rows. */
+/** @param texts those of the training rows: for retrieval, of the questions. */
 export function resolveHyperparameters(
   model: ModelConfig,
   training: TrainingConfig,
@@ -87,7 +99,7 @@ export function resolveHyperparameters(
   return {
     batchSize: training.batch_size ?? (rows < SMALL_DATASET ? SMALL_BATCH_SIZE : DEFAULT_BATCH_SIZE),
     learningRate: training.learning_rate ?? learningRates[model.size],
-    epochs: training.num_epochs ?? defaultEpochs(rows),
+    epochs: training.num_epochs ?? defaultEpochs(model.family, rows),
     language: training.language ?? DEFAULT_LANGUAGE,
     lowercase,
     augment: training.data_augmentation ?? false,

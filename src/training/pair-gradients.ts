@@ -1,11 +1,10 @@
-import { OUTPUT_GRADIENTS, type PairLoss, type PairTraining, type TextWindow } from '../families/index.js';
-import { addGradients, type CompiledGraph, type GraphExecutor, type TensorData } from '../graph/index.js';
-import { type BatchGradients, longestOf } from './batch-gradients.js';
+import { OUTPUT_GRADIENTS, type PairTraining, type TextWindow } from '../families/index.js';
+import type { GraphExecutor, TensorData } from '../graph/index.js';
+import type { BatchGradients, GradientInput } from './batch-gradients.js';
+import { CompiledPairLoss } from './compiled-pair-loss.js';
 import { padBatch } from './padded-batch.js';
 import { rowsPerRun } from './step-memory.js';
-import type { GradientInput } from './text-gradients.js';
 import { dropTokens } from './token-dropout.js';
-import { gradientOutput, LOSS } from './training-graph.js';
 
 /** Texts of a run may be this much shorter than its longest; shorter ones make a run of their own. */
 const LEAST_OF_LONGEST = 0.6;
@@ -90,7 +89,7 @@ export class PairGradients implements BatchGradients {
       .sort((a, b) => b.window.encoding.ids.length - a.window.encoding.ids.length);
     const runs: Run[] = [];
     for (let start = 0; start < texts.length; ) {
-      const longest = longestOf(texts.slice(start, start + 1).map(({ window }) => window));
+      const longest = texts[start]?.window.encoding.ids.length ?? 0;
       const most = texts.slice(start, start + rowsPerRun(encoder, longest));
       const run = most.filter(({ window }) => window.encoding.ids.length >= LEAST_OF_LONGEST * longest);
       runs.push({ places: run.map(({ place }) => place), windows: run.map(({ window }) => window) });
@@ -119,53 +118,4 @@ function surrogateTargets(gradients: Float32Array, places: readonly number[], wi
   const scaled = data.map((value) => value * runs);
   const tensor: TensorData = { type: 'float32', dims: [places.length, width], data: scaled };
   return { feeds: { [OUTPUT_GRADIENTS]: tensor }, weight: 1 };
-}
-
-/** The loss over all texts of a batch, and its gradients for their outputs. */
-class CompiledPairLoss {
-  private constructor(
-    private readonly compiled: CompiledGraph,
-    private readonly names: { readonly questions: string; readonly passages: string },
-  ) {}
-
-  static async create(
-    { graph, questions, passages, loss }: PairLoss,
-    executor: GraphExecutor,
-  ): Promise<CompiledPairLoss> {
-    graph.output(LOSS, loss);
-    for (const { parameter, dense } of addGradients(graph, loss)) {
-      if (dense !== undefined) graph.output(gradientOutput(parameter.name), dense);
-    }
-    const names = { questions: questions.name, passages: passages.name };
-    return new CompiledPairLoss(await executor.compile(graph), names);
-  }
-
-  /** @param outputs [texts, width]: those of the questions, then those of the passages. */
-  async run(
-    outputs: Float32Array,
-    questions: number,
-    width: number,
-    feeds: Readonly<Record<string, TensorData>>,
-  ): Promise<{ loss: number; gradients: Float32Array }> {
-    const gradients = new Float32Array(outputs.length);
-    const value = new Float32Array(1);
-    const split = (array: Float32Array) => ({
-      [this.names.questions]: matrix(array.subarray(0, questions * width), width),
-      [this.names.passages]: matrix(array.subarray(questions * width), width),
-    });
-    const results = Object.entries(split(gradients)).map(([name, tensor]) => [gradientOutput(name), tensor]);
-    await this.compiled.run(
-      { ...split(outputs), ...feeds },
-      { ...Object.fromEntries(results), [LOSS]: { type: 'float32', dims: [], data: value } },
-    );
-    return { loss: value[0] ?? Number.NaN, gradients };
-  }
-
-  release(): Promise<void> {
-    return this.compiled.release();
-  }
-}
-
-function matrix(data: Float32Array, width: number): TensorData {
-  return { type: 'float32', dims: [data.length / width, width], data };
 }

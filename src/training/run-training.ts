@@ -50,7 +50,7 @@ async function runSteps(
   const hyperparameters = resolveHyperparameters(
     spec.model_config,
     spec.training_config,
-    plain.train,
+    plain.train.slice(0, plain.examples?.train),
     spec.tuning,
   );
   progress.planned(hyperparameters.epochs);
@@ -141,7 +141,10 @@ function writeModel(spec: TrainingSpec, model: FinishedModel): ResultAsync<void,
     training_stats: stats,
     parts: blend,
     warnings,
-    dataset: { train_rows: task.train.length, dev_rows: task.dev.length },
+    dataset: {
+      train_rows: task.examples?.train ?? task.train.length,
+      dev_rows: task.examples?.dev ?? task.dev.length,
+    },
     versions: runtimeVersions(),
   };
   const { id } = spec;

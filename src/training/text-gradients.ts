@@ -1,22 +1,7 @@
-import type { BertConfig } from '../encoder/index.js';
-import type { TextWindow, TrainingHead } from '../families/index.js';
-import { type BatchGradients, longestOf } from './batch-gradients.js';
-import type { GradientEngine } from './gradient-engine.js';
-import type { Hyperparameters } from './hyperparameters.js';
+import { type BatchGradients, type GradientInput, longestOf } from './batch-gradients.js';
 import { padBatch } from './padded-batch.js';
 import { rowsPerRun } from './step-memory.js';
 import { dropTokens } from './token-dropout.js';
-
-export interface GradientInput {
-  readonly engine: GradientEngine;
-  readonly head: TrainingHead;
-  readonly encoder: BertConfig;
-  readonly train: readonly TextWindow[];
-  readonly hyperparameters: Hyperparameters;
-  /** Id of [MASK], which takes the place of dropped tokens. */
-  readonly maskId: number;
-  readonly seed: number;
-}
 
 /** Every text, or window of one, is an example by itself. A batch may be cut anywhere, its gradients are summed. */
 export class TextGradients implements BatchGradients {

@@ -7,7 +7,7 @@ import type { PairTraining, TextOutputs, TextWindow, TrainingTask } from '../fam
 import type { GraphExecutor } from '../graph/index.js';
 import { Random } from '../random.js';
 import { AdamWOptimizer } from './adamw-optimizer.js';
-import { type BatchGradients, longestOf } from './batch-gradients.js';
+import { type BatchGradients, type GradientInput, longestOf } from './batch-gradients.js';
 import { restoreCheckpoint, saveCheckpoint, type Weights } from './checkpoint.js';
 import { Evaluator } from './evaluation.js';
 import { GradientEngine } from './gradient-engine.js';
@@ -16,7 +16,7 @@ import { linearLearningRate } from './learning-rate-schedule.js';
 import { lengthBatches } from './length-batches.js';
 import { PairGradients } from './pair-gradients.js';
 import type { ProgressReporter } from './progress-reporter.js';
-import { type GradientInput, TextGradients } from './text-gradients.js';
+import { TextGradients } from './text-gradients.js';
 import { emptyStats, type TrainingState, withEpoch } from './training-state.js';
 
 export interface LoopInput {

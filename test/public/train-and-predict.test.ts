@@ -114,6 +114,18 @@ describe('its model', () => {
     expect((await inline.predictCustomBatch(id, queries))._unsafeUnwrap().data).toEqual(expected);
   });
 
+  it('shares a batch among its workers and still answers in query order', async () => {
+    await using one = new Predictor({ storage });
+    await using three = new Predictor({ storage, workers: 3 });
+    const expected = (await one.predictCustomBatch(id, queries))._unsafeUnwrap().data;
+    const { data, metadata } = (await three.predictCustomBatch(id, queries))._unsafeUnwrap();
+    expect(data.map(({ labels }) => labels)).toEqual(expected.map(({ labels }) => labels));
+    for (const [at, { scores }] of data.entries()) {
+      expect(scores[0]).toBeCloseTo(expected[at]?.scores[0] ?? Number.NaN, 5);
+    }
+    expect(metadata.model_inference_time_ms).toBeGreaterThan(0);
+  });
+
   it('answers many callers at once, each with its own result', async () => {
     await using predictor = new Predictor({ storage });
     const alone = (await predictor.predictCustomBatch(id, queries))._unsafeUnwrap().data;

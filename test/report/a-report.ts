@@ -72,6 +72,8 @@ export interface ReportParts {
   /** Null: none was written. */
   readonly evaluation?: Partial<ModelEvaluation> | null;
   readonly labels?: readonly string[];
+  /** Whether the labels are BIO tags of words. Default false. */
+  readonly tagsWords?: boolean;
 }
 
 /** A report in which only what the test is about differs. */
@@ -79,6 +81,7 @@ export function aReport({
   training,
   evaluation,
   labels = ['good', 'bad', 'mixed'],
+  tagsWords = false,
 }: ReportParts = {}): ReportInput {
   return {
     config: {
@@ -94,6 +97,7 @@ export function aReport({
         size: 'mini',
         labels: [...labels],
         pooling: 'mean',
+        ...(tagsWords && { words: 'punctuation' }),
         lowercase: true,
         max_tokens: 256,
         files: [],

@@ -52,6 +52,17 @@ describe('the model card', () => {
     expect(modelCard(aReport({ evaluation: null }))).toContain('## Labels\n\ngood, bad, mixed\n');
   });
 
+  it('tells of entity types, not of the tags that they are made of', () => {
+    const labels = ['O', 'B-PER', 'I-PER', 'B-LOC'];
+    expect(modelCard(aReport({ labels, tagsWords: true, evaluation: null }))).toContain(
+      '## Entity types\n\nPER, LOC\n',
+    );
+    const classes = [{ label: 'PER', precision: 1, recall: 0.5, f1: 0.667, support: 2 }];
+    const card = modelCard(aReport({ labels, tagsWords: true, evaluation: { classes } }));
+    expect(tableUnder(card, 'entity type')).toEqual([['PER', '100.0 %', '50.0 %', '66.7 %', '2']]);
+    expect(card).not.toContain('B-PER');
+  });
+
   it.each([
     ['multilabel-text-classification', 'Papaya', "pipeline('text-classification'"],
     ['named-entity-recognition', 'Grapefruit', "pipeline('token-classification'"],

@@ -3,21 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type BertConfig, initialize, parseBertConfig } from '../../src/encoder/index.js';
+import { initialize } from '../../src/encoder/index.js';
 import type { TextWindow } from '../../src/families/index.js';
 import type { ClassificationDataset } from '../../src/families/papaya/classification-dataset.js';
 import { classificationTask } from '../../src/families/papaya/classification-task.js';
 import { flatOutputs } from '../../src/families/text-outputs.js';
-import { onnxExecutor, tensorflowExecutor } from '../../src/graph/index.js';
+import { tensorflowExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
-import { loadTokenizer, trainWordPiece } from '../../src/tokenizer/index.js';
 import { GradientEngine } from '../../src/training/gradient-engine.js';
 import type { Hyperparameters } from '../../src/training/hyperparameters.js';
 import { padBatch } from '../../src/training/padded-batch.js';
 import { ProgressReporter } from '../../src/training/progress-reporter.js';
 import { type LoopInput, type TrainedModel, trainModel } from '../../src/training/training-loop.js';
-
-const words = ['red', 'green', 'blue', 'one', 'two', 'three', 'dog', 'cat', 'sun', 'sea'];
+import { type LoopChanges, loopInput, words } from './loop-input.js';
 
 /** Texts of 4 to 9 words with labels that have nothing to do with them: they can only be learned by heart. */
 function randomTexts(kind: ClassificationDataset['kind'], rows: number): ClassificationDataset {
@@ -34,34 +32,6 @@ function randomTexts(kind: ClassificationDataset['kind'], rows: number): Classif
   return { kind, labels, train: texts, dev: texts, warnings: [] };
 }
 
-const plain: Hyperparameters = {
-  batchSize: 8,
-  learningRate: 3e-3,
-  epochs: 2,
-  language: 'english',
-  lowercase: true,
-  augment: false,
-  pretrained: false,
-  tokenDropout: 0,
-  labelSmoothing: 0,
-  balanced: false,
-};
-
-function encoderFor(vocabulary: number, dropout: number): BertConfig {
-  const json = {
-    model_type: 'bert',
-    vocab_size: vocabulary,
-    hidden_size: 32,
-    num_hidden_layers: 2,
-    num_attention_heads: 2,
-    intermediate_size: 64,
-    max_position_embeddings: 16,
-    hidden_dropout_prob: dropout,
-    attention_probs_dropout_prob: dropout,
-  };
-  return parseBertConfig(json, 'config.json')._unsafeUnwrap();
-}
-
 let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'orchard-loop-'));
@@ -71,28 +41,9 @@ afterEach(() => rm(folder, { recursive: true }));
 function inputFor(
   dataset: ClassificationDataset,
   hyperparameters: Partial<Hyperparameters>,
-  { dropout = 0, ...changes }: Partial<LoopInput> & { dropout?: number } = {},
+  changes: LoopChanges = {},
 ): LoopInput {
-  const texts = dataset.train.map(({ text }) => text);
-  const tokenizer = loadTokenizer(
-    trainWordPiece(texts, { vocabularySize: 200, lowercase: true }),
-  )._unsafeUnwrap();
-  const windows = texts.map((text, row) => ({ row, encoding: tokenizer.encode(text) }));
-  return {
-    task: classificationTask(dataset, 'first'),
-    train: windows,
-    dev: windows,
-    encoder: encoderFor(tokenizer.vocabularySize, dropout),
-    maskId: tokenizer.specialTokens.mask,
-    hyperparameters: { ...plain, ...hyperparameters },
-    executor: onnxExecutor(),
-    threads: 1,
-    seed: 3,
-    signal: new AbortController().signal,
-    progress: new ProgressReporter(() => {}),
-    checkpoint: { file: join(folder, 'checkpoint.safetensors'), fingerprint: 'test', intervalMs: 1e9 },
-    ...changes,
-  };
+  return loopInput(classificationTask(dataset, 'first'), folder, hyperparameters, changes);
 }
 
 async function train(...args: Parameters<typeof inputFor>): Promise<TrainedModel> {

@@ -32,6 +32,7 @@ function unitRows(graph: Graph, x: Tensor): Tensor {
 
 /** One question of a batch: the id of its passage, and those of the passages that it brings into the batch. */
 export interface ContrastiveExample {
+  /** Folded: equal ones are the same question. */
   readonly question: string;
   /** The right one first. */
   readonly passages: readonly number[];

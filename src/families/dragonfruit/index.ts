@@ -6,7 +6,7 @@ import { CONFIG_FILE } from '../../model-folder/index.js';
 import { VectorIndex } from '../../vector-index/index.js';
 import type { Family, ModelFile, ModelFiles } from '../family.js';
 import { rankCandidates } from './blend-retrieval.js';
-import { findCandidates } from './candidates.js';
+import { findCandidates, type RetrievalExperts } from './candidates.js';
 import { decodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './passage-files.js';
 import { readRetrievalArchive } from './read-archive.js';
 import { retrievalTask } from './retrieval-task.js';
@@ -41,13 +41,27 @@ export const dragonfruit: Family = {
   },
 };
 
-function openPassages(files: ModelFiles) {
+interface OpenedPassages extends RetrievalExperts {
+  readonly passages: readonly string[];
+}
+
+/** The passages and what both experts know of them. They number passages alike, so all must have as many. */
+function openPassages(files: ModelFiles): Result<OpenedPassages, ModelFolderError> {
   const opened = Result.combine([
     fileOf(files, PASSAGES_FILE).andThen(decodePassages),
     fileOf(files, VECTORS_FILE).andThen(({ bytes, file }) => VectorIndex.decode(bytes, file)),
     fileOf(files, POSTINGS_FILE).andThen(({ bytes, file }) => Bm25Index.decode(bytes, file)),
   ]);
-  return opened.map(([passages, vectors, bm25]) => ({ passages, vectors, bm25 }));
+  return opened.andThen(([passages, vectors, bm25]) => {
+    const misfit = [
+      { name: VECTORS_FILE, size: vectors.size },
+      { name: POSTINGS_FILE, size: bm25.size },
+    ].find(({ size }) => size !== passages.length);
+    if (misfit === undefined) return ok({ passages, vectors, bm25 });
+    const file = files.get(misfit.name)?.file ?? misfit.name;
+    const counts = `${misfit.size} passages, but ${PASSAGES_FILE} has ${passages.length}`;
+    return err(new ModelFolderError(file, `it is of ${counts}; restore both from one training`));
+  });
 }
 
 function fileOf(files: ModelFiles, name: string): Result<ModelFile, ModelFolderError> {

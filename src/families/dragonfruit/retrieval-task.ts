@@ -15,6 +15,7 @@ import type {
   TrainingHead,
   TrainingTask,
 } from '../family.js';
+import { foldText } from '../fold-text.js';
 import { surrogateLoss } from '../output-gradients.js';
 import { augmentQuestions } from './augment-questions.js';
 import {
@@ -25,6 +26,7 @@ import {
 } from './blend-retrieval.js';
 import { findCandidates, type RetrievalExperts } from './candidates.js';
 import { contrastiveFeeds, contrastiveLoss } from './contrastive-loss.js';
+import { retrievalEvaluation } from './evaluation.js';
 import { mineHardNegatives } from './hard-negatives.js';
 import { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './passage-files.js';
 import type { Question, RetrievalDataset } from './retrieval-dataset.js';
@@ -45,6 +47,7 @@ export function retrievalTask(dataset: RetrievalDataset): TrainingTask {
     warnings,
     train: texts(train),
     dev: texts(dev),
+    examples: { train: train.length, dev: dev.length },
     mainMetric: undefined,
     head: vectorHead,
     augmented: (seed) => retrievalTask({ ...dataset, train: [...train, ...augmentQuestions(train, seed)] }),
@@ -96,7 +99,7 @@ async function trainExpert(
 /** Rows of passages come after those of the questions. */
 function pairTraining(train: readonly Question[], negatives: readonly (readonly number[])[]): PairTraining {
   const examples = train.map(({ question, passage }, row) => ({
-    question,
+    question: foldText(question),
     passages: [passage, ...(negatives[row] ?? [])],
   }));
   return {
@@ -143,7 +146,7 @@ function finish(
     [VECTORS_FILE, index.encode()],
     [POSTINGS_FILE, bm25.encode()],
   ]);
-  return { blend, files };
+  return { blend, files, evaluation: retrievalEvaluation({ passages, dev }, judged, weights) };
 }
 
 function rankIn(judged: JudgedCandidates | undefined, weights: RetrievalWeights): number {

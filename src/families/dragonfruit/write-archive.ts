@@ -11,22 +11,17 @@ import { findTextProblem } from '../text-problem.js';
 import { checkQuestion, type PassageIds, passageIdsOf } from './check-question.js';
 import { checkRankable, findWarnings } from './check-splits.js';
 import type { LocatedQuestion } from './retrieval-dataset.js';
+import { type QuestionSource, type QuestionTable, readSource } from './source-questions.js';
 import { type QuestionSplits, splitDev } from './split-dev.js';
 
 const TRAIN_FILE = 'train.json';
 const DEV_FILE = 'dev.json';
 
-/** A question and the passage that answers it. */
-export interface QuestionRow {
-  readonly question: string;
-  readonly context: string;
-}
-
 export interface RetrievalArchiveOptions extends ArchiveOptions {
   /** The questions to train on. */
-  readonly rows: Iterable<QuestionRow>;
+  readonly rows: QuestionSource;
   /** Default: some of `rows` are set aside. */
-  readonly devRows?: Iterable<QuestionRow> | undefined;
+  readonly devRows?: QuestionSource | undefined;
   /** Passages to search beside those of the rows. Default: none. */
   readonly passages?: Iterable<string> | undefined;
 }
@@ -46,7 +41,7 @@ export interface RetrievalArchiveSummary {
 
 /**
  * Makes the documented zip archive out of questions and passages. Rows are checked as training checks them; each
- * problem names the number of the row. Nothing is written where there is one.
+ * problem names the line of the file, or the number of the row. Nothing is written where there is one.
  */
 export function createRetrievalArchive(
   options: RetrievalArchiveOptions,
@@ -68,23 +63,23 @@ interface PreparedArchive {
 function prepareArchive(options: RetrievalArchiveOptions): Result<PreparedArchive, DatasetError> {
   const { devFraction = DEFAULT_DEV_FRACTION, seed = 0 } = options;
   const problems = new ProblemList();
-  const rows = [...options.rows];
-  const devRows = options.devRows && [...options.devRows];
+  const rows = readSource(options.rows, 'rows', problems);
+  const devRows = options.devRows && readSource(options.devRows, 'devRows', problems);
   const extra = checkPassages(options.passages ?? [], problems);
-  const contexts = [...rows, ...(devRows ?? [])].map(({ context }) => context);
+  const contexts = [...rows.questions, ...(devRows?.questions ?? [])].map(({ context }) => context);
   const passages = [...new Set([...contexts, ...extra])];
   const passageIds = passageIdsOf(passages);
-  const given = checkRows(rows, 'rows', passageIds, problems);
-  const givenDev = devRows && checkRows(devRows, 'devRows', passageIds, problems);
+  const given = checkRows(rows, passageIds, problems);
+  const givenDev = devRows && checkRows(devRows, passageIds, problems);
   if (problems.total > 0) return err(problems.toError());
 
   const splits = givenDev
     ? { train: given.questions, dev: givenDev.questions }
     : splitDev(given.questions, devFraction, seed);
-  checkRankable(passages, 'rows', problems);
+  checkRankable(passages, rows.file, problems);
   if (splits.dev.length === 0) {
     problems.add({
-      file: 'rows',
+      file: rows.file,
       found: 'found too few questions to set any aside for dev',
       expected: 'two different questions at least, or devRows',
     });
@@ -116,23 +111,21 @@ interface CheckedRows {
   readonly removedDuplicates: number;
 }
 
-/** @param file how problems call the rows; their lines count from 1. */
 function checkRows(
-  rows: readonly QuestionRow[],
-  file: string,
+  { file, columns, questions: written }: QuestionTable,
   passageIds: PassageIds,
   problems: ProblemList,
 ): CheckedRows {
-  if (rows.length === 0) problems.add({ file, found: 'found no rows', expected: 'at least one row' });
-  const columns = { question: 'question', context: 'context' };
+  if (written.length === 0 && problems.total === 0) {
+    problems.add({ file, found: 'found no rows', expected: 'at least one row' });
+  }
   const questions = new Map<string, LocatedQuestion>();
   let accepted = 0;
-  for (const [index, { question, context }] of rows.entries()) {
-    const written = { file, line: index + 1, question, context };
-    const checked = checkQuestion(written, columns, passageIds, problems);
+  for (const each of written) {
+    const checked = checkQuestion(each, columns, passageIds, problems);
     if (checked === undefined) continue;
     accepted += 1;
-    const key = `${checked.passage} ${question}`;
+    const key = `${checked.passage} ${each.question}`;
     if (!questions.has(key)) questions.set(key, checked);
   }
   return { questions: [...questions.values()], removedDuplicates: accepted - questions.size };

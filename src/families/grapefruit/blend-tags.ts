@@ -49,41 +49,45 @@ export interface TagBlendRows {
   readonly sentences: readonly (TagEvidence & { readonly tags: readonly number[] })[];
 }
 
+/** How much each expert counts, up to a common factor. */
+export type TagShares = Omit<TagWeights, 'bias'>;
+
 /** Sentences that the weights are fitted to, at most. */
-const MAX_SENTENCES = 2000;
-/** The pull towards weights of 1, in sentences of evidence. */
+const MAX_SENTENCES = 1000;
+/** The pull towards factors of 1, in sentences of evidence. */
 const PRIOR_SENTENCES = 5;
 const FIRST_STEP = 0.5;
-const LAST_STEP = 0.01;
+const LAST_STEP = 0.02;
 
 /**
- * The weights (none below 0) under which the tags of the dev sentences are most likely as paths through the lattice.
- * The loss is convex in the two; it is searched along the axes with steps that halve.
- * @param fitted the weights to choose; the other is 0.
+ * The weights under which the tags of the dev sentences are most likely as paths through the lattice: factors of these
+ * shares, none below 0, summed. The loss is convex in the factors; it is searched along them with steps that halve.
  */
-export function fitTagWeights(rows: TagBlendRows, fitted: readonly ('encoder' | 'expert')[]): TagWeights {
+export function fitTagWeights(rows: TagBlendRows, shares: readonly TagShares[]): TagWeights {
   const some = { ...rows, sentences: rows.sentences.slice(0, MAX_SENTENCES) };
-  let weights: TagWeights = {
-    encoder: fitted.includes('encoder') ? 1 : 0,
-    expert: fitted.includes('expert') ? 1 : 0,
+  const weightsOf = (factors: readonly number[]): TagWeights => ({
+    encoder: factors.reduce((sum, factor, at) => sum + factor * (shares[at]?.encoder ?? 0), 0),
+    expert: factors.reduce((sum, factor, at) => sum + factor * (shares[at]?.expert ?? 0), 0),
     bias: [],
+  });
+  const lossOf = (factors: readonly number[]) => {
+    const pull = factors.reduce((sum, factor) => sum + (factor - 1) ** 2, 0);
+    return negativeLogLikelihood(some, weightsOf(factors)) + (PRIOR_SENTENCES / 2) * pull;
   };
-  let loss = negativeLogLikelihood(some, weights);
+  let best = shares.map(() => 1);
+  let loss = lossOf(best);
   for (let step = FIRST_STEP; step >= LAST_STEP; ) {
-    let moved = false;
-    for (const name of fitted) {
-      for (const direction of [step, -step]) {
-        const candidate = { ...weights, [name]: Math.max(0, weights[name] + direction) };
-        const candidateLoss = negativeLogLikelihood(some, candidate);
-        if (candidateLoss >= loss) continue;
-        weights = candidate;
-        loss = candidateLoss;
-        moved = true;
-      }
-    }
-    if (!moved) step /= 2;
+    const around = best.flatMap((factor, at) =>
+      [factor + step, factor - step].map((moved) => best.with(at, Math.max(0, moved))),
+    );
+    const found = around.map((factors) => ({ factors, loss: lossOf(factors) }));
+    const [lowest] = found.sort((one, other) => one.loss - other.loss);
+    if (lowest !== undefined && lowest.loss < loss) {
+      best = lowest.factors;
+      loss = lowest.loss;
+    } else step /= 2;
   }
-  return weights;
+  return weightsOf(best);
 }
 
 function negativeLogLikelihood(
@@ -91,8 +95,7 @@ function negativeLogLikelihood(
   weights: TagWeights,
 ): number {
   const mixed = blendTransitions(constraints, transitions, weights.expert);
-  const prior = (weights.encoder - 1) ** 2 + (weights.expert - 1) ** 2;
-  let sum = (PRIOR_SENTENCES / 2) * prior;
+  let sum = 0;
   for (const sentence of sentences) {
     const emissions = blendEmissions(sentence, weights);
     sum += new TagLattice(emissions, mixed).logPartition - pathScore(emissions, mixed, sentence.tags);

@@ -1,9 +1,9 @@
 import type { InferenceResult } from '../../contract/index.js';
 import { type CrfExpert, TagLattice, type TagTransitions, viterbi } from '../../lexical/index.js';
-import { insideTag } from './bio-tags.js';
+import { beginTag, insideTag } from './bio-tags.js';
 import { blendEmissions, blendTransitions, type TagEvidence, type TagWeights } from './blend-tags.js';
 import { type EntitySpan, spansOf } from './entity-spans.js';
-import type { WordPlaces } from './word-pieces.js';
+import type { Word } from './words.js';
 
 /** Scores of tags as probabilities, in logs: what the encoder says by itself. [words, tags] */
 export function logProbabilities(logits: Float32Array, tags: number): Float32Array {
@@ -51,21 +51,32 @@ export class SequenceDecoder {
   entities(evidence: TagEvidence): FoundEntity[] {
     const emissions = blendEmissions(evidence, this.weights);
     const path = viterbi(emissions, this.#transitions);
-    const spans = spansOf(Array.from(path, (id) => this.tags[id] ?? ''));
+    return this.#scored(emissions, spansOf(Array.from(path, (id) => this.tags[id] ?? '')));
+  }
+
+  /** Entities that others have found, with how probable they are. */
+  scored(evidence: TagEvidence, spans: readonly EntitySpan[]): FoundEntity[] {
+    return this.#scored(blendEmissions(evidence, this.weights), spans);
+  }
+
+  #scored(emissions: Float32Array, spans: readonly EntitySpan[]): FoundEntity[] {
     if (spans.length === 0) return [];
     const lattice = new TagLattice(emissions, this.#transitions);
     return spans.map((span) => {
-      const ids = Array.from(path.subarray(span.start, span.end));
+      const begin = this.#ids.get(beginTag(span.type)) ?? 0;
       const inside = this.#ids.get(insideTag(span.type));
-      const score = lattice.spanProbability(span.start, ids, inside === undefined ? [] : [inside]);
-      return { ...span, score: Math.min(1, score) };
+      const length = span.end - span.start;
+      const ids = Array.from({ length }, (_, at) => (at === 0 ? begin : (inside ?? begin)));
+      const notAfter = inside === undefined ? [] : [inside];
+      // Rounding may lift a sure one above 1.
+      return { ...span, score: Math.min(1, lattice.spanProbability(span.start, ids, notAfter)) };
     });
   }
 }
 
 /** What both experts say of words. @param logits of the encoder, [words, tags]. */
 export function tagEvidence(
-  words: readonly WordPlaces[],
+  words: readonly Word[],
   logits: Float32Array,
   tags: number,
   expert: CrfExpert,
@@ -90,7 +101,7 @@ export function foldWords(words: readonly string[], lowercase: boolean): readonl
 /** The documented result: one label, score, text and position an entity. */
 export function entityResult(
   text: string,
-  words: readonly WordPlaces[],
+  words: readonly Word[],
   entities: readonly FoundEntity[],
 ): InferenceResult {
   const places = entities.map(({ start, end }) => {

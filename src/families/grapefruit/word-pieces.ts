@@ -1,17 +1,12 @@
 import type { Encoding } from '../../tokenizer/index.js';
 import type { TextOutputs } from '../family.js';
-
-/** Words of a text by where they start, in UTF-16 code units, ascending. */
-export interface WordPlaces {
-  readonly text: string;
-  readonly start: number;
-}
+import type { Word } from './words.js';
 
 /** A sentence as the encoder reads it. */
 export const sentenceText = (words: readonly string[]): string => words.join(' ');
 
 /** Where the words of {@link sentenceText} are. */
-export function sentencePlaces(words: readonly string[]): WordPlaces[] {
+export function sentencePlaces(words: readonly string[]): Word[] {
   let start = 0;
   return words.map((text) => {
     const place = { text, start };
@@ -20,30 +15,54 @@ export function sentencePlaces(words: readonly string[]): WordPlaces[] {
   });
 }
 
+/** The token that answers for a word. */
+export interface WordPiece {
+  /** Index of the word. */
+  readonly word: number;
+  readonly token: number;
+}
+
 /**
- * The token that answers for each word: its first piece, as in BERT's NER (Devlin et al. 2019, 5.3); −1 for a word
- * that the encoding has no beginning of.
+ * The first piece of each word that begins in an encoding, left to right: it answers for the word, as in BERT's NER
+ * (Devlin et al. 2019, 5.3). Words of which the tokenizer leaves nothing have none.
  */
 export function firstPieces(
   { ids, offsets, sequenceIds }: Encoding,
-  words: readonly WordPlaces[],
-): Int32Array {
-  const first = new Int32Array(words.length).fill(-1);
-  if (offsets === null) return first;
-  let word = 0;
-  for (let token = 0; token < ids.length; token += 1) {
-    if (sequenceIds[token] !== 0) continue;
+  words: readonly Word[],
+): readonly WordPiece[] {
+  if (offsets === null) return [];
+  const first: WordPiece[] = [];
+  const firstToken = sequenceIds.indexOf(0);
+  let word = lastBeginningBy(words, offsets[2 * firstToken] ?? 0);
+  let last = isCut(words, word, offsets[2 * firstToken] ?? 0) ? word : -1;
+  for (let token = firstToken; token < ids.length && sequenceIds[token] === 0; token += 1) {
     const start = offsets[2 * token] ?? 0;
     while (start >= (words[word + 1]?.start ?? Number.POSITIVE_INFINITY)) word += 1;
-    if (first[word] !== -1) continue;
-    if (startsWord(start, words[word], token === 1)) first[word] = token;
+    if (word === last) continue;
+    last = word;
+    first.push({ word, token });
   }
   return first;
 }
 
-/** A window of a long text may begin inside a word; elsewhere the first piece seen is the first there is. */
-function startsWord(start: number, word: WordPlaces | undefined, isFirstOfWindow: boolean): boolean {
-  return word !== undefined && start >= word.start && (!isFirstOfWindow || start === word.start);
+/** The last word that begins at or before a place; −1 where there is none. */
+function lastBeginningBy(words: readonly Word[], place: number): number {
+  let first = 0;
+  let end = words.length;
+  while (first < end) {
+    const middle = Math.floor((first + end) / 2);
+    if ((words[middle]?.start ?? 0) <= place) first = middle + 1;
+    else end = middle;
+  }
+  return first - 1;
+}
+
+/**
+ * Whether a window that begins at `place` begins inside a word. In the first word of a text that is no cut: the
+ * tokenizer has left out what stands before, a mark for the direction of writing, say.
+ */
+function isCut(words: readonly Word[], word: number, place: number): boolean {
+  return word > 0 && (words[word]?.start ?? place) < place;
 }
 
 /**
@@ -51,12 +70,12 @@ function startsWord(start: number, word: WordPlaces | undefined, isFirstOfWindow
  * word is farthest from an edge, where the encoder sees the most around it.
  * @returns [words, outputs].
  */
-export function wordOutputs(windows: TextOutputs, words: readonly WordPlaces[], width: number): Float32Array {
+export function wordOutputs(windows: TextOutputs, words: readonly Word[], width: number): Float32Array {
   const outputs = new Float32Array(words.length * width);
   const distances = new Int32Array(words.length).fill(-1);
   for (const { encoding, outputs: tokens } of windows) {
-    for (const [word, token] of firstPieces(encoding, words).entries()) {
-      const distance = token === -1 ? -1 : Math.min(token, encoding.ids.length - 1 - token);
+    for (const { word, token } of firstPieces(encoding, words)) {
+      const distance = Math.min(token, encoding.ids.length - 1 - token);
       if (distance <= (distances[word] ?? -1)) continue;
       distances[word] = distance;
       outputs.set(tokens.subarray(token * width, (token + 1) * width), word * width);

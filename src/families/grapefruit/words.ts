@@ -24,19 +24,23 @@ const unspacedRun = new RegExp(`[${UNSPACED}][${UNSPACED}\\p{M}]*|[^${UNSPACED}]
 const unspacedCharacter = new RegExp(`[${UNSPACED}]\\p{M}*|\\p{M}+`, 'gu');
 const startsUnspaced = new RegExp(`^[${UNSPACED}]`, 'u');
 
+/** Has nothing to be set apart, as most words. */
+const plain = /^[a-z0-9]+$/i;
+
 /** Words of a text, left to right; together they hold every character that isn't white space. */
 export function splitWords(text: string, splitting: WordSplitting): Word[] {
   const chunks = matches(text, chunk, 0);
   if (splitting === 'whitespace') return chunks;
-  return chunks.flatMap((word) =>
-    matches(word.text, unspacedRun, word.start).flatMap((run) => {
+  return chunks.flatMap((word) => {
+    if (plain.test(word.text)) return word;
+    return matches(word.text, unspacedRun, word.start).flatMap((run) => {
       const { text: part, start } = run;
       if (startsUnspaced.test(part)) {
         return splitting === 'characters' ? matches(part, unspacedCharacter, start) : segment(run);
       }
       return splitting === 'marks' ? matches(part, singleMarks, start) : setPunctuationApart(run);
-    }),
-  );
+    });
+  });
 }
 
 function matches(text: string, pattern: RegExp, offset: number): Word[] {

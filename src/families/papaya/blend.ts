@@ -1,3 +1,4 @@
+import { expectedCalibrationError } from '../calibration-error.js';
 import type { Blend, PartFigures, Scores } from '../family.js';
 import {
   type BlendRows,
@@ -6,7 +7,6 @@ import {
   fitBlendWeights,
   type startingWeights,
 } from './blend-weights.js';
-import { expectedCalibrationError } from './calibration-error.js';
 import { sigmoid } from './classification-decoder.js';
 import { decisionsOf } from './decisions.js';
 import { labelThresholds } from './label-thresholds.js';

@@ -1,4 +1,4 @@
-import type { Decision } from './calibration-error.js';
+import type { Decision } from '../calibration-error.js';
 import { sigmoid, softmax } from './classification-decoder.js';
 import type { Link } from './classification-loss.js';
 

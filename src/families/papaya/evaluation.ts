@@ -5,7 +5,7 @@ import {
   type Mistake,
   type ModelEvaluation,
 } from '../../model-folder/index.js';
-import { calibrationBins, expectedCalibrationError } from './calibration-error.js';
+import { calibrationBins, expectedCalibrationError } from '../calibration-error.js';
 import type { ClassificationDataset } from './classification-dataset.js';
 import { labelProbabilities, predictedLabels } from './classification-decoder.js';
 import { countLabels, f1Of } from './classification-scores.js';

@@ -12,7 +12,7 @@ import { classificationTask, linkOf } from './classification-task.js';
 import { readClassificationArchive } from './read-archive.js';
 
 export { type ClassificationType, classificationTypes } from './classification-dataset.js';
-export type { RowSource, SourceFile, SourceFormat, SourceRow } from './source-rows.js';
+export type { RowSource, SourceFile, SourceRow } from './source-rows.js';
 export {
   type ClassificationArchiveOptions,
   type ClassificationArchiveSummary,

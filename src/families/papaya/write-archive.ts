@@ -8,6 +8,8 @@ import {
   invalidOption,
   jsonFile,
 } from '../archive-options.js';
+import { foldText } from '../fold-text.js';
+import { type Splits, splitDev } from '../split-dev.js';
 import { checkRow, nameNotation, type WrittenRow } from './check-row.js';
 import { checkTrainable, findWarnings } from './check-splits.js';
 import { checkLabelCount, LABEL_COLUMN, numClassLabels, TEXT_COLUMN } from './classification-config.js';
@@ -19,7 +21,6 @@ import {
   type LocatedRow,
 } from './classification-dataset.js';
 import { type RowSource, readSource, type SourceTable } from './source-rows.js';
-import { type Splits, splitDev } from './split-dev.js';
 
 const TRAIN_FILE = 'train.tsv';
 const DEV_FILE = 'dev.tsv';
@@ -95,7 +96,7 @@ function prepareArchive(options: ClassificationArchiveOptions): Result<PreparedA
 
   const { train, dev } = givenDev
     ? { train: given.rows, dev: givenDev.rows }
-    : splitDev(given.rows, devFraction, seed);
+    : setAside(given.rows, devFraction, seed);
   checkLabelCount(kind, labels, trainTable.file, problems);
   checkTrainable(kind, labels, train, trainTable.file, problems);
   if (dev.length === 0) problems.add(tooFewToSplit(trainTable.file));
@@ -156,6 +157,12 @@ function respaced(text: string): string {
   return text.replace(/\r\n|[\t\r\n]/g, ' ');
 }
 
+/** Rows whose texts differ in case or spacing only stay together. */
+function setAside(rows: readonly LocatedRow[], devFraction: number, seed: number): Splits<LocatedRow> {
+  const keysOf = ({ text, labelIds }: LocatedRow) => ({ text: foldText(text), labels: labelIds });
+  return splitDev(rows, keysOf, devFraction, seed);
+}
+
 function tooFewToSplit(file: string) {
   const found = 'found too few texts to set any aside for dev';
   return { file, found, expected: 'two texts of one label at least, or rows for dev' };
@@ -164,7 +171,7 @@ function tooFewToSplit(file: string) {
 function archiveFiles(
   { type, name, description = name }: ClassificationArchiveOptions,
   labels: readonly string[],
-  { train, dev }: Splits,
+  { train, dev }: Splits<LocatedRow>,
 ): Readonly<Record<string, string>> {
   const config = {
     desc: description,

@@ -1,3 +1,4 @@
+import { classNames } from '../class-names.js';
 import type { NamedFigure } from '../figures.js';
 import { decimal, partsOf, scoresOf, whole } from '../figures.js';
 import { type Html, html } from '../html.js';
@@ -23,6 +24,7 @@ function keyFigures({ config, training, evaluation }: ReportInput): NamedFigure[
   const { dataset } = training;
   const rows = dataset?.dev_rows ?? evaluation?.rows;
   const best = partsOf(training).at(-1);
+  const { noun, names } = classNames(config);
   return [
     ...(best === undefined
       ? []
@@ -32,9 +34,7 @@ function keyFigures({ config, training, evaluation }: ReportInput): NamedFigure[
       : [{ name: 'dev MRR', value: decimal(evaluation.retrieval.mrr) }]),
     ...(dataset === undefined ? [] : [{ name: 'training rows', value: whole(dataset.train_rows) }]),
     ...(rows === undefined ? [] : [{ name: 'dev rows', value: whole(rows) }]),
-    ...(config.orchard.labels.length === 0
-      ? []
-      : [{ name: 'labels', value: whole(config.orchard.labels.length) }]),
+    ...(names.length === 0 ? [] : [{ name: `${noun}s`, value: whole(names.length) }]),
     { name: 'epochs', value: whole(epoch) },
   ];
 }

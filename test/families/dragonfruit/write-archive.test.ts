@@ -5,9 +5,9 @@ import { describe, expect, it } from 'vitest';
 import { unzip } from '../../../src/datasets/index.js';
 import { describeDatasetProblem } from '../../../src/errors.js';
 import { readRetrievalArchive } from '../../../src/families/dragonfruit/read-archive.js';
+import type { QuestionRow } from '../../../src/families/dragonfruit/source-questions.js';
 import {
   createRetrievalArchive,
-  type QuestionRow,
   type RetrievalArchiveOptions,
 } from '../../../src/families/dragonfruit/write-archive.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';

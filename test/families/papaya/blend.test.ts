@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { expectedCalibrationError } from '../../../src/families/calibration-error.js';
 import { balancedWeights } from '../../../src/families/papaya/balanced-weights.js';
 import { fitBlend } from '../../../src/families/papaya/blend.js';
 import {
@@ -8,7 +9,6 @@ import {
   fitBlendWeights,
   startingWeights,
 } from '../../../src/families/papaya/blend-weights.js';
-import { expectedCalibrationError } from '../../../src/families/papaya/calibration-error.js';
 import { labelThresholds } from '../../../src/families/papaya/label-thresholds.js';
 import { Random } from '../../../src/random.js';
 

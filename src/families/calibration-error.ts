@@ -1,4 +1,4 @@
-import type { CalibrationBin } from '../../model-folder/index.js';
+import type { CalibrationBin } from '../model-folder/index.js';
 
 /** Bins of confidence, as in Guo et al. 2017. */
 const BINS = 15;

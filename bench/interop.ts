@@ -1,0 +1,100 @@
+/**
+ * The folder of one small model of each kind, loaded unchanged by Python's transformers and sentence-transformers, which
+ * are to give the tokens, logits and vectors that Orchard gives.
+ * `npm run bench:interop -- [--python python3]`; Python needs `pip install torch transformers sentence-transformers`.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { meanOfRows, unitVector } from '../src/families/dragonfruit/sentence-vector.js';
+import { TextModel } from '../src/inference/text-model.js';
+import { longProbe, probes, type SmallModelName, smallModel } from '../test/support/small-models.js';
+import { type Loading, type PythonAnswer, runInPython } from './interop/python-peer.js';
+import { machine } from './report.js';
+
+const { values: options } = parseArgs({ options: { python: { type: 'string', default: 'python3' } } });
+
+/** Largest difference between numbers that count as equal. */
+const TOLERANCE = 1e-4;
+
+const models: readonly { readonly name: SmallModelName; readonly load: Loading }[] = [
+  { name: 'binary classifier', load: 'mean-classification' },
+  { name: 'multiclass classifier', load: 'mean-classification' },
+  { name: 'classifier of first tokens', load: 'sequence-classification' },
+  { name: 'entity tagger', load: 'token-classification' },
+  { name: 'retriever', load: 'sentence-vectors' },
+];
+const howLoaded: Readonly<Record<Loading, string>> = {
+  'mean-classification': "BertModel, mean of its states, the folder's classifier",
+  'sequence-classification': 'AutoModelForSequenceClassification',
+  'token-classification': 'AutoModelForTokenClassification',
+  'sentence-vectors': 'SentenceTransformer(folder).encode',
+};
+
+/** A text's tokens, and logits (of all tokens where each has some) or vector. */
+interface TextResult {
+  readonly ids: readonly number[];
+  readonly outputs: readonly number[];
+}
+
+/** What our own encoder makes of the texts; one at a time, so that nothing is padded. */
+async function ourResults(directory: string, load: Loading, texts: readonly string[]): Promise<TextResult[]> {
+  const model = (await TextModel.load(directory, 1))._unsafeUnwrap();
+  const results: TextResult[] = [];
+  for (const text of texts) {
+    const [[window] = []] = (await model.encode([text]))._unsafeUnwrap();
+    if (window === undefined) throw new Error('a text without tokens');
+    const ids = Array.from(window.encoding.ids);
+    const width = window.outputs.length / ids.length;
+    const outputs =
+      load === 'sentence-vectors'
+        ? unitVector(meanOfRows(window.outputs, ids.length, width))
+        : window.outputs;
+    results.push({ ids, outputs: Array.from(outputs) });
+  }
+  await model.release();
+  return results;
+}
+
+/** A row of the table; `equal` is undefined where Python had nothing to say. */
+function compare(load: Loading, ours: readonly TextResult[], theirs: PythonAnswer | undefined) {
+  const row = { 'loaded as': howLoaded[load] };
+  if (theirs === undefined || 'missing' in theirs) {
+    return { ...row, result: `left out: ${theirs?.missing ?? 'Python stopped before'}`, equal: undefined };
+  }
+  if ('failure' in theirs) return { ...row, result: theirs.failure, equal: false };
+  const sameTokens = ours.every(({ ids }, at) => ids.join() === theirs.ids[at]?.join());
+  const differences = ours.flatMap(({ outputs }, text) =>
+    outputs.map((output, at) => Math.abs(output - (theirs.outputs[text]?.[at] ?? Number.NaN))),
+  );
+  const sameCounts = ours.every(({ outputs }, at) => outputs.length === theirs.outputs[at]?.length);
+  const largest = Math.max(...differences);
+  return {
+    ...row,
+    library: theirs.library,
+    tokens: sameTokens ? 'equal' : 'DIFFERENT',
+    numbers: differences.length,
+    'largest difference': largest.toExponential(1),
+    equal: sameTokens && sameCounts && largest <= TOLERANCE,
+  };
+}
+
+console.log(machine());
+const folder = await mkdtemp(join(tmpdir(), 'orchard-interop-'));
+const texts = [...probes, longProbe];
+const folders = [];
+for (const { name, load } of models) folders.push({ path: await smallModel(name, folder), load });
+const answers = runInPython(folders, texts, options.python);
+if (typeof answers === 'string') {
+  console.log(`nothing compared: ${answers}`);
+} else {
+  const table: Record<string, ReturnType<typeof compare>> = {};
+  for (const [at, { name, load }] of models.entries()) {
+    const ours = await ourResults(folders[at]?.path ?? '', load, texts);
+    table[name] = compare(load, ours, answers[at]);
+  }
+  console.table(table);
+  if (Object.values(table).some(({ equal }) => equal === false)) process.exitCode = 1;
+}
+await rm(folder, { recursive: true });

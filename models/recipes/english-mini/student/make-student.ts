@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { bertConfigOfSize } from '../../../../src/encoder/index.js';
+import { onnxExecutor } from '../../../../src/graph/index.js';
+import { decodeSafetensors } from '../../../../src/model-folder/index.js';
+import { englishTokenizer, loadTokenizer } from '../../../../src/tokenizer/index.js';
+import { EMBEDDINGS } from '../embeddings/make-embeddings.js';
+import { distillationSettings, SEED } from '../settings.js';
+import { readTargetShard } from '../teacher/target-shard.js';
+import type { WorkFolder } from '../work-folder.js';
+import { Student } from './student.js';
+
+/** A student at its start, with all texts that the teacher has spoken about so far. */
+export async function makeStudent(work: WorkFolder, threads: number): Promise<Student> {
+  const { batchSize, validationTexts } = distillationSettings;
+  const tokenizer = loadTokenizer(englishTokenizer())._unsafeUnwrap();
+  const texts = work.targetShards().flatMap(readTargetShard);
+  const [first] = texts;
+  if (first === undefined) throw new Error(`${work.path}: no targets; run the step "targets" first`);
+  const { tensors } = decodeSafetensors(readFileSync(work.embeddings), work.embeddings)._unsafeUnwrap();
+  const wordEmbeddings = tensors.get(EMBEDDINGS)?.values;
+  if (wordEmbeddings === undefined) throw new Error(`${work.embeddings}: it holds no ${EMBEDDINGS}`);
+  return Student.create({
+    executor: onnxExecutor(),
+    threads,
+    config: bertConfigOfSize('mini', tokenizer.vocabularySize),
+    tokenizer,
+    train: texts.slice(validationTexts),
+    validation: texts.slice(0, validationTexts),
+    teacherWidth: first.vectors.length / (1 + first.spans.length),
+    wordEmbeddings,
+    batchSize,
+    seed: SEED,
+  });
+}

@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { bertEncoder, parseBertConfig, trainingInputs } from '../../../../src/encoder/index.js';
+import { type CompiledGraph, Graph, type GraphExecutor } from '../../../../src/graph/index.js';
+import { decodeSafetensors } from '../../../../src/model-folder/index.js';
+import { type Encoding, loadTokenizer, type Tokenizer } from '../../../../src/tokenizer/index.js';
+import { feedsFor, padBatch } from '../../../../src/training/padded-batch.js';
+
+const STATES = 'states';
+
+/** The last hidden states of some texts. */
+export interface TokenStates {
+  readonly batch: number;
+  /** Row token·batch + text: [tokens*batch, width]. */
+  readonly values: Float32Array;
+}
+
+/** An encoder in Hugging Face layout whose vectors are learned. */
+export class Teacher {
+  private constructor(
+    readonly tokenizer: Tokenizer,
+    /** Numbers of a vector. */
+    readonly width: number,
+    private readonly padId: number,
+    private readonly compiled: CompiledGraph,
+    private readonly inputNames: ReadonlySet<string>,
+  ) {}
+
+  /** @param folder with config.json, tokenizer.json and model.safetensors of a bare BertModel. */
+  static async load(folder: string, executor: GraphExecutor, threads: number): Promise<Teacher> {
+    const config = parseBertConfig(readJson(folder, 'config.json'), 'config.json')._unsafeUnwrap();
+    const tokenizer = loadTokenizer(
+      readJson(folder, 'tokenizer.json'),
+      readJson(folder, 'tokenizer_config.json'),
+    )._unsafeUnwrap();
+    const bytes = readFileSync(join(folder, 'model.safetensors'));
+    const { tensors } = decodeSafetensors(bytes, 'model.safetensors')._unsafeUnwrap();
+    const weights = new Map([...tensors].map(([name, { values }]) => [name, values]));
+    const graph = new Graph();
+    graph.output(STATES, bertEncoder(graph, config, trainingInputs(graph), { prefix: '' }));
+    const compiled = await executor.compile(graph, { threads, weights });
+    const inputNames = new Set(graph.inputs.map(({ name }) => name));
+    return new Teacher(tokenizer, config.hidden_size, config.pad_token_id, compiled, inputNames);
+  }
+
+  async states(encodings: readonly Encoding[]): Promise<TokenStates> {
+    const padded = padBatch(encodings, this.padId);
+    const { tokens, batch } = padded.sizes;
+    const dims = [tokens * batch, this.width];
+    const values = new Float32Array(tokens * batch * this.width);
+    const states = { type: 'float32' as const, dims, data: values };
+    await this.compiled.run(feedsFor(padded, this.inputNames), { [STATES]: states });
+    return { batch, values };
+  }
+
+  release(): Promise<void> {
+    return this.compiled.release();
+  }
+}
+
+function readJson(folder: string, file: string): unknown {
+  return JSON.parse(readFileSync(join(folder, file), 'utf8'));
+}

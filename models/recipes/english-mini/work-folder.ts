@@ -1,0 +1,38 @@
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Where the recipe keeps what it makes on its way; outside the repository, as it holds the datasets' texts. */
+export class WorkFolder {
+  readonly passages: string;
+  readonly embeddings: string;
+  readonly checkpoint: string;
+  readonly annealed: string;
+  readonly curve: string;
+  readonly #targets: string;
+
+  constructor(readonly path: string) {
+    this.passages = join(path, 'passages.txt');
+    this.embeddings = join(path, 'embeddings.safetensors');
+    this.checkpoint = join(path, 'checkpoint.safetensors');
+    this.annealed = join(path, 'annealed.safetensors');
+    this.curve = join(path, 'curve');
+    this.#targets = join(path, 'targets');
+    mkdirSync(this.#targets, { recursive: true });
+  }
+
+  /** The passages in the corpus' order; only LF ends one. */
+  readPassages(): string[] {
+    return readFileSync(this.passages, 'utf8').trimEnd().split('\n');
+  }
+
+  /** The file of the teacher's targets for the passages of one shard. */
+  targetShard(shard: number): string {
+    return join(this.#targets, `${String(shard).padStart(5, '0')}.safetensors`);
+  }
+
+  /** The target files there are, in the corpus' order. */
+  targetShards(): string[] {
+    const names = readdirSync(this.#targets).filter((name) => name.endsWith('.safetensors'));
+    return names.sort().map((name) => join(this.#targets, name));
+  }
+}

@@ -1,0 +1,65 @@
+/** Questions with their passages as people have them: in memory, or in a CSV, TSV or JSON Lines file. */
+import { basename } from 'node:path';
+import { type ProblemList, quoted } from '../../datasets/index.js';
+import { type RecordFile, readRecords } from '../source-records.js';
+import type { QuestionColumns, WrittenQuestion } from './check-question.js';
+
+/** A question and the passage that answers it. */
+export interface QuestionRow {
+  readonly question: string;
+  readonly context: string;
+}
+
+/** A UTF-8 file of questions and passages. */
+export interface QuestionFile extends RecordFile {
+  /** Default "question". */
+  readonly questionColumn?: string | undefined;
+  /** The column of the passages. Default "context". */
+  readonly contextColumn?: string | undefined;
+}
+
+/** Where questions come from. */
+export type QuestionSource = QuestionFile | Iterable<QuestionRow>;
+
+/** The questions of a source, and what its columns are called. */
+export interface QuestionTable {
+  /** How problems call the source. */
+  readonly file: string;
+  readonly columns: QuestionColumns;
+  readonly questions: readonly WrittenQuestion[];
+}
+
+/**
+ * Reads all questions of a source. Each record without two strings becomes a problem; the lines count from 1, those of
+ * rows in memory too.
+ * @param name how problems call rows in memory.
+ */
+export function readSource(source: QuestionSource, name: string, problems: ProblemList): QuestionTable {
+  if (Symbol.iterator in source) {
+    const questions = Array.from(source, ({ question, context }, index) => {
+      return { file: name, line: index + 1, question, context };
+    });
+    return { file: name, columns: { question: 'question', context: 'context' }, questions };
+  }
+  const { questionColumn: question = 'question', contextColumn: context = 'context' } = source;
+  const columns = { question, context };
+  return { file: basename(source.path), columns, questions: questionsOfFile(source, columns, problems) };
+}
+
+function questionsOfFile(
+  source: QuestionFile,
+  columns: QuestionColumns,
+  problems: ProblemList,
+): WrittenQuestion[] {
+  const file = basename(source.path);
+  const records = readRecords(source, [columns.question, columns.context], problems);
+  return records.flatMap(({ line, values: [question, context] }) => {
+    if (typeof question === 'string' && typeof context === 'string') {
+      return [{ file, line, question, context }];
+    }
+    const [column, value] =
+      typeof question === 'string' ? [columns.context, context] : [columns.question, question];
+    problems.add({ file, line, column, found: `found ${quoted(value)}`, expected: 'a string' });
+    return [];
+  });
+}

@@ -1,0 +1,114 @@
+import {
+  type Calibration,
+  type ClassFigures,
+  listedMistakes,
+  type Mistake,
+  type ModelEvaluation,
+} from '../../model-folder/index.js';
+import { calibrationBins, expectedCalibrationError } from '../calibration-error.js';
+import { entityTypes } from './bio-tags.js';
+import type { TagBlendRows, TagWeights } from './blend-tags.js';
+import { entityScores } from './entity-scores.js';
+import { type EntitySpan, spansOf } from './entity-spans.js';
+import type { SequenceDataset } from './sequence-dataset.js';
+import { type FoundEntity, SequenceDecoder } from './sequence-decoder.js';
+import { sentenceText } from './word-pieces.js';
+
+/** Of the experts before they were weighed. */
+const UNWEIGHED: TagWeights = { encoder: 1, expert: 1, bias: [] };
+
+/**
+ * The figures of each type of entity, how far the scores of entities can be trusted, and the sentences whose entities the
+ * model was surest of and wrong.
+ * @param rows of the dev sentences, in their order.
+ * @param weights of the finished model.
+ */
+export function sequenceEvaluation(
+  { tags, dev }: Pick<SequenceDataset, 'tags' | 'dev'>,
+  rows: TagBlendRows,
+  weights: TagWeights,
+): ModelEvaluation {
+  const decoderWith = (each: TagWeights) =>
+    new SequenceDecoder(tags, rows.constraints, rows.transitions, each);
+  const decoder = decoderWith(weights);
+  const unweighed = decoderWith(UNWEIGHED);
+  const actualTags = rows.sentences.map((sentence) => sentence.tags.map((id) => tags[id] ?? ''));
+  const predictedTags = rows.sentences.map((sentence) => decoder.tagsOf(sentence));
+  const answers = rows.sentences.map(
+    (sentence, row): Answer => ({
+      words: dev[row]?.words ?? [],
+      actual: decoder.scored(sentence, spansOf(actualTags[row] ?? [])),
+      found: decoder.entities(sentence),
+      foundBefore: unweighed.entities(sentence),
+    }),
+  );
+  const calibration = calibrationOf(answers);
+  return {
+    format: 1,
+    rows: dev.length,
+    classes: classFigures(tags, entityScores(predictedTags, actualTags).types),
+    ...(calibration && { calibration }),
+    mistakes: listedMistakes(answers.flatMap(mistakeOf)),
+  };
+}
+
+/** One sentence. */
+interface Answer {
+  readonly words: readonly string[];
+  /** The true entities, with the scores that the model gives them. */
+  readonly actual: readonly FoundEntity[];
+  readonly found: readonly FoundEntity[];
+  /** What is found before the experts are weighed. */
+  readonly foundBefore: readonly FoundEntity[];
+}
+
+/** Every type that the tags know, those without an entity in dev too. */
+function classFigures(
+  tags: readonly string[],
+  scores: ReturnType<typeof entityScores>['types'],
+): ClassFigures[] {
+  return entityTypes(tags).map((label) => {
+    const { precision = 0, recall = 0, f1 = 0, support = 0 } = scores.get(label) ?? {};
+    return { label, precision, recall, f1, support };
+  });
+}
+
+const holds = (spans: readonly EntitySpan[], { type, start, end }: EntitySpan): boolean =>
+  spans.some((span) => span.type === type && span.start === start && span.end === end);
+
+/** Every entity found is one decision. Nothing where none was. */
+function calibrationOf(answers: readonly Answer[]): Calibration | undefined {
+  const decisionsOf = (found: 'found' | 'foundBefore') =>
+    answers.flatMap((answer) =>
+      answer[found].map((entity) => ({ confidence: entity.score, right: holds(answer.actual, entity) })),
+    );
+  const decisions = decisionsOf('found');
+  if (decisions.length === 0) return undefined;
+  return {
+    bins: calibrationBins(decisions),
+    error: expectedCalibrationError(decisions),
+    error_before: expectedCalibrationError(decisionsOf('foundBefore')),
+  };
+}
+
+/**
+ * A sentence's mistake, if there is one: as sure as the model is of an entity that isn't one or, where it only left some
+ * out, as sure as it is that one of them is none.
+ */
+function mistakeOf({ words, actual, found }: Answer): Mistake[] {
+  const wrong = found.filter((entity) => !holds(actual, entity));
+  const missed = actual.filter((entity) => !holds(found, entity));
+  if (wrong.length === 0 && missed.length === 0) return [];
+  const confidences =
+    wrong.length > 0 ? wrong.map(({ score }) => score) : missed.map(({ score }) => 1 - score);
+  const named = (entities: readonly EntitySpan[]) =>
+    entities.map(({ type, start, end }) => `${sentenceText(words.slice(start, end))} (${type})`);
+  return [
+    {
+      text: sentenceText(words),
+      expected: named(actual),
+      predicted: named(found),
+      score: Math.max(...confidences),
+    },
+  ];
+}

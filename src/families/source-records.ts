@@ -1,0 +1,131 @@
+/** Records of the files that people have: CSV, TSV and JSON Lines. */
+import { basename, extname } from 'node:path';
+import { type CsvError, parse } from 'csv-parse/sync';
+import { z } from 'zod';
+import { counted, type ProblemList, quoted, readLines, readText, someOf } from '../datasets/index.js';
+
+export const sourceFormats = ['csv', 'tsv', 'jsonl'] as const;
+/**
+ * csv: quoted as in RFC 4180, with a header row. tsv: tab-separated without quoting, with a header row.
+ * jsonl: one JSON object a line.
+ */
+export type SourceFormat = (typeof sourceFormats)[number];
+
+/** A UTF-8 file of records. */
+export interface RecordFile {
+  readonly path: string;
+  /** Default: by the ending of the name. */
+  readonly format?: SourceFormat | undefined;
+}
+
+export interface SourceRecord {
+  /** Where the record begins. */
+  readonly line: number;
+  /** Of the columns that were asked for, in that order: strings, save in JSON Lines; undefined where there is none. */
+  readonly values: readonly unknown[];
+}
+
+/** Reads all records of a file; each that isn't one becomes a problem. Blank lines are passed over. */
+export function readRecords(
+  { path, format }: RecordFile,
+  columns: readonly string[],
+  problems: ProblemList,
+): SourceRecord[] {
+  return readers[format ?? formatOf(path)]({ path, file: basename(path), columns, problems });
+}
+
+function formatOf(path: string): SourceFormat {
+  const ending = extname(path).slice(1).toLowerCase();
+  if (ending === 'json' || ending === 'ndjson') return 'jsonl';
+  return sourceFormats.find((format) => format === ending) ?? 'csv';
+}
+
+interface Reading {
+  readonly path: string;
+  readonly file: string;
+  readonly columns: readonly string[];
+  readonly problems: ProblemList;
+}
+
+const readers: Readonly<Record<SourceFormat, (reading: Reading) => SourceRecord[]>> = {
+  csv: (reading) => readTable(reading, csvRows(reading)),
+  tsv: (reading) => readTable(reading, tsvRows(reading)),
+  jsonl: readJsonLines,
+};
+
+interface TableRow {
+  readonly line: number;
+  readonly cells: readonly string[];
+}
+
+function csvRows({ path, file, problems }: Reading): TableRow[] {
+  const text = readText(path, file, problems);
+  const rows: TableRow[] = [];
+  let nextLine = 1;
+  try {
+    parse(text?.replaceAll('\r\n', '\n') ?? '', {
+      relax_column_count: true,
+      record_delimiter: '\n',
+      on_record: (cells: string[], { lines }) => {
+        rows.push({ line: nextLine, cells });
+        nextLine = lines + 1;
+        return undefined;
+      },
+    });
+  } catch (thrown) {
+    if (!isCsvError(thrown)) throw thrown;
+    problems.add({ file, line: nextLine, found: thrown.message, expected: 'CSV, quoted as in RFC 4180' });
+    return [];
+  }
+  return rows;
+}
+
+function isCsvError(thrown: unknown): thrown is CsvError {
+  return thrown instanceof Error && 'code' in thrown && /^(CSV|INVALID)_/.test(String(thrown.code));
+}
+
+function tsvRows({ path, file, problems }: Reading): TableRow[] {
+  const lines = readLines(path, file, problems) ?? [];
+  return lines.map(({ number, text }) => ({ line: number, cells: text.split('\t') }));
+}
+
+/** Rows under a header. */
+function readTable({ file, columns, problems }: Reading, rows: readonly TableRow[]): SourceRecord[] {
+  const [header, ...rest] = rows.filter(({ cells }) => cells.length > 1 || cells[0] !== '');
+  if (header === undefined) return [];
+  const places = columns.map((column) => header.cells.indexOf(column));
+  if (places.includes(-1)) {
+    const found = `found the columns ${someOf(header.cells.map((cell) => quoted(cell)))}`;
+    const wanted = columns.map((column) => quoted(column)).join(' and ');
+    const expected = `the columns ${wanted}, or other names for them as options`;
+    problems.add({ file, line: header.line, found, expected });
+    return [];
+  }
+  return rest.flatMap(({ line, cells }) => {
+    if (cells.length === header.cells.length) return [{ line, values: places.map((at) => cells[at]) }];
+    const expected = `${header.cells.length} columns as in the header`;
+    problems.add({ file, line, found: `found ${counted(cells.length, 'column')}`, expected });
+    return [];
+  });
+}
+
+const objectSchema = z.record(z.string(), z.unknown());
+
+function readJsonLines({ path, file, columns, problems }: Reading): SourceRecord[] {
+  const lines = readLines(path, file, problems) ?? [];
+  return lines.flatMap(({ number: line, text: json }) => {
+    if (json.trim() === '') return [];
+    const object = parseObject(json);
+    if (object !== undefined) return [{ line, values: columns.map((column) => object[column]) }];
+    problems.add({ file, line, found: `found ${quoted(json)}`, expected: 'a JSON object on each line' });
+    return [];
+  });
+}
+
+function parseObject(json: string): Record<string, unknown> | undefined {
+  try {
+    return objectSchema.safeParse(JSON.parse(json)).data;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { copyFile, link, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join, relative, sep } from 'node:path';
+import { ensureDirectory, FileLocks, failedWith, move, readTextIfPresent } from '../storage/index.js';
+
+const COMMIT = /^[0-9a-f]{40}$/;
+
+/** Silence after which a download of another machine's is taken over. */
+const SILENT_DOWNLOAD_MS = 120_000;
+const MAX_LOCK_PAUSE_MS = 100;
+
+/**
+ * One model in the cache of huggingface_hub:
+ * ```
+ * models--owner--name/blobs/<hash>                a file by its content
+ *                     snapshots/<commit>/<path>   links to blobs
+ *                     refs/<revision>             the commit that a branch or tag was at
+ * .locks/models--owner--name/                     who is downloading what
+ * ```
+ * Layout: https://huggingface.co/docs/huggingface_hub/guides/manage-cache
+ */
+export class HubCache {
+  readonly locks: FileLocks;
+  readonly #root: string;
+  readonly #lockDirectory: string;
+
+  constructor(cacheDirectory: string, model: string) {
+    const folder = `models--${model.replace('/', '--')}`;
+    this.#root = join(cacheDirectory, folder);
+    this.#lockDirectory = join(cacheDirectory, '.locks', folder);
+    const options = { silenceMs: SILENT_DOWNLOAD_MS, maxPauseMs: MAX_LOCK_PAUSE_MS };
+    this.locks = new FileLocks(this.#lockDirectory, this.#lockDirectory, options);
+  }
+
+  /** Makes the directories that files are fetched into. */
+  async prepare(): Promise<void> {
+    await ensureDirectory(join(this.#root, 'blobs'));
+    await ensureDirectory(this.#lockDirectory);
+  }
+
+  blob(hash: string): string {
+    return join(this.#root, 'blobs', hash);
+  }
+
+  /** The part of a blob that is here so far. Not huggingface_hub's name for it: its locks are not ours. */
+  partialBlob(hash: string): string {
+    return join(this.#root, 'blobs', `${hash}.orchard.incomplete`);
+  }
+
+  snapshot(commit: string): string {
+    return join(this.#root, 'snapshots', commit);
+  }
+
+  /** The commit that a revision was at when it was last loaded; undefined where it never was, or its files are gone. */
+  async cachedCommit(revision: string): Promise<string | undefined> {
+    const commit = COMMIT.test(revision) ? revision : await readTextIfPresent(this.#ref(revision));
+    const trimmed = commit?.trim() ?? '';
+    if (!COMMIT.test(trimmed)) return undefined;
+    const found = await stat(this.snapshot(trimmed)).catch(() => undefined);
+    return found?.isDirectory() ? trimmed : undefined;
+  }
+
+  async rememberRevision(revision: string, commit: string): Promise<void> {
+    if (revision === commit) return;
+    const path = this.#ref(revision);
+    await ensureDirectory(dirname(path));
+    const draft = join(this.#lockDirectory, randomUUID());
+    await writeFile(draft, commit, { flag: 'wx' });
+    await move(draft, path);
+  }
+
+  /** Gives a blob its place among the files of a commit. */
+  async addToSnapshot(commit: string, file: string, hash: string): Promise<void> {
+    const path = join(this.snapshot(commit), ...file.split('/'));
+    await ensureDirectory(dirname(path));
+    const there = await stat(path).catch(() => undefined);
+    if (there !== undefined) return;
+    await rm(path, { force: true }); // a link whose blob was deleted
+    await linkOrCopy(this.blob(hash), path);
+  }
+
+  #ref(revision: string): string {
+    return join(this.#root, 'refs', ...revision.split('/'));
+  }
+}
+
+/** Windows allows symbolic links only to administrators and developers. */
+async function linkOrCopy(blob: string, path: string): Promise<void> {
+  const target = relative(dirname(path), blob).split(sep).join('/');
+  const ways = [() => symlink(target, path), () => link(blob, path), () => copyFile(blob, path)];
+  let failure: unknown;
+  for (const way of ways) {
+    try {
+      return await way();
+    } catch (thrown) {
+      if (failedWith(thrown, 'EEXIST')) return; // another process was faster
+      failure = thrown;
+    }
+  }
+  throw failure;
+}

@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { ModelDownloadError } from '../errors.js';
+import type { Checksum } from './checksum.js';
+import { type HubRequest, hubRequest } from './hub-request.js';
+import type { HubSettings } from './hub-settings.js';
+import { retrying } from './retrying.js';
+
+/** A model of the Hub at one commit. */
+export interface HubRepository {
+  readonly commit: string;
+  readonly files: readonly HubFile[];
+}
+
+export interface HubFile {
+  /** Its path in the repository, with '/'. */
+  readonly path: string;
+  readonly bytes: number;
+  readonly checksum: Checksum;
+}
+
+const sha1Schema = z.string().regex(/^[0-9a-f]{40}$/);
+/** Paths come from a server and become files: none may lead out of the snapshot. */
+const pathSchema = z
+  .string()
+  .refine((path) =>
+    path.split('/').every((part) => !['', '.', '..'].includes(part) && !/[\\:\0]/.test(part)),
+  );
+
+/** The fields read of an answer of the Hub's `/api/models/{model}/revision/{revision}?blobs=true`. */
+const answerSchema = z.object({
+  sha: sha1Schema,
+  siblings: z.array(
+    z.object({
+      rfilename: pathSchema,
+      size: z.int().nonnegative(),
+      /** The file's id in git: the SHA-1 of the file, or of its pointer where the file lies in LFS. */
+      blobId: sha1Schema,
+      lfs: z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/), size: z.int().nonnegative() }).nullish(),
+    }),
+  ),
+});
+
+/** Asks the Hub which commit a revision is at and which files it has. @throws as `hubRequest`. */
+export async function describeRepository(
+  model: string,
+  revision: string,
+  settings: HubSettings,
+  signal: AbortSignal | undefined,
+): Promise<HubRepository> {
+  const path = `api/models/${model}/revision/${encodeURIComponent(revision)}?blobs=true`;
+  const url = new URL(`${settings.endpoint}/${path}`);
+  const request: HubRequest = { model, revision, url, signal, headers: { accept: 'application/json' } };
+  const text = await retrying(() => hubRequest(request, settings, (response) => response.text()), settings, {
+    model,
+    signal,
+  });
+  const answer = answerSchema.safeParse(parsedJson(text));
+  if (!answer.success) {
+    const [issue] = answer.error.issues;
+    const reason = `the answer is not what the Hugging Face Hub gives (${issue?.path.join('.')}: ${issue?.message}); check the endpoint`;
+    throw new ModelDownloadError(model, url.href, reason);
+  }
+  const { sha: commit, siblings } = answer.data;
+  return {
+    commit,
+    files: siblings.map(({ rfilename, size, blobId, lfs }) => ({
+      path: rfilename,
+      bytes: lfs?.size ?? size,
+      checksum: lfs ? { algorithm: 'SHA-256', value: lfs.sha256 } : { algorithm: 'git SHA-1', value: blobId },
+    })),
+  };
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,89 @@
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import { validate } from '../contract/index.js';
+import type { Fetch } from '../datasets/index.js';
+
+/** Options left out follow the environment variables of huggingface_hub, then its defaults. */
+export interface HubOptions {
+  /**
+   * Where files are kept, in the layout of huggingface_hub, with which the directory can be shared. Default: HF_HUB_CACHE,
+   * HF_HOME/hub, XDG_CACHE_HOME/huggingface/hub or ~/.cache/huggingface/hub, whichever is set first. Its file system
+   * must have hard links, as all but FAT do.
+   */
+  readonly cacheDirectory?: string;
+  /** For private and gated models; sent to the endpoint's host alone. Default: HF_TOKEN. */
+  readonly token?: string;
+  /** Whether to use only what is in the cache. Default: HF_HUB_OFFLINE. */
+  readonly offline?: boolean;
+  /** Default: HF_ENDPOINT, else https://huggingface.co. */
+  readonly endpoint?: string;
+  /** Branch, tag or commit of models whose name has no `@revision`. Default `main`. */
+  readonly revision?: string;
+  /** How long a server may send nothing before it is asked again. Default 30 s. */
+  readonly stallTimeoutMs?: number;
+  /** How often a request that failed for a passing reason is repeated; bytes received start the count anew. Default 4. */
+  readonly retries?: number;
+  /** Pause before the first repetition; doubled before each further one. Default 500 ms. */
+  readonly retryPauseMs?: number;
+  /** Advanced: sends the requests, through a proxy for instance. It must not follow redirects. Default: Node's fetch. */
+  readonly fetch?: Fetch;
+}
+
+const DEFAULT_ENDPOINT = 'https://huggingface.co';
+
+const optionsSchema = z.object({
+  cacheDirectory: z.string().min(1).optional(),
+  token: z.string().min(1).optional(),
+  offline: z.boolean().optional(),
+  endpoint: z.url({ protocol: /^https?$/ }).optional(),
+  revision: z.string().default('main'),
+  stallTimeoutMs: z.number().positive().default(30_000),
+  retries: z.int().min(0).default(4),
+  retryPauseMs: z.number().min(0).default(500),
+});
+
+/** All that {@link HubOptions} and the environment decide. */
+export interface HubSettings {
+  readonly cacheDirectory: string;
+  readonly token: string | undefined;
+  readonly offline: boolean;
+  /** Without a slash at its end. */
+  readonly endpoint: string;
+  readonly revision: string;
+  readonly stallTimeoutMs: number;
+  readonly retries: number;
+  readonly retryPauseMs: number;
+  readonly fetch: Fetch;
+}
+
+/** @throws ValidationError */
+export function hubSettings(options: HubOptions, environment: NodeJS.ProcessEnv = process.env): HubSettings {
+  const checked = validate(optionsSchema, options);
+  if (checked.isErr()) throw checked.error;
+  const given = checked.value;
+  const variable = (name: string): string | undefined => environment[name]?.trim() || undefined;
+  return {
+    ...given,
+    cacheDirectory: resolve(given.cacheDirectory ?? defaultCache(variable)),
+    token: given.token ?? variable('HF_TOKEN'),
+    offline: given.offline ?? isSwitchedOn(variable('HF_HUB_OFFLINE')),
+    endpoint: (given.endpoint ?? variable('HF_ENDPOINT') ?? DEFAULT_ENDPOINT).replace(/\/+$/, ''),
+    fetch: options.fetch ?? fetch,
+  };
+}
+
+function defaultCache(variable: (name: string) => string | undefined): string {
+  const cache = variable('HF_HUB_CACHE');
+  if (cache !== undefined) return fromHome(cache);
+  const home = variable('HF_HOME') ?? join(variable('XDG_CACHE_HOME') ?? '~/.cache', 'huggingface');
+  return fromHome(join(home, 'hub'));
+}
+
+function fromHome(path: string): string {
+  return path === '~' || path.startsWith('~/') ? join(homedir(), path.slice(1)) : path;
+}
+
+function isSwitchedOn(value = ''): boolean {
+  return ['1', 'true', 'yes', 'on'].includes(value.toLowerCase());
+}

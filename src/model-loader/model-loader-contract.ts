@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { readFile, stat } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
+import type { ContractCase } from '../contract-case.js';
+import { isOrchardError, type OrchardError } from '../errors.js';
+import type { ModelLoader, ModelProgress } from './model-loader.js';
+
+/** Models by name, and of each the files by their paths with '/'. */
+export type ModelFiles = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** A loader that has these models and no others, for one test. What lies beneath is the caller's to clear. */
+export type CreateModelLoader = (models: ModelFiles) => ModelLoader | Promise<ModelLoader>;
+
+const MODEL = 'orchard/tiny';
+const files = {
+  'config.json': '{ "model_type": "bert" }',
+  'model.safetensors': `weights ${'\u0000\u00ff'.repeat(50_000)}`,
+  'onnx/model.onnx': '',
+  'README.md': 'ä\r\nö',
+};
+const models: ModelFiles = {
+  [MODEL]: files,
+  'orchard/other': { 'config.json': '{}' },
+  plain: { 'config.json': '{ "plain": true }' },
+};
+
+const promises: Readonly<Record<string, (loader: ModelLoader) => Promise<void>>> = {
+  'is of version 1 of the interface': async (loader) => {
+    assert.equal(loader.specificationVersion, 1);
+  },
+
+  'gives an absolute directory with every file of a model, byte for byte': async (loader) => {
+    const { directory } = await loader.load(MODEL);
+    assert.ok(isAbsolute(directory));
+    await assertFiles(directory, files);
+  },
+
+  'brings the files that are asked for and that the model has': async (loader) => {
+    const asked = ['onnx/model.onnx', 'config.json', 'vocab.txt'];
+    const { directory } = await loader.load(MODEL, { files: asked });
+    await assertFiles(directory, { 'config.json': files['config.json'], 'onnx/model.onnx': '' });
+    await assert.rejects(stat(join(directory, 'vocab.txt')));
+  },
+
+  'brings the other files when they are asked for later': async (loader) => {
+    await loader.load(MODEL, { files: ['config.json'] });
+    const { directory } = await loader.load(MODEL, { files: ['README.md'] });
+    await assertFiles(directory, { 'README.md': files['README.md'] });
+  },
+
+  'takes names without an owner, and keeps models apart': async (loader) => {
+    const { directory } = await loader.load('plain');
+    await assertFiles(directory, { 'config.json': '{ "plain": true }' });
+    const other = await loader.load('orchard/other');
+    await assertFiles(other.directory, { 'config.json': '{}' });
+  },
+
+  'gives the same directory again': async (loader) => {
+    assert.deepEqual(await loader.load(MODEL), await loader.load(MODEL));
+  },
+
+  'serves many askers at once': async (loader) => {
+    const loaded = await Promise.all(Array.from({ length: 8 }, () => loader.load(MODEL)));
+    for (const { directory } of loaded) await assertFiles(directory, files);
+  },
+
+  'tells progress that never falls and ends with all bytes, where it tells any': async (loader) => {
+    const events: ModelProgress[] = [];
+    await loader.load(MODEL, { onProgress: (event) => events.push(event) });
+    let before = 0;
+    for (const { model, file, receivedBytes, totalBytes } of events) {
+      assert.equal(model, MODEL);
+      assert.ok(Object.hasOwn(files, file));
+      assert.ok(receivedBytes >= before && receivedBytes <= totalBytes);
+      before = receivedBytes;
+    }
+    const last = events.at(-1);
+    assert.equal(last?.receivedBytes, last?.totalBytes);
+  },
+
+  'rejects with a NotFoundError that names the model it does not have': async (loader) => {
+    for (const name of ['orchard/absent', 'absent']) {
+      const error = await failureOf(loader.load(name));
+      assert.equal(error.code, 'not_found');
+      assert.ok(error.message.includes(name));
+    }
+  },
+
+  'rejects names that lead elsewhere with a ValidationError': async (loader) => {
+    const names = [
+      '',
+      '.',
+      '..',
+      '../plain',
+      '/etc',
+      'orchard/../plain',
+      'a/b/c',
+      'orchard/',
+      '.git',
+      'a b',
+      'C:\\x',
+    ];
+    for (const name of names) {
+      const error = await failureOf(loader.load(name));
+      assert.equal(error.code, 'validation', name);
+    }
+  },
+
+  'rejects with an AbortedError where the signal has fired': async (loader) => {
+    const error = await failureOf(loader.load(MODEL, { signal: AbortSignal.abort() }));
+    assert.equal(error.code, 'aborted');
+  },
+};
+
+/**
+ * What every {@link ModelLoader} must do, as tests for any runner:
+ * ```ts
+ * for (const { name, run } of modelLoaderContract((models) => myLoader(models))) it(name, run);
+ * ```
+ */
+export function modelLoaderContract(create: CreateModelLoader): readonly ContractCase[] {
+  return Object.entries(promises).map(([name, check]) => ({
+    name,
+    run: async () => check(await create(models)),
+  }));
+}
+
+async function assertFiles(directory: string, expected: Readonly<Record<string, string>>): Promise<void> {
+  for (const [path, content] of Object.entries(expected)) {
+    const bytes = await readFile(join(directory, ...path.split('/')), 'utf8');
+    assert.ok(bytes === content, `${path} is not as it was`);
+  }
+}
+
+async function failureOf(call: Promise<unknown>): Promise<OrchardError> {
+  const error = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  assert.ok(isOrchardError(error), 'rejects with an error of Orchard');
+  return error;
+}
