@@ -1,6 +1,12 @@
 export { type BertConfig, bertConfigOfSize, parseBertConfig } from './bert-config.js';
 export { bertEncoder, type Dropout, type EncoderOptions } from './bert-encoder.js';
 export { bertParameters, poolerParameters } from './bert-parameters.js';
+export {
+  type CheckpointConfig,
+  type CheckpointWeights,
+  checkpointWeights,
+  parseCheckpointConfig,
+} from './checkpoint.js';
 export { type EncoderInputs, exportedInputs, PADDING_BIAS, trainingInputs } from './encoder-inputs.js';
 export { initialize } from './initialize.js';
 export { linearParameters, type ParameterSpec } from './parameter.js';

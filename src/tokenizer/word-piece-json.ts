@@ -5,20 +5,26 @@ import type { BertTokenizerJson, TemplatePiece } from './tokenizer-json.js';
 export const CONTINUING_PREFIX = '##';
 const MAX_CHARACTERS_PER_WORD = 100;
 
-/**
- * A BERT-style tokenizer.json over these pieces, whose first five are the special tokens.
- * @param stripAccents null: as `lowercase` has it.
- */
+export interface WordPieceJsonOptions {
+  readonly lowercase: boolean;
+  /** Null: as `lowercase` has it. */
+  readonly stripAccents: boolean | null;
+  /** Whether each Chinese character is a word. Default true. */
+  readonly splitChineseCharacters?: boolean;
+}
+
+/** A BERT-style tokenizer.json over these pieces, by id. The five special tokens are among them. */
 export function wordPieceTokenizerJson(
   pieces: readonly string[],
-  { lowercase, stripAccents }: { readonly lowercase: boolean; readonly stripAccents: boolean | null },
+  { lowercase, stripAccents, splitChineseCharacters = true }: WordPieceJsonOptions,
 ): BertTokenizerJson {
+  const idOf = (token: string): number => pieces.indexOf(token);
   return {
     version: '1.0',
     truncation: null,
     padding: null,
-    added_tokens: Object.entries(TRAINED_SPECIAL_TOKENS).map(([content, id]) => ({
-      id,
+    added_tokens: Object.keys(TRAINED_SPECIAL_TOKENS).map((content) => ({
+      id: idOf(content),
       content,
       single_word: false,
       lstrip: false,
@@ -29,12 +35,12 @@ export function wordPieceTokenizerJson(
     normalizer: {
       type: 'BertNormalizer',
       clean_text: true,
-      handle_chinese_chars: true,
+      handle_chinese_chars: splitChineseCharacters,
       strip_accents: stripAccents,
       lowercase,
     },
     pre_tokenizer: { type: 'BertPreTokenizer' },
-    post_processor: postProcessor(),
+    post_processor: postProcessor(idOf),
     decoder: { type: 'WordPiece', prefix: CONTINUING_PREFIX, cleanup: true },
     model: {
       type: 'WordPiece',
@@ -46,13 +52,13 @@ export function wordPieceTokenizerJson(
   };
 }
 
-function postProcessor(): NonNullable<BertTokenizerJson['post_processor']> {
+function postProcessor(idOf: (token: string) => number): NonNullable<BertTokenizerJson['post_processor']> {
   const special = (id: string, type_id: number): TemplatePiece => ({ SpecialToken: { id, type_id } });
   const text = (id: 'A' | 'B', type_id: number): TemplatePiece => ({ Sequence: { id, type_id } });
   const single = [special('[CLS]', 0), text('A', 0), special('[SEP]', 0)];
-  const entry = (token: keyof typeof TRAINED_SPECIAL_TOKENS) => ({
+  const entry = (token: string) => ({
     id: token,
-    ids: [TRAINED_SPECIAL_TOKENS[token]],
+    ids: [idOf(token)],
     tokens: [token],
   });
   return {

@@ -74,18 +74,26 @@ const durations: Readonly<Record<FamilyName, Duration>> = {
   Papaya: { rows: 40_000, minEpochs: 3, maxEpochs: 30 },
   Grapefruit: { rows: 60_000, minEpochs: 3, maxEpochs: 30 },
   // Each question brings two passages along, and all passages are read again after each epoch.
-  Dragonfruit: { rows: 15_000, minEpochs: 2, maxEpochs: 10 },
+  Dragonfruit: { rows: 15_000, minEpochs: 2, maxEpochs: 5 },
 };
 
 /** Datasets with fewer rows take more and smaller steps. */
 const SMALL_DATASET = 2000;
 const SMALL_BATCH_SIZE = 16;
 
+/** Texts longer than this on average, in UTF-16 code units, cost several times as much: {@link LONG_TEXT_MIN_EPOCHS}. */
+const LONG_TEXT = 600;
+const LONG_TEXT_MIN_EPOCHS = 2;
+
 /** Small datasets are read more often. */
-export function defaultEpochs(family: FamilyName, rows: number): number {
-  const { rows: toRead, minEpochs, maxEpochs } = durations[family];
-  return Math.min(maxEpochs, Math.max(minEpochs, Math.ceil(toRead / Math.max(1, rows))));
+function defaultEpochs(family: FamilyName, texts: readonly string[]): number {
+  const { rows, minEpochs, maxEpochs } = durations[family];
+  const fewest = meanLength(texts) > LONG_TEXT ? Math.min(minEpochs, LONG_TEXT_MIN_EPOCHS) : minEpochs;
+  return Math.min(maxEpochs, Math.max(fewest, Math.ceil(rows / Math.max(1, texts.length))));
 }
+
+const meanLength = (texts: readonly string[]): number =>
+  texts.reduce((sum, text) => sum + text.length, 0) / Math.max(1, texts.length);
 
 /** @param texts those of the training rows: for retrieval, of the questions. */
 export function resolveHyperparameters(
@@ -99,7 +107,7 @@ export function resolveHyperparameters(
   return {
     batchSize: training.batch_size ?? (rows < SMALL_DATASET ? SMALL_BATCH_SIZE : DEFAULT_BATCH_SIZE),
     learningRate: training.learning_rate ?? learningRates[model.size],
-    epochs: training.num_epochs ?? defaultEpochs(model.family, rows),
+    epochs: training.num_epochs ?? defaultEpochs(model.family, texts),
     language: training.language ?? DEFAULT_LANGUAGE,
     lowercase,
     augment: training.data_augmentation ?? false,
@@ -110,8 +118,7 @@ export function resolveHyperparameters(
   };
 }
 
-const isShort = (texts: readonly string[]): boolean =>
-  texts.reduce((sum, text) => sum + text.length, 0) <= SHORT_TEXT * texts.length;
+const isShort = (texts: readonly string[]): boolean => meanLength(texts) <= SHORT_TEXT;
 
 const isMultilabel = ({ type }: ModelConfig): boolean => type === 'multilabel-text-classification';
 

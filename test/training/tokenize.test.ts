@@ -51,6 +51,8 @@ describe('the defaults of a training', () => {
   it('take more and smaller steps on small datasets', () => {
     expect(resolveHyperparameters(model, {}, rows(300, long))).toMatchObject({ batchSize: 16, epochs: 30 });
     expect(resolveHyperparameters(model, {}, rows(20_000, long))).toMatchObject({ batchSize: 32, epochs: 3 });
+    const veryLong = rows(20_000, 'word '.repeat(150));
+    expect(resolveHyperparameters(model, {}, veryLong).epochs).toBe(2);
     expect(resolveHyperparameters(model, { batch_size: 8, num_epochs: 2 }, rows(300, long))).toMatchObject({
       batchSize: 8,
       epochs: 2,
