@@ -7,13 +7,13 @@ import { dirname } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { memoryStorage, modelTypeSchema, type OrchardError, Predictor, Trainer } from 'orchard-nlp';
+import { memoryStorage, type OrchardError, Predictor, Trainer } from 'orchard-nlp';
 import pc from 'picocolors';
 import { givenDataset, serveDataset } from './dataset.js';
 import { readDevRows } from './dev-rows.js';
 import { printConfusion } from './print-confusion.js';
 import { showTraining } from './show-training.js';
-import { taskOfType, tasks } from './tasks.js';
+import { modelTypes, taskOfType, tasks } from './tasks.js';
 
 const { values: options } = parseArgs({
   options: {
@@ -34,9 +34,9 @@ function fail(error: OrchardError): never {
 const task =
   options.type === undefined
     ? Object.entries(tasks).find(([name]) => name === options.task)?.[1]
-    : taskOfType(modelTypeSchema.parse(options.type));
+    : taskOfType(options.type);
 if (task === undefined) {
-  console.error(`--task is one of ${Object.keys(tasks).join(', ')}`);
+  console.error(`--task is one of ${Object.keys(tasks).join(', ')}; --type one of ${modelTypes.join(', ')}`);
   process.exit(2);
 }
 const { dataset: given } = options;

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { InferenceResult, ModelConfig, ModelType } from 'orchard-nlp';
+import { type InferenceResult, type ModelConfig, modelTypeSchema } from 'orchard-nlp';
 import { printEntities } from './print-entities.js';
 import { printLabels } from './print-labels.js';
 import { printPassages } from './print-passages.js';
@@ -72,8 +72,12 @@ export const tasks: Readonly<Record<'reviews' | 'entities' | 'questions', DemoTa
   },
 };
 
-/** The demo's task for models of a type. */
-export function taskOfType(type: ModelType): DemoTask {
+export const modelTypes = modelTypeSchema.options;
+
+/** The demo's task for models of a type; undefined where there is no such type. */
+export function taskOfType(name: string): DemoTask | undefined {
+  const type = modelTypes.find((each) => each === name);
+  if (type === undefined) return undefined;
   const task = Object.values(tasks).find(({ model }) => model.type === type);
   if (task) return task;
   const like = type === 'sequence-labeling' ? tasks.entities : tasks.reviews;
