@@ -5,6 +5,9 @@ import {
   type ModelSize,
   type TrainingConfig,
 } from '../contract/index.js';
+import type { Backbone } from './backbone.js';
+import { backboneDurations, backboneLearningRate } from './backbone-defaults.js';
+import { languageName } from './language-name.js';
 
 /** Every choice of a run, with the defaults filled in. */
 export interface Hyperparameters {
@@ -12,9 +15,12 @@ export interface Hyperparameters {
   /** Highest learning rate, reached after the warm-up. */
   readonly learningRate: number;
   readonly epochs: number;
+  /** The most tokens that are read at once. A job that cuts longer texts says so in a warning. */
+  readonly maxTokens: number;
   readonly language: string;
   readonly lowercase: boolean;
   readonly augment: boolean;
+  /** Whether a backbone is wanted, there or not. */
   readonly pretrained: boolean;
   /** Share of the tokens that each step hides from the model. */
   readonly tokenDropout: number;
@@ -36,7 +42,7 @@ export interface Tuning {
 
 const DEFAULT_LANGUAGE = 'english';
 
-/** The most tokens that are read at once. A job that cuts longer texts says so in a warning. */
+/** The most tokens that an encoder trained from random weights reads at once. */
 export const MAX_TOKENS = 256;
 /** Tokens that neighbouring windows of a long text share, where it is read in windows. */
 export const WINDOW_OVERLAP = 64;
@@ -62,14 +68,15 @@ export const MAX_GRADIENT_NORM = 1;
 /** Peak learning rates from random weights, by the sweep in docs/training.md. */
 const learningRates: Readonly<Record<ModelSize, number>> = { mini: 5e-4, base: 3e-4 };
 
-/** How long a training from random weights goes on, by the sweep in docs/training.md. */
-interface Duration {
+/** How long a training goes on. */
+export interface Duration {
   /** Rows read in all, unless that makes too few or too many epochs. */
   readonly rows: number;
   readonly minEpochs: number;
   readonly maxEpochs: number;
 }
 
+/** From random weights, by the sweep in docs/training.md. */
 const durations: Readonly<Record<FamilyName, Duration>> = {
   Papaya: { rows: 40_000, minEpochs: 3, maxEpochs: 30 },
   Grapefruit: { rows: 60_000, minEpochs: 3, maxEpochs: 30 },
@@ -86,8 +93,7 @@ const LONG_TEXT = 600;
 const LONG_TEXT_MIN_EPOCHS = 2;
 
 /** Small datasets are read more often. */
-function defaultEpochs(family: FamilyName, texts: readonly string[]): number {
-  const { rows, minEpochs, maxEpochs } = durations[family];
+function defaultEpochs({ rows, minEpochs, maxEpochs }: Duration, texts: readonly string[]): number {
   const fewest = meanLength(texts) > LONG_TEXT ? Math.min(minEpochs, LONG_TEXT_MIN_EPOCHS) : minEpochs;
   return Math.min(maxEpochs, Math.max(fewest, Math.ceil(rows / Math.max(1, texts.length))));
 }
@@ -95,27 +101,38 @@ function defaultEpochs(family: FamilyName, texts: readonly string[]): number {
 const meanLength = (texts: readonly string[]): number =>
   texts.reduce((sum, text) => sum + text.length, 0) / Math.max(1, texts.length);
 
-/** @param texts those of the training rows: for retrieval, of the questions. */
+/**
+ * @param texts those of the training rows: for retrieval, of the questions.
+ * @param backbone what training starts from; whether it tells upper from lower case is its own.
+ */
 export function resolveHyperparameters(
   model: ModelConfig,
   training: TrainingConfig,
   texts: readonly string[],
   tuning: Tuning = {},
+  backbone?: Pick<Backbone, 'encoder' | 'lowercase' | 'maxTokens'>,
 ): Hyperparameters {
   const rows = texts.length;
-  const lowercase = model.preprocessing?.lowercase ?? training.preprocessing?.lowercase ?? true;
+  const learningRate = backbone ? backboneLearningRate(backbone.encoder) : learningRates[model.size];
+  const duration = (backbone ? backboneDurations : durations)[model.family];
   return {
     batchSize: training.batch_size ?? (rows < SMALL_DATASET ? SMALL_BATCH_SIZE : DEFAULT_BATCH_SIZE),
-    learningRate: training.learning_rate ?? learningRates[model.size],
-    epochs: training.num_epochs ?? defaultEpochs(model.family, texts),
-    language: training.language ?? DEFAULT_LANGUAGE,
-    lowercase,
+    learningRate: training.learning_rate ?? learningRate,
+    epochs: training.num_epochs ?? defaultEpochs(duration, texts),
+    maxTokens: backbone?.maxTokens ?? MAX_TOKENS,
+    language: languageName(training.language ?? DEFAULT_LANGUAGE),
+    lowercase: backbone?.lowercase ?? askedLowercase(model, training) ?? true,
     augment: training.data_augmentation ?? false,
     pretrained: training.use_pretrained ?? true,
     tokenDropout: tuning.tokenDropout ?? (isShort(texts) ? SHORT_TEXT_TOKEN_DROPOUT : TOKEN_DROPOUT),
     labelSmoothing: tuning.labelSmoothing ?? (isMultilabel(model) ? 0 : LABEL_SMOOTHING),
     balanced: tuning.classWeights === 'balanced',
   };
+}
+
+/** What the request says, in either place where it may. */
+export function askedLowercase(model: ModelConfig, training: TrainingConfig): boolean | undefined {
+  return model.preprocessing?.lowercase ?? training.preprocessing?.lowercase;
 }
 
 const isShort = (texts: readonly string[]): boolean => meanLength(texts) <= SHORT_TEXT;

@@ -159,18 +159,19 @@ describe('labelThresholds', () => {
 describe('fitBlend', () => {
   it('moves the thresholds of a multilabel model to one half, and reports each part', () => {
     const rows = drawnRows('sigmoid', 600, { encoder: 1, expert: 3, bias: -2 });
-    const seen: Float32Array[] = [];
+    const values: number[] = [];
     const blend = fitBlend({
       ...rows,
       multilabel: true,
       score(logits) {
-        seen.push(logits);
         const on = [...logits].map((logit) => (logit > 0 ? 1 : 0));
         const right = on.filter((each, at) => each === rows.targets[at]).length;
+        values.push(right / on.length);
         return { f1: 0, value: right / on.length };
       },
     });
-    expect(seen).toHaveLength(3);
+    // The mixture that does best is taken, whichever experts it leans to.
+    expect(blend.blend.value).toBe(Math.max(...values));
     expect(blend.blend.value).toBeGreaterThan(blend.expert.value);
     expect(blend.encoder.weights.expert).toBe(0);
     expect(blend.expert.weights.encoder).toBe(0);
