@@ -6,11 +6,11 @@ const runners = {
   'inference-worker': 'src/inference/inference-worker.ts',
 };
 
-const entries = { index: 'src/index.ts', testing: 'src/testing.ts' };
+const entries = { index: 'src/index.ts', testing: 'src/testing.ts', http: 'src/http.ts' };
 
 export default defineConfig([
   {
-    entry: { ...entries, ...runners },
+    entry: { ...entries, ...runners, orchard: 'src/orchard.ts' },
     format: 'esm',
     target: 'node20',
     platform: 'node',

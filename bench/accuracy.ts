@@ -2,13 +2,14 @@
  * Trains and measures on real labelled data through the public API: classifiers beside scikit-learn's linear model,
  * entity taggers beside their CRF, retrieval beside BM25.
  * `npm run bench:accuracy -- <datasets folder> [dataset …] [--size mini] [--threads 2] [--seed 1] [--python python3]`,
+ * `--backbone <folder of a checkpoint>` to start from,
  * and choices of the training: `--epochs --learning-rate --smoothing --token-dropout --balanced`.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { modelSizeSchema } from 'orchard-nlp';
+import { folderModels, modelSizeSchema } from 'orchard-nlp';
 import { measureClassifier } from './accuracy/classifier.js';
 import { measureRetriever } from './accuracy/retriever.js';
 import { measureTagger } from './accuracy/tagger.js';
@@ -25,6 +26,7 @@ const { values: options, positionals } = parseArgs({
     threads: { type: 'string', default: '2' },
     seed: { type: 'string', default: '1' },
     python: { type: 'string', default: 'python3' },
+    backbone: { type: 'string' },
     smoothing: { type: 'string' },
     'token-dropout': { type: 'string' },
     'learning-rate': { type: 'string' },
@@ -61,6 +63,14 @@ const setting: Setting = {
     ...(tokenDropout === undefined ? {} : { tokenDropout }),
     classWeights: options.balanced ? 'balanced' : 'none',
   },
+  ...(options.backbone === undefined
+    ? {}
+    : {
+        start: {
+          backbone: basename(resolve(options.backbone)),
+          modelLoader: folderModels(dirname(resolve(options.backbone))),
+        },
+      }),
 };
 
 /** Measures the datasets that are asked for, each with a table of its own kind. */
@@ -78,7 +88,9 @@ async function measureAll<Dataset>(
   if (Object.keys(table).length > 0) console.table(table);
 }
 
-console.log(`${machine()}; from scratch, ${setting.size}, ${setting.threads} threads, seed ${setting.seed}`);
+console.log(
+  `${machine()}; from ${options.backbone === undefined ? 'scratch' : basename(options.backbone)}, ${setting.size}, ${setting.threads} threads, seed ${setting.seed}`,
+);
 await measureAll(readers, measureClassifier, root);
 await measureAll(taggedReaders, measureTagger, root);
 await measureAll(questionReaders, measureRetriever, root);

@@ -189,6 +189,23 @@ export class AbortedError extends OrchardErrorBase {
   }
 }
 
+/**
+ * Some models of a medley did not answer. What the others answered is kept: `answers` and `failures` together have
+ * every model that was asked, by its name.
+ */
+export class MedleyError<Answer = unknown> extends OrchardErrorBase {
+  readonly code = 'medley';
+  constructor(
+    readonly answers: Readonly<Record<string, Answer>>,
+    readonly failures: Readonly<Record<string, OrchardError>>,
+  ) {
+    const failed = Object.entries(failures).map(([name, { message }]) => `${name}: ${message}`);
+    const answered = Object.keys(answers).length;
+    const asked = failed.length + answered;
+    super(`${answered} of ${asked} models answered; ${failed.join('; ')}`);
+  }
+}
+
 /** The trainer, predictor or medley was closed before the call. */
 export class ClosedError extends OrchardErrorBase {
   readonly code = 'closed';
@@ -217,6 +234,7 @@ export type OrchardError =
   | TrainingError
   | StorageError
   | AbortedError
+  | MedleyError
   | ClosedError
   | InternalError;
 
@@ -257,6 +275,7 @@ const classes: { readonly [Code in OrchardError['code']]: { readonly prototype: 
   training: TrainingError,
   storage: StorageError,
   aborted: AbortedError,
+  medley: MedleyError,
   closed: ClosedError,
   internal: InternalError,
 };

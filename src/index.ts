@@ -5,8 +5,12 @@ export {
   type InferenceMetadata,
   type InferenceResponse,
   type InferenceResult,
+  type InferenceUsage,
   type ListFilter,
   MAX_BATCH_QUERIES,
+  MAX_MEDLEY_QUERIES,
+  type MedleyBatchRequest,
+  type MedleyRequest,
   type ModelConfig,
   type ModelRecord,
   type ModelSize,
@@ -15,6 +19,8 @@ export {
   modelTypeSchema,
   type Page,
   type Pagination,
+  type PretrainedModelName,
+  pretrainedModelNames,
   type TrainingConfig,
   type TrainingJobInformation,
   type TrainingJobStatus,
@@ -25,6 +31,7 @@ export {
   type DatasetLocation,
   type DatasetWarning,
   type DatasetWarningKind,
+  type Fetch,
   MAX_WARNING_EXAMPLES,
 } from './datasets/index.js';
 export * from './errors.js';
@@ -82,6 +89,21 @@ export {
   tensorflowExecutor,
 } from './graph/index.js';
 export {
+  type CallOptions,
+  type InferenceService,
+  inferenceService,
+  type Predictions,
+  type RunOptions,
+  type ServiceOptions,
+} from './inference/index.js';
+export {
+  Medley,
+  type MedleyAnswers,
+  type MedleyFailure,
+  type MedleyOptions,
+} from './medley/index.js';
+export {
+  catalogueModels,
   folderModels,
   type HubOptions,
   hubModels,
@@ -104,6 +126,7 @@ export {
 } from './storage/index.js';
 export * from './trainer/index.js';
 export type {
+  BackboneDownload,
   BlendNotice,
   DatasetNotice,
   EpochEnd,

@@ -4,6 +4,7 @@ import {
   type ModelConfig,
   type Storage,
   Trainer,
+  type TrainerOptions,
   type TrainingConfig,
   type Tuning,
 } from 'orchard-nlp';
@@ -19,6 +20,8 @@ export interface Setting {
   readonly python: string;
   readonly training: TrainingConfig;
   readonly tuning: Tuning;
+  /** What to start from; random weights without it. */
+  readonly start?: Pick<TrainerOptions, 'backbone' | 'modelLoader'>;
 }
 
 export interface Trained {
@@ -36,14 +39,14 @@ export async function train(
   setting: Setting,
   language = 'english',
 ): Promise<Trained> {
-  const { size, threads, seed, tuning, training } = setting;
-  const trainer = new Trainer({ storage, threads, seed, tuning });
+  const { size, threads, seed, tuning, training, start } = setting;
+  const trainer = new Trainer({ storage, threads, seed, tuning, ...start });
   const startedAt = performance.now();
   const { id } = (
     await trainer.createTrainingJob({
       dataset_url: pathToFileURL(archive).href,
       model_config: { name: 'bench', size, ...model },
-      training_config: { use_pretrained: false, language, ...training },
+      training_config: { use_pretrained: start !== undefined, language, ...training },
     })
   )._unsafeUnwrap();
   let parts: Blend | undefined;

@@ -31,3 +31,8 @@ export interface InferenceResponse<Data> {
   readonly data: Data;
   readonly metadata: InferenceMetadata;
 }
+
+/** How much has been asked: every query of a batch is one call, and so is a query to several models at once. */
+export interface InferenceUsage {
+  readonly inference_calls: number;
+}

@@ -30,6 +30,7 @@ export { type JsonFile, readJsonFile } from './json-file.js';
 export { LABEL_FILE, readLabelIds } from './label-ids.js';
 export { networkReason } from './network-reason.js';
 export { count, counted, ProblemList, quoted, singleProblem, someOf } from './problems.js';
+export { publicFetch, requirePublicHost } from './public-fetch.js';
 export { checkIndices } from './string-indices.js';
 export { readLines, readText, type TextLine } from './text-file.js';
 export { type UnzipError, type UnzipOptions, unzip } from './unzip.js';

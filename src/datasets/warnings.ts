@@ -8,7 +8,8 @@ export type DatasetWarningKind =
   | 'empty_sentence'
   | 'inside_without_begin'
   | 'truncated_text'
-  | 'no_backbone';
+  | 'no_backbone'
+  | 'backbone_lowercase';
 
 /** A line of a file of the dataset; 1-based. */
 export interface DatasetLocation {

@@ -2,6 +2,7 @@ export { type BertConfig, bertConfigOfSize, parseBertConfig } from './bert-confi
 export { bertEncoder, type Dropout, type EncoderOptions } from './bert-encoder.js';
 export { bertParameters, poolerParameters } from './bert-parameters.js';
 export {
+  bertName,
   type CheckpointConfig,
   type CheckpointWeights,
   checkpointWeights,

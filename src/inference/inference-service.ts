@@ -10,8 +10,9 @@ export interface Predictions {
   readonly elapsedMs: number;
 }
 
-/** Runs models that lie in folders. */
+/** Runs models that lie in folders, and keeps those loaded that it was asked for. */
 export interface InferenceService {
+  /** @param directory a model folder. @returns a result for each text, in their order. */
   predict(directory: string, texts: readonly string[]): ResultAsync<Predictions, OrchardError>;
   /** Gives up what is kept of a folder's model, which is about to be deleted. */
   forget(directory: string): void;

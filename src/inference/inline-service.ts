@@ -1,4 +1,5 @@
-import { ResultAsync } from 'neverthrow';
+import { errAsync, ResultAsync } from 'neverthrow';
+import { ClosedError } from '../errors.js';
 import type { InferenceService } from './inference-service.js';
 import { ModelCache } from './model-cache.js';
 import { RequestQueue } from './request-queue.js';
@@ -14,10 +15,13 @@ export interface InferenceOptions {
 export function inlineInference({ maxModelBytes, threads }: InferenceOptions): InferenceService {
   const models = new ModelCache(maxModelBytes, threads);
   const queue = new RequestQueue(models);
+  let closed = false;
   return {
-    predict: (directory, texts) => new ResultAsync(queue.add(directory, texts)),
+    predict: (directory, texts) =>
+      closed ? errAsync(new ClosedError('inference service')) : new ResultAsync(queue.add(directory, texts)),
     forget: (directory) => models.forget(directory),
     async close() {
+      closed = true;
       await queue.idle();
       await models.clear();
     },

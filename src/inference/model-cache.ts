@@ -1,11 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import type { ResultAsync } from 'neverthrow';
 import type { OrchardError } from '../errors.js';
+import { SharedTokenizers } from './shared-tokenizers.js';
 import { TextModel } from './text-model.js';
 
 /** Loaded models, the least recently used given up once they take too much memory together. */
 export class ModelCache {
   readonly #models: LRUCache<string, TextModel>;
+  readonly #tokenizers = new SharedTokenizers();
   readonly #threads: number;
   readonly #released: Promise<void>[] = [];
 
@@ -29,7 +31,7 @@ export class ModelCache {
   ): ResultAsync<Value, OrchardError> {
     const known = this.#models.get(directory);
     if (known !== undefined) return task(known);
-    return TextModel.load(directory, this.#threads).andThen((model) => {
+    return TextModel.load(directory, this.#threads, this.#tokenizers).andThen((model) => {
       this.#models.set(directory, model);
       const done = task(model);
       // A model above the bound by itself is never kept.

@@ -13,8 +13,9 @@ import {
 } from '../families/index.js';
 import { createSession, int64Tensor } from '../graph/index.js';
 import { type ModelFolderConfig, openModelFolder } from '../model-folder/index.js';
-import { type Encoding, encodingWindows, loadTokenizer, type Tokenizer } from '../tokenizer/index.js';
+import { type Encoding, encodingWindows, type Tokenizer } from '../tokenizer/index.js';
 import { lengthGroups } from './length-groups.js';
+import { SharedTokenizers } from './shared-tokenizers.js';
 
 /** Padded tokens that one run may hold: the runtime keeps the memory of its largest run for good. */
 const MAX_TOKENS_PER_RUN = 4096;
@@ -33,8 +34,12 @@ export class TextModel {
     readonly bytes: number,
   ) {}
 
-  /** @param directory a model folder. */
-  static load(directory: string, threads: number): ResultAsync<TextModel, OrchardError> {
+  /** @param directory a model folder. @param tokenizers of the models that may share one; all of one thread. */
+  static load(
+    directory: string,
+    threads: number,
+    tokenizers = new SharedTokenizers(),
+  ): ResultAsync<TextModel, OrchardError> {
     return openModelFolder(directory).andThen((folder) => {
       const family = familyNamed(folder.config.orchard.family);
       if (family === undefined) {
@@ -43,7 +48,7 @@ export class TextModel {
         );
       }
       const parts = Result.combine([
-        loadTokenizer(folder.tokenizer, folder.tokenizerConfig),
+        tokenizers.load(folder.tokenizer, folder.tokenizerConfig),
         family.decoder(folder.config, folder.files),
       ]);
       return parts.asyncAndThen(([tokenizer, decode]) =>

@@ -16,6 +16,11 @@ export const modelFolderConfigSchema = z.looseObject({
     family: familyNameSchema,
     type: modelTypeSchema,
     size: modelSizeSchema,
+    /**
+     * What the encoder was trained from, by its name. Its geometry is then that of the backbone, and `size` only what
+     * was asked for.
+     */
+    backbone: z.string().exactOptional(),
     /** Every label by id; a binary model has two here and one logit. */
     labels: z.array(z.string()),
     /** How token states become one vector a text; `none` where every token is answered for. */

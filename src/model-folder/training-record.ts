@@ -31,6 +31,8 @@ export const trainingRecordSchema = z.object({
   training_config: trainingConfigSchema,
   /** As it was run, defaults filled in. */
   hyperparameters: z.record(z.string(), z.union([z.number(), z.string(), z.boolean()])),
+  /** What the encoder started from; absent where it started from random weights. */
+  backbone: z.object({ name: z.string(), revision: z.string().exactOptional() }).exactOptional(),
   seed: z.int(),
   training_stats: trainingStatsSchema,
   parts: z

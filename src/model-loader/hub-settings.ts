@@ -32,43 +32,38 @@ export interface HubOptions {
 
 const DEFAULT_ENDPOINT = 'https://huggingface.co';
 
-const optionsSchema = z.object({
-  cacheDirectory: z.string().min(1).optional(),
+const settingsSchema = z.object({
+  cacheDirectory: z.string().min(1),
   token: z.string().min(1).optional(),
-  offline: z.boolean().optional(),
-  endpoint: z.url({ protocol: /^https?$/ }).optional(),
+  offline: z.boolean(),
+  endpoint: z.url({ protocol: /^https?$/ }),
   revision: z.string().default('main'),
   stallTimeoutMs: z.number().positive().default(30_000),
   retries: z.int().min(0).default(4),
   retryPauseMs: z.number().min(0).default(500),
 });
 
-/** All that {@link HubOptions} and the environment decide. */
-export interface HubSettings {
-  readonly cacheDirectory: string;
-  readonly token: string | undefined;
-  readonly offline: boolean;
-  /** Without a slash at its end. */
-  readonly endpoint: string;
-  readonly revision: string;
-  readonly stallTimeoutMs: number;
-  readonly retries: number;
-  readonly retryPauseMs: number;
+/** All that {@link HubOptions} and the environment decide; the endpoint without a slash at its end. */
+export interface HubSettings extends Readonly<z.infer<typeof settingsSchema>> {
   readonly fetch: Fetch;
 }
 
 /** @throws ValidationError */
 export function hubSettings(options: HubOptions, environment: NodeJS.ProcessEnv = process.env): HubSettings {
-  const checked = validate(optionsSchema, options);
-  if (checked.isErr()) throw checked.error;
-  const given = checked.value;
   const variable = (name: string): string | undefined => environment[name]?.trim() || undefined;
+  const checked = validate(settingsSchema, {
+    cacheDirectory: defaultCache(variable),
+    token: variable('HF_TOKEN'),
+    offline: isSwitchedOn(variable('HF_HUB_OFFLINE')),
+    endpoint: variable('HF_ENDPOINT') ?? DEFAULT_ENDPOINT,
+    ...options,
+  });
+  if (checked.isErr()) throw checked.error;
+  const { cacheDirectory, endpoint, ...others } = checked.value;
   return {
-    ...given,
-    cacheDirectory: resolve(given.cacheDirectory ?? defaultCache(variable)),
-    token: given.token ?? variable('HF_TOKEN'),
-    offline: given.offline ?? isSwitchedOn(variable('HF_HUB_OFFLINE')),
-    endpoint: (given.endpoint ?? variable('HF_ENDPOINT') ?? DEFAULT_ENDPOINT).replace(/\/+$/, ''),
+    ...others,
+    cacheDirectory: resolve(cacheDirectory),
+    endpoint: endpoint.replace(/\/+$/, ''),
     fetch: options.fetch ?? fetch,
   };
 }

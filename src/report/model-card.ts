@@ -30,6 +30,9 @@ const tasks: Readonly<Record<ModelType, Task>> = {
 /** More labels than these are counted instead of listed. */
 const MAX_LISTED_LABELS = 100;
 
+/** A model of the Hub, a revision after it or not; others are names of folders. */
+const HUB_NAME = /^[\w.-]+\/[\w.-]+(?:@.*)?$/;
+
 /** The card as Markdown with YAML front matter. Its licence is `other`: whoever publishes the model chooses one. */
 export function modelCard(report: ReportInput): string {
   const { name } = report.training.model_config;
@@ -46,7 +49,7 @@ export function modelCard(report: ReportInput): string {
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }
 
-function frontMatter({ training: { model_config, hyperparameters } }: ReportInput): string {
+function frontMatter({ training: { model_config, hyperparameters, backbone } }: ReportInput): string {
   const { type, family } = model_config;
   const code = languageCode(String(hyperparameters.language ?? ''));
   return [
@@ -55,6 +58,9 @@ function frontMatter({ training: { model_config, hyperparameters } }: ReportInpu
     // Quoted, since YAML reads a bare `no` (Norwegian) as false.
     ...(code === undefined ? [] : [`language: "${code}"`]),
     'library_name: orchard-nlp',
+    ...(backbone !== undefined && HUB_NAME.test(backbone.name)
+      ? [`base_model: ${backbone.name.replace(/@.*/, '')}`]
+      : []),
     `pipeline_tag: ${tasks[type].pipeline}`,
     'tags:',
     ...['orchard', family.toLowerCase(), type, 'bert', 'onnx', 'safetensors'].map((tag) => `  - ${tag}`),
@@ -64,10 +70,11 @@ function frontMatter({ training: { model_config, hyperparameters } }: ReportInpu
 
 function introduction({ config, training }: ReportInput): string {
   const { family, size, type } = training.model_config;
-  const { hyperparameters, dataset } = training;
+  const { hyperparameters, dataset, backbone } = training;
+  const start = backbone === undefined ? '' : ` from the backbone ${escapeMarkdown(backbone.name)}`;
   const rows = dataset === undefined ? '' : ` on ${whole(dataset.train_rows)} rows`;
   const layers = `${config.num_hidden_layers} layers of ${config.hidden_size}`;
-  return `A ${family} model of size ${size} (a BERT encoder with ${layers}) for ${type}: it ${tasks[type].does}. It was trained with [Orchard](https://www.npmjs.com/package/orchard-nlp)${rows}, in ${escapeMarkdown(String(hyperparameters.language ?? 'a language not recorded'))}.`;
+  return `A ${family} model of size ${size} (a BERT encoder with ${layers}) for ${type}: it ${tasks[type].does}. It was trained with [Orchard](https://www.npmjs.com/package/orchard-nlp)${start}${rows}, in ${escapeMarkdown(String(hyperparameters.language ?? 'a language not recorded'))}.`;
 }
 
 function figures({ training, evaluation }: ReportInput): string {

@@ -4,8 +4,9 @@ import type { DatasetWarning } from '../datasets/index.js';
 import { AbortedError, type OrchardError, toOrchardError } from '../errors.js';
 import { hasEnded, type JobRecord, type JobRepository, moved, stored, toJobError } from '../jobs/index.js';
 import type { Storage } from '../storage/index.js';
-import type { TrainingHost, TrainingRunEvent, Tuning } from '../training/index.js';
+import type { BackboneSource, TrainingHost, TrainingRunEvent, Tuning } from '../training/index.js';
 import type { JobEvents } from './job-events.js';
+import { type BackboneChoice, loadBackbone } from './load-backbone.js';
 import type { RunningSlot } from './running-slot.js';
 
 /** What every run of a trainer shares. */
@@ -16,8 +17,10 @@ export interface JobRunContext {
   readonly events: JobEvents;
   readonly slot: RunningSlot;
   readonly allowFileUrls: boolean;
+  readonly allowPrivateAddresses: boolean;
   readonly threads: number;
   readonly tuning: Tuning;
+  readonly backbone: BackboneChoice | undefined;
 }
 
 /**
@@ -85,13 +88,23 @@ export class JobRun {
   }
 
   async #train(job: JobRecord): Promise<Result<TrainingStats, OrchardError>> {
-    const { storage, host, allowFileUrls, threads, tuning } = this.#context;
+    const { storage, host, allowFileUrls, allowPrivateAddresses, threads, tuning } = this.#context;
     const { id, dataset_url, model_config, training_config, seed } = job;
     const directory = await stored(() => storage.stageFolder(id));
+    const backbone = await this.#backbone(job);
     this.#requireGoingOn();
+    const spec = { id, dataset_url, model_config, training_config, seed, directory };
     return host.run(
-      { id, dataset_url, model_config, training_config, seed, directory, allowFileUrls, threads, tuning },
+      { ...spec, allowFileUrls, allowPrivateAddresses, threads, tuning, ...(backbone && { backbone }) },
       { signal: this.#controller.signal, onEvent: (event) => this.#onEvent(event) },
+    );
+  }
+
+  async #backbone({ training_config }: JobRecord): Promise<BackboneSource | undefined> {
+    const { backbone } = this.#context;
+    if (backbone === undefined || training_config.use_pretrained === false) return undefined;
+    return loadBackbone(backbone, this.#controller.signal, (progress) =>
+      this.#onEvent({ type: 'backbone', ...progress }),
     );
   }
 

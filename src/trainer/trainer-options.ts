@@ -3,9 +3,11 @@ import { z } from 'zod';
 import { type Account, accountSchema, LOCAL_ACCOUNT, validate } from '../contract/index.js';
 import { ValidationError } from '../errors.js';
 import type { GraphExecutor } from '../graph/index.js';
+import { hubModels, type ModelLoader } from '../model-loader/index.js';
 import type { Storage } from '../storage/index.js';
 import type { TrainingHost, TrainingIsolation, Tuning } from '../training/index.js';
 import type { Clock } from './clock.js';
+import type { BackboneChoice } from './load-backbone.js';
 
 export interface TrainerOptions {
   /** Where jobs and models live. Several trainers, also of other processes, may share one. Stays open on close. */
@@ -20,8 +22,20 @@ export interface TrainerOptions {
   readonly seed?: number;
   /** Choices beyond the documented training_config, for every job that this trainer runs. */
   readonly tuning?: Tuning;
+  /**
+   * A pretrained encoder that every job starts from unless its `use_pretrained` is false: the name of a BERT-family model
+   * that `modelLoader` has, with an `@revision` where it has several. Default: none; training starts from random weights.
+   */
+  readonly backbone?: string;
+  /** Where the backbone comes from. Default: `hubModels()`, the Hugging Face Hub. */
+  readonly modelLoader?: ModelLoader;
   /** Whether dataset_url may be a `file:` URL, of a zip or of the unzipped folder. Default true. */
   readonly allowFileUrls?: boolean;
+  /**
+   * Whether dataset_url may lead to a loopback, link-local or private address, itself or by a redirect. Set it to false
+   * where strangers give the URLs. Default true.
+   */
+  readonly allowPrivateAddresses?: boolean;
   /** How many jobs of the account may wait; one more is a QueueFullError. Default 100. */
   readonly maxWaitingJobs?: number;
   /** Advanced: runs the training instead of the host that `isolation` names. Stays open on close. */
@@ -50,7 +64,9 @@ const settingsSchema = z.object({
   threads: z.int().min(1).default(availableParallelism),
   seed: z.int32().default(0),
   tuning: tuningSchema.default({}),
+  backbone: z.string().min(1).optional(),
   allowFileUrls: z.boolean().default(true),
+  allowPrivateAddresses: z.boolean().default(true),
   maxWaitingJobs: z.int().min(1).default(100),
 });
 export type TrainerSettings = z.infer<typeof settingsSchema>;
@@ -67,4 +83,9 @@ function checkExecutor({ executor, host }: TrainerOptions, { isolation }: Traine
   if (executor === undefined || (isolation === 'inline' && host === undefined)) return;
   const msg = "an executor computes in this thread alone; set isolation to 'inline' and pass no host";
   throw new ValidationError([{ loc: ['executor'], msg, type: 'needs_inline' }]);
+}
+
+/** What jobs start from, and where it comes from. @throws ValidationError for a wrong environment of the Hub's */
+export function backboneChoice({ backbone, modelLoader }: TrainerOptions): BackboneChoice | undefined {
+  return backbone === undefined ? undefined : { name: backbone, loader: modelLoader ?? hubModels() };
 }

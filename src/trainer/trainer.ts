@@ -9,6 +9,7 @@ import {
   type TrainingRequest,
   validate,
 } from '../contract/index.js';
+import { requirePublicHost } from '../datasets/index.js';
 import { AbortedError, ClosedError, type OrchardError, toOrchardError } from '../errors.js';
 import { type JobRecord, JobRepository, newJobRecord, readyModel } from '../jobs/index.js';
 import { readModelReport } from '../model-folder/index.js';
@@ -22,7 +23,12 @@ import { type JobInformation, toJobInformation, toModelRecord } from './job-info
 import { JobQueue } from './job-queue.js';
 import { JobRun } from './job-run.js';
 import { RunningSlot } from './running-slot.js';
-import { type TrainerOptions, type TrainerSettings, trainerSettings } from './trainer-options.js';
+import {
+  backboneChoice,
+  type TrainerOptions,
+  type TrainerSettings,
+  trainerSettings,
+} from './trainer-options.js';
 import type { TrainingEvent } from './training-event.js';
 
 export interface SignalOptions {
@@ -62,7 +68,8 @@ export class Trainer {
     const jobs = new JobRepository(storage, app_id);
     const events = new JobEvents(jobs, clock);
     const slot = new RunningSlot(storage, app_id, { clock, holder: randomUUID() });
-    const context = { ...settings, storage, host, jobs, events, slot };
+    const backbone = backboneChoice(options);
+    const context = { ...settings, backbone, storage, host, jobs, events, slot };
     const startRun = (id: string) => new JobRun(id, context);
     this.#storage = storage;
     this.#jobs = jobs;
@@ -84,6 +91,7 @@ export class Trainer {
       if (signal?.aborted) throw new AbortedError('creating the training job', { cause: signal.reason });
       const checked = checkTrainingRequest(request, this.#settings);
       if (checked.isErr()) throw checked.error;
+      if (!this.#settings.allowPrivateAddresses) await requirePublicHost(checked.value.dataset_url);
       const job = this.#newJob(checked.value);
       await this.#queue.enqueue(job, signal);
       return { id: job.id };

@@ -17,8 +17,9 @@ export function modelFolderConfig(
     blend,
     files,
     lowercase,
+    backbone,
     ...description
-  }: TaskDescription & Pick<OrchardFields, 'blend' | 'files' | 'lowercase'>,
+  }: TaskDescription & Pick<OrchardFields, 'blend' | 'files' | 'lowercase' | 'backbone'>,
   maxTokens: number,
 ): ModelFolderConfig {
   return {
@@ -29,6 +30,7 @@ export function modelFolderConfig(
       family: model.family,
       type: model.type,
       size: model.size,
+      ...(backbone !== undefined && { backbone }),
       labels,
       pooling,
       ...(words && { words }),

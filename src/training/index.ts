@@ -1,5 +1,7 @@
+export { BACKBONE_FILES, type BackboneSource } from './backbone.js';
 export type { Tuning } from './hyperparameters.js';
 export type {
+  BackboneDownload,
   BlendNotice,
   DatasetNotice,
   EpochEnd,

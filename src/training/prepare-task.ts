@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { errAsync, okAsync, type Result, type ResultAsync } from 'neverthrow';
-import { fetchDataset, unzip } from '../datasets/index.js';
+import { fetchDataset, publicFetch, unzip } from '../datasets/index.js';
 import { type OrchardError, ValidationError } from '../errors.js';
 import { type Family, familyNamed, type TrainingTask } from '../families/index.js';
 import type { ProgressReporter } from './progress-reporter.js';
@@ -22,7 +22,9 @@ export function prepareTask(
   const family = familyNamed(familyName);
   if (family === undefined) return errAsync(unavailable(familyName));
   progress.entered('download');
-  return fetchDataset(spec.dataset_url, { directory, allowFile: spec.allowFileUrls, signal })
+  const { allowFileUrls: allowFile, allowPrivateAddresses = true } = spec;
+  const fetch = allowPrivateAddresses ? undefined : publicFetch;
+  return fetchDataset(spec.dataset_url, { directory, allowFile, signal, fetch })
     .andThen((dataset): ResultAsync<string, OrchardError> => {
       progress.entered('read');
       if (dataset.kind === 'folder') return okAsync(dataset.path);

@@ -1,20 +1,21 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { err, ok, type Result, ResultAsync } from 'neverthrow';
+import { err, ok, okAsync, type Result, ResultAsync } from 'neverthrow';
 import type { TrainingStats } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
-import { bertConfigOfSize } from '../encoder/index.js';
+import { type BertConfig, bertConfigOfSize } from '../encoder/index.js';
 import { type OrchardError, toOrchardError } from '../errors.js';
-import type { FinishedTask, TextWindow, TrainingTask } from '../families/index.js';
+import type { FinishedTask, TrainingTask } from '../families/index.js';
 import { type GraphExecutor, onnxExecutor } from '../graph/index.js';
 import { type NamedTensor, type TrainingRecord, writeModelFolder } from '../model-folder/index.js';
 import { reportFiles } from '../report/index.js';
-import { tokenizerConfig } from '../tokenizer/index.js';
 import { runtimeVersions } from '../versions.js';
+import { type Backbone, type BackboneSource, readBackbone } from './backbone.js';
 import { exportOnnx, modelFolderConfig } from './export-model.js';
-import { type Hyperparameters, MAX_TOKENS, resolveHyperparameters } from './hyperparameters.js';
+import { type Hyperparameters, resolveHyperparameters } from './hyperparameters.js';
 import { type PreparedTask, prepareTask } from './prepare-task.js';
 import { ProgressReporter } from './progress-reporter.js';
+import { runWarnings } from './run-warnings.js';
 import { type TokenizedRows, tokenize } from './tokenize.js';
 import { type TrainedModel, trainModel } from './training-loop.js';
 import type { TrainingRunOptions, TrainingSpec } from './training-run.js';
@@ -47,28 +48,34 @@ async function runSteps(
   const prepared = await prepareTask(spec, work, signal, progress);
   if (prepared.isErr()) return err(prepared.error);
   const { family, task: plain } = prepared.value;
+  progress.entered('prepare');
+  const opened = await openBackbone(spec);
+  if (opened.isErr()) return err(opened.error);
+  const backbone = opened.value;
   const hyperparameters = resolveHyperparameters(
     spec.model_config,
     spec.training_config,
     plain.train.slice(0, plain.examples?.train),
     spec.tuning,
+    backbone,
   );
   progress.planned(hyperparameters.epochs);
-  progress.entered('prepare');
   const task = hyperparameters.augment ? plain.augmented(spec.seed) : plain;
-  const tokenized = tokenize(task, family.longTexts, hyperparameters);
+  const tokenized = tokenize(task, family.longTexts, hyperparameters, backbone?.tokenizer);
   if (tokenized.isErr()) return err(tokenized.error);
-  const warnings = [...task.warnings, ...runWarnings(tokenized.value.train, hyperparameters)];
+  const warnings = [...task.warnings, ...runWarnings(spec, tokenized.value.train, hyperparameters, backbone)];
   progress.warned(warnings);
   const { lowercase, language, balanced } = hyperparameters;
   const expert = await task.trainExpert({ lowercase, language, balanced, seed: spec.seed, signal });
   if (expert.isErr()) return err(expert.error);
-  const encoder = bertConfigOfSize(spec.model_config.size, tokenized.value.vocabularySize);
+  const encoder =
+    backbone?.encoder ?? bertConfigOfSize(spec.model_config.size, tokenized.value.vocabularySize);
   const trained = await trainModel({
     ...tokenized.value,
     task,
     ...(expert.value.pairs && { pairs: expert.value.pairs }),
     encoder,
+    ...(backbone && { pretrained: backbone.weights }),
     hyperparameters,
     executor,
     threads: spec.threads,
@@ -89,7 +96,7 @@ async function runSteps(
     ...trained.value.stats,
     ...(task.mainMetric && { best_eval_metric_value: finished.blend.blend.value }),
   };
-  const run = { hyperparameters, warnings, ...finished };
+  const run = { hyperparameters, warnings, ...(backbone && { backbone }), ...finished };
   const model = { family, task, encoder, ...tokenized.value, ...trained.value, stats, ...run };
   const written = await writeModel(spec, model);
   if (written.isErr()) return err(written.error);
@@ -97,31 +104,25 @@ async function runSteps(
   return ok(stats);
 }
 
-/** What the user should know of the run itself. */
-function runWarnings(train: readonly TextWindow[], { pretrained }: Hyperparameters): DatasetWarning[] {
-  const warnings: DatasetWarning[] = [];
-  const truncated = train.filter(({ encoding }) => encoding.truncated > 0).length;
-  if (truncated > 0) {
-    const message = `${truncated} training texts are longer than ${MAX_TOKENS} tokens; the rest of each is not read`;
-    warnings.push({ kind: 'truncated_text', count: truncated, message, examples: [] });
-  }
-  if (pretrained) {
-    const message =
-      'no pretrained backbone is installed, so training started from random weights; set use_pretrained to false to ask for that';
-    warnings.push({ kind: 'no_backbone', count: 1, message, examples: [] });
-  }
-  return warnings;
+/** What the run starts from: nothing where `use_pretrained` is false, or no backbone is to be had. */
+function openBackbone({
+  backbone,
+  training_config,
+}: TrainingSpec): ResultAsync<Backbone | undefined, OrchardError> {
+  if (backbone === undefined || training_config.use_pretrained === false) return okAsync(undefined);
+  return readBackbone(backbone);
 }
 
 interface FinishedModel extends PreparedTask, TokenizedRows, TrainedModel, FinishedTask {
-  readonly encoder: ReturnType<typeof bertConfigOfSize>;
+  readonly encoder: BertConfig;
   readonly hyperparameters: Hyperparameters;
   readonly warnings: readonly DatasetWarning[];
+  readonly backbone?: Backbone;
 }
 
 function writeModel(spec: TrainingSpec, model: FinishedModel): ResultAsync<void, OrchardError> {
-  const { family, task, encoder, tokenizerJson, hyperparameters, stats, warnings, blend, files, evaluation } =
-    model;
+  const { family, task, encoder, backbone, hyperparameters, stats, warnings } = model;
+  const { blend, files, evaluation } = model;
   const config = modelFolderConfig(
     encoder,
     spec.model_config,
@@ -130,13 +131,15 @@ function writeModel(spec: TrainingSpec, model: FinishedModel): ResultAsync<void,
       blend: blend.blend.weights,
       files: [...files.keys()],
       lowercase: hyperparameters.lowercase,
+      ...(backbone && { backbone: backbone.source.name }),
     },
-    MAX_TOKENS,
+    hyperparameters.maxTokens,
   );
   const training: TrainingRecord = {
     model_config: spec.model_config,
     training_config: spec.training_config,
     hyperparameters: { ...hyperparameters },
+    ...(backbone && { backbone: namedBackbone(backbone.source) }),
     seed: spec.seed,
     training_stats: stats,
     parts: blend,
@@ -155,8 +158,8 @@ function writeModel(spec: TrainingSpec, model: FinishedModel): ResultAsync<void,
   }
   return writeModelFolder(spec.directory, {
     config,
-    tokenizer: tokenizerJson,
-    tokenizerConfig: tokenizerConfig(tokenizerJson, MAX_TOKENS),
+    tokenizer: model.tokenizerJson,
+    tokenizerConfig: model.tokenizerConfig,
     weights,
     files: new Map<string, string | Uint8Array>([
       ...files,
@@ -170,9 +173,15 @@ function writeModel(spec: TrainingSpec, model: FinishedModel): ResultAsync<void,
 
 /** Equal for two runs exactly when one may go on from the other's checkpoint. */
 function fingerprintOf(
-  { model_config, training_config, seed, tuning }: TrainingSpec,
+  { model_config, training_config, seed, tuning, backbone }: TrainingSpec,
   task: TrainingTask,
 ): string {
   const rows = [task.train.length, task.dev.length];
-  return JSON.stringify({ model_config, training_config, seed, tuning, rows });
+  const start = backbone && namedBackbone(backbone);
+  return JSON.stringify({ model_config, training_config, seed, tuning, rows, start });
+}
+
+/** What names a backbone wherever its files lie. */
+function namedBackbone({ name, revision }: BackboneSource): NonNullable<TrainingRecord['backbone']> {
+  return { name, ...(revision !== undefined && { revision }) };
 }

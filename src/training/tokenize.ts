@@ -7,47 +7,66 @@ import {
   englishTokenizer,
   loadTokenizer,
   type Tokenizer,
+  tokenizerConfig,
   trainWordPiece,
 } from '../tokenizer/index.js';
+import type { LoadedTokenizer } from './backbone.js';
 import { type Hyperparameters, MAX_TOKENS, MAX_VOCABULARY, WINDOW_OVERLAP } from './hyperparameters.js';
 
 /** Rows of a task as token ids, and what made them. */
 export interface TokenizedRows {
-  readonly tokenizerJson: BertTokenizerJson;
+  /** The tokenizer's files, parsed: tokenizer.json and tokenizer_config.json. */
+  readonly tokenizerJson: unknown;
+  readonly tokenizerConfig: object;
   readonly vocabularySize: number;
   readonly maskId: number;
   readonly train: readonly TextWindow[];
   readonly dev: readonly TextWindow[];
 }
 
-/** Encodes every row, with the English vocabulary that comes along or with one learned from the training texts. */
+/**
+ * Encodes every row.
+ * @param backbone the tokenizer of what training starts from. Without one, it is the English vocabulary that comes along
+ *   or one learned from the training texts.
+ */
 export function tokenize(
   { train, dev }: { readonly train: readonly string[]; readonly dev: readonly string[] },
   longTexts: LongTexts,
-  { lowercase, language }: Hyperparameters,
+  { lowercase, language, maxTokens }: Hyperparameters,
+  backbone?: LoadedTokenizer,
 ): Result<TokenizedRows, ModelFolderError> {
-  return chooseTokenizer(train, lowercase, language).map(({ json, tokenizer }) => ({
-    tokenizerJson: json,
-    vocabularySize: tokenizer.vocabularySize,
-    maskId: tokenizer.specialTokens.mask,
-    train: train.flatMap((text, row) => textWindows(tokenizer, text, row, longTexts)),
-    dev: dev.flatMap((text, row) => textWindows(tokenizer, text, row, longTexts)),
-  }));
+  const chosen = backbone ? ok(backbone) : chooseTokenizer(train, lowercase, language);
+  return chosen.map(({ json, config, tokenizer }) => {
+    const windows = (text: string, row: number) => textWindows(tokenizer, text, row, longTexts, maxTokens);
+    return {
+      tokenizerJson: json,
+      tokenizerConfig: { ...config, model_max_length: maxTokens },
+      vocabularySize: tokenizer.vocabularySize,
+      maskId: tokenizer.specialTokens.mask,
+      train: train.flatMap(windows),
+      dev: dev.flatMap(windows),
+    };
+  });
 }
 
-function textWindows(tokenizer: Tokenizer, text: string, row: number, longTexts: LongTexts): TextWindow[] {
-  if (longTexts === 'truncate') return [{ row, encoding: tokenizer.encode(text, { maxLength: MAX_TOKENS }) }];
-  const windows = encodingWindows(tokenizer.encode(text), MAX_TOKENS, WINDOW_OVERLAP);
+function textWindows(
+  tokenizer: Tokenizer,
+  text: string,
+  row: number,
+  longTexts: LongTexts,
+  maxTokens: number,
+): TextWindow[] {
+  if (longTexts === 'truncate') return [{ row, encoding: tokenizer.encode(text, { maxLength: maxTokens }) }];
+  const windows = encodingWindows(tokenizer.encode(text), maxTokens, WINDOW_OVERLAP);
   return windows.map((encoding) => ({ row, encoding }));
 }
 
-interface LoadedTokenizer {
-  readonly json: BertTokenizerJson;
-  readonly tokenizer: Tokenizer;
-}
-
 function load(json: BertTokenizerJson): Result<LoadedTokenizer, ModelFolderError> {
-  return loadTokenizer(json).map((tokenizer) => ({ json, tokenizer }));
+  return loadTokenizer(json).map((tokenizer) => ({
+    json,
+    config: tokenizerConfig(json, MAX_TOKENS),
+    tokenizer,
+  }));
 }
 
 /** A vocabulary of general English knows words that a small dataset lacks (docs/training.md has what that brings). */

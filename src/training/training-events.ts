@@ -1,6 +1,7 @@
 import type { TrainingStats } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
 import type { Blend } from '../families/index.js';
+import type { ModelProgress } from '../model-loader/index.js';
 
 /** What a running job is busy with. */
 export type TrainingPhase = 'download' | 'read' | 'prepare' | 'train' | 'evaluate' | 'export';
@@ -42,5 +43,10 @@ export interface BlendNotice {
   readonly parts: Blend;
 }
 
+/** The backbone is being fetched. */
+export interface BackboneDownload extends ModelProgress {
+  readonly type: 'backbone';
+}
+
 /** What a training run tells while it runs. */
-export type TrainingRunEvent = TrainingProgress | EpochEnd | DatasetNotice | BlendNotice;
+export type TrainingRunEvent = TrainingProgress | EpochEnd | DatasetNotice | BlendNotice | BackboneDownload;

@@ -1,7 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { err, ok, type Result } from 'neverthrow';
 import type { TrainingStats } from '../contract/index.js';
-import { type BertConfig, initialize, type ParameterSpec } from '../encoder/index.js';
+import {
+  type BertConfig,
+  bertName,
+  type CheckpointWeights,
+  initialize,
+  type ParameterSpec,
+} from '../encoder/index.js';
 import { AbortedError, type OrchardError } from '../errors.js';
 import type { PairTraining, TextOutputs, TextWindow, TrainingTask } from '../families/index.js';
 import type { GraphExecutor } from '../graph/index.js';
@@ -27,6 +33,8 @@ export interface LoopInput {
   readonly train: readonly TextWindow[];
   readonly dev: readonly TextWindow[];
   readonly encoder: BertConfig;
+  /** Weights to start from; the others, and all without them, start as the seed says. */
+  readonly pretrained?: CheckpointWeights;
   /** Id of [MASK], which takes the place of dropped tokens. */
   readonly maskId: number;
   readonly hyperparameters: Hyperparameters;
@@ -116,11 +124,15 @@ class TrainingLoop {
     this.#stats = emptyStats(batchSize, input.task.mainMetric);
   }
 
-  /** Fills the parameters from the seed. */
+  /** Fills the parameters from the backbone and, where it has none of them, from the seed. */
   initialize(parameters: readonly ParameterSpec[]): void {
-    const random = Random.fromSeed(this.input.seed, 0);
+    const { seed, pretrained } = this.input;
+    const random = Random.fromSeed(seed, 0);
     for (const spec of parameters) {
-      initialize(spec, this.engine.store.get(spec.name).weights, () => random.normal());
+      const { weights } = this.engine.store.get(spec.name);
+      const given = pretrained?.get(bertName(spec.name));
+      if (given === undefined) initialize(spec, weights, () => random.normal());
+      else weights.set(given);
     }
   }
 

@@ -1,6 +1,7 @@
 import type { ResultAsync } from 'neverthrow';
 import type { ModelConfig, TrainingConfig, TrainingStats } from '../contract/index.js';
 import type { OrchardError } from '../errors.js';
+import type { BackboneSource } from './backbone.js';
 import type { Tuning } from './hyperparameters.js';
 import type { TrainingRunEvent } from './training-events.js';
 
@@ -18,11 +19,15 @@ export interface TrainingSpec {
   readonly directory: string;
   /** Whether dataset_url may be a `file:` URL. */
   readonly allowFileUrls: boolean;
+  /** Whether dataset_url may lead to a loopback, link-local or private address. Default true. */
+  readonly allowPrivateAddresses?: boolean;
   /** Threads that training may use. */
   readonly threads: number;
   /** Decides every random choice of the run. */
   readonly seed: number;
   readonly tuning: Tuning;
+  /** What to start from, unless `use_pretrained` is false. Without one, training starts from random weights. */
+  readonly backbone?: BackboneSource;
 }
 
 export interface TrainingRunOptions {

@@ -38,6 +38,10 @@ describe('the environment', () => {
   });
 });
 
+it('is checked as options are', () => {
+  expect(() => hubSettings({}, { HF_ENDPOINT: 'huggingface' })).toThrow('endpoint');
+});
+
 describe('an option that makes no sense', () => {
   it.each<[string, HubOptions]>([
     ['endpoint', { endpoint: 'ftp://example.com' }],

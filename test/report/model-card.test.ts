@@ -29,6 +29,16 @@ describe('the model card', () => {
     ]);
   });
 
+  it('names the model of the Hub that it was fine-tuned from, and no folder', () => {
+    const cardFrom = (name: string) => {
+      const report = aReport();
+      return modelCard({ ...report, training: { ...report.training, backbone: { name } } });
+    };
+    expect(cardFrom('owner/tiny@v1')).toContain('\nbase_model: owner/tiny\n');
+    expect(cardFrom('owner/tiny')).toContain('from the backbone owner/tiny');
+    expect(cardFrom('tiny')).not.toContain('base_model');
+  });
+
   it('gives the figures of each part and the split they were measured on', () => {
     const card = modelCard(aReport());
     expect(card).toContain('Split: dev, 16 rows.');

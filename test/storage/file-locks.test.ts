@@ -66,6 +66,30 @@ describe('FileLocks', () => {
     expect(await readdir(directory)).toContain('a');
   });
 
+  it('waits for a holder that can not be seen as long as it shows signs of life, and no longer', async () => {
+    const { directory, temporary } = await aLockDirectory();
+    const locks = new FileLocks(directory, temporary, { silenceMs: 20, maxPauseMs: 1 });
+    await leaveLock(directory, 'a', { ...anEndedProcess(), host: 'another machine' });
+    let signs = 0;
+    const signOfLife = async () => {
+      signs = Math.min(50, signs + 1);
+      return String(signs);
+    };
+    expect(await locks.hold('a', async () => signs, { signOfLife })).toBe(50);
+  });
+
+  it('is waited for until a signal fires', async () => {
+    const { directory, locks } = await aLockDirectory();
+    await leaveLock(directory, 'a', thisProcess);
+    const stop = new AbortController();
+    const signOfLife = async () => {
+      stop.abort(new Error('enough'));
+      return '';
+    };
+    await expect(locks.hold('a', async () => 'held', { signal: stop.signal, signOfLife })).rejects.toThrow();
+    expect((await readdir(directory)).sort()).toEqual(['a', 'temporary']);
+  });
+
   it('leaves nothing behind', async () => {
     const { directory, temporary } = await aLockDirectory();
     await leaveLock(directory, 'a', anEndedProcess());

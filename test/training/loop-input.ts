@@ -18,6 +18,7 @@ const plain: Hyperparameters = {
   batchSize: 8,
   learningRate: 3e-3,
   epochs: 2,
+  maxTokens: POSITIONS,
   language: 'english',
   lowercase: true,
   augment: false,

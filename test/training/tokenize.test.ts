@@ -18,7 +18,8 @@ describe('the vocabulary of a training', () => {
   it('is the English one that comes along, which knows words that the training texts lack', () => {
     const { tokenizerJson, vocabularySize, train, maskId } = tokenized(reviews);
     expect(tokenizerJson).toEqual(englishTokenizer());
-    for (const word of ['delivery', 'weather']) expect(tokenizerJson.model.vocab).toHaveProperty(word);
+    for (const word of ['delivery', 'weather'])
+      expect(tokenizerJson).toHaveProperty(['model', 'vocab', word]);
     const general = loadTokenizer(englishTokenizer())._unsafeUnwrap();
     expect(vocabularySize).toBe(general.vocabularySize);
     expect(maskId).toBe(general.specialTokens.mask);
@@ -36,11 +37,9 @@ describe('the vocabulary of a training', () => {
       {},
     ],
   ] as const)('is learned from the training texts for %s', (_, texts, config) => {
-    const { tokenizerJson } = tokenized(texts, config);
-    const general = Object.keys(englishTokenizer().model.vocab);
-    expect(Object.keys(tokenizerJson.model.vocab).length).toBeLessThan(200);
-    expect(general).not.toEqual(Object.keys(tokenizerJson.model.vocab));
-    expect(tokenizerJson.model.vocab).not.toHaveProperty('delivery');
+    const { tokenizerJson, vocabularySize } = tokenized(texts, config);
+    expect(vocabularySize).toBeLessThan(200);
+    expect(tokenizerJson).not.toHaveProperty(['model', 'vocab', 'delivery']);
   });
 });
 

@@ -1,9 +1,10 @@
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { bertConfigOfSize, bertParameters } from '../../../src/encoder/index.js';
 import type { NamedTensor } from '../../../src/model-folder/index.js';
 import { englishTokenizer, loadTokenizer, tokenizerConfig } from '../../../src/tokenizer/index.js';
 import { encodeHalfPrecision } from './half-precision.js';
+import { writeCurve } from './student/curve.js';
 import { ENCODER_PREFIX } from './student/distillation-head.js';
 import { readStudent } from './student/student-checkpoint.js';
 import type { WorkFolder } from './work-folder.js';
@@ -15,7 +16,7 @@ export function exportBackbone(work: WorkFolder): void {
   const json = englishTokenizer();
   const { vocabularySize } = loadTokenizer(json)._unsafeUnwrap();
   const config = bertConfigOfSize('mini', vocabularySize);
-  const { weights } = readStudent(work.annealed);
+  const { state, weights } = readStudent(work.annealed);
   const encoder = new Map<string, NamedTensor>();
   for (const { name } of bertParameters(config, ENCODER_PREFIX)) {
     const tensor = weights.get(name);
@@ -30,6 +31,6 @@ export function exportBackbone(work: WorkFolder): void {
   writeJson('tokenizer.json', json);
   writeJson('tokenizer_config.json', tokenizerConfig(json, config.max_position_embeddings));
   write('model.safetensors', encodeHalfPrecision(encoder));
-  for (const kind of ['csv', 'svg']) copyFileSync(`${work.curve}.${kind}`, new URL(`curve.${kind}`, TARGET));
+  writeCurve(fileURLToPath(new URL('curve', TARGET)), state.curve);
   console.log(`written to ${fileURLToPath(TARGET)}`);
 }

@@ -32,5 +32,5 @@ export const distillationSettings = {
   /** Share of the loss that sentence vectors have; the spans of words share the rest. */
   sentenceShare: 0.5,
   /** Texts, the first of the corpus, that are never learned from and tell how good the student is. */
-  validationTexts: 512,
+  validationTexts: 256,
 } as const;

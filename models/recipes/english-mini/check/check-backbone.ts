@@ -1,7 +1,5 @@
 import { readers } from '../../../../bench/datasets/labelled-texts.js';
-import { bertConfigOfSize, bertParameters } from '../../../../src/encoder/index.js';
-import { englishTokenizer, loadTokenizer } from '../../../../src/tokenizer/index.js';
-import { ENCODER_PREFIX } from '../student/distillation-head.js';
+import { readEmbeddings, WORD_EMBEDDINGS } from '../embeddings/make-embeddings.js';
 import { readStudent } from '../student/student-checkpoint.js';
 import type { WorkFolder } from '../work-folder.js';
 import { devAccuracy, type Weights } from './fine-tune.js';
@@ -10,15 +8,29 @@ export interface CheckOptions {
   readonly datasets: string;
   /** Names of labelled datasets. */
   readonly tasks: readonly string[];
-  /** What the encoder starts from: `annealed` or `checkpoint` of the work folder, or `random`. */
+  /** A name in {@link starts}. */
   readonly start: string;
   readonly threads: number;
+}
+
+/** What an encoder can start from: weights by the names of a bare BertModel; others are random. */
+const starts: Readonly<Record<string, (work: WorkFolder) => Weights>> = {
+  random: () => new Map(),
+  embeddings: (work) => new Map([[WORD_EMBEDDINGS, readEmbeddings(work)]]),
+  checkpoint: (work) => studentWeights(work.checkpoint),
+  annealed: (work) => studentWeights(work.annealed),
+};
+
+function studentWeights(file: string): Weights {
+  return new Map([...readStudent(file).weights].map(([name, { values }]) => [name, values]));
 }
 
 /** Prints what the encoder alone reaches on dev after fine-tuning: the measure that recipes are compared by. */
 export async function checkBackbone(work: WorkFolder, options: CheckOptions): Promise<void> {
   const { tasks, start, datasets, threads } = options;
-  const weights = startWeights(work, start);
+  const weights = starts[start]?.(work);
+  if (weights === undefined)
+    throw new Error(`no start ${start}: there are ${Object.keys(starts).join(', ')}`);
   for (const task of tasks) {
     const read = readers[task];
     if (read === undefined)
@@ -28,13 +40,4 @@ export async function checkBackbone(work: WorkFolder, options: CheckOptions): Pr
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
     console.log(`${task} from ${start}: dev accuracy ${(100 * accuracy).toFixed(1)} (${seconds} s)`);
   }
-}
-
-/** The encoder's weights by BertModel's names; none where it starts at random. */
-function startWeights(work: WorkFolder, start: string): Weights {
-  if (start === 'random') return new Map();
-  const { weights } = readStudent(start === 'annealed' ? work.annealed : work.checkpoint);
-  const { vocabularySize } = loadTokenizer(englishTokenizer())._unsafeUnwrap();
-  const names = bertParameters(bertConfigOfSize('mini', vocabularySize), ENCODER_PREFIX);
-  return new Map(names.map(({ name }) => [name, weights.get(name)?.values ?? new Float32Array()]));
 }

@@ -1,6 +1,6 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { onnxExecutor } from '../../../../src/graph/index.js';
-import { encodeSafetensors } from '../../../../src/model-folder/index.js';
+import { decodeSafetensors, encodeSafetensors } from '../../../../src/model-folder/index.js';
 import { englishTokenizer, loadTokenizer } from '../../../../src/tokenizer/index.js';
 import { embeddingSettings } from '../settings.js';
 import type { WorkFolder } from '../work-folder.js';
@@ -8,8 +8,8 @@ import { CoOccurrence } from './co-occurrence.js';
 import { MatrixProduct } from './matrix-product.js';
 import { wordEmbeddings } from './word-embeddings.js';
 
-/** Name of the table in its file. */
-export const EMBEDDINGS = 'word_embeddings';
+/** BertModel's name for the table. */
+export const WORD_EMBEDDINGS = 'embeddings.word_embeddings.weight';
 
 /** Writes the word embeddings that the student starts from, made of the whole corpus. */
 export async function makeEmbeddings(work: WorkFolder, width: number, threads: number): Promise<void> {
@@ -32,7 +32,15 @@ export async function makeEmbeddings(work: WorkFolder, width: number, threads: n
   await product.release();
   writeFileSync(
     work.embeddings,
-    encodeSafetensors(new Map([[EMBEDDINGS, { shape: [rows, columns], values }]])),
+    encodeSafetensors(new Map([[WORD_EMBEDDINGS, { shape: [rows, columns], values }]])),
   );
   say(`[${rows}, ${columns}] in ${work.embeddings}`);
+}
+
+/** What {@link makeEmbeddings} wrote: [vocabulary, width]. */
+export function readEmbeddings(work: WorkFolder): Float32Array {
+  const { tensors } = decodeSafetensors(readFileSync(work.embeddings), work.embeddings)._unsafeUnwrap();
+  const table = tensors.get(WORD_EMBEDDINGS);
+  if (table === undefined) throw new Error(`${work.embeddings}: no ${WORD_EMBEDDINGS}; make it anew`);
+  return table.values;
 }

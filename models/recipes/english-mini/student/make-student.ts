@@ -1,9 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { bertConfigOfSize } from '../../../../src/encoder/index.js';
 import { onnxExecutor } from '../../../../src/graph/index.js';
-import { decodeSafetensors } from '../../../../src/model-folder/index.js';
 import { englishTokenizer, loadTokenizer } from '../../../../src/tokenizer/index.js';
-import { EMBEDDINGS } from '../embeddings/make-embeddings.js';
+import { readEmbeddings } from '../embeddings/make-embeddings.js';
 import { distillationSettings, SEED } from '../settings.js';
 import { readTargetShard } from '../teacher/target-shard.js';
 import type { WorkFolder } from '../work-folder.js';
@@ -16,9 +14,6 @@ export async function makeStudent(work: WorkFolder, threads: number): Promise<St
   const texts = work.targetShards().flatMap(readTargetShard);
   const [first] = texts;
   if (first === undefined) throw new Error(`${work.path}: no targets; run the step "targets" first`);
-  const { tensors } = decodeSafetensors(readFileSync(work.embeddings), work.embeddings)._unsafeUnwrap();
-  const wordEmbeddings = tensors.get(EMBEDDINGS)?.values;
-  if (wordEmbeddings === undefined) throw new Error(`${work.embeddings}: it holds no ${EMBEDDINGS}`);
   return Student.create({
     executor: onnxExecutor(),
     threads,
@@ -27,7 +22,7 @@ export async function makeStudent(work: WorkFolder, threads: number): Promise<St
     train: texts.slice(validationTexts),
     validation: texts.slice(0, validationTexts),
     teacherWidth: first.vectors.length / (1 + first.spans.length),
-    wordEmbeddings,
+    wordEmbeddings: readEmbeddings(work),
     batchSize,
     seed: SEED,
   });

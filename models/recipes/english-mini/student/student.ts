@@ -8,6 +8,7 @@ import { GradientEngine } from '../../../../src/training/gradient-engine.js';
 import { lengthBatches } from '../../../../src/training/length-batches.js';
 import { padBatch } from '../../../../src/training/padded-batch.js';
 import { dropTokens } from '../../../../src/training/token-dropout.js';
+import { WORD_EMBEDDINGS } from '../embeddings/make-embeddings.js';
 import { distillationSettings } from '../settings.js';
 import type { TextTargets } from '../teacher/target-shard.js';
 import { distillationHead, type LossShares } from './distillation-head.js';
@@ -28,7 +29,6 @@ export interface StudentOptions {
   readonly seed: number;
 }
 
-const WORD_EMBEDDINGS = 'embeddings.word_embeddings.weight';
 const ALL_TOKENS = { labelSmoothing: 0, balanced: false };
 
 /** An encoder that learns to say what its teacher says, step by step, and can be stopped and taken up between any two. */
@@ -58,14 +58,20 @@ export class Student {
     const head = distillationHead(train, teacherWidth, { sentence: 0 });
     const parameters = head.parameters(encoder);
     const longest = [...train, ...validation].reduce((most, { ids }) => Math.max(most, ids.length), 0);
-    const bounds = { batchSize, longest };
     const engine = await GradientEngine.create({
-      ...{ executor, threads, head, encoder, parameters, seed },
-      ...bounds,
+      executor,
+      threads,
+      head,
+      encoder,
+      parameters,
+      batchSize,
+      longest,
+      seed,
     });
     const random = Random.fromSeed(seed, 0);
-    for (const spec of parameters)
+    for (const spec of parameters) {
       initialize(spec, engine.store.get(spec.name).weights, () => random.normal());
+    }
     if (wordEmbeddings) engine.store.get(WORD_EMBEDDINGS).weights.set(wordEmbeddings);
     return new Student(options, engine);
   }
@@ -78,7 +84,9 @@ export class Student {
     const encodings = windows.map(({ encoding }) => encoding);
     const { maskedShare, maxGradientNorm } = distillationSettings;
     const masked = dropTokens(encodings, maskedShare, tokenizer.specialTokens.mask, seed, steps);
-    const loss = await this.#gradients(masked, this.#head.targets(windows, ALL_TOKENS));
+    const targets = this.#head.targets(windows, ALL_TOKENS);
+    const loss = await this.#gradients(masked, targets);
+    if (this.engine.accumulates) this.engine.store.accumulateGradients(targets.weight);
     this.#optimizer.step(learningRate, { maxGradientNorm })._unsafeUnwrap();
     const tokens = encodings.reduce((sum, { ids }) => sum + ids.length, 0);
     this.state = { ...this.state, steps: steps + 1, batch: batch + 1, tokens: this.state.tokens + tokens };

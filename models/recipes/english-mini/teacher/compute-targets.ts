@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Encoding, Tokenizer } from '../../../../src/tokenizer/index.js';
 import { quantizeVector } from '../../../../src/vector-index/quantize.js';
+import { MAX_PASSAGE_TOKENS } from '../settings.js';
 import type { WorkFolder } from '../work-folder.js';
 import { alignedSpans } from './aligned-spans.js';
 import type { Teacher, TokenStates } from './load-teacher.js';
@@ -52,7 +53,7 @@ async function shardTargets(
     (text, place): Pair => ({
       place,
       taught: teacher.tokenizer.encode(text),
-      learned: student.encode(text),
+      learned: student.encode(text, { maxLength: MAX_PASSAGE_TOKENS }),
     }),
   );
   pairs.sort((a, b) => a.taught.ids.length - b.taught.ids.length);

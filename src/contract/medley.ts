@@ -1,0 +1,44 @@
+/** The documented medley requests (spec, "Medley" and "Limits"). */
+import { z } from 'zod';
+import { querySchema } from './inference.js';
+import { pretrainedNameSchema } from './pretrained.js';
+
+/** Spec, "Limits": queries per medley batch. */
+export const MAX_MEDLEY_QUERIES = 50;
+/** Spec, "Limits": models of one medley request that run at the same time. */
+export const MAX_CONCURRENT_MODELS = 2;
+
+const modelsSchema = z
+  .array(pretrainedNameSchema)
+  .min(1, 'give at least one model')
+  .superRefine((names, context) => {
+    for (const [position, name] of names.entries()) {
+      const first = names.indexOf(name);
+      if (first === position) continue;
+      context.addIssue({
+        code: 'custom',
+        path: [position],
+        message: `${JSON.stringify(name)} is there already, at position ${first}; give each model once`,
+      });
+    }
+  });
+
+export const medleyRequestSchema = z.strictObject({ query: querySchema, models: modelsSchema });
+/** One query and the names of the pretrained models to ask, each once. */
+export interface MedleyRequest {
+  readonly query: string;
+  readonly models: readonly string[];
+}
+
+export const medleyBatchRequestSchema = z.strictObject({
+  queries: z
+    .array(querySchema)
+    .min(1, 'give at least one query')
+    .max(MAX_MEDLEY_QUERIES, `at most ${MAX_MEDLEY_QUERIES} queries a medley batch`),
+  models: modelsSchema,
+});
+/** 1 to 50 queries and the names of the pretrained models to ask, each once. */
+export interface MedleyBatchRequest {
+  readonly queries: readonly string[];
+  readonly models: readonly string[];
+}

@@ -1,0 +1,67 @@
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { Result } from 'neverthrow';
+import { z } from 'zod';
+import { accountSchema, validate } from '../contract/index.js';
+import { ValidationError } from '../errors.js';
+
+export const USAGE = `Usage:
+  orchard serve [options]             serves models over HTTP
+    --host <address>                  where to listen (127.0.0.1)
+    --port <number>                   (8080)
+    --data <folder>                   where jobs and models live (./orchard-data)
+    --keys <file>                     the API keys, as new-key writes them; their JSON may be in ORCHARD_KEYS instead
+    --requests-per-minute <number>    most requests of an account (no limit)
+    --allow-private-addresses         lets dataset_url lead into this machine and its network
+  orchard new-key --app-id <name> --keys <file> [--tier basic|pro]
+                                      adds an API key of an account (of tier pro) to the file, and prints it
+`;
+
+const numberSchema = z
+  .string()
+  .regex(/^\d{1,9}$/, 'give a whole number')
+  .transform(Number);
+
+const serveSchema = z.strictObject({
+  host: z.string().min(1).default('127.0.0.1'),
+  port: numberSchema.pipe(z.int().max(65_535)).default(8080),
+  data: z.string().min(1).default('./orchard-data'),
+  keys: z.string().min(1).optional(),
+  'requests-per-minute': numberSchema.pipe(z.int().min(1)).optional(),
+  'allow-private-addresses': z.boolean().default(false),
+});
+/** What `orchard serve` is told. */
+export type ServeSettings = z.infer<typeof serveSchema>;
+
+const newKeySchema = z.strictObject({
+  'app-id': accountSchema.shape.app_id,
+  keys: z.string().min(1),
+  tier: accountSchema.shape.tier.default('pro'),
+});
+export type NewKeySettings = z.infer<typeof newKeySchema>;
+
+const text = { type: 'string' } as const;
+
+export function serveSettings(args: string[]): Result<ServeSettings, ValidationError> {
+  const options = { host: text, port: text, data: text, keys: text, 'requests-per-minute': text };
+  const switches = { 'allow-private-addresses': { type: 'boolean' } } as const;
+  return parsed({ args, options: { ...options, ...switches } }).andThen((given) =>
+    validate(serveSchema, given),
+  );
+}
+
+export function newKeySettings(args: string[]): Result<NewKeySettings, ValidationError> {
+  return parsed({ args, options: { 'app-id': text, keys: text, tier: text } }).andThen((given) =>
+    validate(newKeySchema, given),
+  );
+}
+
+function parsed(config: ParseArgsConfig): Result<object, ValidationError> {
+  const parse = Result.fromThrowable(
+    () => ({ ...parseArgs(config).values }),
+    (thrown) => {
+      const msg = thrown instanceof Error ? thrown.message : String(thrown);
+      return new ValidationError([{ loc: ['command line'], msg, type: 'arguments' }]);
+    },
+  );
+  return parse();
+}

@@ -1,0 +1,71 @@
+import type { MiddlewareHandler } from 'hono';
+import { Counter, Histogram, type Registry } from 'prom-client';
+import type { HandlerEnvironment } from './environment.js';
+
+/** One request, as the access log tells it. Never a query text, a key or the query string. */
+export interface AccessLogEntry {
+  /** ISO 8601. */
+  readonly time: string;
+  readonly request_id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly duration_ms: number;
+  /** Absent where the key is nobody's, and where none is needed. */
+  readonly app_id?: string;
+  /** Of a status of 500 and more: what happened. */
+  readonly error?: string;
+}
+
+/** Upper bounds in seconds, for answers of small models (milliseconds) and for cancelling a job (seconds). */
+const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+
+/** Counts and times every request by its route, and has it logged. */
+export function observe(
+  registry: Registry,
+  log: ((entry: AccessLogEntry) => void) | undefined,
+): MiddlewareHandler<HandlerEnvironment> {
+  const labelNames = ['method', 'route', 'status'] as const;
+  const registers = [registry];
+  const requests = new Counter({
+    name: 'orchard_http_requests_total',
+    help: 'Requests answered',
+    labelNames,
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'orchard_http_request_duration_seconds',
+    help: 'Time from the head of a request to its answer',
+    labelNames,
+    buckets: DURATION_BUCKETS,
+    registers,
+  });
+  return async (context, next) => {
+    const start = performance.now();
+    await next();
+    const elapsedMs = performance.now() - start;
+    context.header('x-request-id', context.get('requestId'));
+    const { status } = context.res;
+    const { method } = context.req;
+    const labels = { method, route: context.get('route') ?? 'none', status };
+    requests.inc(labels);
+    durations.observe(labels, elapsedMs / 1000);
+    if (log === undefined) return;
+    const account = context.get('account');
+    const failure = context.get('failure');
+    log({
+      time: new Date().toISOString(),
+      request_id: context.get('requestId'),
+      method,
+      path: context.req.path,
+      status,
+      duration_ms: Math.round(elapsedMs * 1000) / 1000,
+      ...(account && { app_id: account.app_id }),
+      ...(failure !== undefined && { error: describeFailure(failure) }),
+    });
+  };
+}
+
+function describeFailure(failure: unknown): string {
+  return failure instanceof Error ? (failure.stack ?? failure.message) : String(failure);
+}

@@ -1,0 +1,84 @@
+import { err, ok, Result } from 'neverthrow';
+import { type Refusal, refusal } from './refusal.js';
+
+export interface BodyLimits {
+  readonly maxBodyBytes: number;
+  /** For the whole body to arrive. */
+  readonly bodyTimeoutMs: number;
+}
+
+/** `application/json`, also with parameters, and its relatives such as `application/vnd.api+json`. */
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
+
+/**
+ * The JSON body of a request; undefined where it is empty. Refused with 415 for another content type, with 413 and 408
+ * beyond the limits, with 422 where it isn't JSON in UTF-8.
+ */
+export async function readBody(request: Request, limits: BodyLimits): Promise<Result<unknown, Refusal>> {
+  if (!JSON_TYPE.test(request.headers.get('content-type') ?? '')) return err(notJsonType);
+  const bytes = await readBytes(request, limits);
+  return bytes.andThen(parseJson);
+}
+
+async function readBytes(
+  request: Request,
+  { maxBodyBytes, bodyTimeoutMs }: BodyLimits,
+): Promise<Result<Uint8Array, Refusal>> {
+  if (Number(request.headers.get('content-length')) > maxBodyBytes) return err(tooLarge(maxBodyBytes));
+  const reader = request.body?.getReader();
+  if (reader === undefined) return ok(new Uint8Array());
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    reader.cancel().catch(() => undefined);
+  }, bodyTimeoutMs);
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      chunks.push(read.value);
+      length += read.value.byteLength;
+      if (length > maxBodyBytes) {
+        await reader.cancel();
+        return err(tooLarge(maxBodyBytes));
+      }
+    }
+  } catch {
+    return err(isLate ? tooSlow(bodyTimeoutMs) : brokenOff);
+  } finally {
+    clearTimeout(timer);
+  }
+  return isLate ? err(tooSlow(bodyTimeoutMs)) : ok(Buffer.concat(chunks));
+}
+
+function parseJson(bytes: Uint8Array): Result<unknown, Refusal> {
+  if (bytes.byteLength === 0) return ok(undefined);
+  const parse = Result.fromThrowable(
+    (): unknown => JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)),
+    (thrown) =>
+      refusal(422, {
+        loc: ['body'],
+        msg: `the body is no JSON: ${thrown instanceof SyntaxError ? 'it ends early or has a wrong character' : 'it is not UTF-8'}`,
+        type: 'json_invalid',
+      }),
+  );
+  return parse();
+}
+
+const notJsonType = refusal(415, {
+  loc: ['header', 'content-type'],
+  msg: 'send the body as content-type: application/json',
+  type: 'content_type',
+});
+
+const brokenOff = refusal(400, { loc: ['body'], msg: 'the body broke off', type: 'incomplete' });
+
+function tooLarge(maxBodyBytes: number): Refusal {
+  const msg = `the body is larger than ${maxBodyBytes.toLocaleString('en-US')} bytes`;
+  return refusal(413, { loc: ['body'], msg, type: 'too_large' }, { connection: 'close' });
+}
+
+function tooSlow(bodyTimeoutMs: number): Refusal {
+  const msg = `the body did not arrive within ${bodyTimeoutMs / 1000} s`;
+  return refusal(408, { loc: ['body'], msg, type: 'too_slow' }, { connection: 'close' });
+}

@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { createAdaptorServer } from '@hono/node-server';
+import type { Handler } from './create-handler.js';
+import { refusal } from './refusal.js';
+
+export interface ServeOptions {
+  /** Default 127.0.0.1: this machine alone. */
+  readonly host?: string;
+  /** 0 takes any free port. Default 8080. */
+  readonly port?: number;
+  /** How long `close` waits for requests under way before it breaks their connections. Default 10 s. */
+  readonly drainTimeoutMs?: number;
+}
+
+export interface RunningServer {
+  /** Where it listens: `http://127.0.0.1:8080`. */
+  readonly url: string;
+  /** Takes no more connections and waits for the requests under way. Idempotent. */
+  close(): Promise<void>;
+}
+
+const DEFAULT_PORT = 8080;
+const DEFAULT_DRAIN_TIMEOUT_MS = 10_000;
+
+/** Serves a handler with Node's HTTP server. Rejects where it can't listen, such as on a port in use. */
+export async function serve(handler: Handler, options: ServeOptions = {}): Promise<RunningServer> {
+  const { host = '127.0.0.1', port = DEFAULT_PORT, drainTimeoutMs = DEFAULT_DRAIN_TIMEOUT_MS } = options;
+  const server = createAdaptorServer({ fetch: handler });
+  server.on('clientError', answerBrokenRequest);
+  server.listen(port, host);
+  await once(server, 'listening');
+  let closing: Promise<void> | undefined;
+  return {
+    url: urlOf(server, host),
+    close() {
+      closing ??= drain(server, drainTimeoutMs);
+      return closing;
+    },
+  };
+}
+
+function urlOf(server: Pick<Server, 'address'>, host: string): string {
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+async function drain(server: ReturnType<typeof createAdaptorServer>, timeoutMs: number): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  const timer = setTimeout(() => 'closeAllConnections' in server && server.closeAllConnections(), timeoutMs);
+  await closed;
+  clearTimeout(timer);
+}
+
+/** What is no HTTP never reaches the handler; its answer has the documented shape all the same. */
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, msg] = brokenRequests[error.code ?? ''] ?? ['400 Bad Request', 'the request is no HTTP'];
+  const { detail } = refusal(400, { loc: [], msg, type: 'bad_request' });
+  const body = JSON.stringify({ detail });
+  const head = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close`;
+  socket.end(`HTTP/1.1 ${status}\r\n${head}\r\n\r\n${body}`);
+}
+
+/** By Node's codes of errors. */
+const brokenRequests: Readonly<Record<string, readonly [status: string, msg: string]>> = {
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'the head of the request is too large'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'the request did not arrive in time'],
+};

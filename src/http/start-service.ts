@@ -1,0 +1,56 @@
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { fileStorage } from '../storage/index.js';
+import { type AccountServices, accountServices } from './account-services.js';
+import { hashedKeys, type StoredKey } from './api-keys.js';
+import type { ServeSettings } from './command-options.js';
+import { createHandler } from './create-handler.js';
+import type { AccessLogEntry } from './observe.js';
+import { type RunningServer, serve } from './serve.js';
+
+export interface ServiceOptions extends Omit<ServeSettings, 'keys'> {
+  readonly keys: readonly StoredKey[];
+  readonly log: (entry: AccessLogEntry) => void;
+}
+
+/**
+ * Serves the models in a folder to the accounts that have keys. Jobs that an earlier service left go on at once.
+ * Its `close` answers what is under way, then stops training; running jobs go on when the service starts again.
+ */
+export async function startService(options: ServiceOptions): Promise<RunningServer> {
+  const { host, port, data, keys, log } = options;
+  const storage = fileStorage(data);
+  const services = accountServices({
+    storage,
+    trainer: { allowPrivateAddresses: options['allow-private-addresses'] },
+  });
+  const perMinute = options['requests-per-minute'];
+  const handler = createHandler({
+    ...services,
+    authenticate: hashedKeys(keys),
+    ...(perMinute && { rateLimiter: new RateLimiterMemory({ points: perMinute, duration: 60 }) }),
+    log,
+    registry: processMetrics(),
+  });
+  const server = await serve(handler, { host, port });
+  takeUpJobs(services, keys);
+  return {
+    url: server.url,
+    async close() {
+      await server.close();
+      await services.close();
+      await storage.close();
+    },
+  };
+}
+
+/** A trainer takes up what is left when it is made. */
+function takeUpJobs({ trainer }: AccountServices, keys: readonly StoredKey[]): void {
+  for (const { app_id, tier } of keys) trainer({ app_id, tier });
+}
+
+function processMetrics(): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  return registry;
+}

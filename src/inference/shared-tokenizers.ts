@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { ok, type Result } from 'neverthrow';
+import type { ModelFolderError } from '../errors.js';
+import { type EncodeOptions, type Encoding, loadTokenizer, type Tokenizer } from '../tokenizer/index.js';
+
+/** Enough for a batch of a medley: 50 queries. */
+const MAX_REMEMBERED_TEXTS = 64;
+/** Of all remembered texts together; a token takes 20 bytes. */
+const MAX_REMEMBERED_TOKENS = 1 << 16;
+
+/**
+ * One tokenizer for all models with equal tokenizer files: loading one anew takes longer than hashing its files and about
+ * a megabyte. It lives as long as one of the models.
+ */
+export class SharedTokenizers {
+  readonly #tokenizers = new Map<string, WeakRef<Tokenizer>>();
+
+  /** @param json the parsed tokenizer.json. @param config the parsed tokenizer_config.json. */
+  load(json: unknown, config: unknown): Result<Tokenizer, ModelFolderError> {
+    const key = createHash('sha256')
+      .update(JSON.stringify([json, config]))
+      .digest('hex');
+    const known = this.#tokenizers.get(key)?.deref();
+    if (known !== undefined) return ok(known);
+    return loadTokenizer(json, config).map((loaded) => {
+      const tokenizer = new RememberingTokenizer(loaded);
+      this.#tokenizers.set(key, new WeakRef(tokenizer));
+      return tokenizer;
+    });
+  }
+}
+
+/** Encodes a text once for the models that read it one after the other, as in a medley. */
+export class RememberingTokenizer implements Tokenizer {
+  readonly vocabularySize: Tokenizer['vocabularySize'];
+  readonly specialTokens: Tokenizer['specialTokens'];
+  readonly #encodings = new LRUCache<string, Encoding>({
+    max: MAX_REMEMBERED_TEXTS,
+    maxSize: MAX_REMEMBERED_TOKENS,
+    sizeCalculation: ({ ids }) => ids.length + 1,
+  });
+
+  constructor(private readonly tokenizer: Tokenizer) {
+    this.vocabularySize = tokenizer.vocabularySize;
+    this.specialTokens = tokenizer.specialTokens;
+  }
+
+  encode(text: string, options: EncodeOptions = {}): Encoding {
+    if (options.pair !== undefined) return this.tokenizer.encode(text, options);
+    const key = `${options.maxLength ?? ''} ${text}`;
+    const known = this.#encodings.get(key);
+    if (known !== undefined) return known;
+    const encoding = this.tokenizer.encode(text, options);
+    this.#encodings.set(key, encoding);
+    return encoding;
+  }
+
+  token(id: number): string | undefined {
+    return this.tokenizer.token(id);
+  }
+}

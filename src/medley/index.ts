@@ -1,0 +1,3 @@
+export { Medley, type MedleyFailure } from './medley.js';
+export type { MedleyOptions } from './medley-options.js';
+export type { MedleyAnswers } from './medley-response.js';

@@ -1,0 +1,10 @@
+import type { Account } from '../contract/index.js';
+import type { RunOptions } from '../inference/index.js';
+import type { ModelLoader } from '../model-loader/index.js';
+
+export interface MedleyOptions extends RunOptions {
+  /** Where the models come from. Default: `catalogueModels()`. */
+  readonly modelLoader?: ModelLoader;
+  /** Who asks. Default: the local account, of tier pro, which a medley needs. */
+  readonly account?: Account;
+}

@@ -1,0 +1,98 @@
+import { readdir } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { closestMatch } from 'leven';
+import { NotFoundError } from '../errors.js';
+import { folderModels } from './folder-models.js';
+import type { LoadedModel, LoadOptions, ModelLoader } from './model-loader.js';
+import { parseModelName } from './model-name.js';
+
+const CATALOGUE_PACKAGE = 'orchard-nlp-models';
+const CATALOGUE_FOLDER = 'catalogue';
+/** How many of the models that exist a NotFoundError names. */
+const MAX_NAMED = 20;
+/** The share of a name that may be mistyped for the right one to be suggested. */
+const MISTYPED_SHARE = 1 / 3;
+
+/**
+ * The pretrained models of the package `orchard-nlp-models`, where it is installed; in a clone of Orchard's repository,
+ * those of its own `models` folder. Nothing is fetched.
+ */
+export function catalogueModels(): ModelLoader {
+  return catalogueIn(cataloguePlaces(import.meta.url));
+}
+
+/**
+ * Where the catalogue of a copy of this library may lie, the first choice first.
+ * @param library URL of any file of that copy.
+ */
+export function cataloguePlaces(library: string | URL): string[] {
+  const installed = packageDirectory(CATALOGUE_PACKAGE, library);
+  const own = packageDirectory('orchard-nlp', library);
+  return [
+    ...(installed === undefined ? [] : [join(installed, CATALOGUE_FOLDER)]),
+    ...(own === undefined ? [] : [join(own, 'models', CATALOGUE_FOLDER)]),
+  ];
+}
+
+/** The models in the first of these directories that exists. */
+export function catalogueIn(places: readonly string[]): ModelLoader {
+  return new CatalogueModels(places);
+}
+
+/** @returns undefined where the package can't be seen from there, as in a bundle. */
+function packageDirectory(name: string, from: string | URL): string | undefined {
+  try {
+    return dirname(createRequire(from).resolve(`${name}/package.json`));
+  } catch {
+    return undefined;
+  }
+}
+
+interface Catalogue {
+  readonly directory: string;
+  /** In alphabetical order. */
+  readonly models: readonly string[];
+}
+
+class CatalogueModels implements ModelLoader {
+  readonly specificationVersion = 1;
+
+  constructor(private readonly places: readonly string[]) {}
+
+  async load(name: string, options?: LoadOptions): Promise<LoadedModel> {
+    parseModelName(name);
+    const catalogue = await this.#find();
+    if (catalogue === undefined) throw new NotFoundError('pretrained model', name, this.#lacking());
+    return folderModels(catalogue.directory)
+      .load(name, options)
+      .catch((thrown: unknown) => {
+        if (!(thrown instanceof NotFoundError)) throw thrown;
+        throw new NotFoundError('pretrained model', name, whatElse(name, catalogue));
+      });
+  }
+
+  async #find(): Promise<Catalogue | undefined> {
+    for (const directory of this.places) {
+      const entries = await readdir(directory, { withFileTypes: true }).catch(() => undefined);
+      if (entries === undefined) continue;
+      const models = entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
+      return { directory, models };
+    }
+    return undefined;
+  }
+
+  #lacking(): string {
+    const looked = this.places.length === 0 ? '' : ` (looked for ${this.places.join(', ')})`;
+    return `there is no catalogue${looked}; npm install ${CATALOGUE_PACKAGE}, or pass a modelLoader of your own`;
+  }
+}
+
+/** What there is instead of a model. */
+function whatElse(name: string, { directory, models }: Catalogue): string {
+  if (models.length === 0) return `${directory} holds no models`;
+  const closest = closestMatch(name, models, { maxDistance: Math.ceil(name.length * MISTYPED_SHARE) });
+  const suggestion = closest === undefined ? '' : `did you mean ${JSON.stringify(closest)}? `;
+  const named = models.slice(0, MAX_NAMED).join(', ');
+  return `${suggestion}${directory} has ${named}${models.length > MAX_NAMED ? ', …' : ''}`;
+}

@@ -1,0 +1,34 @@
+import type { DatasetWarning } from '../datasets/index.js';
+import type { TextWindow } from '../families/index.js';
+import type { Backbone } from './backbone.js';
+import { askedLowercase, type Hyperparameters } from './hyperparameters.js';
+import type { TrainingSpec } from './training-run.js';
+
+/** What the user should know of a run, beside what the dataset shows. */
+export function runWarnings(
+  { model_config, training_config }: TrainingSpec,
+  train: readonly TextWindow[],
+  { pretrained, maxTokens, lowercase }: Hyperparameters,
+  backbone: Backbone | undefined,
+): DatasetWarning[] {
+  const warnings: DatasetWarning[] = [];
+  const warn = (kind: DatasetWarning['kind'], count: number, message: string) =>
+    warnings.push({ kind, count, message, examples: [] });
+  const truncated = train.filter(({ encoding }) => encoding.truncated > 0).length;
+  if (truncated > 0) {
+    const rest = `longer than ${maxTokens} tokens; the rest of each is not read`;
+    warn('truncated_text', truncated, `${truncated} training texts are ${rest}`);
+  }
+  if (pretrained && backbone === undefined) {
+    const advice =
+      "name one in the trainer's option `backbone`, or set use_pretrained to false to ask for that";
+    warn('no_backbone', 1, `there is no backbone, so training started from random weights; ${advice}`);
+  }
+  const asked = askedLowercase(model_config, training_config);
+  if (backbone && asked !== undefined && asked !== lowercase) {
+    const reads = lowercase ? 'folds texts to lower case' : 'tells upper from lower case';
+    const message = `preprocessing.lowercase is ${asked}, but the backbone ${backbone.source.name} ${reads}, and so does the model`;
+    warn('backbone_lowercase', 1, message);
+  }
+  return warnings;
+}

@@ -1,0 +1,131 @@
+/** The whole service over tiny pretrained models, its training played by the test. */
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { Account, ModelConfig } from '../../src/contract/index.js';
+import {
+  accountServices,
+  createHandler,
+  type Handler,
+  type HandlerOptions,
+  hashedKeys,
+  newApiKey,
+  serve,
+} from '../../src/http/index.js';
+import { folderModels } from '../../src/model-loader/index.js';
+import { memoryStorage } from '../../src/storage/index.js';
+import type { TrainerOptions } from '../../src/trainer/index.js';
+import { tinyCatalogue } from '../support/tiny-catalogue.js';
+import { FakeHost, statsAfter } from '../trainer/fake-host.js';
+import { aRequest } from '../trainer/request.js';
+
+export const MODEL = 'customer-review';
+export const OTHER_MODEL = 'emotion-detection';
+export const UNKNOWN_ID = '0190a6f0-0000-7000-8000-000000000000';
+
+const accounts = {
+  pro: { app_id: 'acme', tier: 'pro' },
+  basic: { app_id: 'corner-shop', tier: 'basic' },
+  stranger: { app_id: 'stranger', tier: 'pro' },
+} as const satisfies Record<string, Account>;
+export type AccountName = keyof typeof accounts;
+
+const issued = Object.entries(accounts).map(([name, account]) => [name, newApiKey(account)] as const);
+const apiKeys = Object.fromEntries(issued.map(([name, { apiKey }]) => [name, apiKey]));
+export const storedKeys = issued.map(([, { stored }]) => stored);
+
+export interface Catalogue {
+  readonly directory: string;
+  remove(): Promise<void>;
+}
+
+/** Two classifiers. Building them takes a second: once a file is enough. */
+export async function aCatalogue(): Promise<Catalogue> {
+  const folder = await mkdtemp(join(tmpdir(), 'orchard-http-'));
+  const directory = await tinyCatalogue(folder, {
+    [MODEL]: ['negative', 'neutral', 'positive'],
+    [OTHER_MODEL]: ['angry', 'calm', 'glad'],
+  });
+  return { directory, remove: () => rm(folder, { recursive: true }) };
+}
+
+export interface Question {
+  /** Whose key is sent. Default: a pro account's; null sends none. */
+  readonly as?: AccountName | null;
+  /** Sent as JSON; a string or bytes as they are. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface ServiceOptions {
+  /** Whether questions go over a socket to Node's server. Default: straight to the handler. */
+  readonly overSocket?: boolean;
+  readonly trainer?: Partial<TrainerOptions>;
+  readonly handler?: Partial<HandlerOptions>;
+}
+
+/** A service that is closed when the running test has finished. */
+export async function aService({ directory }: Catalogue, options: ServiceOptions = {}) {
+  const storage = memoryStorage();
+  const host = new FakeHost();
+  const models = { modelLoader: folderModels(directory), isolation: 'inline' } as const;
+  const services = accountServices({
+    storage,
+    trainer: { host, allowPrivateAddresses: true, ...options.trainer },
+    predictor: models,
+    medley: models,
+  });
+  const handler = createHandler({ ...services, authenticate: hashedKeys(storedKeys), ...options.handler });
+  onTestFinished(() => services.close());
+  const { send, url } = options.overSocket ? await overSocket(handler) : direct(handler);
+
+  async function ask(method: string, path: string, question: Question = {}) {
+    const response = await send(new Request(url + path, requestOf(method, question)));
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.startsWith('application/json');
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: isJson && text !== '' ? JSON.parse(text) : text,
+    };
+  }
+
+  /** Creates a job, and plays its training to the end. @returns the id of a model that answers. */
+  async function aReadyModel(model_config: Partial<ModelConfig> = {}): Promise<string> {
+    const body = { ...aRequest, model_config: { ...aRequest.model_config, ...model_config } };
+    const { id } = (await ask('POST', '/trainer/language/training-jobs', { body })).body;
+    const run = await host.nextRun();
+    await cp(join(directory, MODEL), run.spec.directory, { recursive: true });
+    await run.finish(statsAfter(2));
+    await services.trainer(accounts.pro).waitForTrainingJob(id);
+    return id;
+  }
+
+  return { ask, aReadyModel, host, services, handler, url };
+}
+
+export type ServiceInTest = Awaited<ReturnType<typeof aService>>;
+
+function direct(handler: Handler) {
+  return { send: handler, url: 'http://service.test' };
+}
+
+async function overSocket(handler: Handler) {
+  const server = await serve(handler, { port: 0 });
+  onTestFinished(() => server.close());
+  return { send: (request: Request) => fetch(request), url: server.url };
+}
+
+function requestOf(method: string, { as = 'pro', body, headers }: Question): RequestInit {
+  const isRaw = typeof body === 'string' || body instanceof Uint8Array;
+  return {
+    method,
+    headers: {
+      ...(as !== null && { 'x-api-key': apiKeys[as] ?? '' }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: isRaw ? new Blob([body]) : JSON.stringify(body) }),
+  };
+}

@@ -1,0 +1,120 @@
+/** Whatever is sent: never a 500, and every refusal of the documented shape. */
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { operations } from '../../src/http/create-handler.js';
+import { aRequest } from '../trainer/request.js';
+import { aCatalogue, aService, type Catalogue, MODEL, OTHER_MODEL, UNKNOWN_ID } from './a-service.js';
+import { requireDocumented } from './documented.js';
+
+let catalogue: Catalogue;
+beforeAll(async () => {
+  catalogue = await aCatalogue();
+});
+afterAll(() => catalogue.remove());
+
+const names = fc.oneof(
+  fc.constantFrom(MODEL, UNKNOWN_ID, '..', '%', '%00', '%ff', 'a@b', '__proto__', 'constructor'),
+  fc.string({ unit: 'binary', maxLength: 40 }).map(encodeURIComponent),
+);
+const paths = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc
+      .tuple(fc.constantFrom(...operations), names)
+      .map(([{ path }, name]) => path.replace(/\{\w+\}/, name)),
+  },
+  { weight: 1, arbitrary: fc.webPath() },
+);
+const searches = fc.oneof(
+  { weight: 2, arbitrary: fc.constant('') },
+  {
+    weight: 1,
+    arbitrary: fc
+      .dictionary(
+        fc.constantFrom('limit', 'cursor', 'modelType', 'trainingStatus', 'x', '__proto__'),
+        fc.string(),
+      )
+      .map((query) => `?${new URLSearchParams(query)}`),
+  },
+);
+
+/** Bodies that are right, and what one wrong turn makes of them. */
+const rightBodies = [
+  { query: 'a' },
+  { queries: ['a', 'b'] },
+  { query: 'a', models: [MODEL, OTHER_MODEL] },
+  { queries: ['a'], models: [MODEL] },
+  aRequest,
+  { ...aRequest, training_config: { batch_size: 8, preprocessing: { lowercase: true } } },
+];
+const bodies = fc.oneof(
+  fc.constantFrom(...rightBodies),
+  fc
+    .tuple(fc.constantFrom(...rightBodies), fc.jsonValue())
+    .chain(([right, value]) =>
+      fc.constantFrom(...Object.keys(right)).map((key) => ({ ...right, [key]: value })),
+    ),
+  fc.jsonValue({ maxDepth: 4 }),
+);
+const rawBodies = fc.oneof(
+  { weight: 6, arbitrary: bodies.map((body) => JSON.stringify(body)) },
+  { weight: 1, arbitrary: fc.string({ unit: 'binary' }) },
+  { weight: 1, arbitrary: fc.uint8Array({ maxLength: 200 }) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      '['.repeat(100_000),
+      '{"query":'.repeat(10_000),
+      '{"__proto__":{"query":"a"}}',
+    ),
+  },
+);
+const methods = fc.oneof(
+  { weight: 6, arbitrary: fc.constant('POST') },
+  { weight: 4, arbitrary: fc.constantFrom('GET', 'DELETE', 'PUT', 'PATCH', 'HEAD', 'OPTIONS') },
+);
+const headers = fc.record(
+  {
+    'content-type': fc.constantFrom(
+      'application/json',
+      'application/json;charset=x',
+      'text/plain',
+      'json',
+      '',
+    ),
+    'content-length': fc.constantFrom('-1', '0', '1e9', 'many'),
+    'x-request-id': fc.string({ unit: fc.constantFrom(...'ab-_=/ <é'), maxLength: 300 }),
+    'transfer-encoding': fc.constant('chunked'),
+    accept: fc.constantFrom('text/html', '*/*', ''),
+  },
+  { requiredKeys: [] },
+);
+
+it('refuses every wrong request as documented, and survives it', async () => {
+  const { ask } = await aService(catalogue, { trainer: { maxWaitingJobs: 5 } });
+  const request = fc.record({
+    method: methods,
+    path: paths,
+    search: searches,
+    body: rawBodies,
+    headers: fc.oneof({ weight: 3, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: headers }),
+    as: fc.oneof(
+      { weight: 8, arbitrary: fc.constantFrom('pro', 'basic', 'stranger') },
+      { weight: 1, arbitrary: fc.constant(null) },
+    ),
+  });
+  const seen = new Map<number, number>();
+  await fc.assert(
+    fc.asyncProperty(request, async ({ method, path, search, body, ...question }) => {
+      const hasBody = !['GET', 'HEAD'].includes(method);
+      const answer = await ask(method, path + search, { ...question, ...(hasBody && { body }) });
+      seen.set(answer.status, (seen.get(answer.status) ?? 0) + 1);
+      expect(answer.status).toBeLessThan(500);
+      if (method !== 'HEAD') requireDocumented(method, path, answer.status, answer.body);
+    }),
+    { numRuns: 20_000 },
+  );
+  expect([...seen.keys()]).toEqual(expect.arrayContaining([200, 401, 403, 404, 405, 413, 415, 422, 429]));
+  const { status } = await ask('POST', `/predictor/language/pre-trained/${MODEL}`, { body: { query: 'a' } });
+  expect(status).toBe(200);
+});

@@ -1,0 +1,123 @@
+import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { catalogueDirectory } from 'orchard-nlp-models';
+import { describe, expect, it } from 'vitest';
+import { catalogueIn, cataloguePlaces } from '../../src/model-loader/catalogue-models.js';
+import { type ModelFiles, modelLoaderContract } from '../../src/model-loader/index.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+
+function write(path: string, content: string): string {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content);
+  return path;
+}
+
+function aCatalogue(models: ModelFiles): string {
+  const directory = temporaryDirectory();
+  for (const [model, files] of Object.entries(models)) {
+    for (const [file, content] of Object.entries(files)) write(join(directory, model, file), content);
+  }
+  return directory;
+}
+
+const notFound = (place: string[], name: string) =>
+  catalogueIn(place)
+    .load(name)
+    .then(
+      () => expect.fail('it was found'),
+      (thrown: unknown) => thrown,
+    );
+
+describe('the catalogue', () => {
+  for (const { name, run } of modelLoaderContract((models) => catalogueIn([aCatalogue(models)])))
+    it(name, run);
+
+  it('is the first place that exists', async () => {
+    const [absent, first, second] = [
+      join(temporaryDirectory(), 'absent'),
+      aCatalogue({ 'news-classification': { 'config.json': '{}' } }),
+      aCatalogue({ 'news-classification': {}, 'emotion-detection': { 'config.json': '{}' } }),
+    ];
+    const { directory } = await catalogueIn([absent, first, second]).load('news-classification');
+    expect(directory).toBe(join(first, 'news-classification'));
+    expect(await notFound([absent, first, second], 'emotion-detection')).toMatchObject({ code: 'not_found' });
+  });
+});
+
+describe('a model that the catalogue does not have', () => {
+  const file = { 'config.json': '{}' };
+
+  it('is named, with the one that was meant, where it looked and what there is', async () => {
+    const place = aCatalogue({ 'sentiment-classification': file, 'news-classification': file });
+    expect(await notFound([place], 'sentiment-clasification')).toMatchObject({
+      code: 'not_found',
+      id: 'sentiment-clasification',
+      message:
+        'no pretrained model "sentiment-clasification": did you mean "sentiment-classification"? ' +
+        `${place} has news-classification, sentiment-classification`,
+    });
+  });
+
+  it('has no likely other name where none is near', async () => {
+    const place = aCatalogue({ 'news-classification': file });
+    const error = await notFound([place], 'weather');
+    expect(error).toMatchObject({
+      message: `no pretrained model "weather": ${place} has news-classification`,
+    });
+  });
+
+  it('is told to be one of none where the catalogue is empty', async () => {
+    const place = temporaryDirectory();
+    expect(await notFound([place], 'weather')).toMatchObject({
+      message: `no pretrained model "weather": ${place} holds no models`,
+    });
+  });
+
+  it('comes with what to install where there is no catalogue, and is looked for nowhere else', async () => {
+    const absent = join(temporaryDirectory(), 'absent');
+    const error = await notFound([absent], basename(process.cwd()));
+    expect(error).toMatchObject({ code: 'not_found' });
+    expect(error).toHaveProperty('message', expect.stringContaining(absent));
+    expect(error).toHaveProperty('message', expect.stringContaining('npm install orchard-nlp-models'));
+    expect(await notFound([], 'src')).toMatchObject({ code: 'not_found' });
+  });
+});
+
+describe('where the catalogue is looked for', () => {
+  /** An application with a library installed. @returns its root, links resolved as Node does. */
+  function anApplication(): string {
+    const root = realpathSync(temporaryDirectory());
+    const manifest = { name: 'orchard-nlp', exports: { './package.json': './package.json' } };
+    write(join(root, 'node_modules/orchard-nlp/package.json'), JSON.stringify(manifest));
+    write(join(root, 'node_modules/orchard-nlp/dist/index.js'), '');
+    return root;
+  }
+  const libraryOf = (root: string) => pathToFileURL(join(root, 'node_modules/orchard-nlp/dist/index.js'));
+
+  it('is the installed package first, then the folder beside the library', () => {
+    const root = anApplication();
+    write(join(root, 'node_modules/orchard-nlp-models/package.json'), '{}');
+    expect(cataloguePlaces(libraryOf(root))).toEqual([
+      join(root, 'node_modules/orchard-nlp-models/catalogue'),
+      join(root, 'node_modules/orchard-nlp/models/catalogue'),
+    ]);
+  });
+
+  it('is beside the library alone where the package is not installed', () => {
+    const root = anApplication();
+    expect(cataloguePlaces(libraryOf(root))).toEqual([
+      join(root, 'node_modules/orchard-nlp/models/catalogue'),
+    ]);
+  });
+
+  it('is nowhere for a library in a bundle', () => {
+    const bundle = write(join(realpathSync(temporaryDirectory()), 'bundle.js'), '');
+    expect(cataloguePlaces(pathToFileURL(bundle))).toEqual([]);
+  });
+
+  it('is the folder that the package names', () => {
+    const [installed = ''] = cataloguePlaces(import.meta.url);
+    expect(join(realpathSync(dirname(installed)), basename(installed))).toBe(catalogueDirectory);
+  });
+});

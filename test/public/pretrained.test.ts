@@ -1,0 +1,73 @@
+/** The built package as it is installed: it finds the catalogue by itself, and the examples run on it. */
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tinyCatalogue } from '../support/tiny-catalogue.js';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const OURS = ['orchard-nlp', 'orchard-nlp-models'];
+let application: string;
+
+/** An application with Orchard and tiny pretrained models installed. */
+beforeAll(async () => {
+  application = await mkdtemp(join(tmpdir(), 'orchard-application-'));
+  const modules = join(application, 'node_modules');
+  const library = join(modules, 'orchard-nlp');
+  await mkdir(library, { recursive: true });
+  await cp(join(root, 'dist'), join(library, 'dist'), { recursive: true });
+  await cp(join(root, 'package.json'), join(library, 'package.json'));
+  for (const name of await readdir(join(root, 'node_modules'))) {
+    if (OURS.includes(name) || name.startsWith('.')) continue;
+    await symlink(join(root, 'node_modules', name), join(modules, name), 'junction');
+  }
+  const models = join(modules, 'orchard-nlp-models');
+  await mkdir(models);
+  await cp(join(root, 'models/package.json'), join(models, 'package.json'));
+  await tinyCatalogue(models, {
+    'sentiment-classification': ['negative', 'neutral', 'positive'],
+    'emotion-detection': ['anger', 'calm', 'joy'],
+  });
+  await writeFile(join(application, 'package.json'), '{ "type": "module" }');
+  await cp(join(root, 'examples'), application, { recursive: true });
+}, 60_000);
+afterAll(() => rm(application, { recursive: true }));
+
+async function output(script: string): Promise<string> {
+  const tsx = ['--import', import.meta.resolve('tsx')];
+  const { stdout } = await promisify(execFile)(process.execPath, [...tsx, join(application, script)], {
+    cwd: application,
+  });
+  return stdout;
+}
+
+describe('an application with the models installed', () => {
+  it('asks one by its name', async () => {
+    expect(await output('pretrained.ts')).toMatch(/^(negative|neutral|positive) 0\.\d\d\n$/);
+  });
+
+  it('asks several, and hears of one that it does not have beside the answers of the others', async () => {
+    const [failure, ...answers] = (await output('medley.ts')).trimEnd().split('\n');
+    const catalogue = join('orchard-nlp-models', 'catalogue');
+    expect(failure).toContain('2 of 3 models answered; weather: no pretrained model "weather"');
+    expect(failure).toContain(`${catalogue} has emotion-detection, sentiment-classification`);
+    expect(answers).toHaveLength(2);
+    expect(answers[0]).toMatch(/^sentiment-classification: (negative|neutral|positive) 0\.\d\d$/);
+    expect(answers[1]).toMatch(/^emotion-detection: (anger|calm|joy) 0\.\d\d$/);
+  });
+
+  it('may be of CommonJS', async () => {
+    const script = `
+      const { Predictor, memoryStorage } = require('orchard-nlp');
+      const predictor = new Predictor({ storage: memoryStorage() });
+      predictor.predictPretrained('emotion-detection', 'it').then((answer) => {
+        console.log(answer._unsafeUnwrap().data.labels.toSorted().join(' '));
+        return predictor.close();
+      });`;
+    await writeFile(join(application, 'application.cjs'), script);
+    expect(await output('application.cjs')).toBe('anger calm joy\n');
+  });
+});

@@ -1,0 +1,107 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { folderModels, type LoadOptions, type ModelLoader } from '../../src/model-loader/index.js';
+import type { TrainingEvent } from '../../src/trainer/index.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+import { aRequest, aTrainer, createJob, resultOf, statusOf } from './builders.js';
+
+/** A loader whose answer the test decides. */
+function aLoader(load: ModelLoader['load']): ModelLoader {
+  return { specificationVersion: 1, load };
+}
+
+describe('the backbone of a trainer', () => {
+  it('is loaded for each job and given to its run, by where its files lie', async () => {
+    const root = temporaryDirectory();
+    mkdirSync(join(root, 'owner', 'tiny'), { recursive: true });
+    const { trainer, host } = aTrainer({ backbone: 'owner/tiny', modelLoader: folderModels(root) });
+    await createJob(trainer);
+    const run = await host.nextRun();
+    expect(run.spec.backbone).toEqual({ name: 'owner/tiny', directory: join(root, 'owner', 'tiny') });
+  });
+
+  it('is asked for by the files that training reads, and pinned by its revision', async () => {
+    const asked: LoadOptions[] = [];
+    const modelLoader = aLoader(async (_, options = {}) => {
+      asked.push(options);
+      return { directory: '/models/tiny', revision: 'abc', more: () => 'what no other thread can have' };
+    });
+    const { trainer, host } = aTrainer({ backbone: 'owner/tiny', modelLoader });
+    await createJob(trainer);
+    const { spec } = await host.nextRun();
+    expect(spec.backbone).toEqual({ name: 'owner/tiny', directory: '/models/tiny', revision: 'abc' });
+    expect(asked[0]?.files).toEqual(
+      expect.arrayContaining(['config.json', 'model.safetensors', 'vocab.txt']),
+    );
+  });
+
+  it('is left alone where use_pretrained is false', async () => {
+    const modelLoader = aLoader(() => Promise.reject(new Error('asked')));
+    const { trainer, host } = aTrainer({ backbone: 'owner/tiny', modelLoader });
+    await createJob(trainer, { ...aRequest, training_config: { use_pretrained: false } });
+    expect((await host.nextRun()).spec.backbone).toBeUndefined();
+  });
+
+  it('that does not exist ends the job in ERROR, with its name', async () => {
+    const { trainer, host } = aTrainer({
+      backbone: 'owner/absent',
+      modelLoader: folderModels(temporaryDirectory()),
+    });
+    const id = await createJob(trainer);
+    const { status, error } = await resultOf(trainer.waitForTrainingJob(id));
+    expect(status).toBe('ERROR');
+    expect(error).toMatchObject({ code: 'not_found', message: expect.stringContaining('owner/absent') });
+    expect(host.runs).toEqual([]);
+  });
+
+  it('tells how far its download is', async () => {
+    const modelLoader = aLoader(async (model, { onProgress } = {}) => {
+      onProgress?.({ model, file: 'model.safetensors', receivedBytes: 5, totalBytes: 10 });
+      return { directory: '/models/tiny' };
+    });
+    const { trainer, host } = aTrainer({ backbone: 'owner/tiny', modelLoader });
+    const id = await createJob(trainer);
+    const events = allEvents(trainer.watch(id));
+    await (await host.nextRun()).finish();
+    expect((await events).filter(({ type }) => type === 'backbone')).toEqual([
+      {
+        type: 'backbone',
+        id,
+        model: 'owner/tiny',
+        file: 'model.safetensors',
+        receivedBytes: 5,
+        totalBytes: 10,
+      },
+    ]);
+  });
+
+  it('stops loading when the job is cancelled', async () => {
+    let begun: () => void = () => undefined;
+    const loading = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const modelLoader = aLoader((_, { signal } = {}) => {
+      begun();
+      return new Promise((_resolve, reject) =>
+        signal?.addEventListener('abort', () => reject(signal.reason)),
+      );
+    });
+    const { trainer, host } = aTrainer({ backbone: 'owner/tiny', modelLoader });
+    const id = await createJob(trainer);
+    await loading;
+    await resultOf(trainer.cancelTrainingJob(id));
+    expect(await statusOf(trainer, id)).toBe('CANCELLED');
+    expect(host.runs).toEqual([]);
+  });
+
+  it('is no empty name', () => {
+    expect(() => aTrainer({ backbone: '' })).toThrow('backbone');
+  });
+});
+
+async function allEvents(watch: AsyncIterable<TrainingEvent>): Promise<TrainingEvent[]> {
+  const events: TrainingEvent[] = [];
+  for await (const event of watch) events.push(event);
+  return events;
+}
