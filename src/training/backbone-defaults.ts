@@ -1,7 +1,7 @@
 /** Defaults of a training that starts from a backbone; see docs/backbones.md. */
 import type { FamilyName } from '../contract/index.js';
 import type { BertConfig } from '../encoder/index.js';
-import type { Duration } from './hyperparameters.js';
+import type { Duration } from './duration.js';
 
 /** A pretrained encoder knows the language and needs to read a dataset less often. */
 export const backboneDurations: Readonly<Record<FamilyName, Duration>> = {

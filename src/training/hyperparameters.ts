@@ -7,6 +7,7 @@ import {
 } from '../contract/index.js';
 import type { Backbone } from './backbone.js';
 import { backboneDurations, backboneLearningRate } from './backbone-defaults.js';
+import type { Duration } from './duration.js';
 import { languageName } from './language-name.js';
 
 /** Every choice of a run, with the defaults filled in. */
@@ -67,14 +68,6 @@ export const MAX_GRADIENT_NORM = 1;
 
 /** Peak learning rates from random weights, by the sweep in docs/training.md. */
 const learningRates: Readonly<Record<ModelSize, number>> = { mini: 5e-4, base: 3e-4 };
-
-/** How long a training goes on. */
-export interface Duration {
-  /** Rows read in all, unless that makes too few or too many epochs. */
-  readonly rows: number;
-  readonly minEpochs: number;
-  readonly maxEpochs: number;
-}
 
 /** From random weights, by the sweep in docs/training.md. */
 const durations: Readonly<Record<FamilyName, Duration>> = {

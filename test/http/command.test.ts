@@ -1,0 +1,133 @@
+/** The built command, as an operator uses it. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { newApiKey, serve } from '../../src/http/index.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+import { aRequest } from '../trainer/request.js';
+
+const command = fileURLToPath(new URL('../../dist/orchard.js', import.meta.url));
+const run = (...args: string[]) => promisify(execFile)(process.execPath, [command, ...args]);
+
+/** Starts `orchard serve` on a free port. */
+async function started(args: readonly string[], environment: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [command, 'serve', '--port', '0', ...args], {
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  const log = text(child.stdout);
+  const lines: string[] = [];
+  for await (const line of createInterface(child.stderr)) {
+    lines.push(line);
+    const url = /Orchard answers at (\S+);/.exec(line)?.[1];
+    if (url !== undefined) return { child, url, lines, log };
+  }
+  throw new Error(`orchard serve ended: ${lines.join('\n')}`);
+}
+
+/** Asks the service to stop, and waits until it has. @returns its exit code. */
+async function stopped(child: ChildProcess): Promise<unknown> {
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  return (await exited)[0];
+}
+
+/** A server that is asked for a dataset and never gives it. */
+async function aStuckDataset() {
+  let asked: () => void = () => undefined;
+  const server = createServer(() => asked());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  const nextRequest = () =>
+    new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+  return { url: `http://127.0.0.1:${port}/reviews.zip`, nextRequest };
+}
+
+describe('orchard serve', () => {
+  it.skipIf(process.platform === 'win32')(
+    'stops at SIGTERM with its job resumable, and takes it up at the next start',
+    async () => {
+      const dataset = await aStuckDataset();
+      const { apiKey, stored } = newApiKey({ app_id: 'acme', tier: 'basic' });
+      const environment = { ORCHARD_KEYS: JSON.stringify([stored]) };
+      const args = ['--data', temporaryDirectory(), '--allow-private-addresses'];
+      const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' };
+
+      const first = await started(args, environment);
+      const firstRequest = dataset.nextRequest();
+      const created = await fetch(`${first.url}/trainer/language/training-jobs`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ ...aRequest, dataset_url: dataset.url }),
+      });
+      const { id } = await created.json();
+      await firstRequest;
+      expect(await stopped(first.child)).toBe(0);
+      expect(await first.log).toMatch(/"path":"\/trainer\/language\/training-jobs","status":200/);
+
+      const secondRequest = dataset.nextRequest();
+      const second = await started(args, environment);
+      await secondRequest;
+      const read = await fetch(`${second.url}/trainer/language/training-jobs/${id}`, { headers });
+      expect((await read.json()).data.status).toBe('RUNNING');
+      expect(await stopped(second.child)).toBe(0);
+    },
+  );
+
+  it('makes a key for the run where none is given', async () => {
+    const { url, lines, child } = await started(['--data', temporaryDirectory()]);
+    const apiKey = /x-api-key for this run: (\S+)/.exec(lines.join('\n'))?.[1] ?? '';
+    const answer = await fetch(`${url}/trainer/language/models`, { headers: { 'x-api-key': apiKey } });
+    expect(answer.status).toBe(200);
+    await stopped(child);
+  });
+
+  it.each([
+    [['--port', 'http'], /port: give a whole number/],
+    [['--port', '65536'], /port: /],
+    [['--keys', '/no/such/file'], /file of keys \/no\/such\/file/],
+    [['--colour', 'red'], /--colour/],
+    [['--requests-per-minute', '0'], /requests-per-minute: /],
+  ])('with %j says what is wrong', async (args, message) => {
+    const failure = await run('serve', ...args).catch((thrown: unknown) => thrown);
+    expect(failure).toMatchObject({ code: 1, stderr: expect.stringMatching(message) });
+  });
+
+  it('on a port in use says so', async () => {
+    const server = await serve(async () => new Response(), { port: 0 });
+    onTestFinished(() => server.close());
+    const args = ['--port', new URL(server.url).port, '--data', temporaryDirectory()];
+    const failure = await run('serve', ...args).catch((thrown: unknown) => thrown);
+    expect(failure).toMatchObject({ code: 1, stderr: expect.stringContaining('EADDRINUSE') });
+  });
+});
+
+it('orchard new-key prints a key and keeps its hash alone', async () => {
+  const file = join(temporaryDirectory(), 'keys.json');
+  const { stdout } = await run('new-key', '--app-id', 'acme', '--tier', 'basic', '--keys', file);
+  const { url } = await started(['--keys', file, '--data', temporaryDirectory()]);
+  const headers = { 'x-api-key': stdout.trim() };
+  expect((await fetch(`${url}/trainer/language/models`, { headers })).status).toBe(200);
+});
+
+it('orchard alone tells how it is used', async () => {
+  const failure = await run().catch((thrown: unknown) => thrown);
+  expect(failure).toMatchObject({ code: 2, stderr: expect.stringContaining('orchard serve') });
+});
