@@ -12,9 +12,13 @@ const modelsSchema = z
   .array(pretrainedNameSchema)
   .min(1, 'give at least one model')
   .superRefine((names, context) => {
+    const positions = new Map<string, number>();
     for (const [position, name] of names.entries()) {
-      const first = names.indexOf(name);
-      if (first === position) continue;
+      const first = positions.get(name);
+      if (first === undefined) {
+        positions.set(name, position);
+        continue;
+      }
       context.addIssue({
         code: 'custom',
         path: [position],

@@ -1,13 +1,11 @@
-import { okAsync, type ResultAsync } from 'neverthrow';
+import { okAsync, ResultAsync } from 'neverthrow';
 import { LOCAL_ACCOUNT } from '../contract/index.js';
-import type { StorageError, ValidationError } from '../errors.js';
+import { type OrchardError, toOrchardError } from '../errors.js';
 import { newApiKey, parseStoredKeys, type StoredKey } from './api-keys.js';
 import { newKeySettings, serveSettings } from './command-options.js';
 import { addToKeyFile, readKeyFile } from './key-file.js';
 import type { RunningServer } from './serve.js';
 import { startService } from './start-service.js';
-
-type CommandError = ValidationError | StorageError;
 
 /** `orchard serve`: serves until SIGTERM or SIGINT, then closes; a second signal ends it at once. */
 export async function serveCommand(args: string[]): Promise<void> {
@@ -16,9 +14,13 @@ export async function serveCommand(args: string[]): Promise<void> {
   const keys = await keysFor(settings.value.keys, process.env.ORCHARD_KEYS);
   if (keys.isErr()) return fail(keys.error);
   const log = (entry: object) => console.log(JSON.stringify(entry));
-  const service = await startService({ ...settings.value, keys: keys.value, log });
-  console.error(`Orchard answers at ${service.url}; its reference is ${service.url}/docs`);
-  closeOnSignal(service);
+  const started = await ResultAsync.fromPromise(
+    startService({ ...settings.value, keys: keys.value, log }),
+    (thrown) => toOrchardError(thrown, 'starting the server'),
+  );
+  if (started.isErr()) return fail(started.error);
+  console.error(`Orchard answers at ${started.value.url}; its reference is ${started.value.url}/docs`);
+  closeOnSignal(started.value);
 }
 
 /** `orchard new-key`: prints a new key, the only time that it is seen, and keeps its hash. */
@@ -36,7 +38,7 @@ export async function newKeyCommand(args: string[]): Promise<void> {
 function keysFor(
   file: string | undefined,
   json: string | undefined,
-): ResultAsync<readonly StoredKey[], CommandError> {
+): ResultAsync<readonly StoredKey[], OrchardError> {
   if (file !== undefined) return readKeyFile(file);
   if (json !== undefined) return okAsync(json).andThen(parseStoredKeys);
   const { apiKey, stored } = newApiKey(LOCAL_ACCOUNT);
@@ -53,7 +55,7 @@ function closeOnSignal(service: RunningServer): void {
   }
 }
 
-function fail({ message }: CommandError): void {
+function fail({ message }: OrchardError): void {
   console.error(message);
   process.exitCode = 1;
 }

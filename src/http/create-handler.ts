@@ -10,7 +10,7 @@ import { openApiDocument } from './open-api.js';
 import type { Operation } from './operation.js';
 import { type BodyLimits, readBody } from './read-body.js';
 import { referencePage } from './reference-page.js';
-import { type Refusal, refusal, refusalResponse, unexpected } from './refusal.js';
+import { type Refusal, refusal, unexpected } from './refusal.js';
 import type { Services } from './services.js';
 import { trainerOperations } from './trainer-operations.js';
 
@@ -44,7 +44,7 @@ export function createHandler(options: HandlerOptions): Handler {
   for (const operation of operations) addOperation(app, operation, options);
   addPages(app, registry);
   refuseOtherMethods(app);
-  app.notFound(() => refusalResponse(nothingThere));
+  app.notFound((context) => refuse(context, nothingThere));
   app.onError((thrown, context) => refuse(context, { ...unexpected(), cause: thrown }));
   return async (request) => app.fetch(request);
 }
@@ -66,7 +66,7 @@ function addOperation(app: App, operation: Operation, options: HandlerOptions): 
     const input = { path: context.req.param(), query: queryOf(request), body: body.value };
     const answer = await operation.answer(options, { account, signal: request.signal }, input);
     return answer.match(
-      (value) => Response.json(value),
+      (value) => context.json(value),
       (refused) => refuse(context, refused),
     );
   });
@@ -81,9 +81,10 @@ async function readBodyOf(
   return operation.method === 'POST' ? readBody(request, limits) : ok(undefined);
 }
 
-function refuse(context: Context<HandlerEnvironment>, refused: Refusal): Response {
+function refuse(context: Context<HandlerEnvironment>, { status, detail, ...refused }: Refusal): Response {
   if (refused.cause !== undefined) context.set('failure', refused.cause);
-  return refusalResponse(refused);
+  const { data, headers } = refused;
+  return context.json({ detail, ...(data !== undefined && { data }) }, status, headers);
 }
 
 function addPages(app: App, registry: Registry): void {
@@ -107,7 +108,8 @@ function refuseOtherMethods(app: App): void {
   for (const [path, allowed] of methods) {
     const allow = allowed.includes('GET') ? [...allowed, 'HEAD'].join(', ') : allowed.join(', ');
     const msg = `this path takes ${allow}`;
-    app.all(path, () => refusalResponse(refusal(405, { loc: ['method'], msg, type: 'method' }, { allow })));
+    const refused = refusal(405, { loc: ['method'], msg, type: 'method' }, { allow });
+    app.all(path, (context) => refuse(context, refused));
   }
 }
 

@@ -44,7 +44,6 @@ export function observe(
     const start = performance.now();
     await next();
     const elapsedMs = performance.now() - start;
-    context.header('x-request-id', context.get('requestId'));
     const { status } = context.res;
     const { method } = context.req;
     const labels = { method, route: context.get('route') ?? 'none', status };
@@ -67,5 +66,7 @@ export function observe(
 }
 
 function describeFailure(failure: unknown): string {
-  return failure instanceof Error ? (failure.stack ?? failure.message) : String(failure);
+  if (!(failure instanceof Error)) return String(failure);
+  const cause = failure.cause === undefined ? '' : `\ncaused by ${describeFailure(failure.cause)}`;
+  return (failure.stack ?? failure.message) + cause;
 }

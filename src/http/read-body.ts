@@ -24,43 +24,53 @@ async function readBytes(
   request: Request,
   { maxBodyBytes, bodyTimeoutMs }: BodyLimits,
 ): Promise<Result<Uint8Array, Refusal>> {
-  if (Number(request.headers.get('content-length')) > maxBodyBytes) return err(tooLarge(maxBodyBytes));
-  const reader = request.body?.getReader();
-  if (reader === undefined) return ok(new Uint8Array());
-  let isLate = false;
-  const timer = setTimeout(() => {
-    isLate = true;
-    reader.cancel().catch(() => undefined);
-  }, bodyTimeoutMs);
-  const chunks: Uint8Array[] = [];
-  let length = 0;
+  const announced = request.headers.get('content-length');
+  if (Number(announced) > maxBodyBytes) return err(tooLarge(maxBodyBytes));
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), bodyTimeoutMs);
   try {
-    for (let read = await reader.read(); !read.done; read = await reader.read()) {
-      chunks.push(read.value);
-      length += read.value.byteLength;
-      if (length > maxBodyBytes) {
-        await reader.cancel();
-        return err(tooLarge(maxBodyBytes));
-      }
-    }
+    // A server holds a body to the length that it announces; to read it at once spares a web stream.
+    const reading = announced === null ? readPieces(request, maxBodyBytes, late.signal) : readWhole(request);
+    const bytes = await Promise.race([reading, rejectedBy(late.signal)]);
+    return bytes.byteLength > maxBodyBytes ? err(tooLarge(maxBodyBytes)) : ok(bytes);
   } catch {
-    return err(isLate ? tooSlow(bodyTimeoutMs) : brokenOff);
+    return err(late.signal.aborted ? tooSlow(bodyTimeoutMs) : brokenOff);
   } finally {
     clearTimeout(timer);
   }
-  return isLate ? err(tooSlow(bodyTimeoutMs)) : ok(Buffer.concat(chunks));
+}
+
+async function readWhole(request: Request): Promise<Uint8Array> {
+  return new Uint8Array(await request.arrayBuffer());
+}
+
+/** Reads no more than one piece beyond `maxBytes`. */
+async function readPieces({ body }: Request, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of body ?? []) {
+    pieces.push(piece);
+    length += piece.byteLength;
+    if (length > maxBytes || signal.aborted) break;
+  }
+  return Buffer.concat(pieces);
+}
+
+function rejectedBy(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason));
+  });
 }
 
 function parseJson(bytes: Uint8Array): Result<unknown, Refusal> {
   if (bytes.byteLength === 0) return ok(undefined);
   const parse = Result.fromThrowable(
     (): unknown => JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)),
-    (thrown) =>
-      refusal(422, {
-        loc: ['body'],
-        msg: `the body is no JSON: ${thrown instanceof SyntaxError ? 'it ends early or has a wrong character' : 'it is not UTF-8'}`,
-        type: 'json_invalid',
-      }),
+    (thrown) => {
+      const reason =
+        thrown instanceof SyntaxError ? 'it ends early or has a wrong character' : 'it is not UTF-8';
+      return refusal(422, { loc: ['body'], msg: `the body is no JSON: ${reason}`, type: 'json_invalid' });
+    },
   );
   return parse();
 }

@@ -1,9 +1,15 @@
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { MAX_LISTED_PROBLEMS, type OrchardError, type ValidationProblem } from '../errors.js';
 import type { JobError } from '../trainer/index.js';
 
+export type RefusalStatus = Extract<
+  ContentfulStatusCode,
+  400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 422 | 429 | 500 | 502 | 503
+>;
+
 /** An answer other than the one asked for, with what is wrong as the documented `detail`. */
 export interface Refusal {
-  readonly status: number;
+  readonly status: RefusalStatus;
   readonly detail: readonly ValidationProblem[];
   readonly headers?: Readonly<Record<string, string>>;
   /** What there is all the same: of a medley, the answers of the models that did answer. */
@@ -16,14 +22,14 @@ export interface Refusal {
 export type Place = ValidationProblem['loc'];
 
 export function refusal(
-  status: number,
+  status: RefusalStatus,
   problem: ValidationProblem,
   headers?: Readonly<Record<string, string>>,
 ): Refusal {
   return { status, detail: [problem], ...(headers && { headers }) };
 }
 
-const statuses: Readonly<Record<OrchardError['code'], number>> = {
+const statuses: Readonly<Record<OrchardError['code'], RefusalStatus>> = {
   validation: 422,
   dataset: 422,
   download: 422,
@@ -32,7 +38,7 @@ const statuses: Readonly<Record<OrchardError['code'], number>> = {
   model_not_ready: 409,
   transition: 409,
   queue_full: 429,
-  aborted: 499, // the caller has gone; nobody reads it
+  aborted: 400, // the caller has gone; nobody reads it
   closed: 503,
   model_download: 502,
   medley: 500,
@@ -69,16 +75,23 @@ export function refusalOf(error: OrchardError, places: Places): Refusal {
   );
 }
 
+/** Longest message, in UTF-16 code units: one may quote what was sent. */
+const MAX_MESSAGE_LENGTH = 1000;
+
 /** A request that does not validate. Of very many problems, the first are told. */
 export function invalid(problems: readonly ValidationProblem[]): Refusal {
-  return { status: 422, detail: problems.slice(0, MAX_LISTED_PROBLEMS) };
+  const listed = problems.slice(0, MAX_LISTED_PROBLEMS);
+  return { status: 422, detail: listed.map(({ msg, ...each }) => ({ ...each, msg: shortened(msg) })) };
+}
+
+function shortened(msg: string): string {
+  return msg.length > MAX_MESSAGE_LENGTH ? `${msg.slice(0, MAX_MESSAGE_LENGTH)}…` : msg;
 }
 
 /** Without the hints for who runs the service, which may name its folders. */
 function messageOf(error: OrchardError): string {
   if (error.code === 'not_found') return `there is no ${error.resource} ${JSON.stringify(error.id)}`;
-  if (error.code === 'model_not_ready')
-    return `model ${error.id} is ${error.status}; only a READY one answers`;
+  if (error.code === 'model_not_ready') return `model ${error.id} is ${error.status}, not READY`;
   return error.message;
 }
 
@@ -90,24 +103,18 @@ export function describeJobError({ code, message }: JobError): { code: string; m
 
 /** Names each model that failed; the worst of their statuses counts. */
 function medleyRefusal(error: Extract<OrchardError, { code: 'medley' }>, places: Places): Refusal {
-  const refusals = Object.entries(error.failures).map(([name, failure]) =>
-    refusalOf(failure, { ...places, subject: ['body', 'models', name] }),
-  );
-  return {
-    status: Math.max(...refusals.map(({ status }) => status)),
-    detail: refusals.flatMap(({ detail }) => detail),
-    data: error.answers,
-    cause: error,
-  };
+  const refusals = Object.entries(error.failures).map(([name, failure]) => {
+    const subject = ['body', 'models', name];
+    const { status, detail } = refusalOf(failure, { ...places, subject });
+    return { status, detail: detail.map((problem) => ({ ...problem, loc: subject })) };
+  });
+  const [{ status } = unexpected()] = refusals.toSorted((a, b) => b.status - a.status);
+  const detail = refusals.flatMap((each) => each.detail);
+  return { status, detail, data: error.answers, ...(status >= 500 && { cause: error }) };
 }
 
 /** The answer to what is nobody's fault but ours. */
-export function unexpected(status = 500): Refusal {
+export function unexpected(status: RefusalStatus = 500): Refusal {
   const msg = 'the request could not be answered; x-request-id names it in the log';
   return refusal(status, { loc: [], msg, type: 'server_error' });
-}
-
-export function refusalResponse({ status, detail, headers, data }: Refusal): Response {
-  const body = { detail, ...(data !== undefined && { data }) };
-  return Response.json(body, { status, ...(headers && { headers }) });
 }

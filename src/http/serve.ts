@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { createAdaptorServer } from '@hono/node-server';
+import { getRequestListener } from '@hono/node-server';
 import type { Handler } from './create-handler.js';
 import { refusal } from './refusal.js';
 
@@ -27,11 +27,15 @@ const DEFAULT_DRAIN_TIMEOUT_MS = 10_000;
 /** Serves a handler with Node's HTTP server. Rejects where it can't listen, such as on a port in use. */
 export async function serve(handler: Handler, options: ServeOptions = {}): Promise<RunningServer> {
   const { host = '127.0.0.1', port = DEFAULT_PORT, drainTimeoutMs = DEFAULT_DRAIN_TIMEOUT_MS } = options;
-  const server = createAdaptorServer({ fetch: handler });
+  const server = createServer(getRequestListener(handler));
   server.on('clientError', answerBrokenRequest);
   server.listen(port, host);
   await once(server, 'listening');
   let closing: Promise<void> | undefined;
+  server.on('request', (_, response) => {
+    // A connection that has had its answer would be kept open for the next request.
+    response.once('close', () => closing && server.closeIdleConnections());
+  });
   return {
     url: urlOf(server, host),
     close() {
@@ -41,16 +45,16 @@ export async function serve(handler: Handler, options: ServeOptions = {}): Promi
   };
 }
 
-function urlOf(server: Pick<Server, 'address'>, host: string): string {
+function urlOf(server: Server, host: string): string {
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-async function drain(server: ReturnType<typeof createAdaptorServer>, timeoutMs: number): Promise<void> {
+async function drain(server: Server, timeoutMs: number): Promise<void> {
   const closed = once(server, 'close');
   server.close();
-  const timer = setTimeout(() => 'closeAllConnections' in server && server.closeAllConnections(), timeoutMs);
+  const timer = setTimeout(() => server.closeAllConnections(), timeoutMs);
   await closed;
   clearTimeout(timer);
 }

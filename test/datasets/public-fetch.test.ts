@@ -22,6 +22,7 @@ describe('public addresses', () => {
       'IPv4 in the clothes of IPv6',
       ['::ffff:127.0.0.1', '::ffff:8.8.8.8', '::127.0.0.1', '64:ff9b::a00:1', '2002:7f00:1::'],
     ],
+    ['not given out to anybody', ['4000::1', '240.0.0.1']],
     ['no addresses', ['', 'localhost', '1.2.3']],
   ])('are none that are %s', (_, addresses) => {
     for (const address of addresses) expect(isPublicAddress(address), address).toBe(false);

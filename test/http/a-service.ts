@@ -19,6 +19,7 @@ import type { TrainerOptions } from '../../src/trainer/index.js';
 import { tinyCatalogue } from '../support/tiny-catalogue.js';
 import { FakeHost, statsAfter } from '../trainer/fake-host.js';
 import { aRequest } from '../trainer/request.js';
+import { requireDocumented } from './documented.js';
 
 export const MODEL = 'customer-review';
 export const OTHER_MODEL = 'emotion-detection';
@@ -80,15 +81,15 @@ export async function aService({ directory }: Catalogue, options: ServiceOptions
   onTestFinished(() => services.close());
   const { send, url } = options.overSocket ? await overSocket(handler) : direct(handler);
 
+  /** Sees too that the answer is one that the OpenAPI document tells of. */
   async function ask(method: string, path: string, question: Question = {}) {
     const response = await send(new Request(url + path, requestOf(method, question)));
+    const { status, headers } = response;
     const text = await response.text();
-    const isJson = response.headers.get('content-type')?.startsWith('application/json');
-    return {
-      status: response.status,
-      headers: response.headers,
-      body: isJson && text !== '' ? JSON.parse(text) : text,
-    };
+    const isJson = headers.get('content-type')?.startsWith('application/json') && method !== 'HEAD';
+    const body = isJson ? JSON.parse(text) : text;
+    if (method !== 'HEAD') requireDocumented(method, path, status, body);
+    return { status, headers, body };
   }
 
   /** Creates a job, and plays its training to the end. @returns the id of a model that answers. */

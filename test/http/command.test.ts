@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { serveSettings } from '../../src/http/command-options.js';
 import { newApiKey, serve } from '../../src/http/index.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { aRequest } from '../trainer/request.js';
@@ -40,6 +41,8 @@ async function stopped(child: ChildProcess): Promise<unknown> {
   child.kill('SIGTERM');
   return (await exited)[0];
 }
+
+const bodyOf = async (response: Response) => JSON.parse(await response.text());
 
 /** A server that is asked for a dataset and never gives it. */
 async function aStuckDataset() {
@@ -77,7 +80,7 @@ describe('orchard serve', () => {
         headers,
         body: JSON.stringify({ ...aRequest, dataset_url: dataset.url }),
       });
-      const { id } = await created.json();
+      const { id } = await bodyOf(created);
       await firstRequest;
       expect(await stopped(first.child)).toBe(0);
       expect(await first.log).toMatch(/"path":"\/trainer\/language\/training-jobs","status":200/);
@@ -86,7 +89,7 @@ describe('orchard serve', () => {
       const second = await started(args, environment);
       await secondRequest;
       const read = await fetch(`${second.url}/trainer/language/training-jobs/${id}`, { headers });
-      expect((await read.json()).data.status).toBe('RUNNING');
+      expect((await bodyOf(read)).data.status).toBe('RUNNING');
       expect(await stopped(second.child)).toBe(0);
     },
   );
@@ -102,12 +105,28 @@ describe('orchard serve', () => {
   it.each([
     [['--port', 'http'], /port: give a whole number/],
     [['--port', '65536'], /port: /],
-    [['--keys', '/no/such/file'], /file of keys \/no\/such\/file/],
     [['--colour', 'red'], /--colour/],
+    [['--data'], /--data/],
     [['--requests-per-minute', '0'], /requests-per-minute: /],
-  ])('with %j says what is wrong', async (args, message) => {
-    const failure = await run('serve', ...args).catch((thrown: unknown) => thrown);
-    expect(failure).toMatchObject({ code: 1, stderr: expect.stringMatching(message) });
+  ])('refuses %j', (args, message) => {
+    expect(serveSettings(args)._unsafeUnwrapErr().message).toMatch(message);
+  });
+
+  it('listens to this machine alone and refuses private addresses, unless told otherwise', () => {
+    expect(serveSettings([])._unsafeUnwrap()).toEqual({
+      host: '127.0.0.1',
+      port: 8080,
+      data: './orchard-data',
+      'allow-private-addresses': false,
+    });
+  });
+
+  it('without the keys that it is told of says so, and does not start', async () => {
+    const failure = await run('serve', '--keys', '/no/such/file').catch((thrown: unknown) => thrown);
+    expect(failure).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^the file of keys \/no\/such\/file/),
+    });
   });
 
   it('on a port in use says so', async () => {
@@ -115,7 +134,10 @@ describe('orchard serve', () => {
     onTestFinished(() => server.close());
     const args = ['--port', new URL(server.url).port, '--data', temporaryDirectory()];
     const failure = await run('serve', ...args).catch((thrown: unknown) => thrown);
-    expect(failure).toMatchObject({ code: 1, stderr: expect.stringContaining('EADDRINUSE') });
+    expect(failure).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^starting the server: .*EADDRINUSE/m),
+    });
   });
 });
 

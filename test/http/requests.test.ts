@@ -122,6 +122,21 @@ describe.each([
   });
 });
 
+describe('a body full of what is wrong', () => {
+  const names = Array.from({ length: 100_000 }, (_, at) => at.toString(36));
+  it.each([
+    ['a list of numbers', { query: 'a', models: names.map(() => 7) }],
+    ['one model over and over', { query: 'a', models: names.map(() => MODEL.slice(0, 4)) }],
+    ['unknown fields', Object.fromEntries(names.map((name) => [name, 1]))],
+  ])('such as %s gets a short answer', async (_, body) => {
+    const { ask } = await aService(catalogue);
+    const answer = await ask('POST', '/medley/language', { body });
+    expect(answer.status).toBe(422);
+    expect(answer.body.detail.length).toBeLessThanOrEqual(100);
+    expect(JSON.stringify(answer.body).length).toBeLessThan(20_000);
+  });
+});
+
 describe('a body that never ends', () => {
   const open = { authenticate: (): Account => ({ app_id: 'acme', tier: 'pro' }) };
 
