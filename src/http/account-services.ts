@@ -1,6 +1,8 @@
 import type { Account } from '../contract/index.js';
-import { Medley, type MedleyOptions } from '../medley/index.js';
-import { Predictor, type PredictorOptions } from '../predictor/index.js';
+import { inferenceService, type ServiceOptions } from '../inference/index.js';
+import { Medley } from '../medley/index.js';
+import type { ModelLoader } from '../model-loader/index.js';
+import { Predictor } from '../predictor/index.js';
 import type { Storage } from '../storage/index.js';
 import { Trainer, type TrainerOptions } from '../trainer/index.js';
 import type { Services } from './services.js';
@@ -10,8 +12,10 @@ export interface AccountServicesOptions {
   readonly storage: Storage;
   /** For every trainer. Unless it says otherwise, dataset_url may be neither a file nor lead to a private address. */
   readonly trainer?: Omit<TrainerOptions, 'storage' | 'account'>;
-  readonly predictor?: Omit<PredictorOptions, 'storage' | 'account'>;
-  readonly medley?: Omit<MedleyOptions, 'account'>;
+  /** Where pretrained models come from. Default: the catalogue. */
+  readonly modelLoader?: ModelLoader;
+  /** How the models of all accounts are run: one service has them all, in 2 worker threads unless this says otherwise. */
+  readonly inference?: ServiceOptions;
 }
 
 /** A Trainer, a Predictor and a Medley for each account, made when it is first asked for. */
@@ -23,17 +27,26 @@ export interface AccountServices extends Services {
   close(): Promise<void>;
 }
 
-export function accountServices({ storage, ...options }: AccountServicesOptions): AccountServices {
+/** @throws ValidationError where an option is none. */
+export function accountServices({
+  storage,
+  trainer,
+  modelLoader,
+  inference: run,
+}: AccountServicesOptions): AccountServices {
   const strict = { allowFileUrls: false, allowPrivateAddresses: false };
-  const trainers = perAccount((account) => new Trainer({ ...strict, ...options.trainer, storage, account }));
-  const predictors = perAccount((account) => new Predictor({ ...options.predictor, storage, account }));
-  const medleys = perAccount((account) => new Medley({ ...options.medley, account }));
+  const inference = inferenceService({ workers: 2, ...run });
+  const models = { inference, ...(modelLoader && { modelLoader }) };
+  const trainers = perAccount((account) => new Trainer({ ...strict, ...trainer, storage, account }));
+  const predictors = perAccount((account) => new Predictor({ ...models, storage, account }));
+  const medleys = perAccount((account) => new Medley({ ...models, account }));
   return {
     trainer: trainers.of,
     predictor: predictors.of,
     medley: medleys.of,
     async close() {
       await Promise.all([trainers.close(), predictors.close(), medleys.close()]);
+      await inference.close();
     },
   };
 }

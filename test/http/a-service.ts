@@ -70,12 +70,11 @@ export interface ServiceOptions {
 export async function aService({ directory }: Catalogue, options: ServiceOptions = {}) {
   const storage = memoryStorage();
   const host = new FakeHost();
-  const models = { modelLoader: folderModels(directory), isolation: 'inline' } as const;
   const services = accountServices({
     storage,
     trainer: { host, allowPrivateAddresses: true, ...options.trainer },
-    predictor: models,
-    medley: models,
+    modelLoader: folderModels(directory),
+    inference: { isolation: 'inline' },
   });
   const handler = createHandler({ ...services, authenticate: hashedKeys(storedKeys), ...options.handler });
   onTestFinished(() => services.close());

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { bertConfigOfSize, bertParameters } from '../../../src/encoder/index.js';
 import type { NamedTensor } from '../../../src/model-folder/index.js';
@@ -32,5 +32,6 @@ export function exportBackbone(work: WorkFolder): void {
   writeJson('tokenizer_config.json', tokenizerConfig(json, config.max_position_embeddings));
   write('model.safetensors', encodeHalfPrecision(encoder));
   writeCurve(fileURLToPath(new URL('curve', TARGET)), state.curve);
+  copyFileSync(new URL('card.md', import.meta.url), new URL('README.md', TARGET));
   console.log(`written to ${fileURLToPath(TARGET)}`);
 }
