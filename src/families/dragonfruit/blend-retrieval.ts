@@ -23,23 +23,44 @@ const MIN_SCALE = 0.01;
 const MAX_SWEEPS = 60;
 /** A sweep that moves no weight by more than this share of its start ends the fit. */
 const TOLERANCE = 1e-4;
-/** The vectors' shares of a mixture that are tried where the likeliest one ranks worse than one expert alone. */
+/** The vectors' shares of a mixture that are tried where the likeliest one is no clear gain. */
 const VECTOR_SHARES = [0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05];
 
 /**
- * The weights under which the right passages are most likely among the candidates, unless one expert alone puts more
- * of them first: then the mixture (or the one expert) that puts most first. So the blend never has a lower top-1
- * on these questions than the better expert, each judged on the same candidates.
+ * The weights under which the right passages are most likely among the candidates, if they put clearly more of them first
+ * than the better expert alone; else the mixture that puts most first, if that is clear; else that expert. So the blend
+ * never has a lower top-1 on these questions than the better expert, BM25 in a tie, and doesn't follow a weak one by chance.
  */
 export function fitRetrievalBlend(questions: readonly JudgedCandidates[]): RetrievalWeights {
   const vector: RetrievalWeights = { ...STARTING_WEIGHTS, bm25: 0 };
   const bm25: RetrievalWeights = { ...STARTING_WEIGHTS, vector: 0 };
+  const scaled = (direction: RetrievalWeights) => fitAlong(questions, [direction], MIN_SCALE);
+  const alone = scaled(countFirst(questions, vector) > countFirst(questions, bm25) ? vector : bm25);
   const likeliest = fitAlong(questions, [vector, bm25]);
-  const firstAlone = [vector, bm25].map((weights) => countFirst(questions, weights));
-  if (countFirst(questions, likeliest) >= Math.max(...firstAlone)) return likeliest;
-  const mixtures = VECTOR_SHARES.map((share) => sum([share, vector], [1 - share, bm25]));
-  const scaled = [vector, ...mixtures, bm25].map((mixture) => fitAlong(questions, [mixture], MIN_SCALE));
-  return bestOf(questions, scaled);
+  if (isClearlyBetter(questions, likeliest, alone)) return likeliest;
+  const mixtures = VECTOR_SHARES.map((share) => scaled(sum([share, vector], [1 - share, bm25])));
+  const mixture = bestOf(questions, mixtures);
+  return isClearlyBetter(questions, mixture, alone) ? mixture : alone;
+}
+
+/**
+ * Whether the gain in top-1 is more than its standard error under chance: of the n questions that only one of the two
+ * ranks rightly, √n more (McNemar 1947).
+ */
+function isClearlyBetter(
+  questions: readonly JudgedCandidates[],
+  weights: RetrievalWeights,
+  other: RetrievalWeights,
+): boolean {
+  let won = 0;
+  let lost = 0;
+  for (const question of questions) {
+    const isFirst = rankOfAnswer(question, weights) === 1;
+    const wasFirst = rankOfAnswer(question, other) === 1;
+    if (isFirst && !wasFirst) won += 1;
+    if (wasFirst && !isFirst) lost += 1;
+  }
+  return won - lost > Math.sqrt(won + lost);
 }
 
 /** The candidates by their blended score, best first, as probabilities that add up to 1; equal ones by id. */

@@ -73,14 +73,22 @@ describe('fitRetrievalBlend', () => {
     expect(fitRetrievalBlend(questions).vector).toBeCloseTo(4, 0);
   });
 
+  it('leaves the answer to BM25 where the vectors are no clear gain', () => {
+    expect(fitRetrievalBlend([])).toMatchObject({ vector: 0 });
+    const found = question([0.5, 0], [0, 1], 0);
+    const lost = question([0, 0.5], [0.3, 0], 0);
+    const times = (count: number, each: JudgedCandidates) => Array.from({ length: count }, () => each);
+    const { vector, bm25 } = fitRetrievalBlend([...times(10, found), ...times(10, lost)]);
+    expect(vector).toBe(0);
+    expect(bm25).toBeGreaterThan(0);
+  });
+
   it('stays near its start with few questions', () => {
     const start = fitRetrievalBlend([]);
-    expect(start.vector).toBeGreaterThan(0);
-    expect(start.bm25).toBeGreaterThan(0);
-    // One question that the vectors get wrong lowers their weight, and doesn't end it.
-    const { vector } = fitRetrievalBlend([question([0, 0.2], [0, 0], 0)]);
-    expect(vector).toBeLessThan(start.vector);
-    expect(vector).toBeGreaterThan(start.vector / 2);
+    // One question that BM25 gets wrong lowers its weight, and doesn't end it.
+    const { bm25 } = fitRetrievalBlend([question([0, 0], [0, 0.2], 0)]);
+    expect(bm25).toBeLessThan(start.bm25);
+    expect(bm25).toBeGreaterThan(start.bm25 / 2);
   });
 
   it('learns nothing from questions whose passage nobody put forward', () => {
