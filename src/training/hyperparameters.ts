@@ -72,7 +72,7 @@ const learningRates: Readonly<Record<ModelSize, number>> = { mini: 5e-4, base: 3
 /** From random weights, by the sweep in docs/training.md. */
 const durations: Readonly<Record<FamilyName, Duration>> = {
   Papaya: { rows: 40_000, minEpochs: 3, maxEpochs: 30 },
-  Grapefruit: { rows: 120_000, minEpochs: 3, maxEpochs: 30 },
+  Grapefruit: { rows: 60_000, minEpochs: 3, maxEpochs: 30 },
   // Each question brings two passages along, and all passages are read again after each epoch.
   Dragonfruit: { rows: 15_000, minEpochs: 2, maxEpochs: 5 },
 };
