@@ -1,4 +1,4 @@
-export { DEFAULT_DEV_FRACTION } from './archive-options.js';
+export { DEFAULT_DEV_FRACTION } from './archive-writing.js';
 export type { QuestionFile, QuestionRow, QuestionSource } from './dragonfruit/source-questions.js';
 export {
   createRetrievalArchive,

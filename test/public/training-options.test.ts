@@ -121,20 +121,22 @@ describe.each(families)('%s', (family) => {
     expect(await jsonOf(cased, 'tokenizer_config.json')).toMatchObject({ do_lower_case: false });
   });
 
-  it('answers a query in upper case as one in lower case unless lowercase is false', async () => {
-    await using predictor = new Predictor({ storage });
-    const { query } = optionsDatasets[family];
-    const answer = async (id: string, text: string) => {
-      const { labels, scores } = (await predictor.predictCustom(id, text))._unsafeUnwrap().data;
-      return { labels, scores };
-    };
-    const folded = await trained(family, plain);
-    expect(await answer(folded, query.toUpperCase())).toEqual(await answer(folded, query.toLowerCase()));
-    // BM25 folds words itself, and on so few questions it answers alone.
-    if (family === 'Dragonfruit') return;
-    const cased = await trained(family, changed);
-    expect(await answer(cased, query.toUpperCase())).not.toEqual(await answer(cased, query.toLowerCase()));
-  });
+  // BM25 folds words itself, and on so few questions it answers alone.
+  it.skipIf(family === 'Dragonfruit')(
+    'answers a query in upper case as one in lower case unless lowercase is false',
+    async () => {
+      await using predictor = new Predictor({ storage });
+      const { query } = optionsDatasets[family];
+      const answer = async (id: string, text: string) => {
+        const { labels, scores } = (await predictor.predictCustom(id, text))._unsafeUnwrap().data;
+        return { labels, scores };
+      };
+      const folded = await trained(family, plain);
+      expect(await answer(folded, query.toUpperCase())).toEqual(await answer(folded, query.toLowerCase()));
+      const cased = await trained(family, changed);
+      expect(await answer(cased, query.toUpperCase())).not.toEqual(await answer(cased, query.toLowerCase()));
+    },
+  );
 
   it('warns that there is no backbone unless use_pretrained is false', async () => {
     const kinds = async (config: TrainingConfig) =>

@@ -1,42 +1,35 @@
-import { err, errAsync, ok, type Result, type ResultAsync } from 'neverthrow';
-import { CONFIG_FILE, type DatasetWarning, LABEL_FILE, ProblemList, writeZip } from '../../datasets/index.js';
+import { err, ok, type Result, type ResultAsync } from 'neverthrow';
+import { CONFIG_FILE, LABEL_FILE, ProblemList } from '../../datasets/index.js';
 import type { DatasetError, StorageError, ValidationError } from '../../errors.js';
 import {
   type ArchiveOptions,
+  type ArchiveSummary,
   DEFAULT_DEV_FRACTION,
   findInvalidOption,
   jsonFile,
-} from '../archive-options.js';
+  type PreparedArchive,
+  writeArchive,
+} from '../archive-writing.js';
+import { foldText } from '../fold-text.js';
+import { type Splits, splitDev } from '../split-dev.js';
 import { findTextProblem } from '../text-problem.js';
 import { checkQuestion, type PassageIds, passageIdsOf } from './check-question.js';
 import { checkRankable, findWarnings } from './check-splits.js';
 import type { LocatedQuestion } from './retrieval-dataset.js';
 import { type QuestionSource, type QuestionTable, readSource } from './source-questions.js';
-import { type QuestionSplits, splitDev } from './split-dev.js';
 
 const TRAIN_FILE = 'train.json';
 const DEV_FILE = 'dev.json';
 
-export interface RetrievalArchiveOptions extends ArchiveOptions {
-  /** The questions to train on. */
-  readonly rows: QuestionSource;
-  /** Default: some of `rows` are set aside. */
-  readonly devRows?: QuestionSource | undefined;
+export interface RetrievalArchiveOptions extends ArchiveOptions<QuestionSource> {
   /** Passages to search beside those of the rows. Default: none. */
   readonly passages?: Iterable<string> | undefined;
 }
 
 /** What was written. */
-export interface RetrievalArchiveSummary {
-  readonly path: string;
+export interface RetrievalArchiveSummary extends ArchiveSummary {
   /** Different passages, those without a question included. */
   readonly passages: number;
-  /** Questions in each split. */
-  readonly train: number;
-  readonly dev: number;
-  /** Rows left out because an earlier row of their split is the same. */
-  readonly removedDuplicates: number;
-  readonly warnings: readonly DatasetWarning[];
 }
 
 /**
@@ -48,19 +41,12 @@ export function createRetrievalArchive(
   outputPath: string,
 ): ResultAsync<RetrievalArchiveSummary, ValidationError | DatasetError | StorageError> {
   const invalid = findInvalidOption(options);
-  if (invalid) return errAsync(invalid);
-  const prepared = prepareArchive(options);
-  if (prepared.isErr()) return errAsync(prepared.error);
-  const { files, summary } = prepared.value;
-  return writeZip(outputPath, files).map(() => ({ path: outputPath, ...summary }));
+  return writeArchive(invalid ? err(invalid) : prepareArchive(options), outputPath);
 }
 
-interface PreparedArchive {
-  readonly files: Readonly<Record<string, string>>;
-  readonly summary: Omit<RetrievalArchiveSummary, 'path'>;
-}
-
-function prepareArchive(options: RetrievalArchiveOptions): Result<PreparedArchive, DatasetError> {
+function prepareArchive(
+  options: RetrievalArchiveOptions,
+): Result<PreparedArchive<RetrievalArchiveSummary>, DatasetError> {
   const { devFraction = DEFAULT_DEV_FRACTION, seed = 0 } = options;
   const problems = new ProblemList();
   const rows = readSource(options.rows, 'rows', problems);
@@ -75,7 +61,7 @@ function prepareArchive(options: RetrievalArchiveOptions): Result<PreparedArchiv
 
   const splits = givenDev
     ? { train: given.questions, dev: givenDev.questions }
-    : splitDev(given.questions, devFraction, seed);
+    : setAside(given.questions, devFraction, seed);
   checkRankable(passages, rows.file, problems);
   if (splits.dev.length === 0) {
     problems.add({
@@ -131,10 +117,20 @@ function checkRows(
   return { questions: [...questions.values()], removedDuplicates: accepted - questions.size };
 }
 
+/** Questions that differ in case or spacing only stay together, so that dev asks nothing that train has answered. */
+function setAside(
+  questions: readonly LocatedQuestion[],
+  devFraction: number,
+  seed: number,
+): Splits<LocatedQuestion> {
+  const keysOf = ({ question }: LocatedQuestion) => ({ text: foldText(question), labels: [] });
+  return splitDev(questions, keysOf, devFraction, seed);
+}
+
 function archiveFiles(
   { name, description = name }: RetrievalArchiveOptions,
   passages: readonly string[],
-  { train, dev }: QuestionSplits,
+  { train, dev }: Splits<LocatedQuestion>,
 ): Readonly<Record<string, string>> {
   const config = {
     desc: description,

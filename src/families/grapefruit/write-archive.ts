@@ -1,21 +1,16 @@
-import { err, errAsync, ok, type Result, type ResultAsync } from 'neverthrow';
-import {
-  CONFIG_FILE,
-  type DatasetWarning,
-  LABEL_FILE,
-  ProblemList,
-  quoted,
-  someOf,
-  writeZip,
-} from '../../datasets/index.js';
+import { err, ok, type Result, type ResultAsync } from 'neverthrow';
+import { CONFIG_FILE, LABEL_FILE, ProblemList, quoted, someOf } from '../../datasets/index.js';
 import type { DatasetError, StorageError, ValidationError } from '../../errors.js';
 import {
   type ArchiveOptions,
+  type ArchiveSummary,
   DEFAULT_DEV_FRACTION,
   findInvalidOption,
   invalidOption,
   jsonFile,
-} from '../archive-options.js';
+  type PreparedArchive,
+  writeArchive,
+} from '../archive-writing.js';
 import { type Splits, splitDev } from '../split-dev.js';
 import { beginTag, entityTypes, parseTag } from './bio-tags.js';
 import type { TagRules, WrittenSentence } from './check-sentence.js';
@@ -25,27 +20,16 @@ import { DEV_FOLDER, SENTENCES_FILE, TAGS_FILE, TRAIN_FOLDER } from './sentence-
 import type { LocatedSentence, TaggedSentence } from './sequence-dataset.js';
 import { readSource, type SentenceTable, type SequenceSource } from './source-sentences.js';
 
-export interface SequenceArchiveOptions extends ArchiveOptions {
-  /** The sentences to train on. */
-  readonly rows: SequenceSource;
-  /** Default: some of `rows` are set aside. */
-  readonly devRows?: SequenceSource | undefined;
+export interface SequenceArchiveOptions extends ArchiveOptions<SequenceSource> {
   /** Types of entities, in the order of their tags' ids. Default: those that occur, sorted. */
   readonly entityTypes?: readonly string[] | undefined;
 }
 
 /** What was written. */
-export interface SequenceArchiveSummary {
-  readonly path: string;
+export interface SequenceArchiveSummary extends ArchiveSummary {
   readonly entityTypes: readonly string[];
-  /** Sentences in each split. */
-  readonly train: number;
-  readonly dev: number;
-  /** Sentences left out because an earlier one of their split has the same words and tags. */
-  readonly removedDuplicates: number;
   /** Words that held white space and became several, or held nothing else and were left out. */
   readonly respacedWords: number;
-  readonly warnings: readonly DatasetWarning[];
 }
 
 /**
@@ -56,10 +40,7 @@ export function createSequenceArchive(
   options: SequenceArchiveOptions,
   outputPath: string,
 ): ResultAsync<SequenceArchiveSummary, ValidationError | DatasetError | StorageError> {
-  const prepared = checkOptions(options).andThen(prepareArchive);
-  if (prepared.isErr()) return errAsync(prepared.error);
-  const { files, summary } = prepared.value;
-  return writeZip(outputPath, files).map(() => ({ path: outputPath, ...summary }));
+  return writeArchive(checkOptions(options).andThen(prepareArchive), outputPath);
 }
 
 function checkOptions(options: SequenceArchiveOptions): Result<SequenceArchiveOptions, ValidationError> {
@@ -73,12 +54,9 @@ function checkOptions(options: SequenceArchiveOptions): Result<SequenceArchiveOp
   return ok(options);
 }
 
-interface PreparedArchive {
-  readonly files: Readonly<Record<string, string>>;
-  readonly summary: Omit<SequenceArchiveSummary, 'path'>;
-}
-
-function prepareArchive(options: SequenceArchiveOptions): Result<PreparedArchive, DatasetError> {
+function prepareArchive(
+  options: SequenceArchiveOptions,
+): Result<PreparedArchive<SequenceArchiveSummary>, DatasetError> {
   const { rows, devRows, devFraction = DEFAULT_DEV_FRACTION, seed = 0 } = options;
   const problems = new ProblemList();
   const trainTable = readSource(rows, 'rows', problems);

@@ -1,13 +1,16 @@
-import { err, errAsync, ok, type Result, type ResultAsync } from 'neverthrow';
-import { CONFIG_FILE, type DatasetWarning, LABEL_FILE, ProblemList, writeZip } from '../../datasets/index.js';
+import { err, ok, type Result, type ResultAsync } from 'neverthrow';
+import { CONFIG_FILE, LABEL_FILE, ProblemList } from '../../datasets/index.js';
 import type { DatasetError, StorageError, ValidationError } from '../../errors.js';
 import {
   type ArchiveOptions,
+  type ArchiveSummary,
   DEFAULT_DEV_FRACTION,
   findInvalidOption,
   invalidOption,
   jsonFile,
-} from '../archive-options.js';
+  type PreparedArchive,
+  writeArchive,
+} from '../archive-writing.js';
 import { foldText } from '../fold-text.js';
 import { type Splits, splitDev } from '../split-dev.js';
 import { checkRow, nameNotation, type WrittenRow } from './check-row.js';
@@ -25,28 +28,17 @@ import { type RowSource, readSource, type SourceTable } from './source-rows.js';
 const TRAIN_FILE = 'train.tsv';
 const DEV_FILE = 'dev.tsv';
 
-export interface ClassificationArchiveOptions extends ArchiveOptions {
+export interface ClassificationArchiveOptions extends ArchiveOptions<RowSource> {
   readonly type: ClassificationType;
-  /** The rows to train on. */
-  readonly rows: RowSource;
-  /** Default: some of `rows` are set aside. */
-  readonly devRows?: RowSource | undefined;
   /** In the order of their ids. Default: those that occur, sorted. */
   readonly labels?: readonly string[] | undefined;
 }
 
 /** What was written. */
-export interface ClassificationArchiveSummary {
-  readonly path: string;
+export interface ClassificationArchiveSummary extends ArchiveSummary {
   readonly labels: readonly string[];
-  /** Rows in each split. */
-  readonly train: number;
-  readonly dev: number;
-  /** Rows left out because an earlier row of their split has the same text and labels. */
-  readonly removedDuplicates: number;
   /** Texts in which tabs or line breaks became spaces; the format can't hold them. */
   readonly respacedTexts: number;
-  readonly warnings: readonly DatasetWarning[];
 }
 
 /**
@@ -57,10 +49,7 @@ export function createClassificationArchive(
   options: ClassificationArchiveOptions,
   outputPath: string,
 ): ResultAsync<ClassificationArchiveSummary, ValidationError | DatasetError | StorageError> {
-  const prepared = checkOptions(options).andThen(prepareArchive);
-  if (prepared.isErr()) return errAsync(prepared.error);
-  const { files, summary } = prepared.value;
-  return writeZip(outputPath, files).map(() => ({ path: outputPath, ...summary }));
+  return writeArchive(checkOptions(options).andThen(prepareArchive), outputPath);
 }
 
 function checkOptions(
@@ -78,12 +67,9 @@ function checkOptions(
   return ok(options);
 }
 
-interface PreparedArchive {
-  readonly files: Readonly<Record<string, string>>;
-  readonly summary: Omit<ClassificationArchiveSummary, 'path'>;
-}
-
-function prepareArchive(options: ClassificationArchiveOptions): Result<PreparedArchive, DatasetError> {
+function prepareArchive(
+  options: ClassificationArchiveOptions,
+): Result<PreparedArchive<ClassificationArchiveSummary>, DatasetError> {
   const { type, rows, devRows, devFraction = DEFAULT_DEV_FRACTION, seed = 0 } = options;
   const problems = new ProblemList();
   const kind = classificationKind(type);

@@ -1,0 +1,76 @@
+import { errAsync, type Result, type ResultAsync } from 'neverthrow';
+import { type DatasetWarning, writeZip } from '../datasets/index.js';
+import { type DatasetError, type StorageError, ValidationError } from '../errors.js';
+
+/** Share of the rows that dev gets where no dev rows are given. */
+export const DEFAULT_DEV_FRACTION = 0.1;
+
+/** What can be said of every archive that is made, whatever its rows are. */
+export interface ArchiveOptions<Source> {
+  /** The rows to train on. */
+  readonly rows: Source;
+  /** Default: some of `rows` are set aside. */
+  readonly devRows?: Source | undefined;
+  /** DATASET_NAME and the folder inside the zip: 1 to 100 letters, digits, ".", "_" and "-". */
+  readonly name: string;
+  /** Default: the name. */
+  readonly description?: string | undefined;
+  /** Share of the rows to set aside for dev, above 0 and below 1. Default {@link DEFAULT_DEV_FRACTION}. */
+  readonly devFraction?: number | undefined;
+  /** Decides which are set aside. Default 0. */
+  readonly seed?: number | undefined;
+}
+
+/** What is told of every archive that was written. */
+export interface ArchiveSummary {
+  readonly path: string;
+  /** Rows in each split. */
+  readonly train: number;
+  readonly dev: number;
+  /** Rows left out because an earlier row of their split is the same. */
+  readonly removedDuplicates: number;
+  readonly warnings: readonly DatasetWarning[];
+}
+
+/** The first of these options that can't be used; undefined where all can. */
+export function findInvalidOption(
+  options: Omit<ArchiveOptions<unknown>, 'rows' | 'devRows'>,
+): ValidationError | undefined {
+  const { name, devFraction = DEFAULT_DEV_FRACTION, seed = 0 } = options;
+  if (!/^(?!\.+$)[\w.-]{1,100}$/.test(name)) {
+    return invalidOption('name', 'give 1 to 100 letters, digits, ".", "_" and "-"');
+  }
+  if (!(devFraction > 0 && devFraction < 1)) {
+    return invalidOption('devFraction', 'give a number above 0 and below 1');
+  }
+  return Number.isSafeInteger(seed) ? undefined : invalidOption('seed', 'give a whole number');
+}
+
+export function invalidOption(name: string, msg: string): ValidationError {
+  return new ValidationError([{ loc: [name], msg, type: 'invalid_option' }]);
+}
+
+/** A value as a file of an archive. */
+export function jsonFile(value: unknown): string {
+  return `${JSON.stringify(value, undefined, 2)}\n`;
+}
+
+/** An archive in memory. */
+export interface PreparedArchive<Summary extends ArchiveSummary> {
+  /** By their paths in the archive. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly summary: Omit<Summary, 'path'>;
+}
+
+/** Writes an archive, if it could be prepared. */
+export function writeArchive<Summary extends ArchiveSummary>(
+  prepared: Result<PreparedArchive<Summary>, ValidationError | DatasetError>,
+  path: string,
+): ResultAsync<
+  Omit<Summary, 'path'> & { readonly path: string },
+  ValidationError | DatasetError | StorageError
+> {
+  if (prepared.isErr()) return errAsync(prepared.error);
+  const { files, summary } = prepared.value;
+  return writeZip(path, files).map(() => ({ ...summary, path }));
+}
