@@ -7,6 +7,7 @@ import { fileStorage, type InferenceResult, Predictor, type Storage, Trainer } f
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ArchiveBuilder } from '../support/archive-builder.js';
 import { anyText } from '../tokenizer/generated-texts.js';
+import { itAnswersConsistently } from './consistent-answers.js';
 import { temporaryFolder } from './sentiments.js';
 import { entityRequest, entityRows } from './toy-jobs.js';
 
@@ -95,25 +96,7 @@ describe('its model', () => {
     for (const score of data.scores) expect(score).toBeGreaterThan(0.5);
   });
 
-  it('answers a batch as it answers each query alone, to 1e-4, in query order', async () => {
-    await using predictor = new Predictor({ storage });
-    const batch = (await predictor.predictCustomBatch(id, queries))._unsafeUnwrap().data;
-    expect(batch).toHaveLength(queries.length);
-    for (const [at, query] of queries.entries()) {
-      const { scores, ...rest } = (await predictor.predictCustom(id, query))._unsafeUnwrap().data;
-      expect(batch[at]).toMatchObject(rest);
-      for (const [rank, score] of scores.entries()) expect(batch[at]?.scores[rank]).toBeCloseTo(score, 4);
-    }
-  });
-
-  it('answers after a restart as before, to the bit', async () => {
-    const answers = [];
-    for (let start = 0; start < 2; start += 1) {
-      await using predictor = new Predictor({ storage: fileStorage(join(folder, 'storage')) });
-      answers.push((await predictor.predictCustomBatch(id, queries))._unsafeUnwrap().data);
-    }
-    expect(answers[1]).toEqual(answers[0]);
-  });
+  itAnswersConsistently(() => ({ id, folder, queries }), 4);
 
   it('finds entities to the end of a text of many windows', async () => {
     await using predictor = new Predictor({ storage, isolation: 'inline' });

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { fileStorage, Predictor, type Storage, Trainer } from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { anyText } from '../tokenizer/generated-texts.js';
+import { itAnswersConsistently } from './consistent-answers.js';
 import { temporaryFolder } from './sentiments.js';
 import { questionRequest, questionRows } from './toy-jobs.js';
 
@@ -72,25 +73,7 @@ describe('its model', () => {
     expect(right.length).toBeGreaterThan(0.8 * queries.length);
   });
 
-  it('answers a batch as it answers each query alone, to 1e-4, in query order', async () => {
-    await using predictor = new Predictor({ storage });
-    const batch = (await predictor.predictCustomBatch(id, queries))._unsafeUnwrap().data;
-    expect(batch).toHaveLength(queries.length);
-    for (const [at, query] of queries.entries()) {
-      const { labels, scores } = (await predictor.predictCustom(id, query))._unsafeUnwrap().data;
-      expect(batch[at]?.labels[0]).toBe(labels[0]);
-      for (const [rank, score] of scores.entries()) expect(batch[at]?.scores[rank]).toBeCloseTo(score, 4);
-    }
-  });
-
-  it('answers after a restart as before, to the bit', async () => {
-    const answers = [];
-    for (let start = 0; start < 2; start += 1) {
-      await using predictor = new Predictor({ storage: fileStorage(join(folder, 'storage')) });
-      answers.push((await predictor.predictCustomBatch(id, queries))._unsafeUnwrap().data);
-    }
-    expect(answers[1]).toEqual(answers[0]);
-  });
+  itAnswersConsistently(() => ({ id, folder, queries }), 4);
 
   it('gives ten different passages, the best first, whatever the query', async () => {
     await using predictor = new Predictor({ storage, isolation: 'inline' });

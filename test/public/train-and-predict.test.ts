@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileStorage, Predictor, type Storage, Trainer, type TrainingEvent } from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inlineInference } from '../../src/inference/inline-service.js';
+import { itAnswersConsistently } from './consistent-answers.js';
 import { rows, sentimentRequest, temporaryFolder } from './sentiments.js';
 
 let folder: string;
@@ -87,25 +88,7 @@ describe('its model', () => {
     expect(metadata.model_inference_time_ms).toBeGreaterThan(0);
   });
 
-  it('answers a batch as it answers each query alone, to 1e-5, in query order', async () => {
-    await using predictor = new Predictor({ storage });
-    const batch = (await predictor.predictCustomBatch(id, queries))._unsafeUnwrap().data;
-    expect(batch).toHaveLength(queries.length);
-    for (const [at, query] of queries.entries()) {
-      const { labels, scores } = (await predictor.predictCustom(id, query))._unsafeUnwrap().data;
-      expect(batch[at]?.labels).toEqual(labels);
-      for (const [rank, score] of scores.entries()) expect(batch[at]?.scores[rank]).toBeCloseTo(score, 5);
-    }
-  });
-
-  it('answers after a restart as before, to the bit', async () => {
-    const answers = [];
-    for (let start = 0; start < 2; start += 1) {
-      await using predictor = new Predictor({ storage: fileStorage(join(folder, 'storage')) });
-      answers.push((await predictor.predictCustomBatch(id, queries))._unsafeUnwrap().data);
-    }
-    expect(answers[1]).toEqual(answers[0]);
-  });
+  itAnswersConsistently(() => ({ id, folder, queries }), 5);
 
   it('gives the same answers inline as in a worker', async () => {
     await using worker = new Predictor({ storage });
