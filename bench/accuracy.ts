@@ -3,7 +3,7 @@
  * entity taggers beside their CRF, retrieval beside BM25.
  * `npm run bench:accuracy -- <datasets folder> [dataset …] [--size mini] [--threads 2] [--seed 1] [--python python3]`,
  * `--backbone <folder of a checkpoint>` to start from,
- * and choices of the training: `--epochs --learning-rate --smoothing --token-dropout --balanced`.
+ * and choices of the training: `--epochs --learning-rate --smoothing --token-dropout --balanced --quantize`.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -32,6 +32,7 @@ const { values: options, positionals } = parseArgs({
     'learning-rate': { type: 'string' },
     epochs: { type: 'string' },
     balanced: { type: 'boolean', default: false },
+    quantize: { type: 'boolean', default: false },
   },
 });
 const [root, ...asked] = positionals;
@@ -62,6 +63,7 @@ const setting: Setting = {
     ...(labelSmoothing === undefined ? {} : { labelSmoothing }),
     ...(tokenDropout === undefined ? {} : { tokenDropout }),
     classWeights: options.balanced ? 'balanced' : 'none',
+    quantize: options.quantize,
   },
   ...(options.backbone === undefined
     ? {}

@@ -9,7 +9,8 @@ export type DatasetWarningKind =
   | 'inside_without_begin'
   | 'truncated_text'
   | 'no_backbone'
-  | 'backbone_lowercase';
+  | 'backbone_lowercase'
+  | 'float32_kept';
 
 /** A line of a file of the dataset; 1-based. */
 export interface DatasetLocation {

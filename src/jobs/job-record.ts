@@ -20,6 +20,7 @@ const warningKinds = {
   inside_without_begin: 'inside_without_begin',
   truncated_text: 'truncated_text',
   no_backbone: 'no_backbone',
+  float32_kept: 'float32_kept',
   backbone_lowercase: 'backbone_lowercase',
 } as const satisfies { [Kind in DatasetWarningKind]: Kind };
 

@@ -5,6 +5,8 @@ export const TOKENIZER_FILE = 'tokenizer.json';
 export const TOKENIZER_CONFIG_FILE = 'tokenizer_config.json';
 /** Where transformers.js and Optimum look for a graph. */
 export const ONNX_FILE = 'onnx/model.onnx';
+/** The same with 8-bit weights. */
+export const QUANTIZED_ONNX_FILE = 'onnx/model_quantized.onnx';
 /** The lexical expert that is blended with the encoder. */
 export const EXPERT_FILE = 'lexical.safetensors';
 /** How the model came to be: configuration, statistics, warnings. */

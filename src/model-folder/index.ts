@@ -26,4 +26,9 @@ export {
   type NamedTensor,
   type Safetensors,
 } from './safetensors.js';
-export { type RecordedPart, type TrainingRecord, trainingRecordSchema } from './training-record.js';
+export {
+  type RecordedPart,
+  type RecordedPrecision,
+  type TrainingRecord,
+  trainingRecordSchema,
+} from './training-record.js';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { familyNameSchema, modelSizeSchema, modelTypeSchema } from '../contract/index.js';
+import { ONNX_FILE, QUANTIZED_ONNX_FILE } from './files.js';
 
 /**
  * The config.json of a model folder: Hugging Face's fields, which other libraries read, and ours under
@@ -33,6 +34,8 @@ export const modelFolderConfigSchema = z.looseObject({
     max_tokens: z.int().positive(),
     /** Further files that running the model needs. */
     files: z.array(z.string()).readonly(),
+    /** The graph that answers; `blend` was fitted to its outputs. Absent: the one in float32. */
+    graph: z.enum([ONNX_FILE, QUANTIZED_ONNX_FILE]).exactOptional(),
     /**
      * How the outputs of the encoder and of the lexical expert beside it are mixed: encoder · outputs + expert ·
      * outputs + bias, one bias an output. Absent where the encoder stands alone.

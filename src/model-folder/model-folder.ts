@@ -5,6 +5,7 @@ import { ModelFolderError } from '../errors.js';
 import {
   CONFIG_FILE,
   ONNX_FILE,
+  QUANTIZED_ONNX_FILE,
   TOKENIZER_CONFIG_FILE,
   TOKENIZER_FILE,
   TRAINING_FILE,
@@ -21,6 +22,8 @@ export interface ModelFolder {
   readonly weights: ReadonlyMap<string, NamedTensor>;
   /** The bytes of the inference graph. */
   readonly onnx: Uint8Array;
+  /** The same with 8-bit weights, where there is one. */
+  readonly quantizedOnnx?: Uint8Array;
   /** Further files by name, those of `config.orchard.files` among them. */
   readonly files: ReadonlyMap<string, Uint8Array | string>;
   /** How it came to be; anything that JSON holds. */
@@ -55,6 +58,7 @@ export function writeModelFolder(
     [TRAINING_FILE]: toJson(folder.training),
     [WEIGHTS_FILE]: encodeSafetensors(folder.weights),
     [ONNX_FILE]: folder.onnx,
+    ...(folder.quantizedOnnx && { [QUANTIZED_ONNX_FILE]: folder.quantizedOnnx }),
     ...Object.fromEntries(folder.files),
   };
   const writes = Object.entries(files).map(([file, content]) => writeOne(directory, file, content));
@@ -72,7 +76,7 @@ export function openModelFolder(directory: string): ResultAsync<OpenedModelFolde
       config,
       tokenizer,
       tokenizerConfig,
-      onnxPath: join(directory, ONNX_FILE),
+      onnxPath: join(directory, config.orchard.graph ?? ONNX_FILE),
       files,
     })),
   );

@@ -5,6 +5,7 @@
 import { err, ok, Result } from 'neverthrow';
 import { z } from 'zod';
 import { ModelFolderError } from '../errors.js';
+import { fromFloat16Bits, toFloat16Bits } from './float16.js';
 
 /** A float32 tensor, row-major. */
 export interface NamedTensor {
@@ -39,19 +40,31 @@ export interface Safetensors {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
+export interface SafetensorsOptions {
+  /** What floating-point numbers are stored as. F16 keeps a weight below 65,504 to one part in 2,048. Default F32. */
+  readonly floats?: 'F32' | 'F16';
+}
+
 /**
- * The bytes of a file with these tensors as F32, I32 or I8, in the order given.
+ * The bytes of a file with these tensors, in the order given; whole numbers as I32 or I8.
  * @param metadata free text entries; `format: pt` is what transformers wants to see.
  */
 export function encodeSafetensors(
   tensors: ReadonlyMap<string, NamedTensor | IntegerTensor>,
   metadata: Readonly<Record<string, string>> = { format: 'pt' },
+  { floats = 'F32' }: SafetensorsOptions = {},
 ): Uint8Array {
   const header: Record<string, unknown> = { __metadata__: metadata };
+  const stored = [...tensors].map(([name, { shape, values }]) => ({
+    name,
+    shape,
+    dtype: typeOf(values, floats),
+    bytes: bytesOf(values, floats),
+  }));
   let end = 0;
-  for (const [name, { shape, values }] of tensors) {
-    header[name] = { dtype: typeOf(values), shape, data_offsets: [end, end + values.byteLength] };
-    end += values.byteLength;
+  for (const { name, shape, dtype, bytes } of stored) {
+    header[name] = { dtype, shape, data_offsets: [end, end + bytes.length] };
+    end += bytes.length;
   }
   const text = Buffer.from(JSON.stringify(header));
   // Spaces after the header align the numbers to 8 bytes.
@@ -60,16 +73,25 @@ export function encodeSafetensors(
   new DataView(file.buffer).setBigUint64(0, BigInt(headerLength), true);
   file.set(text, 8);
   let at = 8 + headerLength;
-  for (const { values } of tensors.values()) {
-    file.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), at);
-    at += values.byteLength;
+  for (const { bytes } of stored) {
+    file.set(bytes, at);
+    at += bytes.length;
   }
   return file;
 }
 
-function typeOf(values: (NamedTensor | IntegerTensor)['values']): Entry['dtype'] {
-  if (values instanceof Float32Array) return 'F32';
+type Values = (NamedTensor | IntegerTensor)['values'];
+
+function typeOf(values: Values, floats: 'F32' | 'F16'): Entry['dtype'] {
+  if (values instanceof Float32Array) return floats;
   return values instanceof Int32Array ? 'I32' : 'I8';
+}
+
+/** The tensor's own memory where it is stored as it is. */
+function bytesOf(values: Values, floats: 'F32' | 'F16'): Uint8Array {
+  const stored =
+    floats === 'F16' && values instanceof Float32Array ? Uint16Array.from(values, toFloat16Bits) : values;
+  return new Uint8Array(stored.buffer, stored.byteOffset, stored.byteLength);
 }
 
 /** Reads every floating-point tensor as float32, and the tensors of int32 and int8. */
@@ -165,7 +187,7 @@ function toFloat32(bytes: Uint8Array<ArrayBuffer>, count: number, dtype: Entry['
   return Float32Array.from({ length: count }, (_, index) => {
     if (dtype === 'F64') return view.getFloat64(8 * index, true);
     const bits = view.getUint16(2 * index, true);
-    return dtype === 'BF16' ? bfloat16ToNumber(bits) : float16ToNumber(bits);
+    return dtype === 'BF16' ? bfloat16ToNumber(bits) : fromFloat16Bits(bits);
   });
 }
 
@@ -175,14 +197,4 @@ const scratch = new DataView(new ArrayBuffer(4));
 function bfloat16ToNumber(bits: number): number {
   scratch.setUint32(0, bits << 16);
   return scratch.getFloat32(0);
-}
-
-/** IEEE 754 binary16: 1 sign bit, 5 exponent bits, 10 fraction bits. */
-function float16ToNumber(bits: number): number {
-  const sign = bits & 0x8000 ? -1 : 1;
-  const exponent = (bits >> 10) & 0x1f;
-  const fraction = bits & 0x3ff;
-  if (exponent === 0) return sign * fraction * 2 ** -24;
-  if (exponent === 0x1f) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
-  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }

@@ -38,9 +38,17 @@ export const trainingRecordSchema = z.object({
   parts: z
     .object({ encoder: partFiguresSchema, expert: partFiguresSchema, blend: partFiguresSchema })
     .exactOptional(),
+  /**
+   * Where 8-bit weights were asked for: what the figure that decides about epochs is on dev with either kind, and which
+   * kind answers.
+   */
+  precision: z
+    .object({ float32: z.number(), int8: z.number(), answers: z.enum(['float32', 'int8']) })
+    .exactOptional(),
   warnings: z.array(warningSchema).readonly(),
   dataset: z.object({ train_rows: z.int(), dev_rows: z.int() }).exactOptional(),
   /** Of this library, Node and what else the training ran on, by name. */
   versions: z.record(z.string(), z.string()).exactOptional(),
 });
+export type RecordedPrecision = NonNullable<z.infer<typeof trainingRecordSchema>['precision']>;
 export type TrainingRecord = z.infer<typeof trainingRecordSchema>;

@@ -56,6 +56,7 @@ const tuningSchema = z.strictObject({
   tokenDropout: share.exactOptional(),
   labelSmoothing: share.exactOptional(),
   classWeights: z.enum(['none', 'balanced']).exactOptional(),
+  quantize: z.boolean().exactOptional(),
 });
 
 const settingsSchema = z.object({

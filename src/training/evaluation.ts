@@ -4,6 +4,7 @@ import type { BertConfig } from '../encoder/index.js';
 import { AbortedError } from '../errors.js';
 import type { TextOutputs, TextWindow, TrainingHead, WindowOutputs } from '../families/index.js';
 import type { CompiledGraph, GraphExecutor, TensorData } from '../graph/index.js';
+import type { Weights } from './checkpoint.js';
 import { feedsFor, type PaddedBatch, padBatch } from './padded-batch.js';
 import { rowsPerRun } from './step-memory.js';
 import { buildEvaluationGraph, LOGITS } from './training-graph.js';
@@ -20,15 +21,22 @@ export class Evaluator {
     private readonly encoder: BertConfig,
   ) {}
 
+  /** @param weights that stay fixed; the others are fed. */
   static async create(
     executor: GraphExecutor,
     head: TrainingHead,
     encoder: BertConfig,
     threads: number,
+    weights?: Weights,
   ): Promise<Evaluator> {
     const graph = buildEvaluationGraph(head, encoder);
     const inputNames = new Set(graph.inputs.map(({ name }) => name));
-    return new Evaluator(await executor.compile(graph, { threads }), inputNames, head, encoder);
+    return new Evaluator(
+      await executor.compile(graph, { threads, ...(weights && { weights }) }),
+      inputNames,
+      head,
+      encoder,
+    );
   }
 
   /**

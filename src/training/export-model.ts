@@ -1,7 +1,7 @@
 import type { ModelConfig } from '../contract/index.js';
 import { type BertConfig, exportedInputs } from '../encoder/index.js';
 import type { Family, TaskDescription } from '../families/index.js';
-import { Graph, toOnnx } from '../graph/index.js';
+import { Graph, type Quantization, toOnnx } from '../graph/index.js';
 import type { ModelFolderConfig } from '../model-folder/index.js';
 
 type OrchardFields = ModelFolderConfig['orchard'];
@@ -18,8 +18,9 @@ export function modelFolderConfig(
     files,
     lowercase,
     backbone,
+    graph,
     ...description
-  }: TaskDescription & Pick<OrchardFields, 'blend' | 'files' | 'lowercase' | 'backbone'>,
+  }: TaskDescription & Pick<OrchardFields, 'blend' | 'files' | 'lowercase' | 'backbone' | 'graph'>,
   maxTokens: number,
 ): ModelFolderConfig {
   return {
@@ -37,20 +38,22 @@ export function modelFolderConfig(
       lowercase,
       max_tokens: maxTokens,
       files,
+      ...(graph !== undefined && { graph }),
       ...(blend && { blend }),
     },
   };
 }
 
-/** The inference graph with these weights inside, as the bytes of a `.onnx` file. */
+/** The inference graph with these weights inside, some of them as integers, as the bytes of a `.onnx` file. */
 export function exportOnnx(
   family: Family,
   encoder: BertConfig,
   config: ModelFolderConfig,
   weights: ReadonlyMap<string, Float32Array>,
+  quantization?: Quantization,
 ): Uint8Array {
   const graph = new Graph();
   const { name, tensor } = family.exportedOutputs(graph, encoder, exportedInputs(graph), config);
   graph.output(name, tensor);
-  return toOnnx(graph, weights);
+  return toOnnx(graph, weights, quantization);
 }

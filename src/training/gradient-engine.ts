@@ -1,5 +1,5 @@
 import type { BertConfig, ParameterSpec } from '../encoder/index.js';
-import type { LossTargets, TrainingHead } from '../families/index.js';
+import type { LossHead, LossTargets } from '../families/index.js';
 import {
   type CompiledGraph,
   type GraphExecutor,
@@ -25,7 +25,7 @@ import {
 
 export interface EngineOptions extends BatchBounds {
   readonly executor: GraphExecutor;
-  readonly head: TrainingHead;
+  readonly head: LossHead;
   readonly encoder: BertConfig;
   readonly parameters: readonly ParameterSpec[];
   readonly threads: number;

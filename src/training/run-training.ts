@@ -5,19 +5,25 @@ import type { TrainingStats } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
 import { type BertConfig, bertConfigOfSize } from '../encoder/index.js';
 import { type OrchardError, toOrchardError } from '../errors.js';
-import type { FinishedTask, TrainingTask } from '../families/index.js';
+import type { TrainingTask } from '../families/index.js';
 import { type GraphExecutor, onnxExecutor } from '../graph/index.js';
-import { type NamedTensor, type TrainingRecord, writeModelFolder } from '../model-folder/index.js';
+import {
+  type NamedTensor,
+  QUANTIZED_ONNX_FILE,
+  type TrainingRecord,
+  writeModelFolder,
+} from '../model-folder/index.js';
 import { reportFiles } from '../report/index.js';
 import { runtimeVersions } from '../versions.js';
 import { type Backbone, type BackboneSource, readBackbone } from './backbone.js';
 import { exportOnnx, modelFolderConfig } from './export-model.js';
+import { type FinishedPrecision, finishModel } from './finish-model.js';
 import { type Hyperparameters, resolveHyperparameters } from './hyperparameters.js';
 import { type PreparedTask, prepareTask } from './prepare-task.js';
 import { ProgressReporter } from './progress-reporter.js';
 import { runWarnings } from './run-warnings.js';
 import { type TokenizedRows, tokenize } from './tokenize.js';
-import { type TrainedModel, trainModel } from './training-loop.js';
+import { type LoopInput, type TrainedModel, trainModel } from './training-loop.js';
 import type { TrainingRunOptions, TrainingSpec } from './training-run.js';
 
 /** A crash loses at most this much of a training, and the epoch under way. */
@@ -70,7 +76,7 @@ async function runSteps(
   if (expert.isErr()) return err(expert.error);
   const encoder =
     backbone?.encoder ?? bertConfigOfSize(spec.model_config.size, tokenized.value.vocabularySize);
-  const trained = await trainModel({
+  const input: LoopInput = {
     ...tokenized.value,
     task,
     ...(expert.value.pairs && { pairs: expert.value.pairs }),
@@ -87,17 +93,31 @@ async function runSteps(
       fingerprint: fingerprintOf(spec, task),
       intervalMs: CHECKPOINT_INTERVAL_MS,
     },
-  });
+  };
+  const trained = await trainModel(input);
   if (trained.isErr()) return err(trained.error);
   progress.entered('export');
-  const finished = expert.value.finish(trained.value.devOutputs);
-  progress.blended(finished.blend);
+  const finished = await finishModel(input, trained.value, expert.value, spec.tuning);
+  if (finished.isErr()) return err(finished.error);
+  const { blend, refusal } = finished.value;
+  const refusals = refusal ? [refusal] : [];
+  progress.warned(refusals);
+  progress.blended(blend);
   const stats = {
     ...trained.value.stats,
-    ...(task.mainMetric && { best_eval_metric_value: finished.blend.blend.value }),
+    ...(task.mainMetric && { best_eval_metric_value: blend.blend.value }),
   };
-  const run = { hyperparameters, warnings, ...(backbone && { backbone }), ...finished };
-  const model = { family, task, encoder, ...tokenized.value, ...trained.value, stats, ...run };
+  const run = { hyperparameters, ...(backbone && { backbone }), warnings: [...warnings, ...refusals] };
+  const model = {
+    family,
+    task,
+    encoder,
+    ...tokenized.value,
+    ...trained.value,
+    stats,
+    ...run,
+    ...finished.value,
+  };
   const written = await writeModel(spec, model);
   if (written.isErr()) return err(written.error);
   await rm(work, { recursive: true, force: true });
@@ -113,7 +133,7 @@ function openBackbone({
   return readBackbone(backbone);
 }
 
-interface FinishedModel extends PreparedTask, TokenizedRows, TrainedModel, FinishedTask {
+interface FinishedModel extends PreparedTask, TokenizedRows, TrainedModel, FinishedPrecision {
   readonly encoder: BertConfig;
   readonly hyperparameters: Hyperparameters;
   readonly warnings: readonly DatasetWarning[];
@@ -122,7 +142,7 @@ interface FinishedModel extends PreparedTask, TokenizedRows, TrainedModel, Finis
 
 function writeModel(spec: TrainingSpec, model: FinishedModel): ResultAsync<void, OrchardError> {
   const { family, task, encoder, backbone, hyperparameters, stats, warnings } = model;
-  const { blend, files, evaluation } = model;
+  const { blend, files, evaluation, quantization, precision } = model;
   const config = modelFolderConfig(
     encoder,
     spec.model_config,
@@ -132,6 +152,7 @@ function writeModel(spec: TrainingSpec, model: FinishedModel): ResultAsync<void,
       files: [...files.keys()],
       lowercase: hyperparameters.lowercase,
       ...(backbone && { backbone: backbone.source.name }),
+      ...(quantization && { graph: QUANTIZED_ONNX_FILE }),
     },
     hyperparameters.maxTokens,
   );
@@ -143,6 +164,7 @@ function writeModel(spec: TrainingSpec, model: FinishedModel): ResultAsync<void,
     seed: spec.seed,
     training_stats: stats,
     parts: blend,
+    ...(precision && { precision }),
     warnings,
     dataset: {
       train_rows: task.examples?.train ?? task.train.length,
@@ -167,6 +189,7 @@ function writeModel(spec: TrainingSpec, model: FinishedModel): ResultAsync<void,
       ...report,
     ]),
     onnx: exportOnnx(family, encoder, config, model.weights),
+    ...(quantization && { quantizedOnnx: exportOnnx(family, encoder, config, model.weights, quantization) }),
     training,
   });
 }

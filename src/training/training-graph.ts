@@ -1,5 +1,5 @@
 import { type BertConfig, trainingInputs } from '../encoder/index.js';
-import type { TrainingHead } from '../families/index.js';
+import type { LossHead } from '../families/index.js';
 import { addGradients, Graph, type ParameterGradient, type Tensor } from '../graph/index.js';
 import { type DropoutSite, DropoutSites } from './dropout-sites.js';
 
@@ -23,7 +23,7 @@ export const gradientOutput = (parameter: string): string => `gradient ${paramet
 export const rowsOutput = (rows: Tensor): string => `rows ${rows.name}`;
 
 /** Everything that one training step computes, to be compiled once for all batch shapes. */
-export function buildTrainingGraph(head: TrainingHead, encoder: BertConfig): TrainingGraph {
+export function buildTrainingGraph(head: LossHead, encoder: BertConfig): TrainingGraph {
   const graph = new Graph();
   const sites = new DropoutSites(graph);
   const logits = head.logits(graph, encoder, trainingInputs(graph), sites.apply);
@@ -40,7 +40,7 @@ export function buildTrainingGraph(head: TrainingHead, encoder: BertConfig): Tra
 }
 
 /** The forward pass alone, values dropped at the same sites as in {@link buildTrainingGraph}. */
-export function buildForwardGraph(head: TrainingHead, encoder: BertConfig): Graph {
+export function buildForwardGraph(head: LossHead, encoder: BertConfig): Graph {
   const graph = new Graph();
   const sites = new DropoutSites(graph);
   graph.output(LOGITS, head.logits(graph, encoder, trainingInputs(graph), sites.apply));
@@ -48,7 +48,7 @@ export function buildForwardGraph(head: TrainingHead, encoder: BertConfig): Grap
 }
 
 /** The forward pass alone, nothing dropped. */
-export function buildEvaluationGraph(head: TrainingHead, encoder: BertConfig): Graph {
+export function buildEvaluationGraph(head: LossHead, encoder: BertConfig): Graph {
   const graph = new Graph();
   graph.output(
     LOGITS,

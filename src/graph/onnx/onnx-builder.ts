@@ -60,20 +60,25 @@ export class OnnxBuilder {
   }
 
   floats(values: readonly number[], dims: readonly number[]): string {
-    return this.#once(`float32[${dims.join()}]${values.join()}`, (name) =>
+    return this.once(`float32[${dims.join()}]${values.join()}`, (name) =>
       this.initializer(name, 'float32', dims, Float32Array.from(values)),
     );
   }
 
   /** A vector of int64, as ONNX takes axes and shapes. */
   integers(values: readonly number[]): string {
-    return this.#once(`int64 ${values.join()}`, (name) =>
+    return this.once(`int64 ${values.join()}`, (name) =>
       this.initializer(name, 'int64', [values.length], BigInt64Array.from(values, BigInt)),
     );
   }
 
+  /** A single unsigned byte. */
+  byte(value: number): string {
+    return this.once(`uint8 ${value}`, (name) => this.initializer(name, 'uint8', [], Uint8Array.of(value)));
+  }
+
   scalar(value: number): string {
-    return this.#once(`int64 scalar ${value}`, (name) =>
+    return this.once(`int64 scalar ${value}`, (name) =>
       this.initializer(name, 'int64', [], BigInt64Array.of(BigInt(value))),
     );
   }
@@ -81,7 +86,7 @@ export class OnnxBuilder {
   /** The name of an int64 vector that holds this shape at run time. */
   shape(shape: Shape): string {
     if (shape.every((dimension) => typeof dimension === 'number')) return this.integers(shape);
-    return this.#once(`shape ${shape.join()}`, (name) =>
+    return this.once(`shape ${shape.join()}`, (name) =>
       this.node(
         'Concat',
         shape.map((dimension) => this.#dimension(dimension)),
@@ -93,7 +98,7 @@ export class OnnxBuilder {
 
   /** A [1, count] row of ones. */
   rowOfOnes(count: Dimension): string {
-    return this.#once(`ones ${count}`, (name) =>
+    return this.once(`ones ${count}`, (name) =>
       this.node('Expand', [this.floats([1], [1, 1]), this.shape([1, count])], [name]),
     );
   }
@@ -101,7 +106,7 @@ export class OnnxBuilder {
   /** The name of a one-element int64 vector that holds this dimension at run time. */
   #dimension(dimension: Dimension): string {
     if (typeof dimension === 'number') return this.integers([dimension]);
-    return this.#once(`dimension ${dimension}`, (name) => {
+    return this.once(`dimension ${dimension}`, (name) => {
       const [first = '', ...others] = symbolsOf(dimension);
       if (others.length === 0) this.#readDimension(first, name);
       else this.node('Mul', [this.#dimension(first), this.#dimension(others.join('*'))], [name]);
@@ -118,7 +123,8 @@ export class OnnxBuilder {
     throw new ShapeError(`no input has the dimension ${symbol}`);
   }
 
-  #once(key: string, make: (name: string) => void): string {
+  /** The tensor that was made under this key, or a new one. @returns its name. */
+  once(key: string, make: (name: string) => void): string {
     const known = this.#memo.get(key);
     if (known !== undefined) return known;
     const name = this.fresh('value');

@@ -2,19 +2,25 @@ import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { checkFeeds, checkOutputs, fedTensors } from '../check-tensors.js';
 import type { CompiledGraph, CompileOptions, GraphExecutor, TensorData } from '../executor.js';
 import type { Graph } from '../graph.js';
+import type { Quantization } from '../quantization.js';
 import type { Tensor as GraphTensor } from '../tensor.js';
 import { toOnnx } from './to-onnx.js';
+
+export interface OnnxExecutorOptions {
+  /** Fixed weights that are held as integers. Default: none. */
+  readonly quantization?: Quantization;
+}
 
 /**
  * Runs graphs on onnxruntime-node. Feeds and outputs are used in place, without a copy, so a buffer must not
  * be touched while a run is under way; shared memory is not accepted. `run` blocks its thread: call it in a
  * worker.
  */
-export function onnxExecutor(): GraphExecutor {
+export function onnxExecutor({ quantization }: OnnxExecutorOptions = {}): GraphExecutor {
   return {
     specificationVersion: 1,
     async compile(graph: Graph, { threads = 1, weights }: CompileOptions = {}) {
-      const session = await createSession(toOnnx(graph, weights), threads);
+      const session = await createSession(toOnnx(graph, weights, quantization), threads);
       return new OnnxGraph(session, fedTensors(graph, weights), graph.outputs);
     },
   };

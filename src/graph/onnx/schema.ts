@@ -4,7 +4,7 @@
  */
 import protobuf from 'protobufjs/light.js';
 
-export const ElementTypeCode = { float32: 1, int8: 3, int32: 6, int64: 7 } as const;
+export const ElementTypeCode = { float32: 1, uint8: 2, int8: 3, int32: 6, int64: 7 } as const;
 export const AttributeTypeCode = { float: 1, int: 2, string: 3, ints: 7 } as const;
 
 const optional = (type: string, id: number) => ({ type, id });

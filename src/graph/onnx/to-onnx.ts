@@ -2,33 +2,42 @@ import type { Graph } from '../graph.js';
 import type { Node } from '../node.js';
 import { nodesFor } from '../node-order.js';
 import { operations } from '../operations/index.js';
+import type { Quantization } from '../quantization.js';
 import type { Dimension } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { OnnxBuilder } from './onnx-builder.js';
+import { quantizedForms } from './quantized-forms.js';
 import { ElementTypeCode, encodeModel, type ValueInfoProto } from './schema.js';
 
 /** Operator set 21 (ONNX 1.16) is the first with every operator used here in its present form. */
 const OPERATOR_SET = 21;
 const IR_VERSION = 10;
 
+const NOT_QUANTIZED: Quantization = { linear: new Map(), tables: new Set() };
+
 /**
  * The graph as the bytes of an ONNX model. Only what the outputs need is written.
  * @param weights values of parameters to store in the model; a parameter without one becomes an input.
+ * @param quantization which of them to store as integers. Default: none.
  */
-export function toOnnx(graph: Graph, weights: ReadonlyMap<string, Float32Array> = new Map()): Uint8Array {
+export function toOnnx(
+  graph: Graph,
+  weights: ReadonlyMap<string, Float32Array> = new Map(),
+  quantization: Quantization = NOT_QUANTIZED,
+): Uint8Array {
   const nodes = nodesFor([...graph.outputs.values()]);
-  const used = new Set(nodes.flatMap((node) => node.inputs));
   const builder = new OnnxBuilder(graph.inputs);
+  const names = outputNames(graph);
+  const nameOf = (tensor: Tensor) => names.get(tensor) ?? tensor.name;
+  const plain = nodes.filter((node) => !emit(builder, node, nameOf, weights, quantization));
+  for (const tensor of inputsOf(nodes)) addConstant(builder, tensor);
   const fed = [...graph.inputs];
+  const used = inputsOf(plain);
   for (const parameter of graph.parameters.filter((each) => used.has(each))) {
     const values = weights.get(parameter.name);
     if (values === undefined) fed.push(parameter);
     else builder.initializer(parameter.name, 'float32', parameter.shape.map(Number), values);
   }
-  for (const tensor of used) addConstant(builder, tensor);
-  const names = outputNames(graph);
-  const nameOf = (tensor: Tensor) => names.get(tensor) ?? tensor.name;
-  for (const node of nodes) emit(builder, node, nameOf);
   addCopies(builder, graph, names);
   return encodeModel({
     irVersion: IR_VERSION,
@@ -45,6 +54,10 @@ export function toOnnx(graph: Graph, weights: ReadonlyMap<string, Float32Array> 
       output: [...graph.outputs].map(([name, tensor]) => valueInfo(name, tensor)),
     },
   });
+}
+
+function inputsOf(nodes: readonly Node[]): ReadonlySet<Tensor> {
+  return new Set(nodes.flatMap((node) => node.inputs));
 }
 
 function addConstant(builder: OnnxBuilder, tensor: Tensor): void {
@@ -76,15 +89,22 @@ function addCopies(builder: OnnxBuilder, graph: Graph, names: ReadonlyMap<Tensor
   }
 }
 
-function emit(builder: OnnxBuilder, node: Node, nameOf: (tensor: Tensor) => string): void {
-  node.visit((typed) =>
-    operations[typed.operation].onnx({
-      builder,
-      node: typed,
-      inputs: typed.inputs.map(nameOf),
-      outputs: typed.outputs.map(nameOf),
-    }),
-  );
+/** @returns whether the node reads its weight as integers. */
+function emit(
+  builder: OnnxBuilder,
+  node: Node,
+  nameOf: (tensor: Tensor) => string,
+  weights: ReadonlyMap<string, Float32Array>,
+  quantization: Quantization,
+): boolean {
+  return node.visit((typed) => {
+    const inputs = typed.inputs.map(nameOf);
+    const outputs = typed.outputs.map(nameOf);
+    const context = { builder, node: typed, inputs, outputs };
+    if (quantizedForms[typed.operation]?.({ ...context, weights, quantization })) return true;
+    operations[typed.operation].onnx(context);
+    return false;
+  });
 }
 
 function valueInfo(name: string, { type, shape }: Tensor): ValueInfoProto {

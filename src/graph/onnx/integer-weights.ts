@@ -1,0 +1,60 @@
+/** Float32 weights as 8-bit integers and the scales that bring them back. */
+
+/**
+ * Largest magnitude of a weight that is multiplied. Processors without VNNI add pairs of products in 16 bits, which
+ * eight bits a weight would overflow; seven never do (ONNX Runtime's "reduce range").
+ */
+const MAX_FACTOR = 63;
+/** Largest magnitude of a table's entry, which is only read. */
+const MAX_ENTRY = 127;
+/** Steps of a rounded input: an unsigned byte. */
+const INPUT_STEPS = 255;
+
+export interface IntegerMatrix {
+  readonly integers: Int8Array;
+  /** One a row of the float32 matrix: row ≈ scale · integers. */
+  readonly scales: Float32Array;
+}
+
+/** Rows of a table [rows, width] as integers, each with its own scale. */
+export function integerRows(values: Float32Array, rows: number): IntegerMatrix {
+  return rounded(values, rows, MAX_ENTRY);
+}
+
+/** A linear layer's weight [outputs, inputs], turned to [inputs, outputs] as an integer product takes it. */
+export function integerFactor(values: Float32Array, outputs: number): IntegerMatrix {
+  const { integers, scales } = rounded(values, outputs, MAX_FACTOR);
+  const inputs = values.length / outputs;
+  const turned = new Int8Array(integers.length);
+  for (let output = 0; output < outputs; output += 1) {
+    for (let input = 0; input < inputs; input += 1) {
+      turned[input * outputs + output] = integers[output * inputs + input] ?? 0;
+    }
+  }
+  return { integers: turned, scales };
+}
+
+/** How a value x of a range becomes an unsigned byte: round(x / scale) + zero. */
+export function inputRounding({ min, max }: { readonly min: number; readonly max: number }): {
+  readonly scale: number;
+  readonly zero: number;
+} {
+  // The scale as float32, since that is what the graph divides by.
+  const scale = Math.fround((max - min) / INPUT_STEPS) || 1;
+  return { scale, zero: Math.round(-min / scale) };
+}
+
+function rounded(values: Float32Array, rows: number, largest: number): IntegerMatrix {
+  const width = values.length / rows;
+  const integers = new Int8Array(values.length);
+  const scales = new Float32Array(rows);
+  for (let row = 0; row < rows; row += 1) {
+    const start = row * width;
+    let most = 0;
+    for (let at = start; at < start + width; at += 1) most = Math.max(most, Math.abs(values[at] ?? 0));
+    const scale = Math.fround(most / largest) || 1;
+    scales[row] = scale;
+    for (let at = start; at < start + width; at += 1) integers[at] = Math.round((values[at] ?? 0) / scale);
+  }
+  return { integers, scales };
+}

@@ -1,0 +1,99 @@
+/** Operations on 8-bit weights, in ONNX Runtime's operators. */
+import type { NodeOf } from '../node.js';
+import type { OperationName } from '../operations/index.js';
+import type { Quantization, Range } from '../quantization.js';
+import type { Tensor } from '../tensor.js';
+import { inputRounding, integerFactor, integerRows } from './integer-weights.js';
+import type { OnnxBuilder } from './onnx-builder.js';
+
+export interface QuantizedContext<Name extends OperationName> {
+  readonly builder: OnnxBuilder;
+  readonly node: NodeOf<Name>;
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
+  readonly weights: ReadonlyMap<string, Float32Array>;
+  readonly quantization: Quantization;
+}
+
+/** Emits the quantized nodes, if the node reads a quantized weight. @returns whether it did. */
+type QuantizedForm<Name extends OperationName> = (context: QuantizedContext<Name>) => boolean;
+
+export const quantizedForms: { readonly [Name in OperationName]?: QuantizedForm<Name> } = {
+  gemm: (context) => {
+    const { node, quantization, weights } = context;
+    const [, weight, bias] = node.inputs;
+    const range = quantization.linear.get(weight.name);
+    const values = weights.get(weight.name);
+    const biases = bias && weights.get(bias.name);
+    if (range === undefined || values === undefined || (bias && biases === undefined)) return false;
+    emitLinear(context, range, values, biases);
+    return true;
+  },
+  gather: (context) => {
+    const { node, quantization, weights } = context;
+    const [table] = node.inputs;
+    const values = weights.get(table.name);
+    if (!quantization.tables.has(table.name) || values === undefined) return false;
+    emitRows(context, table, values);
+    return true;
+  },
+};
+
+/** α·x·Wᵀ + β·b over integers: scale_x·scale_W[n]·Σ (x − zero)·W, with α inside scale_W. */
+function emitLinear(
+  { builder, node, inputs, outputs }: QuantizedContext<'gemm'>,
+  range: Range,
+  values: Float32Array,
+  biases: Float32Array | undefined,
+): void {
+  const { alpha, beta } = node.attributes;
+  const [input = ''] = inputs;
+  const [, weight] = node.inputs;
+  const [outputCount = 0, inputCount = 0] = weight.shape.map(Number);
+  const { scale, zero } = inputRounding(range);
+  const { integers, scales } = integerFactor(values, outputCount);
+  const factors = scales.map((each) => each * alpha);
+  const name = weight.name;
+  builder.initializer(`${name}.integers`, 'int8', [inputCount, outputCount], integers);
+  builder.initializer(`${name}.scales`, 'float32', [outputCount], factors);
+  builder.initializer(`${name}.zeros`, 'int8', [outputCount], new Int8Array(outputCount));
+  if (biases) {
+    const steps = Int32Array.from(biases, (bias, at) =>
+      Math.round((beta * bias) / (scale * (factors[at] ?? 1))),
+    );
+    builder.initializer(`${name}.bias`, 'int32', [outputCount], steps);
+  }
+  const { rounded, scaleName, zeroName } = roundedInput(builder, input, scale, zero);
+  const weightNames = [`${name}.integers`, `${name}.scales`, `${name}.zeros`];
+  const read = [rounded, scaleName, zeroName, ...weightNames, ...(biases ? [`${name}.bias`] : [])];
+  builder.node('QGemm', read, outputs, {}, 'com.microsoft');
+}
+
+/** Several layers may read the same input in the same range: it is rounded once. */
+function roundedInput(builder: OnnxBuilder, input: string, scale: number, zero: number) {
+  const scaleName = builder.floats([scale], []);
+  const zeroName = builder.byte(zero);
+  const rounded = builder.once(`rounded ${input} ${scale} ${zero}`, (name) =>
+    builder.node('QuantizeLinear', [input, scaleName, zeroName], [name]),
+  );
+  return { rounded, scaleName, zeroName };
+}
+
+function emitRows(
+  { builder, inputs, outputs }: QuantizedContext<'gather'>,
+  table: Tensor,
+  values: Float32Array,
+): void {
+  const [, indices = ''] = inputs;
+  const [rows = 0, width = 0] = table.shape.map(Number);
+  const { integers, scales } = integerRows(values, rows);
+  builder.initializer(`${table.name}.integers`, 'int8', [rows, width], integers);
+  builder.initializer(`${table.name}.scales`, 'float32', [rows, 1], scales);
+  const picked = builder.fresh('integers');
+  const cast = builder.fresh('rows');
+  const pickedScales = builder.fresh('scales');
+  builder.node('Gather', [`${table.name}.integers`, indices], [picked], { axis: { int: 0 } });
+  builder.node('Cast', [picked], [cast], { to: { int: builder.elementType('float32') } });
+  builder.node('Gather', [`${table.name}.scales`, indices], [pickedScales], { axis: { int: 0 } });
+  builder.node('Mul', [cast, pickedScales], outputs);
+}

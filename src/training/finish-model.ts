@@ -1,0 +1,58 @@
+import { ok, type Result } from 'neverthrow';
+import type { DatasetWarning } from '../datasets/index.js';
+import type { AbortedError } from '../errors.js';
+import type { FinishedTask, TrainedExpert } from '../families/index.js';
+import { onnxExecutor, type Quantization } from '../graph/index.js';
+import type { RecordedPrecision } from '../model-folder/index.js';
+import { calibrate } from './calibrate.js';
+import { Evaluator } from './evaluation.js';
+import type { Tuning } from './hyperparameters.js';
+import type { LoopInput, TrainedModel } from './training-loop.js';
+
+/** The most that dev may fall by for the model to answer with 8-bit weights: half a point. */
+const MAX_LOSS = 0.005;
+
+/** A trained model blended with its expert, in the precision that it will answer in. */
+export interface FinishedPrecision extends FinishedTask {
+  /** Absent where it answers in float32. */
+  readonly quantization?: Quantization;
+  readonly precision?: RecordedPrecision;
+  /** Why it answers in float32 although 8-bit weights were asked for. */
+  readonly refusal?: DatasetWarning;
+}
+
+/**
+ * Weighs encoder and expert against each other. Where 8-bit weights are asked for, dev is read with them too; if they hold,
+ * blend and figures are fitted to what they give, and so are those of the model that answers.
+ */
+export async function finishModel(
+  input: LoopInput,
+  { weights, devOutputs }: TrainedModel,
+  expert: TrainedExpert,
+  { quantize = false }: Tuning,
+): Promise<Result<FinishedPrecision, AbortedError>> {
+  const plain = expert.finish(devOutputs);
+  if (!quantize) return ok(plain);
+  const { task, encoder, train, dev, threads, signal } = input;
+  const texts = train.map(({ encoding }) => encoding);
+  const quantization = await calibrate(task.head, encoder, weights, texts, threads);
+  const executor = onnxExecutor({ quantization });
+  const evaluator = await Evaluator.create(executor, task.head, encoder, threads, weights);
+  const outputs = await evaluator.outputs(dev, {}, signal).finally(() => evaluator.release());
+  return outputs.map((quantizedOutputs): FinishedPrecision => {
+    const quantized = expert.finish(quantizedOutputs);
+    const float32 = plain.blend.blend.value;
+    const int8 = quantized.blend.blend.value;
+    if (int8 >= float32 - MAX_LOSS) {
+      return { ...quantized, quantization, precision: { float32, int8, answers: 'int8' } };
+    }
+    const precision = { float32, int8, answers: 'float32' } as const;
+    return { ...plain, precision, refusal: refusalOf(float32 - int8) };
+  });
+}
+
+function refusalOf(loss: number): DatasetWarning {
+  const points = (100 * loss).toFixed(1);
+  const message = `8-bit weights would cost ${points} points on dev, so the model answers in float32`;
+  return { kind: 'float32_kept', count: 1, message, examples: [] };
+}
