@@ -103,6 +103,7 @@ export {
   type MedleyOptions,
 } from './medley/index.js';
 export {
+  catalogueBackbones,
   catalogueModels,
   folderModels,
   type HubOptions,

@@ -8,7 +8,7 @@ import type { LoadedModel, LoadOptions, ModelLoader } from './model-loader.js';
 import { parseModelName } from './model-name.js';
 
 const CATALOGUE_PACKAGE = 'orchard-nlp-models';
-const CATALOGUE_FOLDER = 'catalogue';
+type PackageFolder = 'catalogue' | 'backbones';
 /** How many of the models that exist a NotFoundError names. */
 const MAX_NAMED = 20;
 /** The share of a name that may be mistyped for the right one to be suggested. */
@@ -19,19 +19,27 @@ const MISTYPED_SHARE = 1 / 3;
  * those of its own `models` folder. Nothing is fetched.
  */
 export function catalogueModels(): ModelLoader {
-  return catalogueIn(cataloguePlaces(import.meta.url));
+  return catalogueIn(cataloguePlaces(import.meta.url, 'catalogue'));
+}
+
+/**
+ * The encoders that training can start from, named `<language>-<size>`: those of the package `orchard-nlp-models`, or of
+ * the repository, as {@link catalogueModels} finds its models.
+ */
+export function catalogueBackbones(): ModelLoader {
+  return catalogueIn(cataloguePlaces(import.meta.url, 'backbones'));
 }
 
 /**
  * Where the catalogue of a copy of this library may lie, the first choice first.
  * @param library URL of any file of that copy.
  */
-export function cataloguePlaces(library: string | URL): string[] {
+export function cataloguePlaces(library: string | URL, folder: PackageFolder): string[] {
   const installed = packageDirectory(CATALOGUE_PACKAGE, library);
   const own = packageDirectory('orchard-nlp', library);
   return [
-    ...(installed === undefined ? [] : [join(installed, CATALOGUE_FOLDER)]),
-    ...(own === undefined ? [] : [join(own, 'models', CATALOGUE_FOLDER)]),
+    ...(installed === undefined ? [] : [join(installed, folder)]),
+    ...(own === undefined ? [] : [join(own, 'models', folder)]),
   ];
 }
 

@@ -1,4 +1,4 @@
-export { catalogueModels } from './catalogue-models.js';
+export { catalogueBackbones, catalogueModels } from './catalogue-models.js';
 export { folderModels } from './folder-models.js';
 export { hubModels } from './hub-models.js';
 export type { HubOptions } from './hub-settings.js';

@@ -16,11 +16,10 @@ export interface JobRunContext {
   readonly jobs: JobRepository;
   readonly events: JobEvents;
   readonly slot: RunningSlot;
-  readonly allowFileUrls: boolean;
   readonly allowPrivateAddresses: boolean;
   readonly threads: number;
   readonly tuning: Tuning;
-  readonly backbone: BackboneChoice | undefined;
+  readonly backbone: BackboneChoice;
 }
 
 /**
@@ -88,11 +87,13 @@ export class JobRun {
   }
 
   async #train(job: JobRecord): Promise<Result<TrainingStats, OrchardError>> {
-    const { storage, host, allowFileUrls, allowPrivateAddresses, threads, tuning } = this.#context;
+    const { storage, host, allowPrivateAddresses, threads, tuning } = this.#context;
     const { id, dataset_url, model_config, training_config, seed } = job;
     const directory = await stored(() => storage.stageFolder(id));
     const backbone = await this.#backbone(job);
     this.#requireGoingOn();
+    // Which file: URLs may be was decided when the job was created.
+    const allowFileUrls = new URL(dataset_url).protocol === 'file:';
     const spec = { id, dataset_url, model_config, training_config, seed, directory };
     return host.run(
       { ...spec, allowFileUrls, allowPrivateAddresses, threads, tuning, ...(backbone && { backbone }) },
@@ -100,10 +101,9 @@ export class JobRun {
     );
   }
 
-  async #backbone({ training_config }: JobRecord): Promise<BackboneSource | undefined> {
-    const { backbone } = this.#context;
-    if (backbone === undefined || training_config.use_pretrained === false) return undefined;
-    return loadBackbone(backbone, this.#controller.signal, (progress) =>
+  async #backbone(job: JobRecord): Promise<BackboneSource | undefined> {
+    if (job.training_config.use_pretrained === false) return undefined;
+    return loadBackbone(this.#context.backbone, job, this.#controller.signal, (progress) =>
       this.#onEvent({ type: 'backbone', ...progress }),
     );
   }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type Account, accountSchema, LOCAL_ACCOUNT, validate } from '../contract/index.js';
 import { ValidationError } from '../errors.js';
 import type { GraphExecutor } from '../graph/index.js';
-import { hubModels, type ModelLoader } from '../model-loader/index.js';
+import { catalogueBackbones, hubModels, type ModelLoader } from '../model-loader/index.js';
 import type { Storage } from '../storage/index.js';
 import type { TrainingHost, TrainingIsolation, Tuning } from '../training/index.js';
 import type { Clock } from './clock.js';
@@ -24,10 +24,14 @@ export interface TrainerOptions {
   readonly tuning?: Tuning;
   /**
    * A pretrained encoder that every job starts from unless its `use_pretrained` is false: the name of a BERT-family model
-   * that `modelLoader` has, with an `@revision` where it has several. Default: none; training starts from random weights.
+   * that `modelLoader` has, with an `@revision` where it has several. Default: the model `<language>-<size>` of the job's
+   * language and size, such as `english-mini`; where there is none, training starts from random weights and warns of it.
    */
   readonly backbone?: string;
-  /** Where the backbone comes from. Default: `hubModels()`, the Hugging Face Hub. */
+  /**
+   * Where the backbone comes from. Default: `hubModels()`, the Hugging Face Hub, for a backbone that is named; else
+   * `catalogueBackbones()`, those that come along.
+   */
   readonly modelLoader?: ModelLoader;
   /** Whether dataset_url may be a `file:` URL, of a zip or of the unzipped folder. Default true. */
   readonly allowFileUrls?: boolean;
@@ -87,6 +91,7 @@ function checkExecutor({ executor, host }: TrainerOptions, { isolation }: Traine
 }
 
 /** What jobs start from, and where it comes from. @throws ValidationError for a wrong environment of the Hub's */
-export function backboneChoice({ backbone, modelLoader }: TrainerOptions): BackboneChoice | undefined {
-  return backbone === undefined ? undefined : { name: backbone, loader: modelLoader ?? hubModels() };
+export function backboneChoice({ backbone, modelLoader }: TrainerOptions): BackboneChoice {
+  if (backbone === undefined) return { loader: modelLoader ?? catalogueBackbones() };
+  return { name: backbone, loader: modelLoader ?? hubModels() };
 }

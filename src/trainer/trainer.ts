@@ -35,6 +35,11 @@ export interface SignalOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface CreateJobOptions extends SignalOptions {
+  /** Whether this dataset_url may be a `file:` URL, such as one that the application wrote. Default: as the trainer's. */
+  readonly allowFileUrl?: boolean;
+}
+
 /**
  * Trains models and manages them: one account's view of a storage. One job of an account runs at a time, others
  * wait in the order of their creation. A new trainer takes up what earlier ones left: waiting jobs wait on, and a
@@ -85,11 +90,11 @@ export class Trainer {
    */
   createTrainingJob(
     request: TrainingRequest,
-    { signal }: SignalOptions = {},
+    { signal, allowFileUrl = this.#settings.allowFileUrls }: CreateJobOptions = {},
   ): ResultAsync<{ id: string }, OrchardError> {
     return this.#call('creating a training job', async () => {
       if (signal?.aborted) throw new AbortedError('creating the training job', { cause: signal.reason });
-      const checked = checkTrainingRequest(request, this.#settings);
+      const checked = checkTrainingRequest(request, { ...this.#settings, allowFileUrls: allowFileUrl });
       if (checked.isErr()) throw checked.error;
       if (!this.#settings.allowPrivateAddresses) await requirePublicHost(checked.value.dataset_url);
       const job = this.#newJob(checked.value);
@@ -156,11 +161,11 @@ export class Trainer {
    * The job's present state, then its events until it has ended; leaving the loop stops watching. A reader slower
    * than the events misses progress, never a state or the latest figures. Of a job that another process runs, only
    * states come, some seconds late.
-   * @throws (from the loop) NotFoundError, StorageError, ClosedError
+   * @throws (from the loop) NotFoundError, StorageError, ClosedError; AbortedError when the signal fires
    */
-  async *watch(id: string): AsyncGenerator<TrainingEvent, void, undefined> {
+  async *watch(id: string, { signal }: SignalOptions = {}): AsyncGenerator<TrainingEvent, void, undefined> {
     if (this.#closing) throw new ClosedError('trainer');
-    yield* this.#events.watch(id);
+    yield* this.#events.watch(id, signal);
   }
 
   /**

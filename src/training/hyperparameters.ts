@@ -118,7 +118,7 @@ export function resolveHyperparameters(
     learningRate: training.learning_rate ?? learningRate,
     epochs: training.num_epochs ?? defaultEpochs(duration, texts),
     maxTokens: backbone?.maxTokens ?? MAX_TOKENS,
-    language: languageName(training.language ?? DEFAULT_LANGUAGE),
+    language: trainingLanguage(training),
     lowercase: backbone?.lowercase ?? askedLowercase(model, training) ?? true,
     augment: training.data_augmentation ?? false,
     pretrained: training.use_pretrained ?? true,
@@ -126,6 +126,11 @@ export function resolveHyperparameters(
     labelSmoothing: tuning.labelSmoothing ?? (isMultilabel(model) ? 0 : LABEL_SMOOTHING),
     balanced: tuning.classWeights === 'balanced',
   };
+}
+
+/** The English name of the language, in lower case. */
+export function trainingLanguage({ language = DEFAULT_LANGUAGE }: Pick<TrainingConfig, 'language'>): string {
+  return languageName(language);
 }
 
 /** What the request says, in either place where it may. */

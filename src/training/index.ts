@@ -1,5 +1,5 @@
 export { BACKBONE_FILES, type BackboneSource } from './backbone.js';
-export type { Tuning } from './hyperparameters.js';
+export { type Tuning, trainingLanguage } from './hyperparameters.js';
 export type {
   BackboneDownload,
   BlendNotice,

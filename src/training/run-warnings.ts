@@ -8,7 +8,7 @@ import type { TrainingSpec } from './training-run.js';
 export function runWarnings(
   { model_config, training_config }: TrainingSpec,
   train: readonly TextWindow[],
-  { pretrained, maxTokens, lowercase }: Hyperparameters,
+  { pretrained, maxTokens, lowercase, language }: Hyperparameters,
   backbone: Backbone | undefined,
 ): DatasetWarning[] {
   const warnings: DatasetWarning[] = [];
@@ -20,9 +20,11 @@ export function runWarnings(
     warn('truncated_text', truncated, `${truncated} training texts are ${rest}`);
   }
   if (pretrained && backbone === undefined) {
+    const { size } = model_config;
+    const lacking = `there is no backbone for ${language} in size ${size}, so training started from random weights`;
     const advice =
       "name one in the trainer's option `backbone`, or set use_pretrained to false to ask for that";
-    warn('no_backbone', 1, `there is no backbone, so training started from random weights; ${advice}`);
+    warn('no_backbone', 1, `${lacking}; ${advice}`);
   }
   const asked = askedLowercase(model_config, training_config);
   if (backbone && asked !== undefined && asked !== lowercase) {

@@ -98,7 +98,7 @@ describe('where the catalogue is looked for', () => {
   it('is the installed package first, then the folder beside the library', () => {
     const root = anApplication();
     write(join(root, 'node_modules/orchard-nlp-models/package.json'), '{}');
-    expect(cataloguePlaces(libraryOf(root))).toEqual([
+    expect(cataloguePlaces(libraryOf(root), 'catalogue')).toEqual([
       join(root, 'node_modules/orchard-nlp-models/catalogue'),
       join(root, 'node_modules/orchard-nlp/models/catalogue'),
     ]);
@@ -106,18 +106,18 @@ describe('where the catalogue is looked for', () => {
 
   it('is beside the library alone where the package is not installed', () => {
     const root = anApplication();
-    expect(cataloguePlaces(libraryOf(root))).toEqual([
+    expect(cataloguePlaces(libraryOf(root), 'catalogue')).toEqual([
       join(root, 'node_modules/orchard-nlp/models/catalogue'),
     ]);
   });
 
   it('is nowhere for a library in a bundle', () => {
     const bundle = write(join(realpathSync(temporaryDirectory()), 'bundle.js'), '');
-    expect(cataloguePlaces(pathToFileURL(bundle))).toEqual([]);
+    expect(cataloguePlaces(pathToFileURL(bundle), 'catalogue')).toEqual([]);
   });
 
   it('is the folder that the package names', () => {
-    const [installed = ''] = cataloguePlaces(import.meta.url);
+    const [installed = ''] = cataloguePlaces(import.meta.url, 'catalogue');
     expect(join(realpathSync(dirname(installed)), basename(installed))).toBe(catalogueDirectory);
   });
 });

@@ -36,6 +36,32 @@ describe('the backbone of a trainer', () => {
     );
   });
 
+  it.each([
+    [{}, 'english-mini'],
+    [{ language: 'EN' }, 'english-mini'],
+    [{ language: 'japanese' }, 'japanese-mini'],
+  ])('that is not named is the one for the language and size: %o', async (training_config, name) => {
+    const root = temporaryDirectory();
+    mkdirSync(join(root, name));
+    const { trainer, host } = aTrainer({ modelLoader: folderModels(root) });
+    await createJob(trainer, { ...aRequest, training_config });
+    expect((await host.nextRun()).spec.backbone).toEqual({ name, directory: join(root, name) });
+  });
+
+  it('that is not named and not to be had is none', async () => {
+    const { trainer, host } = aTrainer({ modelLoader: folderModels(temporaryDirectory()) });
+    await createJob(trainer);
+    expect((await host.nextRun()).spec.backbone).toBeUndefined();
+  });
+
+  it('that is not named and fails to load ends the job', async () => {
+    const modelLoader = aLoader(() => Promise.reject(new Error('the disk is on fire')));
+    const { trainer, host } = aTrainer({ modelLoader });
+    const id = await createJob(trainer);
+    expect(await resultOf(trainer.waitForTrainingJob(id))).toMatchObject({ status: 'ERROR' });
+    expect(host.runs).toEqual([]);
+  });
+
   it('is left alone where use_pretrained is false', async () => {
     const modelLoader = aLoader(() => Promise.reject(new Error('asked')));
     const { trainer, host } = aTrainer({ backbone: 'owner/tiny', modelLoader });
