@@ -5,6 +5,7 @@ import { POSTINGS_FILE } from '../../src/families/dragonfruit/passage-files.js';
 import { Bm25Index } from '../../src/lexical/index.js';
 import type { Questions, TestQuestion } from '../datasets/questions.js';
 import { megabytesOf } from '../model-parts.js';
+import { ndcg } from './ndcg.js';
 import { percent, type Setting, train } from './train.js';
 
 /** The library answers at most so many queries at once. */
@@ -60,21 +61,17 @@ export async function measureRetriever(name: string, dataset: Questions, setting
   return row;
 }
 
-/** Shares of questions with an answer among the first 1 and 5, and nDCG@10 (Järvelin & Kekäläinen 2002) with binary gains. */
+/** Shares of questions with an answer among the first 1 and 5, and nDCG@10. */
 function figuresOf(rankings: readonly (readonly string[])[], questions: readonly TestQuestion[]) {
   let top1 = 0;
   let top5 = 0;
-  let ndcg = 0;
+  let gain = 0;
   for (const [at, { contexts }] of questions.entries()) {
     const hits = (rankings[at] ?? []).map((passage) => contexts.includes(passage));
     if (hits[0]) top1 += 1;
     if (hits.slice(0, 5).includes(true)) top5 += 1;
-    const gain = hits.reduce((sum, hit, rank) => sum + (hit ? discount(rank) : 0), 0);
-    const ideal = contexts.slice(0, RANKS).reduce((sum, _, rank) => sum + discount(rank), 0);
-    ndcg += gain / ideal;
+    gain += ndcg(hits, contexts.length, RANKS);
   }
   const count = questions.length;
-  return { top1: top1 / count, top5: top5 / count, ndcg: ndcg / count };
+  return { top1: top1 / count, top5: top5 / count, ndcg: gain / count };
 }
-
-const discount = (rank: number): number => 1 / Math.log2(rank + 2);

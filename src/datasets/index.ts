@@ -26,6 +26,7 @@ export {
   type FetchedDataset,
   fetchDataset,
 } from './fetch-dataset.js';
+export { fileKind, ZIP } from './file-kind.js';
 export { type JsonFile, readJsonFile } from './json-file.js';
 export { LABEL_FILE, readLabelIds } from './label-ids.js';
 export { networkReason } from './network-reason.js';

@@ -64,6 +64,7 @@ export const publicFetch: Fetch = async (url, init) => {
  */
 export async function requirePublicHost(dataset_url: string): Promise<void> {
   const url = new URL(dataset_url);
+  if (url.hostname === '') return; // a file:
   const address = literalAddress(url);
   const addresses = address === undefined ? await addressesOf(url.hostname) : [address];
   const refusal = refusalOf(address ?? url.hostname, addresses);

@@ -41,6 +41,7 @@ function layerParameters(config: BertConfig, name: string): ParameterSpec[] {
   ];
 }
 
-function layerNormParameters(name: string, width: number): ParameterSpec[] {
+/** γ and β of a LayerNorm. */
+export function layerNormParameters(name: string, width: number): ParameterSpec[] {
   return [vector(`${name}.weight`, width, 1), vector(`${name}.bias`, width, 0)];
 }

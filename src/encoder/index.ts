@@ -1,6 +1,6 @@
 export { type BertConfig, bertConfigOfSize, parseBertConfig } from './bert-config.js';
 export { bertEncoder, type Dropout, type EncoderOptions } from './bert-encoder.js';
-export { bertParameters, poolerParameters } from './bert-parameters.js';
+export { bertParameters, layerNormParameters, poolerParameters } from './bert-parameters.js';
 export {
   bertName,
   type CheckpointConfig,

@@ -131,17 +131,21 @@ export interface PartFigures extends Scores {
   readonly calibration_error?: { readonly before: number; readonly after: number };
 }
 
-/** What stands on the encoder while training. */
-export interface TrainingHead {
+/** Encoder, head and loss as a graph, for any engine that feeds the loss what it asks for. */
+export interface LossHead {
   /** How many numbers it computes for each text, or for each token. */
   outputs(encoder: BertConfig): number;
-  readonly per: 'text' | 'token';
-  /** The encoder's parameters and its own. */
-  parameters(encoder: BertConfig): readonly ParameterSpec[];
   /** Adds encoder and head to a graph. @returns [batch, outputs], or [tokens, batch, outputs]. */
   logits(graph: Graph, encoder: BertConfig, inputs: EncoderInputs, dropout: Dropout): Tensor;
   /** Adds the loss, a scalar: the weighted mean over the texts or tokens of a batch. */
   loss(graph: Graph, logits: Tensor): Tensor;
+}
+
+/** What stands on the encoder while training. */
+export interface TrainingHead extends LossHead {
+  readonly per: 'text' | 'token';
+  /** The encoder's parameters and its own. */
+  parameters(encoder: BertConfig): readonly ParameterSpec[];
   /** What the loss is fed for these training texts, padded to the longest. */
   targets(batch: readonly TextWindow[], options: TargetOptions): LossTargets;
 }

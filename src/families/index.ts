@@ -12,6 +12,7 @@ export type {
   Family,
   FinishedTask,
   LongTexts,
+  LossHead,
   LossTargets,
   ModelFile,
   ModelFiles,

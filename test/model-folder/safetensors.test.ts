@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { decodeSafetensors, encodeSafetensors } from '../../src/model-folder/index.js';
+import {
+  decodeSafetensors,
+  encodeSafetensors,
+  type IntegerTensor,
+  type NamedTensor,
+} from '../../src/model-folder/index.js';
 
 /** A file written by hand from the format's description. */
 function file(header: unknown, data: Uint8Array): Uint8Array {
@@ -42,6 +47,20 @@ describe('safetensors', () => {
     const read = decodeSafetensors(encodeSafetensors(tensors, { format: 'pt' }), 'x')._unsafeUnwrap();
     expect(read.tensors).toEqual(tensors);
     expect(read.metadata).toEqual({ format: 'pt' });
+  });
+
+  it('stores floating-point numbers in half the bytes where that is asked for, and whole numbers as they are', () => {
+    const tensors = new Map<string, NamedTensor | IntegerTensor>([
+      ['counts', { shape: [3], values: Int8Array.of(1, -2, 127) }],
+      ['weights', { shape: [2, 2], values: Float32Array.of(1, -0.5, 65504, 1 / 3) }],
+    ]);
+    const bytes = encodeSafetensors(tensors, { format: 'pt' }, { floats: 'F16' });
+    const header = Buffer.from(bytes.subarray(8)).toString().split('}}')[0];
+    expect(header).toContain('"weights":{"dtype":"F16","shape":[2,2],"data_offsets":[3,11]');
+    const read = decodeSafetensors(bytes, 'x')._unsafeUnwrap();
+    expect(read.integers.get('counts')).toEqual(tensors.get('counts'));
+    // The nearest of binary16 to a third is 1365/4096.
+    expect(read.tensors.get('weights')?.values).toEqual(Float32Array.of(1, -0.5, 65504, 1365 / 4096));
   });
 
   it('starts the numbers on a multiple of 8 bytes, as the format asks', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { alignedSpans } from '../../models/recipes/english-mini/teacher/aligned-spans.js';
+import { alignedSpans } from '../../models/recipes/backbones/distillation/aligned-spans.js';
 import { type Encoding, loadTokenizer, type Tokenizer, trainWordPiece } from '../../src/tokenizer/index.js';
 
 const tokenizerOf = (texts: readonly string[], vocabularySize: number): Tokenizer =>

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MeasuredTexts } from '../../models/recipes/english-mini/corpus/measured-texts.js';
-import { passagesOf } from '../../models/recipes/english-mini/corpus/passages.js';
-import { sentencesOf } from '../../models/recipes/english-mini/corpus/sentences.js';
-import { MAX_PASSAGE_TOKENS } from '../../models/recipes/english-mini/settings.js';
+import { MeasuredTexts } from '../../models/recipes/backbones/corpus/measured-texts.js';
+import { passagesOf, randomAims } from '../../models/recipes/backbones/corpus/passages.js';
+import { sentencesOf } from '../../models/recipes/backbones/corpus/sentences.js';
+import { MAX_PASSAGE_TOKENS } from '../../models/recipes/backbones/settings.js';
 import { Random } from '../../src/random.js';
 import { englishTokenizer, loadTokenizer } from '../../src/tokenizer/index.js';
 
 const tokenizer = loadTokenizer(englishTokenizer())._unsafeUnwrap();
 const passages = (sentences: readonly string[], seed = 1) => [
-  ...passagesOf(sentences, tokenizer, Random.fromSeed(seed)),
+  ...passagesOf(sentences, tokenizer, randomAims(Random.fromSeed(seed))),
 ];
 
 describe('sentences of a text', () => {

@@ -2,17 +2,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { distillation } from '../../models/recipes/backbones/distillation/distillation.js';
 import {
+  distillationFeeds,
   distillationLoss,
-  distillationTargets,
-} from '../../models/recipes/english-mini/student/distillation-head.js';
-import { Student } from '../../models/recipes/english-mini/student/student.js';
-import { readStudent } from '../../models/recipes/english-mini/student/student-checkpoint.js';
+} from '../../models/recipes/backbones/distillation/distillation-head.js';
 import {
   readTargetShard,
   type TextTargets,
   writeTargetShard,
-} from '../../models/recipes/english-mini/teacher/target-shard.js';
+} from '../../models/recipes/backbones/distillation/target-shard.js';
+import { Student } from '../../models/recipes/backbones/student/student.js';
+import { readStudent } from '../../models/recipes/backbones/student/student-checkpoint.js';
 import { parseBertConfig } from '../../src/encoder/index.js';
 import { Graph, onnxExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
@@ -34,24 +35,13 @@ const texts: TextTargets[] = Array.from({ length: 12 }, (_, at) => {
     vectors: Int8Array.from({ length: (1 + spans.length) * WIDTH }, () => random.integer(255) - 127),
   };
 });
-const windows = texts.map(({ ids }, row) => ({
-  row,
-  encoding: {
-    ids,
-    typeIds: new Int32Array(ids.length),
-    sequenceIds: new Int32Array(ids.length),
-    offsets: null,
-    truncated: 0,
-  },
-}));
-
 const folder = mkdtempSync(join(tmpdir(), 'orchard-distillation-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('the distillation loss', () => {
   const HIDDEN = 4;
-  const batch = windows.slice(0, 3);
-  const columns = 3 * Math.max(...batch.map(({ encoding }) => encoding.ids.length));
+  const batch = texts.slice(0, 3);
+  const columns = 3 * Math.max(...batch.map(({ ids }) => ids.length));
 
   /** The loss of these projected states, worked out vector by vector. */
   function plainLoss(
@@ -76,9 +66,7 @@ describe('the distillation loss', () => {
     };
     const sentences: number[] = [];
     const spans: number[] = [];
-    for (const [place, { row }] of batch.entries()) {
-      const text = texts[row];
-      if (text === undefined) continue;
+    for (const [place, text] of batch.entries()) {
       const vector = (at: number) => text.vectors.subarray(at * WIDTH, (at + 1) * WIDTH);
       sentences.push(cosine(place, { start: 0, end: text.ids.length }, vector(0)));
       for (const [at, span] of text.spans.entries()) spans.push(cosine(place, span, vector(at + 1)));
@@ -90,7 +78,7 @@ describe('the distillation loss', () => {
   const states = someNumbers(columns * HIDDEN, 1, 2);
   const weight = someNumbers(WIDTH * HIDDEN, 1, 3);
   const bias = someNumbers(WIDTH, 0.5, 4);
-  const feeds = distillationTargets(batch, texts, WIDTH, { sentence: 0.3 }).feeds;
+  const feeds = distillationFeeds(batch, WIDTH, { sentence: 0.3 });
 
   it('is the weighted mean of 1 − cosine over passages and spans', async () => {
     const graph = new Graph();
@@ -145,16 +133,20 @@ describe('a student', () => {
     },
     'config.json',
   )._unsafeUnwrap();
-  const specialTokens = { pad: 0, unknown: 1, classifier: 2, separator: 3, mask: 4 };
   const newStudent = (train = texts.slice(2)) =>
     Student.create({
       executor: onnxExecutor(),
       threads: 1,
       config,
-      tokenizer: { specialTokens },
-      train,
-      validation: texts.slice(0, 2),
-      teacherWidth: WIDTH,
+      objective: distillation({
+        config,
+        specialTokens: { mask: 4 },
+        train,
+        validation: texts.slice(0, 2),
+        teacherWidth: WIDTH,
+        batchSize: 4,
+        seed: 7,
+      }),
       batchSize: 4,
       seed: 7,
     });

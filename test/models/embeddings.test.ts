@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CoOccurrence } from '../../models/recipes/english-mini/embeddings/co-occurrence.js';
-import { MatrixProduct } from '../../models/recipes/english-mini/embeddings/matrix-product.js';
+import { CoOccurrence } from '../../models/recipes/backbones/embeddings/co-occurrence.js';
+import { MatrixProduct } from '../../models/recipes/backbones/embeddings/matrix-product.js';
 import {
   normalMatrix,
   orthonormal,
   randomizedSvd,
-} from '../../models/recipes/english-mini/embeddings/randomized-svd.js';
-import { wordEmbeddings } from '../../models/recipes/english-mini/embeddings/word-embeddings.js';
+} from '../../models/recipes/backbones/embeddings/randomized-svd.js';
+import { wordEmbeddings } from '../../models/recipes/backbones/embeddings/word-embeddings.js';
 import { onnxExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
 

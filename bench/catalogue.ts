@@ -1,0 +1,106 @@
+/**
+ * The pretrained models on their tests, through `Predictor`: figures with 95 % intervals beside published ones, size, speed.
+ * `npm run bench:catalogue -- <datasets folder> [name …] [--write] [--catalogue <folder>]`; `--write` keeps the figures
+ * beside each model and writes its card anew.
+ */
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { folderModels, memoryStorage, Predictor } from 'orchard-nlp';
+import { catalogueDirectory } from '../models/index.js';
+import { fileSizes, writeCard } from '../models/recipes/catalogue/export-model.js';
+import {
+  FIGURES_FILE,
+  factsFile,
+  type Measured,
+  type ModelFigures,
+} from '../models/recipes/catalogue/model-facts.js';
+import { recipesNamed } from '../models/recipes/catalogue/models/index.js';
+import type { Recipe } from '../models/recipes/catalogue/recipe.js';
+import { measure } from './catalogue/measure.js';
+import { measureSpeed, residentMegabytes } from './catalogue/speed.js';
+import { machine } from './report.js';
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    catalogue: { type: 'string', default: catalogueDirectory },
+    write: { type: 'boolean', default: false },
+  },
+});
+const [datasets, ...names] = positionals;
+if (datasets === undefined) {
+  console.error('give the folder of the datasets: npm run bench:catalogue -- <datasets folder> [name …]');
+  process.exit(2);
+}
+const { catalogue, write } = values;
+
+async function figuresOf(recipe: Recipe, folder: string): Promise<ModelFigures> {
+  await using predictor = new Predictor({ storage: memoryStorage(), modelLoader: folderModels(catalogue) });
+  const { tests, texts } = await measure(recipe, { predictor, catalogue, datasets: folder });
+  const speed = await measureSpeed(predictor, recipe.name, texts, catalogue);
+  return { tests: tests.map(rounded), speed, machine: machine() };
+}
+
+/** To what its interval bears. */
+function rounded(measured: Measured): Measured {
+  const round = (value: number) => Number(value.toFixed(4));
+  const { value, low, high, beside } = measured;
+  return {
+    ...measured,
+    value: round(value),
+    low: round(low),
+    high: round(high),
+    ...(beside && { beside: { ...beside, value: round(beside.value) } }),
+  };
+}
+
+async function megabytesOf(directory: string): Promise<string> {
+  const sizes = [...(await fileSizes(directory)).values()];
+  return (sizes.reduce((sum, size) => sum + size, 0) / 1e6).toFixed(1);
+}
+
+/** A row for each test; size and speed stand in the first. */
+async function rowsOf(recipe: Recipe, { tests, speed }: ModelFigures): Promise<object[]> {
+  const megabytes = await megabytesOf(join(catalogue, recipe.name));
+  return tests.map(({ test, metric, value, low, high, beside }, at) => ({
+    model: at === 0 ? recipe.name : '',
+    test,
+    metric,
+    value: (100 * value).toFixed(1),
+    '95 %': `${(100 * low).toFixed(1)} to ${(100 * high).toFixed(1)}`,
+    'for comparison': [
+      ...(beside ? [`${beside.method} ${(100 * beside.value).toFixed(1)}`] : []),
+      ...(recipe.tests.find(({ title }) => title === test)?.references ?? []).map(({ figure }) => figure),
+    ].join('; '),
+    ...(at === 0 && {
+      MB: megabytes,
+      'texts/s': speed.texts_per_second,
+      'p50 (ms)': speed.p50_ms,
+      'first answer (ms)': speed.first_answer_ms,
+    }),
+  }));
+}
+
+console.log(`${machine()}; one worker, one thread`);
+const table: object[] = [];
+const answered: string[] = [];
+for (const recipe of recipesNamed(names.length === 0 ? ['all'] : names)) {
+  const directory = join(catalogue, recipe.name);
+  if (!existsSync(directory)) {
+    console.log(`${recipe.name}: not in ${catalogue}`);
+    continue;
+  }
+  console.log(`${recipe.name} …`);
+  const figures = await figuresOf(recipe, datasets);
+  table.push(...(await rowsOf(recipe, figures)));
+  answered.push(recipe.name);
+  if (write) {
+    await writeFile(join(directory, FIGURES_FILE), factsFile(figures));
+    await writeCard(recipe, directory);
+  }
+}
+console.table(table);
+const megabytes = await residentMegabytes(catalogue, answered);
+console.log(`${answered.length} models in one process: ${megabytes.toFixed(0)} MB resident`);

@@ -1,0 +1,71 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { folderModels, memoryStorage, Predictor } from 'orchard-nlp';
+import type { Measured } from '../../models/recipes/catalogue/model-facts.js';
+import { replacePassages } from '../../models/recipes/catalogue/passages.js';
+import type { SearchRecipe, SearchTest } from '../../models/recipes/catalogue/recipe.js';
+import { Bm25Index } from '../../src/lexical/index.js';
+import { ndcg } from '../accuracy/ndcg.js';
+import { type Ask, asking } from './ask.js';
+import { bootstrapped } from './intervals.js';
+import type { Measurement } from './measure.js';
+
+/** Passages of a result. */
+const RANKS = 10;
+
+/** nDCG@10 of copies of the model that search the passages of each test, beside BM25 over the same. */
+export async function measureSearch(
+  { tests }: SearchRecipe,
+  directory: string,
+  datasets: string,
+): Promise<Measurement> {
+  const measured: Measured[] = [];
+  const asked: string[] = [];
+  for (const { title: test, read } of tests) {
+    const search = await read(datasets);
+    const texts = search.questions.map(({ question }) => question);
+    const results = await withPassages(directory, search.passages, (ask) => ask(texts));
+    const gains = gainsOf(
+      search,
+      results.map(({ labels }) => labels),
+    );
+    const beside = { method: 'BM25', value: mean(gainsOf(search, rankedByWords(search))) };
+    measured.push({ test, rows: texts.length, metric: 'nDCG@10', ...bootstrapped(gains, mean), beside });
+    for (const text of texts) asked.push(text);
+  }
+  return { tests: measured, texts: asked };
+}
+
+async function withPassages<Result>(
+  directory: string,
+  passages: readonly string[],
+  work: (ask: Ask) => Promise<Result>,
+): Promise<Result> {
+  const folder = await mkdtemp(join(tmpdir(), 'orchard-catalogue-'));
+  const name = 'search';
+  await cp(directory, join(folder, name), { recursive: true });
+  await replacePassages(join(folder, name), passages, 1);
+  const predictor = new Predictor({ storage: memoryStorage(), modelLoader: folderModels(folder) });
+  try {
+    return await work(asking(predictor, name));
+  } finally {
+    await predictor.close();
+    await rm(folder, { recursive: true });
+  }
+}
+
+function rankedByWords({ passages, questions }: SearchTest): string[][] {
+  const index = Bm25Index.fromPassages(passages, { stem: true });
+  return questions.map(({ question }) => index.search(question, RANKS).map(({ id }) => passages[id] ?? ''));
+}
+
+function gainsOf({ questions }: SearchTest, rankings: readonly (readonly string[])[]): number[] {
+  return questions.map(({ contexts }, at) => {
+    const hits = (rankings[at] ?? []).map((passage) => contexts.includes(passage));
+    return ndcg(hits, contexts.length, RANKS);
+  });
+}
+
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);

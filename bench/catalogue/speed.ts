@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Predictor } from 'orchard-nlp';
+import type { ModelFigures } from '../../models/recipes/catalogue/model-facts.js';
+import { median } from '../report.js';
+import { asking } from './ask.js';
+
+/** Texts that speed is measured on, and how many of them one at a time. */
+const TEXTS = 1000;
+const SINGLES = 200;
+const FRESH_PROCESSES = 5;
+
+/** @param texts of a test. @param catalogue folder of the models. */
+export async function measureSpeed(
+  predictor: Predictor,
+  name: string,
+  texts: readonly string[],
+  catalogue: string,
+): Promise<ModelFigures['speed']> {
+  const some = texts.slice(0, TEXTS);
+  const ask = asking(predictor, name);
+  await ask(some.slice(0, SINGLES));
+  const startedAt = performance.now();
+  await ask(some);
+  const seconds = (performance.now() - startedAt) / 1000;
+  const singles: number[] = [];
+  for (const text of some.slice(0, SINGLES)) {
+    const askedAt = performance.now();
+    (await predictor.predictPretrained(name, text))._unsafeUnwrap();
+    singles.push(performance.now() - askedAt);
+  }
+  const fresh: number[] = [];
+  for (let run = 0; run < FRESH_PROCESSES; run += 1) {
+    fresh.push(await runScript('first-answer.mjs', catalogue, name, some[0] ?? ''));
+  }
+  return {
+    texts_per_second: Math.round(some.length / seconds),
+    p50_ms: Number(median(singles).toFixed(2)),
+    first_answer_ms: Math.round(median(fresh)),
+  };
+}
+
+/** Megabytes that a process takes which has answered with each of these models once. */
+export async function residentMegabytes(catalogue: string, names: readonly string[]): Promise<number> {
+  return (await runScript('memory.mjs', catalogue, ...names)) / 1e6;
+}
+
+/** The number that a script beside this file prints; plain JavaScript, so that no compiler takes time or memory. */
+async function runScript(script: string, ...args: readonly string[]): Promise<number> {
+  const path = fileURLToPath(new URL(script, import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [path, ...args]);
+  return Number(stdout);
+}

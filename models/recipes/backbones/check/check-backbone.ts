@@ -1,0 +1,51 @@
+import { readers } from '../../../../bench/datasets/labelled-texts.js';
+import type { ModelSize } from '../../../../src/contract/index.js';
+import { bertConfigOfSize } from '../../../../src/encoder/index.js';
+import { type BertTokenizerJson, loadTokenizer } from '../../../../src/tokenizer/index.js';
+import { readEmbeddings, WORD_EMBEDDINGS } from '../embeddings/make-embeddings.js';
+import { readStudent } from '../student/student-checkpoint.js';
+import type { WorkFolder } from '../work-folder.js';
+import { devAccuracy, type Weights } from './fine-tune.js';
+
+export interface CheckOptions {
+  readonly datasets: string;
+  /** Names of labelled datasets. */
+  readonly tasks: readonly string[];
+  /** A name in {@link starts}. */
+  readonly start: string;
+  /** The tokenizer.json of the students. */
+  readonly tokenizer: BertTokenizerJson;
+  readonly size: ModelSize;
+  readonly threads: number;
+}
+
+/** What an encoder can start from: weights by the names of a bare BertModel; others are random. */
+const starts: Readonly<Record<string, (work: WorkFolder, width: number) => Weights>> = {
+  random: () => new Map(),
+  embeddings: (work, width) => new Map([[WORD_EMBEDDINGS, readEmbeddings(work, width)]]),
+  checkpoint: (work) => studentWeights(work.checkpoint),
+  annealed: (work) => studentWeights(work.annealed),
+};
+
+function studentWeights(file: string): Weights {
+  return new Map([...readStudent(file).weights].map(([name, { values }]) => [name, values]));
+}
+
+/** Prints what the encoder alone reaches on dev after fine-tuning: the measure that recipes are compared by. */
+export async function checkBackbone(work: WorkFolder, options: CheckOptions): Promise<void> {
+  const { tasks, start, datasets, size, threads } = options;
+  const tokenizer = loadTokenizer(options.tokenizer)._unsafeUnwrap();
+  const config = bertConfigOfSize(size, tokenizer.vocabularySize);
+  const weights = starts[start]?.(work, config.hidden_size);
+  if (weights === undefined)
+    throw new Error(`no start ${start}: there are ${Object.keys(starts).join(', ')}`);
+  for (const task of tasks) {
+    const read = readers[task];
+    if (read === undefined)
+      throw new Error(`no dataset ${task}: there are ${Object.keys(readers).join(', ')}`);
+    const startedAt = performance.now();
+    const accuracy = await devAccuracy(read(datasets), { tokenizer, config, weights, threads });
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
+    console.log(`${task} from ${start}: dev accuracy ${(100 * accuracy).toFixed(1)} (${seconds} s)`);
+  }
+}

@@ -1,0 +1,73 @@
+import type { Random } from '../../../../src/random.js';
+import type { Tokenizer } from '../../../../src/tokenizer/index.js';
+import { MAX_PASSAGE_TOKENS } from '../settings.js';
+
+/** [CLS] and [SEP]. */
+const ADDED_TOKENS = 2;
+const MOST_PIECES = MAX_PASSAGE_TOKENS - ADDED_TOKENS;
+/** Passages are ended at a length drawn between these, so that short texts are learned as well as long ones. */
+const SHORTEST_AIM = 8;
+/** Fewer pieces than these say too little. */
+const FEWEST_PIECES = 3;
+
+/** Draws how many pieces the next passage should have; each drawn number is given this many times. */
+export function randomAims(random: Random, times = 1): () => number {
+  let aim = 0;
+  let left = 0;
+  return () => {
+    if (left === 0) {
+      aim = SHORTEST_AIM + random.integer(MOST_PIECES - SHORTEST_AIM + 1);
+      left = times;
+    }
+    left -= 1;
+    return aim;
+  };
+}
+
+/**
+ * Cuts a document into passages of whole neighbouring sentences. Only a sentence that alone is longer than a passage
+ * may be is cut.
+ * @param sentences of one document, in their order.
+ * @param nextAim how many pieces the next passage should have.
+ */
+export function* passagesOf(
+  sentences: Iterable<string>,
+  tokenizer: Tokenizer,
+  nextAim: () => number,
+): Generator<string> {
+  let passage: string[] = [];
+  let used = 0;
+  let room = nextAim();
+  for (const sentence of sentences) {
+    for (const part of parts(sentence, tokenizer)) {
+      if (used > 0 && used + part.pieces > room) {
+        if (used >= FEWEST_PIECES) yield passage.join(' ');
+        passage = [];
+        used = 0;
+        room = nextAim();
+      }
+      passage.push(part.text);
+      used += part.pieces;
+    }
+  }
+  if (used >= FEWEST_PIECES) yield passage.join(' ');
+}
+
+interface Part {
+  readonly text: string;
+  readonly pieces: number;
+}
+
+/** A sentence whole, or in as many parts as it takes. */
+function parts(sentence: string, tokenizer: Tokenizer): Part[] {
+  const { offsets, ids } = tokenizer.encode(sentence);
+  const pieces = ids.length - ADDED_TOKENS;
+  if (pieces <= MOST_PIECES || offsets === null) return [{ text: sentence, pieces }];
+  const found: Part[] = [];
+  for (let first = 1; first <= pieces; first += MOST_PIECES) {
+    const last = Math.min(pieces, first + MOST_PIECES - 1);
+    const text = sentence.slice(offsets[2 * first], offsets[2 * last + 1]);
+    found.push({ text, pieces: last - first + 1 });
+  }
+  return found;
+}

@@ -1,0 +1,74 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { ModelSize } from '../../../src/contract/index.js';
+import { type BertConfig, bertConfigOfSize, bertParameters } from '../../../src/encoder/index.js';
+import { encodeSafetensors, type NamedTensor } from '../../../src/model-folder/index.js';
+import { loadTokenizer, tokenizerConfig } from '../../../src/tokenizer/index.js';
+import type { Recipe } from './recipe.js';
+import { writeCurve } from './student/curve.js';
+import { ENCODER_PREFIX } from './student/objective.js';
+import { readStudent, type StudentState } from './student/student-checkpoint.js';
+import type { WorkFolder } from './work-folder.js';
+
+const BACKBONES = new URL('../../backbones/', import.meta.url);
+
+/** Writes the annealed student as a BertModel that any BERT library loads; what it learned with stays behind. */
+export function exportBackbone(recipe: Recipe, work: WorkFolder, size: ModelSize, target = BACKBONES): void {
+  const folder = new URL(`${recipe.language}-${size}/`, target);
+  const json = recipe.tokenizer(work);
+  const { vocabularySize } = loadTokenizer(json)._unsafeUnwrap();
+  const config = bertConfigOfSize(size, vocabularySize);
+  const { state, weights } = readStudent(work.annealed);
+  const encoder = encoderWeights(weights, config, work.annealed);
+  mkdirSync(folder, { recursive: true });
+  const write = (file: string, content: string | Uint8Array) => writeFileSync(new URL(file, folder), content);
+  const writeJson = (file: string, content: unknown) =>
+    write(file, `${JSON.stringify(content, undefined, 2)}\n`);
+  writeJson('config.json', { architectures: ['BertModel'], ...config, torch_dtype: 'float16' });
+  writeJson('tokenizer.json', json);
+  writeJson('tokenizer_config.json', tokenizerConfig(json, config.max_position_embeddings));
+  write('model.safetensors', encodeSafetensors(encoder, { format: 'pt' }, { floats: 'F16' }));
+  write('README.md', card(recipe, size, config, state, encoder));
+  writeCurve(fileURLToPath(new URL('curve', folder)), state.curve, recipe.curve);
+  console.log(`written to ${fileURLToPath(folder)}`);
+}
+
+function encoderWeights(
+  weights: ReadonlyMap<string, NamedTensor>,
+  config: BertConfig,
+  file: string,
+): Map<string, NamedTensor> {
+  const encoder = new Map<string, NamedTensor>();
+  for (const { name, shape } of bertParameters(config, ENCODER_PREFIX)) {
+    const tensor = weights.get(name);
+    if (tensor?.shape.join() !== shape.join()) throw new Error(`${file}: it holds no ${name} [${shape}]`);
+    encoder.set(name, tensor);
+  }
+  return encoder;
+}
+
+/** The language's card.md with its {{placeholders}} filled in. */
+function card(
+  { language }: Recipe,
+  size: ModelSize,
+  config: BertConfig,
+  { tokens }: StudentState,
+  encoder: ReadonlyMap<string, NamedTensor>,
+): string {
+  const numbers = [...encoder.values()].reduce((sum, { values }) => sum + values.length, 0);
+  const facts: Readonly<Record<string, string>> = {
+    size,
+    layers: `${config.num_hidden_layers}`,
+    width: `${config.hidden_size}`,
+    heads: `${config.num_attention_heads}`,
+    pieces: config.vocab_size.toLocaleString('en'),
+    weights: `${(numbers / 1e6).toFixed(1)} million`,
+    tokens: `${Math.round(tokens / 1e6)} million`,
+  };
+  const template = readFileSync(new URL(`${language}/card.md`, import.meta.url), 'utf8');
+  return template.replaceAll(/\{\{(\w+)\}\}/gu, (_, name: string) => {
+    const fact = facts[name];
+    if (fact === undefined) throw new Error(`${language}/card.md: nothing is known of {{${name}}}`);
+    return fact;
+  });
+}

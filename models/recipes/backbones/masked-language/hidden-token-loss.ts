@@ -1,0 +1,86 @@
+import {
+  type BertConfig,
+  layerNormParameters,
+  linearParameters,
+  type ParameterSpec,
+} from '../../../../src/encoder/index.js';
+import type { Graph, Tensor, TensorData } from '../../../../src/graph/index.js';
+import type { HiddenToken } from './hidden-tokens.js';
+import type { OneHotRows } from './one-hot-rows.js';
+
+/** As Hugging Face's BertForMaskedLM names them. */
+const TRANSFORM = 'cls.predictions.transform.dense';
+const NORM = 'cls.predictions.transform.LayerNorm';
+const BIAS = 'cls.predictions.bias';
+
+/** The parameters of BertForMaskedLM's head but for the word embeddings, which it shares with the encoder. */
+export function hiddenTokenParameters(config: BertConfig): readonly ParameterSpec[] {
+  const { hidden_size: width, vocab_size, initializer_range } = config;
+  return [
+    ...linearParameters(TRANSFORM, width, width, initializer_range),
+    ...layerNormParameters(NORM, width),
+    { name: BIAS, shape: [vocab_size], start: { value: 0 }, decay: false },
+  ];
+}
+
+/**
+ * Cross-entropy of the hidden tokens, guessed from their states as BertForMaskedLM does. `hidden` [hidden, tokens*batch]
+ * picks the states, so that only they are compared with every piece; `pieces` [hidden, vocabulary] has each token's
+ * weight at what it is.
+ * @param states [tokens*batch, width].
+ * @param embeddings the encoder's word embeddings, [vocabulary, width]: their gradient comes from both ends.
+ */
+export function hiddenTokenLoss(
+  graph: Graph,
+  states: Tensor,
+  embeddings: Tensor,
+  { hidden_size: width, vocab_size: vocabulary, layer_norm_eps }: BertConfig,
+): Tensor {
+  const [rows = 1] = states.shape;
+  const hidden = graph.input('hidden', 'float32', ['hidden', rows]);
+  const pieces = graph.input('pieces', 'float32', ['hidden', vocabulary]);
+  const picked = graph.gemm(hidden, states);
+  const inner = graph.gemm(
+    picked,
+    graph.parameter(`${TRANSFORM}.weight`, [width, width]),
+    { transposeB: true, alpha: Math.SQRT1_2, beta: Math.SQRT1_2 },
+    graph.parameter(`${TRANSFORM}.bias`, [width]),
+  );
+  const normalized = graph.layerNorm(
+    graph.scale(graph.gaussianGate(inner), Math.SQRT2),
+    graph.parameter(`${NORM}.weight`, [width]),
+    graph.parameter(`${NORM}.bias`, [width]),
+    layer_norm_eps,
+  );
+  const scores = graph.gemm(
+    normalized,
+    embeddings,
+    { transposeB: true },
+    graph.parameter(BIAS, [vocabulary]),
+  );
+  return graph.scale(graph.reduceSum(graph.multiply(graph.logSoftmax(scores), pieces), [0, 1]), -1);
+}
+
+/**
+ * What {@link hiddenTokenLoss} is fed: the mean over the hidden tokens, times `weight`.
+ * @param batch how many texts, and their tokens with padding.
+ */
+export function hiddenTokenFeeds(
+  hidden: readonly HiddenToken[],
+  batch: { readonly texts: number; readonly tokens: number },
+  weight: number,
+  pieces: OneHotRows,
+): Readonly<Record<string, TensorData>> {
+  const columns = batch.texts * batch.tokens;
+  const picks = new Float32Array(hidden.length * columns);
+  for (const [row, { text, token }] of hidden.entries()) {
+    picks[row * columns + token * batch.texts + text] = 1;
+  }
+  return {
+    hidden: { type: 'float32', dims: [hidden.length, columns], data: picks },
+    pieces: pieces.of(
+      hidden.map(({ id }) => id),
+      weight / hidden.length,
+    ),
+  };
+}

@@ -1,0 +1,59 @@
+import { writeFileSync } from 'node:fs';
+import { type EChartsOption, init } from 'echarts';
+import type { CurvePoint } from './student-checkpoint.js';
+
+/** What a curve's measures are called. */
+export interface CurveLabels {
+  /** What all of them measure. */
+  readonly axis: string;
+  /** By the name that points have. */
+  readonly measures: Readonly<Record<string, string>>;
+}
+
+/** Writes the learning curve as `<path>.csv` and, drawn over the tokens read, `<path>.svg`. */
+export function writeCurve(path: string, curve: readonly CurvePoint[], labels: CurveLabels): void {
+  writeFileSync(`${path}.csv`, csv(curve, labels));
+  writeFileSync(`${path}.svg`, svg(curve, labels));
+}
+
+function csv(curve: readonly CurvePoint[], { measures }: CurveLabels): string {
+  const columns = Object.values(measures).map((label) => `validation_${label.replaceAll(' ', '_')}`);
+  const lines = curve.map((point) =>
+    [
+      point.step,
+      point.seconds.toFixed(0),
+      point.tokens,
+      ...[point.loss, ...Object.keys(measures).map((name) => point[name] ?? Number.NaN)].map((loss) =>
+        loss.toFixed(5),
+      ),
+    ].join(),
+  );
+  return `${[['step', 'seconds', 'tokens', 'training_loss', ...columns].join(), ...lines].join('\n')}\n`;
+}
+
+function svg(curve: readonly CurvePoint[], { axis, measures }: CurveLabels): string {
+  const line = (name: string, measure: string) => ({
+    name,
+    type: 'line' as const,
+    showSymbol: false,
+    data: curve.map((point) => [point.tokens / 1e6, point[measure] ?? Number.NaN]),
+  });
+  const option: EChartsOption = {
+    animation: false,
+    backgroundColor: '#fff',
+    legend: {},
+    xAxis: { type: 'value', name: 'million tokens' },
+    yAxis: { type: 'value', name: axis },
+    series: [
+      line('training', 'loss'),
+      ...Object.entries(measures).map(([measure, label]) => line(`validation, ${label}`, measure)),
+    ],
+  };
+  const chart = init(null, null, { renderer: 'svg', ssr: true, width: 720, height: 360 });
+  try {
+    chart.setOption(option);
+    return chart.renderToSVGString();
+  } finally {
+    chart.dispose(); // else its timer keeps the process alive
+  }
+}

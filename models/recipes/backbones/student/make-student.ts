@@ -1,0 +1,29 @@
+import type { ModelSize } from '../../../../src/contract/index.js';
+import { bertConfigOfSize } from '../../../../src/encoder/index.js';
+import { onnxExecutor } from '../../../../src/graph/index.js';
+import { loadTokenizer } from '../../../../src/tokenizer/index.js';
+import { readEmbeddings } from '../embeddings/make-embeddings.js';
+import type { Recipe } from '../recipe.js';
+import { learningSettings, SEED } from '../settings.js';
+import type { WorkFolder } from '../work-folder.js';
+import { Student } from './student.js';
+
+/** A student at its start, with all that there is to learn in the work folder so far. */
+export async function makeStudent(
+  recipe: Recipe,
+  work: WorkFolder,
+  size: ModelSize,
+  threads: number,
+): Promise<Student> {
+  const tokenizer = loadTokenizer(recipe.tokenizer(work))._unsafeUnwrap();
+  const config = bertConfigOfSize(size, tokenizer.vocabularySize);
+  return Student.create({
+    executor: onnxExecutor(),
+    threads,
+    config,
+    objective: recipe.objective(work, config, tokenizer),
+    wordEmbeddings: readEmbeddings(work, config.hidden_size),
+    batchSize: learningSettings.batchSize,
+    seed: SEED,
+  });
+}

@@ -1,0 +1,159 @@
+/** The README.md of a catalogue model. Every figure on it comes from a file beside it. */
+
+import type { ModelReport } from '../../../src/model-folder/index.js';
+import { classNames } from '../../../src/report/class-names.js';
+import { asWords, decimal, partsOf, percent, scoresOf, whole } from '../../../src/report/figures.js';
+import { languageCode } from '../../../src/report/language-code.js';
+import { escapeMarkdown, markdownTable } from '../../../src/report/markdown.js';
+import type { Measured, ModelFigures, TrainingData } from './model-facts.js';
+import type { Recipe, Reference } from './recipe.js';
+
+/** What the files of a model's folder tell. */
+export interface CardFacts extends ModelReport {
+  readonly data: TrainingData;
+  /** Undefined until it was measured. */
+  readonly figures: ModelFigures | undefined;
+  /** Of all files beside the card. */
+  readonly bytes: number;
+}
+
+export function catalogueCard(recipe: Recipe, facts: CardFacts): string {
+  const sections = [
+    frontMatter(recipe),
+    `# ${recipe.name}`,
+    recipe.does,
+    usage(recipe),
+    answers(recipe, facts),
+    figures(recipe, facts),
+    trainedOn(recipe, facts.data),
+    section('What it is bad at', recipe.weaknesses.map((weakness) => `- ${weakness}`).join('\n')),
+    howItWasMade(recipe, facts),
+    licence(recipe),
+  ];
+  return `${sections.filter((each) => each !== '').join('\n\n')}\n`;
+}
+
+const section = (heading: string, ...paragraphs: readonly string[]): string =>
+  [`## ${heading}`, ...paragraphs.filter((paragraph) => paragraph !== '')].join('\n\n');
+
+const pipelines: Readonly<Record<Recipe['family'], string>> = {
+  Papaya: 'text-classification',
+  Grapefruit: 'token-classification',
+  Dragonfruit: 'sentence-similarity',
+};
+
+/** As the Hugging Face Hub reads it; the data have licences of their own, so no single one is named. */
+function frontMatter({ language, family }: Recipe): string {
+  return [
+    '---',
+    'license: other',
+    `language: "${languageCode(language) ?? language}"`,
+    'library_name: orchard-nlp',
+    `pipeline_tag: ${pipelines[family]}`,
+    '---',
+  ].join('\n');
+}
+
+function usage({ name, example }: Recipe): string {
+  return [
+    '```js',
+    "import { memoryStorage, Predictor } from 'orchard-nlp';",
+    'const predictor = new Predictor({ storage: memoryStorage() });',
+    `console.log(await predictor.predictPretrained('${name}', ${JSON.stringify(example)}));`,
+    '```',
+  ].join('\n');
+}
+
+function answers(recipe: Recipe, { config }: CardFacts): string {
+  const notes = (recipe.notes ?? []).map((note) => `- ${note}`).join('\n');
+  if (recipe.family === 'Dragonfruit') return section('What it answers with', notes);
+  const { noun, names } = classNames(config);
+  const heading = noun === 'label' ? 'Labels' : 'Types of entities';
+  return section(heading, `${names.map(escapeMarkdown).join(', ')}.`, notes);
+}
+
+function figures(recipe: Recipe, { figures: measured, config, bytes }: CardFacts): string {
+  const command = `npm run bench:catalogue -- <datasets folder> ${recipe.name}`;
+  const size = `${decimal(bytes / 1e6, 1)} MB on disk; the encoder reads ${whole(config.orchard.max_tokens)} tokens at once.`;
+  if (measured === undefined) {
+    return section('Figures', `Not measured yet: \`${command} --write\` does it.`, size);
+  }
+  const { speed, machine, tests } = measured;
+  const referencesOf = (title: string) => recipe.tests.find((test) => test.title === title)?.references ?? [];
+  const rows = tests.map((test) => [
+    escapeMarkdown(test.test),
+    whole(test.rows),
+    test.metric,
+    ownFigure(test),
+    besides(test, referencesOf(test.test)),
+  ]);
+  return section(
+    'Figures',
+    `Printed by \`${command}\`, with 95 % intervals:`,
+    markdownTable(['test', 'rows', 'metric', 'this model', 'for comparison'], rows),
+    `${whole(speed.texts_per_second)} texts a second in batches of 20, ${decimal(speed.p50_ms, 1)} ms for one (median), ${whole(speed.first_answer_ms)} ms from the import to the first answer in a fresh process. ${escapeMarkdown(machine)}.`,
+    size,
+  );
+}
+
+function ownFigure({ metric, value, low, high }: Measured): string {
+  const shown = metric === 'nDCG@10' || metric === 'macro-F1' ? (share: number) => decimal(share) : percent;
+  return `**${shown(value)}** (${shown(low)} to ${shown(high)})`;
+}
+
+function besides({ beside }: Measured, references: readonly Reference[]): string {
+  const own = beside === undefined ? [] : [`${beside.method} ${decimal(beside.value)}, measured here`];
+  const published = references.map(({ figure, from }) => `${figure} (${from})`);
+  return escapeMarkdown([...own, ...published].join('; '));
+}
+
+function trainedOn(recipe: Recipe, { sources, train, dev, duplicates }: TrainingData): string {
+  const rows = sources.map((source) => [
+    escapeMarkdown(source.remark === undefined ? source.title : `${source.title}; ${source.remark}`),
+    escapeMarkdown(source.licence),
+    whole(source.train + source.dev),
+    whole(source.leaks),
+  ]);
+  const searched =
+    recipe.family === 'Dragonfruit'
+      ? `It searches ${escapeMarkdown(recipe.passages.title)} (${recipe.passages.licence}); the file NOTICE names their authors' place.`
+      : '';
+  return section(
+    'What it was trained on',
+    markdownTable(['data', 'licence', 'rows', 'left out'], rows),
+    `Left out are rows whose text, or whose sentence, is in a test, whatever its case, spacing and punctuation. Without ${whole(duplicates)} duplicates, ${whole(train)} rows were learned from; ${whole(dev)} for dev chose the best epoch and weighed the two experts against each other. None of the rows come with the model.`,
+    searched,
+  );
+}
+
+function howItWasMade(recipe: Recipe, { training, config }: CardFacts): string {
+  const { backbone, hyperparameters, seed, precision } = training;
+  const start =
+    backbone === undefined ? 'from random weights' : `from the backbone ${escapeMarkdown(backbone.name)}`;
+  const layers = `${config.num_hidden_layers} layers of ${config.hidden_size}`;
+  const settings = Object.entries({ ...hyperparameters, seed }).map(
+    ([name, value]) => `${asWords(name)} ${value}`,
+  );
+  return section(
+    'How it was made',
+    `\`npx tsx models/recipes/catalogue/main.ts train ${recipe.name}\` in Orchard's repository, ${start}: a BERT encoder with ${layers}, and a lexical expert beside it.`,
+    `${escapeMarkdown(settings.join(', '))}.`,
+    devFigures(training),
+    precision === undefined
+      ? ''
+      : `Weights: ${precision.answers}. The deciding figure on dev is ${decimal(precision.float32)} in float32 and ${decimal(precision.int8)} with 8-bit weights.`,
+  );
+}
+
+function devFigures(training: CardFacts['training']): string {
+  const parts = partsOf(training);
+  const names = parts[0] === undefined ? [] : scoresOf(parts[0].figures).map(({ name }) => name);
+  if (names.length === 0) return '';
+  const rows = parts.map(({ name, figures: part }) => [name, ...scoresOf(part).map(({ value }) => value)]);
+  return markdownTable(['on dev', ...names], rows);
+}
+
+function licence({ sources }: Recipe): string {
+  const others = [...new Set(sources.map((source) => source.licence))].map(escapeMarkdown).join('; ');
+  return section('Licence', `Apache-2.0 for the weights. The data keep their own: ${others}.`);
+}

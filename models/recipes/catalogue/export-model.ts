@@ -1,0 +1,113 @@
+import { cp, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Trainer } from '../../../src/index.js';
+import {
+  CARD_FILE,
+  CONFIG_FILE,
+  type ModelFolderConfig,
+  ONNX_FILE,
+  openModelFolder,
+  readModelReport,
+  TOKENIZER_CONFIG_FILE,
+  TOKENIZER_FILE,
+  TRAINING_FILE,
+} from '../../../src/model-folder/index.js';
+import { catalogueCard } from './card.js';
+import {
+  DATA_FILE,
+  FIGURES_FILE,
+  factsFile,
+  figuresSchema,
+  NOTICE_FILE,
+  readFacts,
+  trainingDataSchema,
+} from './model-facts.js';
+import { replacePassages } from './passages.js';
+import type { Recipe } from './recipe.js';
+import { modelStorage, modelWork } from './train.js';
+
+/** The most bytes that a published file may have. */
+export const MAX_FILE_BYTES = 40_000_000;
+
+export interface ExportOptions {
+  /** The folder that holds every dataset. */
+  readonly datasets: string;
+  /** Where the model was trained. */
+  readonly work: string;
+  /** The folder of the catalogue; the model becomes a sub-folder of it. */
+  readonly catalogue: string;
+  readonly threads: number;
+}
+
+/**
+ * What answering needs, with the one graph that answers. The float32 weights stay behind, and so does evaluation.json,
+ * which quotes the datasets.
+ */
+export function shippedFiles({ orchard }: ModelFolderConfig): string[] {
+  return [
+    CONFIG_FILE,
+    TOKENIZER_FILE,
+    TOKENIZER_CONFIG_FILE,
+    TRAINING_FILE,
+    orchard.graph ?? ONNX_FILE,
+    ...orchard.files,
+  ];
+}
+
+/** Puts a trained model into the catalogue, with its card; what was measured of an earlier one is gone. */
+export async function exportModel(recipe: Recipe, options: ExportOptions): Promise<void> {
+  const trained = await trainedFolder(recipe, options.work);
+  const data = await readFacts(modelWork(options.work, recipe), DATA_FILE, trainingDataSchema);
+  if (data === undefined) throw new Error(`${recipe.name}: its archive was not written by this recipe`);
+  const { config } = (await openModelFolder(trained))._unsafeUnwrap();
+  const target = join(options.catalogue, recipe.name);
+  await rm(target, { recursive: true, force: true });
+  for (const file of shippedFiles(config)) {
+    await mkdir(dirname(join(target, file)), { recursive: true });
+    await cp(join(trained, file), join(target, file));
+  }
+  if (recipe.family === 'Dragonfruit') {
+    await replacePassages(target, await recipe.passages.read(options.datasets), options.threads);
+    await writeFile(join(target, NOTICE_FILE), recipe.passages.notice);
+  }
+  await writeFile(join(target, DATA_FILE), factsFile(data));
+  await writeCard(recipe, target);
+  await checkSizes(target);
+}
+
+/** Writes the card anew from what lies in a model's folder. */
+export async function writeCard(recipe: Recipe, directory: string): Promise<void> {
+  const report = (await readModelReport(directory))._unsafeUnwrap();
+  const data = await readFacts(directory, DATA_FILE, trainingDataSchema);
+  if (data === undefined) throw new Error(`${directory} has no ${DATA_FILE}; export the model again`);
+  const figures = await readFacts(directory, FIGURES_FILE, figuresSchema);
+  const card = join(directory, CARD_FILE);
+  const sizes = [...(await fileSizes(directory))].filter(([path]) => path !== card);
+  const bytes = sizes.reduce((sum, [, size]) => sum + size, 0);
+  await writeFile(card, catalogueCard(recipe, { ...report, data, figures, bytes }));
+}
+
+async function trainedFolder(recipe: Recipe, work: string): Promise<string> {
+  const storage = modelStorage(work, recipe);
+  await using trainer = new Trainer({ storage, isolation: 'inline' });
+  const { data } = (await trainer.listModels({ trainingStatus: 'READY', limit: 1 }))._unsafeUnwrap();
+  const [model] = data;
+  const directory = model && (await storage.openFolder(model.id));
+  if (directory === undefined) throw new Error(`${recipe.name}: not trained in ${work}`);
+  return directory;
+}
+
+/** Bytes of each file of a folder, by its path. */
+export async function fileSizes(directory: string): Promise<ReadonlyMap<string, number>> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const paths = entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
+  return new Map(await Promise.all(paths.map(async (path) => [path, (await stat(path)).size] as const)));
+}
+
+async function checkSizes(directory: string): Promise<void> {
+  for (const [path, bytes] of await fileSizes(directory)) {
+    if (bytes > MAX_FILE_BYTES) throw new Error(`${path}: ${bytes} bytes are more than ${MAX_FILE_BYTES}`);
+  }
+}

@@ -1,0 +1,59 @@
+/** `npx tsx models/recipes/catalogue/main.ts train|export <name …|all> …`: README.md beside this file. */
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { exportModel } from './export-model.js';
+import { recipesNamed } from './models/index.js';
+import type { Recipe } from './recipe.js';
+import { trainModel } from './train.js';
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    datasets: { type: 'string' },
+    work: { type: 'string' },
+    backbone: { type: 'string' },
+    threads: { type: 'string', default: String(availableParallelism()) },
+    seed: { type: 'string', default: '1' },
+  },
+});
+
+function given(name: 'datasets' | 'work'): string {
+  const value = values[name];
+  if (value === undefined) throw new Error(`give --${name} <folder>`);
+  return value;
+}
+
+const folder = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const threads = Number(values.threads);
+
+/** What was asked for, `none` for random weights; without a word, the backbone of the language where there is one. */
+function backboneOf({ language }: Recipe): string | undefined {
+  if (values.backbone !== undefined) return values.backbone === 'none' ? undefined : values.backbone;
+  const own = folder(`../../backbones/${language}-mini`);
+  return existsSync(own) ? own : undefined;
+}
+
+const steps: Readonly<Record<string, (recipe: Recipe) => Promise<void>>> = {
+  train(recipe) {
+    const [datasets, work, seed] = [given('datasets'), given('work'), Number(values.seed)];
+    return trainModel(recipe, { datasets, work, backbone: backboneOf(recipe), threads, seed });
+  },
+  export(recipe) {
+    const [datasets, work, catalogue] = [given('datasets'), given('work'), folder('../../catalogue')];
+    return exportModel(recipe, { datasets, work, catalogue, threads });
+  },
+};
+
+const [step = '', ...names] = positionals;
+const run = steps[step];
+if (run === undefined || names.length === 0) {
+  throw new Error(`give a step (${Object.keys(steps).join(', ')}) and names of models, or all`);
+}
+const recipes = recipesNamed(names);
+const languages = new Set(recipes.map(({ language }) => language));
+if (values.backbone !== undefined && values.backbone !== 'none' && languages.size > 1) {
+  throw new Error('a backbone is of one language: name the models that are to start from it');
+}
+for (const recipe of recipes) await run(recipe);

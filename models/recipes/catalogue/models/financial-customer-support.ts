@@ -1,0 +1,32 @@
+import { publishedTest, publishedTraining } from '../datasets/published.js';
+import type { ClassifierRecipe } from '../recipe.js';
+
+export const financialCustomerSupport: ClassifierRecipe = {
+  name: 'financial-customer-support',
+  job: 'fin-customer-support',
+  family: 'Papaya',
+  type: 'multiclass-text-classification',
+  language: 'english',
+  does: 'Tells which of 77 things a customer wants of an online bank.',
+  example: 'My card still has not come in the post.',
+  sources: [
+    {
+      title: 'Banking77 (Casanueva et al. 2020)',
+      licence: 'CC BY 4.0',
+      read: publishedTraining('banking77'),
+    },
+  ],
+  tests: [
+    {
+      title: 'Banking77, test',
+      references: [{ figure: 'BERT fine-tuned 93.7, USE 92.8', from: 'Casanueva et al. 2020' }],
+      read: publishedTest('banking77'),
+    },
+  ],
+  weaknesses: [
+    'Every question gets one of the 77 intents, also one that has nothing to do with banking. A low score is the only hint, and no sure one.',
+    'Intents that lie close are mixed up, such as a transfer that failed, is pending or was declined; some rows of the data are labelled wrongly there (Ying & Thomas 2022).',
+    'The bank of the data is a British one with an app: loans, mortgages and branches are not among the intents.',
+    'It expects one question in one or two sentences; of a letter with two wishes it finds one.',
+  ],
+};

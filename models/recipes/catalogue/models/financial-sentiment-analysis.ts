@@ -1,0 +1,55 @@
+import { readHeadlines } from '../datasets/headlines.js';
+import { labelled } from '../datasets/published.js';
+import type { ClassifierRecipe, LabelledText } from '../recipe.js';
+
+/** Labels of the tweets by our names. */
+const sentiments: Readonly<Record<string, string>> = {
+  bearish: 'negative',
+  bullish: 'positive',
+  neutral: 'neutral',
+};
+const renamed = ({ text, labels }: LabelledText): LabelledText => ({
+  text,
+  labels: labels.map((label) => sentiments[label] ?? label),
+});
+
+export const financialSentimentAnalysis: ClassifierRecipe = {
+  name: 'financial-sentiment-analysis',
+  job: 'financial-sentiment',
+  family: 'Papaya',
+  type: 'multiclass-text-classification',
+  labels: ['negative', 'neutral', 'positive'],
+  language: 'english',
+  does: 'Tells whether financial news is negative, neutral or positive for what it is about.',
+  example: 'Shares of the carmaker jump after it beats forecasts.',
+  notes: ['The tweets say bearish and bullish for negative and positive.'],
+  sources: [
+    {
+      title: 'SEntFiN 1.0 (Sinha et al. 2022)',
+      licence: 'MIT',
+      remark: 'headlines whose entities are all judged alike',
+      read: (datasets) => ({ train: readHeadlines(datasets) }),
+    },
+    {
+      title: 'Twitter financial news sentiment, train (2022)',
+      licence: 'MIT by its page at Hugging Face; none stated where it was found',
+      remark: 'addresses taken out',
+      read(datasets) {
+        const { train, dev } = labelled('twitter_financial', datasets);
+        return { train: [...train, ...dev].map(renamed) };
+      },
+    },
+  ],
+  tests: [
+    {
+      title: 'Twitter financial news sentiment, its validation rows',
+      read: (datasets) => labelled('twitter_financial', datasets).test.map(renamed),
+    },
+  ],
+  weaknesses: [
+    'It judges a headline as a whole. Good news for one company that is bad for another gets one label.',
+    'It cannot calculate: whether a number is more than was expected must be said in words.',
+    'The headlines are Indian, the tweets American, both in the style of tickers. Annual reports and analyses read differently.',
+    'It is no advice: what it calls positive has no known bearing on prices.',
+  ],
+};

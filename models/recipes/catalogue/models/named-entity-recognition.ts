@@ -1,0 +1,79 @@
+import type { TaggedSentences } from '../../../../bench/datasets/tagged-sentences.js';
+import { tagged } from '../datasets/published.js';
+import { withCommonTypes } from '../entity-types.js';
+import type { Source, TaggerRecipe, TestSet } from '../recipe.js';
+
+type Sentences = TaggedSentences['train'];
+
+/** WikiANN has ten thousand dev sentences, and would drown the tweets. */
+const DEV_STEPS: Readonly<Record<string, number>> = { wikiann_en: 5 };
+
+function source(
+  name: string,
+  description: Omit<Source<Sentences[number]>, 'read'>,
+): TaggerRecipe['sources'][number] {
+  return {
+    ...description,
+    read(datasets) {
+      const { train, dev } = tagged(name, datasets);
+      const step = DEV_STEPS[name] ?? 1;
+      return {
+        train: train.map(withCommonTypes),
+        dev: dev.filter((_, row) => row % step === 0).map(withCommonTypes),
+      };
+    },
+  };
+}
+
+function test(name: string, description: Omit<TestSet<Sentences>, 'read'>): TestSet<Sentences> {
+  return { ...description, read: (datasets) => tagged(name, datasets).test.map(withCommonTypes) };
+}
+
+export const namedEntityRecognition: TaggerRecipe = {
+  name: 'named-entity-recognition',
+  job: 'named-entities',
+  family: 'Grapefruit',
+  language: 'english',
+  does: 'Finds people (PER), places (LOC) and organisations (ORG) in a text and says where they stand.',
+  example: 'Ada Lovelace met Charles Babbage in London.',
+  notes: [
+    "The three corpora have types of their own. WNUT17's corporations and groups are ORG here. Its products and creative works are left out: in the other corpora such words are untagged, and a model that sees them now tagged and now not learns neither.",
+    'All three tests are counted with these types, so the figure on WNUT17 is not that of the shared task, which had six.',
+    'A score counts an entity as right where type, beginning and end are right. The text is given as words with spaces between them.',
+  ],
+  sources: [
+    source('wikiann_en', {
+      title: 'WikiANN en (Pan et al. 2017; split of Rahimi et al. 2019)',
+      licence: 'none stated; ODC-BY where it is published',
+      remark: 'tagged by links of Wikipedia, not by people; every fifth dev sentence',
+    }),
+    source('ner_btc', {
+      title: 'Broad Twitter Corpus, sections a, b, e, g; h for dev (Derczynski et al. 2016)',
+      licence: 'CC BY 4.0',
+    }),
+    source('wnut17', {
+      title: 'WNUT17 (Derczynski et al. 2017)',
+      licence: 'CC BY 4.0',
+      remark: 'with the three common types',
+    }),
+  ],
+  tests: [
+    test('wikiann_en', {
+      title: 'WikiANN en, test',
+      references: [{ figure: 'multilingual BERT 85.2', from: 'Hu et al. 2020 (XTREME)' }],
+    }),
+    test('ner_btc', { title: 'Broad Twitter Corpus, section f' }),
+    test('wnut17', {
+      title: 'WNUT17, test, three types',
+      references: [{ figure: 'best system 41.9, on six types', from: 'Derczynski et al. 2017' }],
+    }),
+  ],
+  training: { preprocessing: { lowercase: false } },
+  weaknesses: [
+    'Names that came up after 2017, and names written without capitals, are found less surely.',
+    'Nationalities, languages, dates, amounts, products and titles of works are no entities here.',
+    'WikiANN was tagged by machine and is full of headings and lists; what the model learned of long sentences comes mostly from tweets.',
+    'A country or town that stands for its team or government is called LOC at one time and ORG at another.',
+    'Most names in the data are American and European; others are found less surely.',
+  ],
+};

@@ -1,0 +1,60 @@
+import { newestAbstracts, readPapers, titlesAsQuestions } from '../datasets/abstracts.js';
+import { questions, searchTest } from '../datasets/published.js';
+import type { SearchRecipe } from '../recipe.js';
+
+/** What 25 MB hold: text, vectors and postings of an abstract take about 2.6 kB. */
+const SHIPPED_ABSTRACTS = 9400;
+
+export const researchPapersSearch: SearchRecipe = {
+  name: 'research-papers-search',
+  job: 'research-papers-search',
+  family: 'Dragonfruit',
+  language: 'english',
+  does: 'Answers a question with the ten abstracts of research papers on language technology that fit it best.',
+  example: 'How can a small model learn from a large one?',
+  notes: [
+    'A passage is a title, the abstract (cut at 1,200 characters) and the address of the paper. The newest papers come first, as many as the size of the package allows.',
+    'It was trained to find the abstract of a title, and the abstracts that bear on a claim. SciFact is measured with its own abstracts as passages; what is shipped has none of them.',
+    'To search passages of your own, train a model on them: the shipped ones are part of this model.',
+  ],
+  sources: [
+    {
+      title: 'ACL Anthology, titles and abstracts of 2016 to 2021',
+      licence: 'CC BY 4.0',
+      remark: 'the title asks for the abstract; every fiftieth paper for dev',
+      read: (datasets) => titlesAsQuestions(readPapers(datasets)),
+    },
+    {
+      title: 'SciFact, train (Wadden et al. 2020; judgements of BEIR)',
+      licence: 'claims CC BY 4.0, abstracts ODC-By 1.0',
+      read: (datasets) => questions('scifact', datasets),
+    },
+  ],
+  tests: [
+    {
+      title: 'SciFact, test, over its 5,183 abstracts',
+      references: [
+        { figure: 'BM25 0.665, DPR 0.318', from: 'Thakur et al. 2021 (BEIR)' },
+        { figure: 'all-MiniLM-L6-v2 0.645', from: 'MTEB' },
+      ],
+      read: searchTest('scifact'),
+    },
+  ],
+  passages: {
+    title: 'ACL Anthology, abstracts',
+    licence: 'CC BY 4.0',
+    notice: `passages.json holds titles and abstracts of papers in the ACL Anthology (https://aclanthology.org), by
+their authors, each named at the address that ends its passage. They are licensed under the Creative
+Commons Attribution 4.0 International Licence (https://creativecommons.org/licenses/by/4.0/).
+
+Changes: white space was unified, and abstracts longer than 1,200 characters were cut.
+`,
+    read: (datasets) => newestAbstracts(readPapers(datasets), SHIPPED_ABSTRACTS),
+  },
+  weaknesses: [
+    'It knows papers on language technology of 2020 and 2021 alone; a question on physics is answered with the nearest such abstract all the same.',
+    'A score says which of the abstracts it is if one of them answers, not whether one does.',
+    'It compares topics. That a paper denies what was asked, or has other numbers, makes no difference to it.',
+    'Long questions and abstracts are cut where the encoder ends; the words beyond count only for BM25.',
+  ],
+};

@@ -1,0 +1,42 @@
+import { publishedSplit, publishedTest } from '../datasets/published.js';
+import type { ClassifierRecipe } from '../recipe.js';
+
+export const sentimentClassification: ClassifierRecipe = {
+  name: 'sentiment-classification',
+  job: 'sentiment-classification',
+  family: 'Papaya',
+  type: 'binary-text-classification',
+  labels: ['negative', 'positive'],
+  language: 'english',
+  does: 'Tells whether the mood of a sentence is negative or positive.',
+  example: 'A warm, funny and quietly moving film.',
+  sources: [
+    {
+      title: 'Stanford Sentiment Treebank, two classes, sentences (Socher et al. 2013)',
+      licence: 'none stated; published for research',
+      read: publishedSplit('sst2'),
+    },
+  ],
+  tests: [
+    {
+      title: 'SST-2, the 1,821 test sentences',
+      references: [
+        {
+          figure: 'CNN 88.1, with the phrases of the training sentences too',
+          from: 'Kim 2014',
+        },
+        {
+          figure: 'BERT-mini 85.9, trained on 67,000 phrases, with capitals',
+          from: 'GLUE, as given by google-research/bert',
+        },
+      ],
+      read: publishedTest('sst2'),
+    },
+  ],
+  weaknesses: [
+    'It learned from single sentences of film critics, in lower case and with spaces around marks. Chat, news and complaints sound different.',
+    'There is no neutral label; facts without a mood get one of the two.',
+    'It read few sentences for what it has to tell. Denials far from their word, comparisons and irony go wrong more often than the average.',
+    'Names of countries, peoples and film stars may carry a mood that stems from the films they were reviewed for.',
+  ],
+};

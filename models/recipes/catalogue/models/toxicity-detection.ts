@@ -1,0 +1,53 @@
+import { readJigsaw, readParadetox, readToxicSpans, readTweets } from '../datasets/toxicity.js';
+import type { ClassifierRecipe } from '../recipe.js';
+
+export const toxicityDetection: ClassifierRecipe = {
+  name: 'toxicity-detection',
+  job: 'toxicity-detection',
+  family: 'Papaya',
+  type: 'binary-text-classification',
+  labels: ['non-toxic', 'toxic'],
+  language: 'english',
+  does: 'Tells whether a comment insults, threatens or is obscene.',
+  example: 'Thanks for explaining, I had not seen it that way.',
+  notes: [
+    'What counts as toxic is what each source says. Jigsaw: a rude, disrespectful or unreasonable comment that may make people leave a discussion. ParaDetox: a sentence that annotators found toxic; its polite rewordings are the non-toxic rows. Toxic Spans: a comment in which annotators marked toxic words. Davidson et al.: hate speech and merely offensive language both count as toxic here.',
+    'Half of Jigsaw is for test: the second half of the comments of each label.',
+  ],
+  sources: [
+    {
+      title: 'ParaDetox (Logacheva et al. 2022)',
+      licence: 'CC0 1.0',
+      read: (datasets) => ({ train: readParadetox(datasets) }),
+    },
+    {
+      title: 'Toxic Spans (Pavlopoulos et al. 2021)',
+      licence: 'CC0 1.0',
+      remark: 'comments with at least one marked span',
+      read: (datasets) => ({ train: readToxicSpans(datasets) }),
+    },
+    {
+      title: 'Hate speech and offensive language (Davidson et al. 2017)',
+      licence: 'MIT',
+      remark: 'names of users and addresses taken out',
+      read: (datasets) => ({ train: readTweets(datasets) }),
+    },
+    {
+      title: 'Jigsaw toxic comments, balanced subset of the test set, first half of each label',
+      licence: 'labels CC0, comments of Wikipedia CC BY-SA 3.0; not stated where the subset was found',
+      read: (datasets) => ({ train: readJigsaw(datasets).train }),
+    },
+  ],
+  tests: [
+    {
+      title: 'Jigsaw subset, second half of each label',
+      read: (datasets) => readJigsaw(datasets).test,
+    },
+  ],
+  weaknesses: [
+    'Words alone often decide. Swearing among friends, reclaimed slurs and quoted insults are called toxic; contempt in polite words is not seen.',
+    'Tweets in African American English were labelled offensive more often than others in data such as this (Sap et al. 2019), and names of groups stand in many insults. Expect more false alarms on such texts, and check before anybody is blocked.',
+    'Half of its test comments are toxic. Where one in a hundred is, most of its alarms can be wrong even if its accuracy is high: choose a threshold on texts of your own.',
+    'It does not tell hate speech from rudeness, or threats from swearing, and knows English only.',
+  ],
+};

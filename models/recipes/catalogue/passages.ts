@@ -1,0 +1,51 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import {
+  encodePassages,
+  PASSAGES_FILE,
+  POSTINGS_FILE,
+  VECTORS_FILE,
+} from '../../../src/families/dragonfruit/passage-files.js';
+import { meanOfRows, unitVector } from '../../../src/families/dragonfruit/sentence-vector.js';
+import type { TextOutputs } from '../../../src/families/index.js';
+import { TextModel } from '../../../src/inference/text-model.js';
+import { Bm25Index } from '../../../src/lexical/index.js';
+import { openModelFolder } from '../../../src/model-folder/index.js';
+import { VectorIndex } from '../../../src/vector-index/index.js';
+
+const BATCH = 64;
+
+/**
+ * Has an English retrieval model search other passages: their texts, their vectors by its own encoder and their postings
+ * take the place of those in its folder.
+ */
+export async function replacePassages(
+  directory: string,
+  passages: readonly string[],
+  threads: number,
+): Promise<void> {
+  const { config } = (await openModelFolder(directory))._unsafeUnwrap();
+  const width = z.int().parse(config.hidden_size);
+  const model = (await TextModel.load(directory, threads))._unsafeUnwrap();
+  const vectors: Float32Array[] = [];
+  for (let start = 0; start < passages.length; start += BATCH) {
+    const encoded = (await model.encode(passages.slice(start, start + BATCH)))._unsafeUnwrap();
+    vectors.push(...encoded.map((outputs) => passageVector(outputs, width)));
+  }
+  await model.release();
+  const all = new Float32Array(passages.length * width);
+  for (const [row, vector] of vectors.entries()) all.set(vector, row * width);
+  const files = {
+    [PASSAGES_FILE]: encodePassages(passages),
+    [VECTORS_FILE]: VectorIndex.fromVectors(all, width).encode(),
+    [POSTINGS_FILE]: Bm25Index.fromPassages(passages, { stem: true }).encode(),
+  };
+  for (const [file, bytes] of Object.entries(files)) writeFileSync(join(directory, file), bytes);
+}
+
+/** Of unit length, as questions are turned into vectors. */
+function passageVector([window]: TextOutputs, width: number): Float32Array {
+  const states = window?.outputs ?? new Float32Array();
+  return unitVector(meanOfRows(states, window?.encoding.ids.length ?? 0, width));
+}

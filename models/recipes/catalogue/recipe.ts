@@ -1,0 +1,96 @@
+/** What can be said of a catalogue model before it is trained: its data, its labels, its settings, its limits. */
+import type { QuestionPair, TestQuestion } from '../../../bench/datasets/questions.js';
+import type { TaggedSentence } from '../../../bench/datasets/tagged-sentences.js';
+import type { ClassificationType, PretrainedModelName, TrainingConfig, Tuning } from '../../../src/index.js';
+
+export interface Split<Row> {
+  readonly train: readonly Row[];
+  /** Where the publisher has set some aside. */
+  readonly dev?: readonly Row[];
+}
+
+/** Rows of one origin to train on. */
+export interface Source<Row> {
+  /** As it is called and cited. */
+  readonly title: string;
+  readonly licence: string;
+  /** What was done to the rows, where that is more than reading them. */
+  readonly remark?: string;
+  /** @param datasets the folder that holds every dataset. */
+  read(datasets: string): Split<Row> | Promise<Split<Row>>;
+}
+
+/** A figure that others published for the same test. */
+export interface Reference {
+  readonly figure: string;
+  readonly from: string;
+}
+
+/** Rows that a model is measured on, and never trained on. */
+export interface TestSet<Test> {
+  readonly title: string;
+  readonly references?: readonly Reference[];
+  /** @param datasets the folder that holds every dataset. */
+  read(datasets: string): Test | Promise<Test>;
+}
+
+/** A text with its labels; exactly one where the model is no multilabel one. */
+export interface LabelledText {
+  readonly text: string;
+  readonly labels: readonly string[];
+}
+
+/** Questions over passages of their own. */
+export interface SearchTest {
+  readonly passages: readonly string[];
+  readonly questions: readonly TestQuestion[];
+}
+
+interface CommonRecipe {
+  readonly name: PretrainedModelName;
+  /** The training job's name, 24 characters at most. */
+  readonly job: string;
+  readonly language: 'english' | 'japanese';
+  /** What it does, as a sentence. */
+  readonly does: string;
+  /** A query for the card and for the tests. */
+  readonly example: string;
+  /** What a user has to know of the data: definitions, terms, what was decided. */
+  readonly notes?: readonly string[];
+  /** What it is bad at. */
+  readonly weaknesses: readonly string[];
+  /** Beyond the library's defaults. */
+  readonly training?: TrainingConfig;
+  readonly tuning?: Tuning;
+}
+
+export interface ClassifierRecipe extends CommonRecipe {
+  readonly family: 'Papaya';
+  readonly type: ClassificationType;
+  /** In the order of their ids. Default: those that occur, sorted. */
+  readonly labels?: readonly string[];
+  readonly sources: readonly Source<LabelledText>[];
+  readonly tests: readonly TestSet<readonly LabelledText[]>[];
+}
+
+export interface TaggerRecipe extends CommonRecipe {
+  readonly family: 'Grapefruit';
+  readonly sources: readonly Source<TaggedSentence>[];
+  readonly tests: readonly TestSet<readonly TaggedSentence[]>[];
+}
+
+export interface SearchRecipe extends CommonRecipe {
+  readonly family: 'Dragonfruit';
+  readonly sources: readonly Source<QuestionPair>[];
+  readonly tests: readonly TestSet<SearchTest>[];
+  /** What the shipped model searches; with the credit that its licence asks for. */
+  readonly passages: {
+    readonly title: string;
+    readonly licence: string;
+    /** The contents of the NOTICE beside them. */
+    readonly notice: string;
+    read(datasets: string): readonly string[] | Promise<readonly string[]>;
+  };
+}
+
+export type Recipe = ClassifierRecipe | TaggerRecipe | SearchRecipe;

@@ -1,0 +1,114 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import {
+  fileStorage,
+  folderModels,
+  type ModelConfig,
+  Trainer,
+  type TrainingStats,
+} from '../../../src/index.js';
+import { writeArchive } from './archives.js';
+import { DATA_FILE, factsFile } from './model-facts.js';
+import type { Recipe } from './recipe.js';
+
+export interface TrainOptions {
+  /** The folder that holds every dataset. */
+  readonly datasets: string;
+  /** Where archives and trained models are kept, a folder each. Training goes on there where it was stopped. */
+  readonly work: string;
+  /** Folder of the encoder to start from; random weights without it. */
+  readonly backbone?: string | undefined;
+  readonly threads: number;
+  readonly seed: number;
+  /** Told how it goes. Default: printed. */
+  readonly log?: (line: string) => void;
+}
+
+/** Where a model is kept until it is exported. */
+export const modelWork = (work: string, { name }: Pick<Recipe, 'name'>): string => join(work, name);
+export const modelStorage = (work: string, recipe: Pick<Recipe, 'name'>) =>
+  fileStorage(join(modelWork(work, recipe), 'storage'));
+
+/**
+ * Trains a model of the catalogue through the public API, or goes on with what an earlier call left. A model that is
+ * trained stays: delete its folder to train it anew.
+ * @throws Error where the training fails
+ */
+export async function trainModel(recipe: Recipe, options: TrainOptions): Promise<void> {
+  const { work, backbone, threads, seed, log = console.log } = options;
+  await using trainer = new Trainer({
+    storage: modelStorage(work, recipe),
+    // Its worker is a built file; these commands run the sources.
+    isolation: 'inline',
+    threads,
+    seed,
+    tuning: { quantize: true, ...recipe.tuning },
+    ...(backbone !== undefined && {
+      backbone: basename(resolve(backbone)),
+      modelLoader: folderModels(dirname(resolve(backbone))),
+    }),
+  });
+  const id = (await unfinishedOrReady(trainer)) ?? (await createJob(trainer, recipe, options));
+  for await (const event of trainer.watch(id)) {
+    if (event.type === 'epoch') log(`  epoch ${event.stats.epoch}: ${devFigures(event.stats)}`);
+    if (event.type === 'state') log(`${recipe.name}: ${event.status}`);
+  }
+  const { status, error } = (await trainer.getTrainingJob(id))._unsafeUnwrap();
+  if (status !== 'READY') throw new Error(`${recipe.name}: ${status} ${error?.message ?? ''}`);
+}
+
+/** The last job, unless it came to nothing. */
+async function unfinishedOrReady(trainer: Trainer): Promise<string | undefined> {
+  const { data } = (await trainer.listTrainingJobs({ limit: 1 }))._unsafeUnwrap();
+  const [last] = data;
+  return last === undefined || ['ERROR', 'CANCELLED'].includes(last.status) ? undefined : last.model.id;
+}
+
+async function createJob(
+  trainer: Trainer,
+  recipe: Recipe,
+  { datasets, work, backbone, seed, log = console.log }: TrainOptions,
+): Promise<string> {
+  const folder = modelWork(work, recipe);
+  const path = join(folder, 'archive.zip');
+  await mkdir(folder, { recursive: true });
+  const data = await writeArchive(recipe, { datasets, path, seed });
+  await writeFile(join(folder, DATA_FILE), factsFile(data));
+  log(`${recipe.name}: ${data.train} rows to train on, ${data.dev} for dev`);
+  const job = await trainer.createTrainingJob({
+    dataset_url: pathToFileURL(path).href,
+    model_config: { name: recipe.job, size: 'mini', ...modelOf(recipe) },
+    training_config: {
+      language: recipe.language,
+      use_pretrained: backbone !== undefined,
+      ...recipe.training,
+    },
+  });
+  if (job.isErr()) throw job.error;
+  return job.value.id;
+}
+
+function modelOf(recipe: Recipe): Pick<ModelConfig, 'type' | 'family'> {
+  switch (recipe.family) {
+    case 'Papaya':
+      return { type: recipe.type, family: 'Papaya' };
+    case 'Grapefruit':
+      return { type: 'named-entity-recognition', family: 'Grapefruit' };
+    case 'Dragonfruit':
+      return { type: 'question-answering', family: 'Dragonfruit' };
+  }
+}
+
+function devFigures({ metrics: { training, validation } }: TrainingStats): string {
+  const { accuracy, f1, topk } = validation;
+  const figures = {
+    loss: training.loss.at(-1),
+    'dev accuracy': accuracy?.at(-1),
+    f1: f1?.at(-1),
+    'top 1': topk?.at(-1)?.[1],
+  };
+  return Object.entries(figures)
+    .flatMap(([name, value]) => (value === undefined ? [] : [`${name} ${value.toFixed(3)}`]))
+    .join(', ');
+}

@@ -1,0 +1,209 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { brotliCompressSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { MeasuredTexts } from '../../models/recipes/backbones/corpus/measured-texts.js';
+import { neighbourLines, passagesOfLine } from '../../models/recipes/backbones/corpus/neighbours.js';
+import { writeCorpus } from '../../models/recipes/backbones/corpus/write-corpus.js';
+import { exportBackbone } from '../../models/recipes/backbones/export-backbone.js';
+import { japanese } from '../../models/recipes/backbones/japanese/recipe.js';
+import { measuredTexts, sources } from '../../models/recipes/backbones/japanese/sources.js';
+import { japaneseTokenizer, makeVocabulary } from '../../models/recipes/backbones/japanese/vocabulary.js';
+import { MAX_PASSAGE_TOKENS } from '../../models/recipes/backbones/settings.js';
+import { commonSteps } from '../../models/recipes/backbones/steps.js';
+import { WorkFolder } from '../../models/recipes/backbones/work-folder.js';
+import { parseBertConfig } from '../../src/encoder/index.js';
+import { decodeSafetensors } from '../../src/model-folder/index.js';
+import { Random } from '../../src/random.js';
+import { loadTokenizer, type Tokenizer } from '../../src/tokenizer/index.js';
+
+/** The corpus here is shorter than what validation takes otherwise. */
+vi.mock('../../models/recipes/backbones/settings.js', async (importOriginal) => {
+  const settings = await importOriginal<typeof import('../../models/recipes/backbones/settings.js')>();
+  const learningSettings = { ...settings.learningSettings, batchSize: 8, validationExamples: 4 };
+  return { ...settings, learningSettings };
+});
+
+const folder = mkdtempSync(join(tmpdir(), 'orchard-japanese-'));
+const datasets = join(folder, 'datasets');
+const work = new WorkFolder(join(folder, 'work'));
+
+/** A story of many sentences, none like another. */
+const story = (subject: string) =>
+  Array.from(
+    { length: 60 },
+    (_, day) => `${subject}は${day + 1}日目に山の上のきれいな家へゆっくり歩いていった。`,
+  ).join('');
+const learned = ['明日の天気を教えてください', '台所の電気を消して', 'タイマーを五分にセットして'];
+const testRow = '音楽を止めてから台所の電気を消してください';
+const devRow = '週末に京都へ行く電車を予約して';
+const intents = (partition: string, texts: readonly string[]) =>
+  texts.map((utt) => JSON.stringify({ partition, intent: 'any', utt }));
+
+function writeDatasets(): void {
+  const put = (path: string, text: string) => {
+    mkdirSync(join(datasets, path, '..'), { recursive: true });
+    writeFileSync(join(datasets, path), path.endsWith('.br') ? brotliCompressSync(text) : text);
+  };
+  put('pretrain_text/ja_aozora_modern_kana.txt.br', `${story('太郎')}${testRow}。\n\n　${story('花子')}\n`);
+  put('pretrain_text/ja_wikinews.txt.br', `見出し\n${story('市長')}\n`);
+  put(
+    'pretrain_text/ja_react_docs.txt.br',
+    '## 見出し\n[この文書](/docs)は`React`の*使い方*を説明しています。\n',
+  );
+  put(
+    'pretrain_text/ja_tanaka_sentences.txt.br',
+    `彼は犬が好きです。\n${devRow}。\n私の猫は魚を食べます。\n`,
+  );
+  put('pretrain_text/ja_wikipedia_ner_sentences.txt', '株式会社果樹園は東京都に本社を置く企業である。\n');
+  const rows = [
+    ...intents('train', [...learned, testRow, '静かに']),
+    ...intents('dev', [devRow]),
+    ...intents('test', [testRow, '静かに']),
+  ];
+  put('massive/ja-JP.jsonl.br', `${rows.join('\n')}\n`);
+}
+
+const makeCorpus = (tokenizer: Tokenizer) =>
+  writeCorpus(work, {
+    datasets,
+    sources,
+    measured: measuredTexts(datasets),
+    examples: (sentences, random) => neighbourLines(sentences, tokenizer, random),
+  });
+
+let tokenizer: Tokenizer;
+let lines: readonly string[];
+beforeAll(async () => {
+  vi.spyOn(console, 'log').mockImplementation(() => {});
+  writeDatasets();
+  makeVocabulary(work, datasets);
+  tokenizer = loadTokenizer(japaneseTokenizer(work))._unsafeUnwrap();
+  makeCorpus(tokenizer);
+  lines = work.readPassages();
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('texts that Japanese models are measured on', () => {
+  const measured = new MeasuredTexts(['「静かに」', '今日は雨。明日は一日中よく晴れるでしょう。']);
+
+  it('are known by their telling sentences, though these have no words between spaces', () => {
+    expect(measured.has('静かに！')).toBe(true);
+    expect(measured.has('明日は、一日中よく晴れるでしょう')).toBe(true);
+    expect(measured.has('今日は雨。')).toBe(false);
+  });
+});
+
+describe('the Japanese vocabulary', () => {
+  it('makes a plain BERT tokenizer, whose accents stay', () => {
+    const json = japaneseTokenizer(work);
+    expect(json).toMatchObject({
+      normalizer: {
+        type: 'BertNormalizer',
+        handle_chinese_chars: true,
+        strip_accents: false,
+        lowercase: true,
+      },
+      pre_tokenizer: { type: 'BertPreTokenizer' },
+      model: { type: 'WordPiece', continuing_subword_prefix: '##' },
+    });
+    const pieces = (text: string) =>
+      [...tokenizer.encode(text).ids.subarray(1, -1)].map((id) =>
+        Object.keys(json.model.vocab).find((piece) => json.model.vocab[piece] === id),
+      );
+    expect(pieces('山の上')).toEqual(['山', 'の', '上']);
+    expect(pieces('ゆっくり').join('').replaceAll('##', '')).toBe('ゆっくり');
+  });
+
+  it('knows no character that only measured rows have', () => {
+    expect(tokenizer.encode('週末').ids.subarray(1, -1)).toEqual(
+      Int32Array.of(tokenizer.specialTokens.unknown, tokenizer.specialTokens.unknown),
+    );
+  });
+});
+
+describe('the Japanese corpus', () => {
+  it('holds neighbouring passages on one line, whole sentences in their order', () => {
+    const pairs = lines.map(passagesOfLine).filter(({ length }) => length === 2);
+    expect(pairs.length).toBeGreaterThan(10);
+    const text = story('太郎');
+    for (const [first = '', second = ''] of pairs) {
+      if (!first.startsWith('太郎')) continue;
+      expect(text).toContain(`${first}${second}`.replaceAll(' ', ''));
+      for (const each of [first, second]) {
+        expect(each.endsWith('。')).toBe(true);
+        expect(tokenizer.encode(each).ids.length).toBeLessThanOrEqual(MAX_PASSAGE_TOKENS);
+      }
+    }
+  });
+
+  it('aims neighbours at one length', () => {
+    const short = (count: number) => Array.from({ length: count }, () => '山の上。');
+    const found = [...neighbourLines(short(400), tokenizer, Random.fromSeed(2))].map(passagesOfLine);
+    const differing = found.filter(([a, b]) => b !== undefined && a?.length !== b.length);
+    expect(differing.length).toBeLessThanOrEqual(1); // the document's end may cut one short
+    expect(new Set(found.map(([a]) => a?.length)).size).toBeGreaterThan(4);
+  });
+
+  it('has unrelated sentences, and a rest, on lines of their own', () => {
+    expect(lines).toContain('彼は犬が好きです。');
+    for (const text of learned) expect(lines).toContain(text);
+  });
+
+  it('keeps the texts of a page without its markup', () => {
+    expect(lines.join('\n')).toContain('この文書はReactの使い方を説明しています。');
+  });
+
+  it('repeats no row that a model is measured on, whatever source has it', () => {
+    const text = lines.join('\n');
+    for (const row of [testRow, devRow]) expect(text).not.toContain(row);
+    expect(lines).not.toContain('静かに');
+  });
+
+  it('comes out the same again', () => {
+    makeCorpus(tokenizer);
+    expect(work.readPassages()).toEqual(lines);
+  });
+});
+
+describe('the steps of the Japanese recipe', () => {
+  const steps = commonSteps(japanese, { size: 'mini', threads: '1', minutes: '0.005', steps: '3' });
+
+  it('end in a folder that loads as a BertModel with its tokenizer, in float16', async () => {
+    await steps.embeddings(work);
+    await steps.learn(work);
+    await steps.anneal(work);
+    const target = pathToFileURL(`${join(folder, 'backbones')}/`);
+    exportBackbone(japanese, work, 'mini', target);
+
+    const read = (file: string) => readFileSync(new URL(`japanese-mini/${file}`, target));
+    const json = (file: string): unknown => JSON.parse(read(file).toString());
+    const config = parseBertConfig(json('config.json'), 'config.json')._unsafeUnwrap();
+    expect(config).toMatchObject({
+      hidden_size: 256,
+      num_hidden_layers: 4,
+      vocab_size: tokenizer.vocabularySize,
+    });
+    const loaded = loadTokenizer(json('tokenizer.json'), json('tokenizer_config.json'))._unsafeUnwrap();
+    expect(loaded.encode('彼は犬が好きです。').ids).toEqual(tokenizer.encode('彼は犬が好きです。').ids);
+    const weights = read('model.safetensors');
+    const { tensors } = decodeSafetensors(weights, 'model.safetensors')._unsafeUnwrap();
+    expect(tensors.get('embeddings.word_embeddings.weight')?.shape).toEqual([tokenizer.vocabularySize, 256]);
+    expect([...tensors.keys()].filter((name) => !/^(embeddings|encoder)\./u.test(name))).toEqual([]);
+    const numbers = [...tensors.values()].reduce((sum, { values }) => sum + values.length, 0);
+    expect(weights.length).toBeLessThan(2 * numbers + 20_000);
+    expect(read('README.md').toString()).toContain('4 layers × 256');
+    expect(read('curve.csv').toString().split('\n')[0]).toBe(
+      'step,seconds,tokens,training_loss,validation_hidden_tokens,validation_neighbours',
+    );
+  });
+
+  it('refuse embeddings that were made for another size', async () => {
+    const base = commonSteps(japanese, { size: 'base', threads: '1', minutes: '0.001' });
+    await expect(base.learn(work)).rejects.toThrow(
+      'no word embeddings of width 384; make them for this size',
+    );
+  });
+});
