@@ -28,7 +28,7 @@ export const modelFolderConfigSchema = z.looseObject({
     pooling: z.enum(['first', 'mean', 'none']),
     /** How a text is split into the words that get labels, in models that label words. */
     words: z.enum(['whitespace', 'punctuation', 'marks', 'characters']).exactOptional(),
-    /** Whether texts are folded to lower case before they are read. */
+    /** Whether the lexical expert folds texts to lower case; what the encoder does is its tokenizer's. */
     lowercase: z.boolean(),
     /** The most tokens that are read at once, special ones included. */
     max_tokens: z.int().positive(),

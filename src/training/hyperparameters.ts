@@ -119,7 +119,7 @@ export function resolveHyperparameters(
     epochs: training.num_epochs ?? defaultEpochs(duration, texts),
     maxTokens: backbone?.maxTokens ?? MAX_TOKENS,
     language: trainingLanguage(training),
-    lowercase: backbone?.lowercase ?? askedLowercase(model, training) ?? true,
+    lowercase: askedLowercase(model, training) ?? backbone?.lowercase ?? true,
     augment: training.data_augmentation ?? false,
     pretrained: training.use_pretrained ?? true,
     tokenDropout: tuning.tokenDropout ?? (isShort(texts) ? SHORT_TEXT_TOKEN_DROPOUT : TOKEN_DROPOUT),

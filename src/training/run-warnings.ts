@@ -8,7 +8,7 @@ import type { TrainingSpec } from './training-run.js';
 export function runWarnings(
   { model_config, training_config }: TrainingSpec,
   train: readonly TextWindow[],
-  { pretrained, maxTokens, lowercase, language }: Hyperparameters,
+  { pretrained, maxTokens, language }: Hyperparameters,
   backbone: Backbone | undefined,
 ): DatasetWarning[] {
   const warnings: DatasetWarning[] = [];
@@ -27,9 +27,9 @@ export function runWarnings(
     warn('no_backbone', 1, `${lacking}; ${advice}`);
   }
   const asked = askedLowercase(model_config, training_config);
-  if (backbone && asked !== undefined && asked !== lowercase) {
-    const reads = lowercase ? 'folds texts to lower case' : 'tells upper from lower case';
-    const message = `preprocessing.lowercase is ${asked}, but the backbone ${backbone.source.name} ${reads}, and so does the model`;
+  if (backbone && asked !== undefined && asked !== backbone.lowercase) {
+    const reads = backbone.lowercase ? 'folds texts to lower case' : 'tells upper from lower case';
+    const message = `preprocessing.lowercase is ${asked}, but the backbone ${backbone.source.name} ${reads}, and so does the encoder; the lexical expert goes by what was asked`;
     warn('backbone_lowercase', 1, message);
   }
   return warnings;

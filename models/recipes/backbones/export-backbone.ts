@@ -5,6 +5,7 @@ import { type BertConfig, bertConfigOfSize, bertParameters } from '../../../src/
 import { encodeSafetensors, type NamedTensor } from '../../../src/model-folder/index.js';
 import { loadTokenizer, tokenizerConfig } from '../../../src/tokenizer/index.js';
 import type { Recipe } from './recipe.js';
+import { MAX_PASSAGE_TOKENS } from './settings.js';
 import { writeCurve } from './student/curve.js';
 import { ENCODER_PREFIX } from './student/objective.js';
 import { readStudent, type StudentState } from './student/student-checkpoint.js';
@@ -42,9 +43,26 @@ function encoderWeights(
   for (const { name, shape } of bertParameters(config, ENCODER_PREFIX)) {
     const tensor = weights.get(name);
     if (tensor?.shape.join() !== shape.join()) throw new Error(`${file}: it holds no ${name} [${shape}]`);
-    encoder.set(name, tensor);
+    encoder.set(name, name.endsWith(POSITIONS) ? repeatedPositions(tensor) : tensor);
   }
   return encoder;
+}
+
+const POSITIONS = 'position_embeddings.weight';
+
+/**
+ * Positions beyond those that were trained take the vectors of the trained ones, again and again, without the first, which
+ * is that of [CLS] (as Longformer did, Beltagy et al. 2020): better to start from than noise.
+ */
+export function repeatedPositions({ shape, values }: NamedTensor): NamedTensor {
+  const [positions = 0, width = 0] = shape;
+  const repeated = values.slice();
+  const period = MAX_PASSAGE_TOKENS - 1;
+  for (let position = MAX_PASSAGE_TOKENS; position < positions; position += 1) {
+    const source = 1 + ((position - 1) % period);
+    repeated.copyWithin(position * width, source * width, (source + 1) * width);
+  }
+  return { shape, values: repeated };
 }
 
 /** The language's card.md with its {{placeholders}} filled in. */

@@ -74,15 +74,12 @@ describe('reviews', () => {
     ]);
   });
 
-  it('keeps every fifth customer sentence for test', async () => {
-    const lines = Array.from({ length: 11 }, (_, row) => `${row % 2} sentence ${row} .`);
-    const root = await datasets({ 'customer_reviews_cr/custrev.all': `${lines.join('\n')}\n` });
-    const { train, test } = readCustomerReviews(root);
-    expect(test).toEqual([
-      { text: 'sentence 4 .', labels: ['negative'] },
-      { text: 'sentence 9 .', labels: ['positive'] },
+  it('are customer sentences by the id before each', async () => {
+    const root = await datasets({ 'customer_reviews_cr/custrev.all': '1 it works .\n0 it broke .\n' });
+    expect(readCustomerReviews(root)).toEqual([
+      { text: 'it works .', labels: ['positive'] },
+      { text: 'it broke .', labels: ['negative'] },
     ]);
-    expect(train).toHaveLength(9);
   });
 });
 
@@ -132,7 +129,17 @@ describe('toxic comments', () => {
       ['c', 'non-toxic'],
       ['f', 'toxic'],
     ]);
-    expect(texts(test)).toEqual(['d', 'e', 'g']);
+    expect(texts(test)).toEqual(['d', 'g']);
+  });
+
+  it('are not for test where the backbone has read of them', async () => {
+    const labelled = (row: number) => `comment ${row},${row < 6090 ? 0 : 1}`;
+    const lines = Array.from({ length: 2 * 6090 }, (_, row) => labelled(row));
+    const root = await datasets({ 'jigsaw_subset_robtest/test.csv.br': `${lines.join('\n')}\n` });
+    const { train, test } = readJigsaw(root);
+    expect(train).toHaveLength(6090);
+    expect(test).toHaveLength(2 * (3045 - 1312));
+    expect(texts(test)).not.toContain('comment 3047');
   });
 });
 

@@ -106,12 +106,21 @@ function readParadetox(root: string): string[] {
     .flatMap((line) => line.split('\t').filter((wording) => wording.trim() !== ''));
 }
 
-/** The first half may be learned from, models are measured on the second. */
+/** All comments of one label come before those of the other: the first half of each may be learned from. */
 export function readJigsaw(root: string): { learned: string[]; measured: string[] } {
   const rows: string[][] = parse(readText(join(root, 'jigsaw_subset_robtest'), 'test.csv.br'));
-  const comments = rows.map(([comment = '']) => comment);
-  const half = comments.length / 2;
-  return { learned: comments.slice(0, half), measured: comments.slice(half) };
+  const byLabel = new Map<string, string[]>();
+  for (const [comment = '', label = ''] of rows) {
+    const comments = byLabel.get(label) ?? [];
+    comments.push(comment);
+    byLabel.set(label, comments);
+  }
+  const all = [...byLabel.values()];
+  const half = (comments: readonly string[]) => Math.ceil(comments.length / 2);
+  return {
+    learned: all.flatMap((comments) => comments.slice(0, half(comments))),
+    measured: all.flatMap((comments) => comments.slice(half(comments))),
+  };
 }
 
 function column(folder: string, file: string, name: string): string[] {

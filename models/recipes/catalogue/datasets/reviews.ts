@@ -27,16 +27,11 @@ export async function readMovieReviews(datasets: string): Promise<LabelledText[]
   });
 }
 
-/** Every so many sentences, one is for test. */
-const TEST_STEP = 5;
-
-/** Sentences about products (Hu & Liu 2004). The publisher has no split: every fifth is for test. */
-export function readCustomerReviews(datasets: string): { train: LabelledText[]; test: LabelledText[] } {
+/** Sentences about products (Hu & Liu 2004). */
+export function readCustomerReviews(datasets: string): LabelledText[] {
   const content = readText(join(datasets, 'customer_reviews_cr'), 'custrev.all');
-  const rows = nonBlankLines(content).flatMap((line) => {
+  return nonBlankLines(content).flatMap((line) => {
     const [, id, sentence] = /^([01]) (.*\S)\s*$/u.exec(line) ?? [];
     return sentence === undefined ? [] : [judged(sentence, id === '1' ? 'positive' : 'negative')];
   });
-  const isTest = (row: number) => row % TEST_STEP === TEST_STEP - 1;
-  return { train: rows.filter((_, row) => !isTest(row)), test: rows.filter((_, row) => isTest(row)) };
 }

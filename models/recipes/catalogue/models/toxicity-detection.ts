@@ -12,7 +12,7 @@ export const toxicityDetection: ClassifierRecipe = {
   example: 'Thanks for explaining, I had not seen it that way.',
   notes: [
     'What counts as toxic is what each source says. Jigsaw: a rude, disrespectful or unreasonable comment that may make people leave a discussion. ParaDetox: a sentence that annotators found toxic; its polite rewordings are the non-toxic rows. Toxic Spans: a comment in which annotators marked toxic words. Davidson et al.: hate speech and merely offensive language both count as toxic here.',
-    'Half of Jigsaw is for test: the second half of the comments of each label.',
+    'Half of Jigsaw is for test: of the second half of the comments of each label, as many of both as the backbone has read nothing of. Those are its shorter ones: 200 characters on average.',
   ],
   sources: [
     {
@@ -40,7 +40,7 @@ export const toxicityDetection: ClassifierRecipe = {
   ],
   tests: [
     {
-      title: 'Jigsaw subset, second half of each label',
+      title: 'Jigsaw subset, unread comments of the second half of each label',
       read: (datasets) => readJigsaw(datasets).test,
     },
   ],
