@@ -7,10 +7,13 @@ import { pretrainedNameSchema } from './pretrained.js';
 export const MAX_MEDLEY_QUERIES = 50;
 /** Spec, "Limits": models of one medley request that run at the same time. */
 export const MAX_CONCURRENT_MODELS = 2;
+/** Models of one medley request: as many as are documented, so that no request asks for work without end. */
+export const MAX_MEDLEY_MODELS = 11;
 
 const modelsSchema = z
   .array(pretrainedNameSchema)
   .min(1, 'give at least one model')
+  .max(MAX_MEDLEY_MODELS, { error: `at most ${MAX_MEDLEY_MODELS} models a medley`, abort: true })
   .superRefine((names, context) => {
     const positions = new Map<string, number>();
     for (const [position, name] of names.entries()) {
@@ -25,10 +28,11 @@ const modelsSchema = z
         message: `${JSON.stringify(name)} is there already, at position ${first}; give each model once`,
       });
     }
-  });
+  })
+  .meta({ uniqueItems: true });
 
 export const medleyRequestSchema = z.strictObject({ query: querySchema, models: modelsSchema });
-/** One query and the names of the pretrained models to ask, each once. */
+/** One query and the names of 1 to 11 pretrained models to ask, each once. */
 export interface MedleyRequest {
   readonly query: string;
   readonly models: readonly string[];
@@ -41,7 +45,7 @@ export const medleyBatchRequestSchema = z.strictObject({
     .max(MAX_MEDLEY_QUERIES, `at most ${MAX_MEDLEY_QUERIES} queries a medley batch`),
   models: modelsSchema,
 });
-/** 1 to 50 queries and the names of the pretrained models to ask, each once. */
+/** 1 to 50 queries and the names of 1 to 11 pretrained models to ask, each once. */
 export interface MedleyBatchRequest {
   readonly queries: readonly string[];
   readonly models: readonly string[];

@@ -72,7 +72,9 @@ export const listFilterSchema = z.strictObject({
   modelType: modelTypeSchema.optional(),
   trainingStatus: trainingJobStatusSchema.optional(),
   limit: z.int().min(1).max(100).optional(),
-  cursor: z.string().min(1).optional(),
+  cursor: z
+    .uuid('not a cursor of this listing; pass the next_cursor of the page before as it came')
+    .optional(),
 });
 /** Which jobs or models to list: `limit` 1 to 100 (default 20), `cursor` from the page before. */
 export type ListFilter = z.infer<typeof listFilterSchema>;

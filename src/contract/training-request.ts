@@ -48,7 +48,10 @@ export const trainingConfigSchema = z.strictObject({
 
 export const trainingRequestSchema = z
   .strictObject({
-    dataset_url: z.string().min(1, 'dataset_url is empty; give the URL of a dataset zip'),
+    dataset_url: z
+      .string()
+      .min(1, 'dataset_url is empty; give the URL of a dataset zip')
+      .meta({ format: 'uri', description: 'Where the zip is downloaded from, without a key.' }),
     model_config: modelConfigSchema,
     training_config: trainingConfigSchema.optional(),
   })

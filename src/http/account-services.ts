@@ -1,10 +1,11 @@
 import type { Account } from '../contract/index.js';
 import { inferenceService, type ServiceOptions } from '../inference/index.js';
 import { Medley } from '../medley/index.js';
-import type { ModelLoader } from '../model-loader/index.js';
+import { catalogueModels, type ModelLoader } from '../model-loader/index.js';
 import { Predictor } from '../predictor/index.js';
 import type { Storage } from '../storage/index.js';
 import { Trainer, type TrainerOptions } from '../trainer/index.js';
+import { type PageServices, pageServices } from './page-services.js';
 import type { Services } from './services.js';
 
 export interface AccountServicesOptions {
@@ -14,6 +15,11 @@ export interface AccountServicesOptions {
   readonly trainer?: Omit<TrainerOptions, 'storage' | 'account'>;
   /** Where pretrained models come from. Default: the catalogue. */
   readonly modelLoader?: ModelLoader;
+  /**
+   * Where datasets that the page at / uploads wait for their jobs. Default: a temporary folder that goes
+   * with the process, so that a job that trains on one can't go on after a restart.
+   */
+  readonly uploadDirectory?: string;
   /** How the models of all accounts are run: one service has them all, in 2 worker threads unless this says otherwise. */
   readonly inference?: ServiceOptions;
 }
@@ -23,6 +29,7 @@ export interface AccountServices extends Services {
   readonly trainer: (account: Account) => Trainer;
   readonly predictor: (account: Account) => Predictor;
   readonly medley: (account: Account) => Medley;
+  readonly page: PageServices;
   /** Closes them all: calls come to their end, and running jobs stay resumable. Idempotent. */
   close(): Promise<void>;
 }
@@ -31,22 +38,25 @@ export interface AccountServices extends Services {
 export function accountServices({
   storage,
   trainer,
-  modelLoader,
+  modelLoader = catalogueModels(),
   inference: run,
+  uploadDirectory,
 }: AccountServicesOptions): AccountServices {
   const strict = { allowFileUrls: false, allowPrivateAddresses: false };
   const inference = inferenceService({ workers: 2, ...run });
-  const models = { inference, ...(modelLoader && { modelLoader }) };
+  const models = { inference, modelLoader };
   const trainers = perAccount((account) => new Trainer({ ...strict, ...trainer, storage, account }));
   const predictors = perAccount((account) => new Predictor({ ...models, storage, account }));
   const medleys = perAccount((account) => new Medley({ ...models, account }));
+  const page = pageServices(modelLoader, trainers.of, uploadDirectory);
   return {
     trainer: trainers.of,
     predictor: predictors.of,
     medley: medleys.of,
+    page,
     async close() {
       await Promise.all([trainers.close(), predictors.close(), medleys.close()]);
-      await inference.close();
+      await Promise.all([inference.close(), page.uploads.close()]);
     },
   };
 }

@@ -2,59 +2,77 @@ import { err, ok, type Result } from 'neverthrow';
 import type { Account } from '../contract/index.js';
 import { TierError } from '../errors.js';
 import type { Authenticate } from './api-keys.js';
+import { clientNetwork } from './client-network.js';
+import type { Connection } from './environment.js';
+import { type RateLimiter, tooMany, type WrongKeyLimiter, waitAfter } from './limiters.js';
 import type { Operation } from './operation.js';
 import { type Place, type Refusal, refusal } from './refusal.js';
 
-/**
- * Counts the requests of an account; the limiters of rate-limiter-flexible are such, in memory, Redis, PostgreSQL, …
- * Rejects with `{ msBeforeNext }` beyond the limit, with an Error where its store fails.
- */
-export interface RateLimiter {
-  consume(key: string): Promise<unknown>;
-}
-
 export interface Admission {
   readonly authenticate: Authenticate;
+  /** Counts the requests of each account. Default: they are not limited. */
   readonly rateLimiter?: RateLimiter;
+  /** Counts wrong keys by the client's address; beyond the limit no key from there is looked at. Default: no limit. */
+  readonly wrongKeyLimiter?: WrongKeyLimiter;
 }
 
 /** Whether a request may go on: 401 without a valid key, 429 beyond the rate, 403 where the tier lacks the operation. */
 export async function admit(
   request: Request,
-  { needsPro, tag, subject }: Operation,
-  { authenticate, rateLimiter }: Admission,
+  { remoteAddress }: Connection,
+  { needsPro, tag, subject }: Pick<Operation, 'needsPro' | 'tag' | 'subject'>,
+  admission: Admission,
 ): Promise<Result<Account, Refusal>> {
   const apiKey = request.headers.get('x-api-key') ?? '';
-  const account = apiKey === '' ? undefined : await authenticate(apiKey);
-  if (account === undefined) return err(unauthorized(apiKey));
-  const wait = await rateLimiter?.consume(account.app_id).then(() => undefined, millisecondsLeft);
-  if (wait !== undefined) return err(tooManyRequests(wait));
+  if (apiKey === '') return err(noKey);
+  const { rateLimiter, wrongKeyLimiter } = admission;
+  const recognised = () => recognise(apiKey, admission.authenticate);
+  const network = wrongKeyLimiter && clientNetwork(remoteAddress);
+  const known =
+    wrongKeyLimiter === undefined || network === undefined
+      ? await recognised()
+      : await unlessGuessing(network, wrongKeyLimiter, recognised);
+  if (known.isErr()) return err(known.error);
+  const account = known.value;
+  const wait = rateLimiter && (await waitAfter(rateLimiter.consume(account.app_id)));
+  if (wait !== undefined) return err(tooMany('too many requests', 'rate_limit', wait));
   if (needsPro && account.tier !== 'pro') return err(proNeeded(tag, subject));
   return ok(account);
 }
 
-/** @throws what isn't a limiter's refusal */
-function millisecondsLeft(thrown: unknown): number {
-  if (typeof thrown === 'object' && thrown !== null && 'msBeforeNext' in thrown) {
-    return Number(thrown.msBeforeNext);
-  }
-  throw thrown;
+async function recognise(apiKey: string, authenticate: Authenticate): Promise<Result<Account, Refusal>> {
+  const account = await authenticate(apiKey);
+  return account === undefined ? err(nobodysKey) : ok(account);
 }
 
-function unauthorized(apiKey: string): Refusal {
-  const msg = apiKey === '' ? 'send your API key in the header x-api-key' : 'nobody has this API key';
-  const type = apiKey === '' ? 'missing' : 'api_key';
-  return refusal(401, { loc: ['header', 'x-api-key'], msg, type });
+/** Where too many keys were wrong, right ones are refused too: else guessing would go on undisturbed. */
+async function unlessGuessing(
+  network: string,
+  limiter: WrongKeyLimiter,
+  recognised: () => Promise<Result<Account, Refusal>>,
+): Promise<Result<Account, Refusal>> {
+  const left = await limiter.get(network);
+  if (left && left.remainingPoints <= 0) {
+    return err(tooMany('too many wrong API keys came from your address', 'wrong_keys', left.msBeforeNext));
+  }
+  const known = await recognised();
+  if (known.isErr()) await waitAfter(limiter.consume(network));
+  return known;
 }
+
+const noKey = refusal(401, {
+  loc: ['header', 'x-api-key'],
+  msg: 'send your API key in the header x-api-key',
+  type: 'missing',
+});
+
+const nobodysKey = refusal(401, {
+  loc: ['header', 'x-api-key'],
+  msg: 'nobody has this API key',
+  type: 'api_key',
+});
 
 function proNeeded(tag: string, loc: Place): Refusal {
   const { message, code } = new TierError(`the ${tag}`);
   return refusal(403, { loc, msg: message, type: code });
-}
-
-function tooManyRequests(wait: number): Refusal {
-  const seconds = Math.ceil(wait / 1000);
-  const msg = `too many requests; try again in ${seconds} s`;
-  const problem = { loc: ['header', 'x-api-key'], msg, type: 'rate_limit' };
-  return refusal(429, problem, { 'retry-after': String(seconds) });
 }

@@ -11,6 +11,9 @@ export const USAGE = `Usage:
     --data <folder>                   where jobs and models live (./orchard-data)
     --keys <file>                     the API keys, as new-key writes them; their JSON may be in ORCHARD_KEYS instead
     --requests-per-minute <number>    most requests of an account (no limit)
+    --quota <number>/day|month        most inference calls of an account, such as 10000/month (no limit)
+    --wrong-keys-per-minute <number>  beyond them no key from a client's address is looked at (10)
+    --trust-proxy                     takes the client's address from x-forwarded-for, as a proxy before this adds it
     --allow-private-addresses         lets dataset_url lead into this machine and its network
   orchard new-key --app-id <name> --keys <file> [--tier basic|pro]
                                       adds an API key of an account (of tier pro) to the file, and prints it
@@ -21,12 +24,23 @@ const numberSchema = z
   .regex(/^\d{1,9}$/, 'give a whole number')
   .transform(Number);
 
+const quotaSchema = z
+  .string()
+  .regex(/^[1-9]\d{0,11}\/(day|month)$/, 'give inference calls and their period: 10000/month, 500/day')
+  .transform((quota): { calls: number; per: 'day' | 'month' } => ({
+    calls: Number.parseInt(quota, 10),
+    per: quota.endsWith('/day') ? 'day' : 'month',
+  }));
+
 const serveSchema = z.strictObject({
   host: z.string().min(1).default('127.0.0.1'),
   port: numberSchema.pipe(z.int().max(65_535)).default(8080),
   data: z.string().min(1).default('./orchard-data'),
   keys: z.string().min(1).optional(),
   'requests-per-minute': numberSchema.pipe(z.int().min(1)).optional(),
+  quota: quotaSchema.optional(),
+  'wrong-keys-per-minute': numberSchema.pipe(z.int().min(1)).default(10),
+  'trust-proxy': z.boolean().default(false),
   'allow-private-addresses': z.boolean().default(false),
 });
 /** What `orchard serve` is told. */
@@ -40,13 +54,21 @@ const newKeySchema = z.strictObject({
 export type NewKeySettings = z.infer<typeof newKeySchema>;
 
 const text = { type: 'string' } as const;
+const onOff = { type: 'boolean' } as const;
 
 export function serveSettings(args: string[]): Result<ServeSettings, ValidationError> {
-  const options = { host: text, port: text, data: text, keys: text, 'requests-per-minute': text };
-  const switches = { 'allow-private-addresses': { type: 'boolean' } } as const;
-  return parsed({ args, options: { ...options, ...switches } }).andThen((given) =>
-    validate(serveSchema, given),
-  );
+  const options = {
+    host: text,
+    port: text,
+    data: text,
+    keys: text,
+    'requests-per-minute': text,
+    quota: text,
+    'wrong-keys-per-minute': text,
+    'trust-proxy': onOff,
+    'allow-private-addresses': onOff,
+  };
+  return parsed({ args, options }).andThen((given) => validate(serveSchema, given));
 }
 
 export function newKeySettings(args: string[]): Result<NewKeySettings, ValidationError> {

@@ -19,7 +19,10 @@ export async function serveCommand(args: string[]): Promise<void> {
     (thrown) => toOrchardError(thrown, 'starting the server'),
   );
   if (started.isErr()) return fail(started.error);
-  console.error(`Orchard answers at ${started.value.url}; its reference is ${started.value.url}/docs`);
+  const { url } = started.value;
+  console.error(
+    `Orchard answers at ${url}; a browser shows a page to try it there, and its reference at ${url}/docs`,
+  );
   closeOnSignal(started.value);
 }
 

@@ -1,24 +1,32 @@
-import { type Context, Hono } from 'hono';
+import { Hono } from 'hono';
 import { requestId } from 'hono/request-id';
 import { ok, type Result } from 'neverthrow';
 import { Registry } from 'prom-client';
 import { type Admission, admit } from './admission.js';
-import type { HandlerEnvironment } from './environment.js';
+import type { Connection, HandlerEnvironment } from './environment.js';
 import { inferenceOperations } from './inference-operations.js';
+import type { Quota } from './limiters.js';
 import { type AccessLogEntry, observe } from './observe.js';
 import { openApiDocument } from './open-api.js';
 import type { Operation } from './operation.js';
+import { pageOperations } from './page-operations.js';
+import { addPageRoutes, pageMethods } from './page-routes.js';
 import { type BodyLimits, readBody } from './read-body.js';
 import { referencePage } from './reference-page.js';
-import { type Refusal, refusal, unexpected } from './refusal.js';
+import { type Refusal, refusal, refuse, unexpected } from './refusal.js';
 import type { Services } from './services.js';
 import { trainerOperations } from './trainer-operations.js';
+import { withinQuota } from './within-quota.js';
 
 export interface HandlerOptions extends Services, Admission {
+  /** Counts the inference calls of each account: every query of a batch is one, a medley one. Default: no limit. */
+  readonly quota?: Quota;
   /** Largest body of a request, in bytes. Default 1 MiB. */
   readonly maxBodyBytes?: number;
   /** How long the body of a request may take to arrive. Default 10 s. */
   readonly bodyTimeoutMs?: number;
+  /** Largest dataset that the page at / may upload, in bytes. Default 128 MiB. */
+  readonly maxUploadBytes?: number;
   /** Called once for every request when it is answered. Default: nothing is logged. */
   readonly log?: (entry: AccessLogEntry) => void;
   /** What /metrics shows, the handler's own figures added. Default: an empty one. */
@@ -26,7 +34,7 @@ export interface HandlerOptions extends Services, Admission {
 }
 
 /** Answers a web-standard request: in Node through `serve`, or in any server that speaks `Request` and `Response`. */
-export type Handler = (request: Request) => Promise<Response>;
+export type Handler = (request: Request, connection?: Connection) => Promise<Response>;
 
 const DEFAULT_MAX_BODY_BYTES = 2 ** 20;
 const DEFAULT_BODY_TIMEOUT_MS = 10_000;
@@ -41,12 +49,15 @@ export function createHandler(options: HandlerOptions): Handler {
   const { registry = new Registry(), log } = options;
   const app = new Hono<HandlerEnvironment>();
   app.use(requestId(), observe(registry, log));
-  for (const operation of operations) addOperation(app, operation, options);
+  const { page } = options;
+  const all = page === undefined ? operations : [...operations, ...pageOperations(page)];
+  for (const operation of all) addOperation(app, operation, options);
   addPages(app, registry);
-  refuseOtherMethods(app);
+  if (page !== undefined) addPageRoutes(app, page, options);
+  refuseOtherMethods(app, all, page === undefined ? {} : pageMethods);
   app.notFound((context) => refuse(context, nothingThere));
   app.onError((thrown, context) => refuse(context, { ...unexpected(), cause: thrown }));
-  return async (request) => app.fetch(request);
+  return async (request, connection = {}) => app.fetch(request, connection);
 }
 
 type App = Hono<HandlerEnvironment>;
@@ -57,18 +68,25 @@ function addOperation(app: App, operation: Operation, options: HandlerOptions): 
   app.on(operation.method, routePath(operation), async (context) => {
     context.set('route', operation.path);
     const request = context.req.raw;
-    const admitted = await admit(request, operation, options);
+    const admitted = await admit(request, context.env, operation, options);
     if (admitted.isErr()) return refuse(context, admitted.error);
     const account = admitted.value;
     context.set('account', account);
     const body = await readBodyOf(operation, request, limits);
     if (body.isErr()) return refuse(context, body.error);
-    const input = { path: context.req.param(), query: queryOf(request), body: body.value };
-    const answer = await operation.answer(options, { account, signal: request.signal }, input);
-    return answer.match(
-      (value) => context.json(value),
-      (refused) => refuse(context, refused),
+    const call = operation.prepare({
+      path: context.req.param(),
+      query: queryOf(request),
+      body: body.value,
+    });
+    if (call.isErr()) return refuse(context, call.error);
+    const { inferenceCalls, answer } = call.value;
+    const answered = await withinQuota(options.quota, account, inferenceCalls, () =>
+      answer(options, { account, signal: request.signal }),
     );
+    if (answered.isErr()) return refuse(context, answered.error);
+    if (inferenceCalls > 0) context.set('inferenceCalls', inferenceCalls);
+    return context.json(answered.value);
   });
 }
 
@@ -79,12 +97,6 @@ async function readBodyOf(
   limits: BodyLimits,
 ): Promise<Result<unknown, Refusal>> {
   return operation.method === 'POST' ? readBody(request, limits) : ok(undefined);
-}
-
-function refuse(context: Context<HandlerEnvironment>, { status, detail, ...refused }: Refusal): Response {
-  if (refused.cause !== undefined) context.set('failure', refused.cause);
-  const { data, headers } = refused;
-  return context.json({ detail, ...(data !== undefined && { data }) }, status, headers);
 }
 
 function addPages(app: App, registry: Registry): void {
@@ -98,13 +110,18 @@ function addPages(app: App, registry: Registry): void {
 }
 
 /** Answers 405 for what has other methods; runs after all that have been added. */
-function refuseOtherMethods(app: App): void {
+function refuseOtherMethods(
+  app: App,
+  operations: readonly Operation[],
+  others: Readonly<Record<string, string>>,
+): void {
   const methods = new Map<string, string[]>();
   for (const operation of operations) {
     const path = routePath(operation);
     methods.set(path, [...(methods.get(path) ?? []), operation.method]);
   }
   for (const path of ['/health', '/openapi.json', '/metrics']) methods.set(path, ['GET']);
+  for (const [path, method] of Object.entries(others)) methods.set(path, [method]);
   for (const [path, allowed] of methods) {
     const allow = allowed.includes('GET') ? [...allowed, 'HEAD'].join(', ') : allowed.join(', ');
     const msg = `this path takes ${allow}`;

@@ -1,12 +1,21 @@
 import type { RequestIdVariables } from 'hono/request-id';
 import type { Account } from '../contract/index.js';
 
+/** What a server knows of a request beside the request. */
+export interface Connection {
+  /** The IP address of the client. */
+  readonly remoteAddress?: string | undefined;
+}
+
 /** What the parts of the handler tell each other about a request. */
 export interface HandlerEnvironment {
+  readonly Bindings: Connection;
   readonly Variables: RequestIdVariables & {
     /** The path of the route, with the names of its parameters. */
     route?: string;
     account?: Account;
+    /** Those that were answered; absent where no model is asked. */
+    inferenceCalls?: number;
     /** What lies beneath an answer of 500 and more. */
     failure?: unknown;
   };

@@ -1,10 +1,16 @@
 /** What the public entry `orchard-nlp/http` and the command `orchard` are made of. */
 export { type AccountServices, type AccountServicesOptions, accountServices } from './account-services.js';
-export type { Admission, RateLimiter } from './admission.js';
+export type { Admission } from './admission.js';
 export { type Authenticate, hashedKeys, newApiKey, parseStoredKeys, type StoredKey } from './api-keys.js';
+export { type CalendarQuota, type CalendarQuotaOptions, calendarQuota } from './calendar-quota.js';
 export { USAGE } from './command-options.js';
 export { newKeyCommand, serveCommand } from './commands.js';
 export { createHandler, type Handler, type HandlerOptions } from './create-handler.js';
+export type { DatasetUploads } from './dataset-uploads.js';
+export type { Connection } from './environment.js';
+export type { InstalledModel } from './installed-models.js';
+export type { Quota, RateLimiter, WrongKeyLimiter } from './limiters.js';
 export type { AccessLogEntry } from './observe.js';
+export type { PageServices } from './page-services.js';
 export { type RunningServer, type ServeOptions, serve } from './serve.js';
 export type { MedleyService, PredictorService, Services, TrainerService } from './services.js';

@@ -27,6 +27,7 @@ export const inferenceOperations: readonly Operation[] = [
     summary: 'One query to a pretrained model',
     input: z.object({ path: pretrainedPathSchema, body: query }),
     output: oneResultSchema,
+    inferenceCalls: () => 1,
     answer: ({ predictor }, { account, signal }, { path, body }) =>
       predictor(account).predictPretrained(path.model_name, body.query, { signal }),
   }),
@@ -38,6 +39,7 @@ export const inferenceOperations: readonly Operation[] = [
     summary: 'One query to a custom model',
     input: z.object({ path: modelPathSchema, body: query }),
     output: oneResultSchema,
+    inferenceCalls: () => 1,
     answer: ({ predictor }, { account, signal }, { path, body }) =>
       predictor(account).predictCustom(path.model_id, body.query, { signal }),
   }),
@@ -50,6 +52,7 @@ export const inferenceOperations: readonly Operation[] = [
     needsPro: true,
     input: z.object({ path: pretrainedPathSchema, body: queries }),
     output: resultListSchema,
+    inferenceCalls: ({ body }) => body.queries.length,
     answer: ({ predictor }, { account, signal }, { path, body }) =>
       predictor(account).predictPretrainedBatch(path.model_name, body.queries, { signal }),
   }),
@@ -62,6 +65,7 @@ export const inferenceOperations: readonly Operation[] = [
     needsPro: true,
     input: z.object({ path: modelPathSchema, body: queries }),
     output: resultListSchema,
+    inferenceCalls: ({ body }) => body.queries.length,
     answer: ({ predictor }, { account, signal }, { path, body }) =>
       predictor(account).predictCustomBatch(path.model_id, body.queries, { signal }),
   }),
@@ -70,10 +74,11 @@ export const inferenceOperations: readonly Operation[] = [
     path: '/medley/language',
     id: 'medley',
     tag: 'medley',
-    summary: 'One query to several pretrained models',
+    summary: 'One query to up to 11 pretrained models',
     needsPro: true,
     input: z.object({ body: medleyRequestSchema }),
     output: medleyResultSchema,
+    inferenceCalls: () => 1,
     answer: ({ medley }, { account, signal }, { body }) => medley(account).predict(body, { signal }),
   }),
   operation({
@@ -81,10 +86,11 @@ export const inferenceOperations: readonly Operation[] = [
     path: '/medley/language/batch',
     id: 'medleyBatch',
     tag: 'medley',
-    summary: 'Up to 50 queries to several pretrained models',
+    summary: 'Up to 50 queries to up to 11 pretrained models',
     needsPro: true,
     input: z.object({ body: medleyBatchRequestSchema }),
     output: medleyResultListsSchema,
+    inferenceCalls: ({ body }) => body.queries.length,
     answer: ({ medley }, { account, signal }, { body }) => medley(account).predictBatch(body, { signal }),
   }),
   operation({
@@ -96,6 +102,7 @@ export const inferenceOperations: readonly Operation[] = [
     needsPro: true,
     input: z.object({ path: pretrainedPathSchema, body: queries }),
     output: resultListSchema,
+    inferenceCalls: ({ body }) => body.queries.length,
     answer: ({ medley }, { account, signal }, { path, body }) =>
       medley(account).predictPretrainedBatch(path.model_name, body.queries, { signal }),
   }),

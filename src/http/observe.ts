@@ -40,6 +40,12 @@ export function observe(
     buckets: DURATION_BUCKETS,
     registers,
   });
+  const inferenceCalls = new Counter({
+    name: 'orchard_inference_calls_total',
+    help: 'Inference calls answered: each query of a batch is one',
+    labelNames: ['app_id'],
+    registers,
+  });
   return async (context, next) => {
     const start = performance.now();
     await next();
@@ -49,8 +55,10 @@ export function observe(
     const labels = { method, route: context.get('route') ?? 'none', status };
     requests.inc(labels);
     durations.observe(labels, elapsedMs / 1000);
-    if (log === undefined) return;
     const account = context.get('account');
+    const calls = context.get('inferenceCalls');
+    if (account !== undefined && calls !== undefined) inferenceCalls.inc({ app_id: account.app_id }, calls);
+    if (log === undefined) return;
     const failure = context.get('failure');
     log({
       time: new Date().toISOString(),

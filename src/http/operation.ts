@@ -1,4 +1,4 @@
-import type { ResultAsync } from 'neverthrow';
+import type { Result, ResultAsync } from 'neverthrow';
 import type { z } from 'zod';
 import { type Account, validate } from '../contract/index.js';
 import type { OrchardError } from '../errors.js';
@@ -27,11 +27,13 @@ interface Definition<Input extends InputSchema> {
   readonly path: `/${string}`;
   /** Its name in the OpenAPI document. */
   readonly id: string;
-  readonly tag: 'trainer' | 'predictor' | 'batch predictor' | 'medley';
+  readonly tag: 'trainer' | 'predictor' | 'batch predictor' | 'medley' | 'page';
   readonly summary: string;
   readonly needsPro?: true;
   readonly input: Input;
   readonly output: z.ZodType;
+  /** What the answer counts as, where a model is asked: each query of a batch is one call, a medley one for each query. */
+  readonly inferenceCalls?: (input: z.infer<Input>) => number;
   /** Asks the library. The input is valid. */
   readonly answer: (
     services: Services,
@@ -41,24 +43,35 @@ interface Definition<Input extends InputSchema> {
 }
 
 /** A documented operation: everything about it, for the router and for the OpenAPI document. */
-export interface Operation extends Omit<Definition<InputSchema>, 'answer'> {
+export interface Operation extends Omit<Definition<InputSchema>, 'answer' | 'inferenceCalls'> {
   /** What names the model or job that is asked for. */
   readonly subject: Place;
-  /** Checks the input, then asks the library. */
-  readonly answer: (services: Services, caller: Caller, input: RawInput) => ResultAsync<object, Refusal>;
+  /** Checks the input. */
+  readonly prepare: (input: RawInput) => Result<Call, Refusal>;
+}
+
+/** A valid request that can be answered. */
+export interface Call {
+  /** 0 where no model is asked. */
+  readonly inferenceCalls: number;
+  readonly answer: (services: Services, caller: Caller) => ResultAsync<object, Refusal>;
 }
 
 export function operation<Input extends InputSchema>(definition: Definition<Input>): Operation {
-  const { input, path, answer } = definition;
+  const { input, path, answer, inferenceCalls } = definition;
   const subject = subjectOf(path);
   const places = { input: input.shape.body === undefined ? 'query' : 'body', subject } as const;
   return {
     ...definition,
     subject,
-    answer: (services, caller, raw) =>
+    prepare: (raw) =>
       validate(input, raw)
         .mapErr(({ problems }) => invalid(problems))
-        .asyncAndThen((valid) => answer(services, caller, valid).mapErr((error) => refusalOf(error, places))),
+        .map((valid) => ({
+          inferenceCalls: inferenceCalls?.(valid) ?? 0,
+          answer: (services, caller) =>
+            answer(services, caller, valid).mapErr((error) => refusalOf(error, places)),
+        })),
   };
 }
 

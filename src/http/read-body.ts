@@ -81,14 +81,14 @@ const notJsonType = refusal(415, {
   type: 'content_type',
 });
 
-const brokenOff = refusal(400, { loc: ['body'], msg: 'the body broke off', type: 'incomplete' });
+export const brokenOff = refusal(400, { loc: ['body'], msg: 'the body broke off', type: 'incomplete' });
 
-function tooLarge(maxBodyBytes: number): Refusal {
+export function tooLarge(maxBodyBytes: number): Refusal {
   const msg = `the body is larger than ${maxBodyBytes.toLocaleString('en-US')} bytes`;
   return refusal(413, { loc: ['body'], msg, type: 'too_large' }, { connection: 'close' });
 }
 
-function tooSlow(bodyTimeoutMs: number): Refusal {
+export function tooSlow(bodyTimeoutMs: number): Refusal {
   const msg = `the body did not arrive within ${bodyTimeoutMs / 1000} s`;
   return refusal(408, { loc: ['body'], msg, type: 'too_slow' }, { connection: 'close' });
 }

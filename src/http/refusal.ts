@@ -1,6 +1,8 @@
+import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { MAX_LISTED_PROBLEMS, type OrchardError, type ValidationProblem } from '../errors.js';
 import type { JobError } from '../trainer/index.js';
+import type { HandlerEnvironment } from './environment.js';
 
 export type RefusalStatus = Extract<
   ContentfulStatusCode,
@@ -27,6 +29,15 @@ export function refusal(
   headers?: Readonly<Record<string, string>>,
 ): Refusal {
   return { status, detail: [problem], ...(headers && { headers }) };
+}
+
+/** Answers with a refusal; what lies beneath it goes to the log. */
+export function refuse(
+  context: Context<HandlerEnvironment>,
+  { status, detail, cause, data, headers }: Refusal,
+): Response {
+  if (cause !== undefined) context.set('failure', cause);
+  return context.json({ detail, ...(data !== undefined && { data }) }, status, headers);
 }
 
 const statuses: Readonly<Record<OrchardError['code'], RefusalStatus>> = {
@@ -67,6 +78,9 @@ export function refusalOf(error: OrchardError, places: Places): Refusal {
   if (error.code !== 'validation') {
     return refusal(status, { loc: places.subject, msg: messageOf(error), type: error.code });
   }
+  // What can't name a model names none: the OpenAPI document takes any text for a name.
+  const impossible = error.problems.find(({ type }) => type === 'model_name');
+  if (impossible) return refusal(404, { loc: places.subject, msg: impossible.msg, type: 'not_found' });
   return invalid(
     error.problems.map(({ loc, ...problem }) => {
       const isModel = MODEL_FIELDS.includes(String(loc[0]));
@@ -95,8 +109,12 @@ function messageOf(error: OrchardError): string {
   return error.message;
 }
 
+/** Of a job that went on when the upload that it trains on had been removed. */
+const UPLOAD_GONE = 'the uploaded dataset is no longer there; upload it again for a new job';
+
 /** What is told of why a job failed: nothing of what is inside. */
 export function describeJobError({ code, message }: JobError): { code: string; message: string } {
+  if (code === 'download' && message.startsWith('dataset_url file:')) return { code, message: UPLOAD_GONE };
   const isInside = ['storage', 'internal', 'model_folder', 'model_download'].includes(code);
   return { code, message: isInside ? 'the service failed; its log may tell more' : message };
 }
@@ -110,7 +128,13 @@ function medleyRefusal(error: Extract<OrchardError, { code: 'medley' }>, places:
   });
   const [{ status } = unexpected()] = refusals.toSorted((a, b) => b.status - a.status);
   const detail = refusals.flatMap((each) => each.detail);
-  return { status, detail, data: error.answers, ...(status >= 500 && { cause: error }) };
+  const hasAnswers = Object.keys(error.answers).length > 0;
+  return {
+    status,
+    detail,
+    ...(hasAnswers && { data: error.answers }),
+    ...(status >= 500 && { cause: error }),
+  };
 }
 
 /** The answer to what is nobody's fault but ours. */

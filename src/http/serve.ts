@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
+import { forwardedAddress } from './client-network.js';
 import type { Handler } from './create-handler.js';
 import { refusal } from './refusal.js';
 
@@ -10,6 +11,11 @@ export interface ServeOptions {
   readonly host?: string;
   /** 0 takes any free port. Default 8080. */
   readonly port?: number;
+  /**
+   * Takes the client's address from the last one in x-forwarded-for. Only behind a proxy that adds it: else clients choose
+   * their address. Default false.
+   */
+  readonly trustProxy?: boolean;
   /** How long `close` waits for requests under way before it breaks their connections. Default 10 s. */
   readonly drainTimeoutMs?: number;
 }
@@ -17,7 +23,7 @@ export interface ServeOptions {
 export interface RunningServer {
   /** Where it listens: `http://127.0.0.1:8080`. */
   readonly url: string;
-  /** Takes no more connections and waits for the requests under way. Idempotent. */
+  /** Takes no more connections and waits for the requests under way, event streams apart. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -27,19 +33,30 @@ const DEFAULT_DRAIN_TIMEOUT_MS = 10_000;
 /** Serves a handler with Node's HTTP server. Rejects where it can't listen, such as on a port in use. */
 export async function serve(handler: Handler, options: ServeOptions = {}): Promise<RunningServer> {
   const { host = '127.0.0.1', port = DEFAULT_PORT, drainTimeoutMs = DEFAULT_DRAIN_TIMEOUT_MS } = options;
-  const server = createServer(getRequestListener(handler));
+  const { trustProxy = false } = options;
+  const listener = getRequestListener((request, { incoming }) => {
+    const forwarded = trustProxy ? forwardedAddress(request.headers.get('x-forwarded-for')) : undefined;
+    return handler(request, { remoteAddress: forwarded ?? incoming.socket.remoteAddress });
+  });
+  const server = createServer(listener);
   server.on('clientError', answerBrokenRequest);
   server.listen(port, host);
   await once(server, 'listening');
   let closing: Promise<void> | undefined;
-  server.on('request', (_, response) => {
-    // A connection that has had its answer would be kept open for the next request.
-    response.once('close', () => closing && server.closeIdleConnections());
+  const eventStreams = new Set<ServerResponse>();
+  server.on('request', ({ headers }, response) => {
+    if (headers.accept === 'text/event-stream') eventStreams.add(response);
+    response.once('close', () => {
+      eventStreams.delete(response);
+      // A connection that has had its answer would be kept open for the next request.
+      if (closing) server.closeIdleConnections();
+    });
   });
   return {
     url: urlOf(server, host),
     close() {
       closing ??= drain(server, drainTimeoutMs);
+      for (const stream of eventStreams) stream.destroy(); // they have no end to wait for
       return closing;
     },
   };

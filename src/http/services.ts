@@ -2,6 +2,7 @@ import type { Account } from '../contract/index.js';
 import type { Medley } from '../medley/index.js';
 import type { Predictor } from '../predictor/index.js';
 import type { Trainer } from '../trainer/index.js';
+import type { PageServices } from './page-services.js';
 
 export type TrainerService = Pick<
   Trainer,
@@ -12,6 +13,7 @@ export type TrainerService = Pick<
   | 'getModel'
   | 'listModels'
   | 'deleteModel'
+  | 'watch'
 >;
 export type PredictorService = Pick<
   Predictor,
@@ -24,4 +26,6 @@ export interface Services {
   readonly trainer: (account: Account) => TrainerService;
   readonly predictor: (account: Account) => PredictorService;
   readonly medley: (account: Account) => MedleyService;
+  /** What only the page at / needs. Without it there is no page. */
+  readonly page?: PageServices | undefined;
 }

@@ -1,8 +1,10 @@
+import { join } from 'node:path';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { fileStorage } from '../storage/index.js';
 import { type AccountServices, accountServices } from './account-services.js';
 import { hashedKeys, type StoredKey } from './api-keys.js';
+import { calendarQuota } from './calendar-quota.js';
 import type { ServeSettings } from './command-options.js';
 import { createHandler } from './create-handler.js';
 import type { AccessLogEntry } from './observe.js';
@@ -22,26 +24,35 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const storage = fileStorage(data);
   const services = accountServices({
     storage,
+    uploadDirectory: join(data, 'uploads'),
     trainer: { allowPrivateAddresses: options['allow-private-addresses'] },
   });
-  const perMinute = options['requests-per-minute'];
+  const quota = options.quota && calendarQuota({ ...options.quota, storage });
+  const requestsPerMinute = options['requests-per-minute'];
   const handler = createHandler({
     ...services,
     authenticate: hashedKeys(keys),
-    ...(perMinute && { rateLimiter: new RateLimiterMemory({ points: perMinute, duration: 60 }) }),
+    ...(requestsPerMinute && { rateLimiter: perMinute(requestsPerMinute) }),
+    wrongKeyLimiter: perMinute(options['wrong-keys-per-minute']),
+    ...(quota && { quota }),
     log,
     registry: processMetrics(),
   });
-  const server = await serve(handler, { host, port });
+  const server = await serve(handler, { host, port, trustProxy: options['trust-proxy'] });
   takeUpJobs(services, keys);
   return {
     url: server.url,
     async close() {
       await server.close();
       await services.close();
+      await quota?.close();
       await storage.close();
     },
   };
+}
+
+function perMinute(points: number): RateLimiterMemory {
+  return new RateLimiterMemory({ points, duration: 60 });
 }
 
 /** A trainer takes up what is left when it is made. */

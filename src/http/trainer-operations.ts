@@ -8,6 +8,7 @@ import {
   detailSchema,
   jobAnswerSchema,
   jobListSchema,
+  type jobSchema,
   modelAnswerSchema,
   modelListSchema,
   modelPathSchema,
@@ -106,7 +107,7 @@ export const trainerOperations: readonly Operation[] = [
 ];
 
 /** The documented fields; the library's own beside them only where they tell something. */
-function documented({ warnings, error, ...job }: JobInformation): object {
+export function documented({ warnings, error, ...job }: JobInformation): z.infer<typeof jobSchema> {
   return {
     ...job,
     ...(error && { error: describeJobError(error) }),

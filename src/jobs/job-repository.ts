@@ -5,7 +5,7 @@ import { InternalError, NotFoundError, StorageError } from '../errors.js';
 import { type JsonValue, type Storage, VersionConflict, type Versioned } from '../storage/index.js';
 import { type JobRecord, jobRecordSchema } from './job-record.js';
 import { hasEnded } from './job-states.js';
-import { cursorAfter, readCursor } from './list-cursor.js';
+import { countWrite } from './job-writes.js';
 import { stored } from './stored.js';
 
 const JOBS = 'jobs';
@@ -40,7 +40,7 @@ export class JobRepository {
   }
 
   async create(job: JobRecord): Promise<void> {
-    await stored(() => this.#storage.write(JOBS, this.#key(job.id), toJson(job), undefined));
+    await this.#write(job, undefined);
   }
 
   /**
@@ -64,18 +64,17 @@ export class JobRepository {
     );
   }
 
-  /** One page, newest first. Jobs that are DELETED are only in a page that asks for them. */
+  /** One page, newest first; the cursor is the id of the last job on the page before. Jobs that are DELETED are only in a page that asks for them. */
   async page({ limit = DEFAULT_PAGE_LIMIT, cursor, ...filter }: ListFilter): Promise<Page<JobRecord>> {
-    const after = cursor === undefined ? undefined : readCursor(cursor);
     const jobs: JobRecord[] = [];
-    for await (const job of this.#scan({ reverse: true, after })) {
+    for await (const job of this.#scan({ reverse: true, after: cursor })) {
       if (matches(job, filter)) jobs.push(job);
       if (jobs.length > limit) break;
     }
     const data = jobs.slice(0, limit);
     const last = data.at(-1);
     const has_more = jobs.length > limit;
-    const next_cursor = has_more && last !== undefined ? cursorAfter(last.id) : null;
+    const next_cursor = has_more && last !== undefined ? last.id : null;
     return { data, pagination: { limit, has_more, next_cursor } };
   }
 
@@ -110,12 +109,17 @@ export class JobRepository {
   /** @returns false where someone else wrote first. */
   async #replace(job: JobRecord, version: Versioned['version']): Promise<boolean> {
     try {
-      await stored(() => this.#storage.write(JOBS, this.#key(job.id), toJson(job), version));
+      await this.#write(job, version);
       return true;
     } catch (thrown) {
       if (thrown instanceof VersionConflict) return false;
       throw thrown;
     }
+  }
+
+  async #write(job: JobRecord, expected: Versioned['version'] | undefined): Promise<void> {
+    await stored(() => this.#storage.write(JOBS, this.#key(job.id), toJson(job), expected));
+    countWrite(this.#storage);
   }
 
   #key(id: string): string {

@@ -19,9 +19,8 @@ import {
   serviceOf,
   untilAborted,
 } from '../inference/index.js';
-import { JobRepository, readyModel } from '../jobs/index.js';
+import { ReadyModels } from '../jobs/index.js';
 import { catalogueModels } from '../model-loader/index.js';
-import type { Storage } from '../storage/index.js';
 import type { PredictorOptions } from './predictor-options.js';
 
 type OneResponse = ResultAsync<InferenceResponse<InferenceResult>, OrchardError>;
@@ -35,9 +34,8 @@ type Ask = (queries: readonly string[]) => ResultAsync<Predictions, OrchardError
  * batches need the pro tier, and fail with a TierError without it.
  */
 export class Predictor implements AsyncDisposable {
-  readonly #storage: Storage;
   readonly #account: Account;
-  readonly #jobs: JobRepository;
+  readonly #ready: ReadyModels;
   readonly #inference: InferenceService;
   readonly #pretrained: PretrainedModels;
   #calls = 0;
@@ -45,16 +43,15 @@ export class Predictor implements AsyncDisposable {
 
   /** @throws ValidationError for an option outside its range. */
   constructor({ storage, modelLoader, account = LOCAL_ACCOUNT, ...options }: PredictorOptions) {
-    this.#storage = storage;
     this.#account = account;
-    this.#jobs = new JobRepository(storage, account.app_id);
+    this.#ready = new ReadyModels(storage, account.app_id);
     this.#inference = serviceOf(options);
     this.#pretrained = new PretrainedModels(modelLoader ?? catalogueModels(), this.#inference);
   }
 
   /**
    * One query to a custom model. Fails with a NotFoundError for an unknown or deleted id, and with a
-   * ModelNotReadyError until the model's status is READY.
+   * ModelNotReadyError until the model's status is READY. That another process deletes it is noticed within a second.
    */
   predictCustom(model_id: string, query: string, options?: CallOptions): OneResponse {
     return this.#one(query, this.#custom(model_id, options));
@@ -99,7 +96,9 @@ export class Predictor implements AsyncDisposable {
 
   #custom(id: string, { signal }: CallOptions = {}): Ask {
     const ask: Ask = (queries) =>
-      this.#folderOf(id).andThen((directory) => this.#inference.predict(directory, queries));
+      this.#folderOf(id).andThen((directory) =>
+        this.#inference.predict(directory, queries).orElse((error) => this.#unlessGone(id, error)),
+      );
     return (queries) => untilAborted(() => ask(queries), `asking model ${id}`, signal);
   }
 
@@ -140,10 +139,16 @@ export class Predictor implements AsyncDisposable {
     return this.#closed ? errAsync(new ClosedError('predictor')) : okAsync(undefined);
   }
 
+  /** A model that failed may have been deleted by another process: that tells more than how it failed. */
+  #unlessGone(model_id: string, error: OrchardError): ResultAsync<never, OrchardError> {
+    this.#ready.forget(model_id);
+    return this.#folderOf(model_id).andThen(() => err(error));
+  }
+
   /** Where the files of a READY model of this account are. */
   #folderOf(model_id: string): ResultAsync<string, OrchardError> {
     return ResultAsync.fromPromise(
-      readyModel(model_id, this.#jobs, this.#storage).then(({ directory }) => directory),
+      this.#ready.directoryOf(model_id),
       (thrown) => toOrchardError(thrown, `looking up model ${model_id}`),
     );
   }

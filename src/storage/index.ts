@@ -5,3 +5,4 @@ export { memoryStorage } from './memory-storage.js';
 export * from './storage.js';
 export { type CreateStorage, storageContract } from './storage-contract.js';
 export { failedWith } from './storage-failure.js';
+export { TemporaryDirectory } from './temporary-directory.js';

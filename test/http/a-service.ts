@@ -11,6 +11,7 @@ import {
   type HandlerOptions,
   hashedKeys,
   newApiKey,
+  type ServeOptions,
   serve,
 } from '../../src/http/index.js';
 import { folderModels } from '../../src/model-loader/index.js';
@@ -62,6 +63,7 @@ export interface Question {
 export interface ServiceOptions {
   /** Whether questions go over a socket to Node's server. Default: straight to the handler. */
   readonly overSocket?: boolean;
+  readonly server?: ServeOptions;
   readonly trainer?: Partial<TrainerOptions>;
   readonly handler?: Partial<HandlerOptions>;
 }
@@ -78,7 +80,7 @@ export async function aService({ directory }: Catalogue, options: ServiceOptions
   });
   const handler = createHandler({ ...services, authenticate: hashedKeys(storedKeys), ...options.handler });
   onTestFinished(() => services.close());
-  const { send, url } = options.overSocket ? await overSocket(handler) : direct(handler);
+  const { send, url } = options.overSocket ? await overSocket(handler, options.server) : direct(handler);
 
   /** Sees too that the answer is one that the OpenAPI document tells of. */
   async function ask(method: string, path: string, question: Question = {}) {
@@ -111,8 +113,8 @@ function direct(handler: Handler) {
   return { send: handler, url: 'http://service.test' };
 }
 
-async function overSocket(handler: Handler) {
-  const server = await serve(handler, { port: 0 });
+async function overSocket(handler: Handler, options: ServeOptions = {}) {
+  const server = await serve(handler, { port: 0, ...options });
   onTestFinished(() => server.close());
   return { send: (request: Request) => fetch(request), url: server.url };
 }

@@ -10,6 +10,8 @@ import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { serveSettings } from '../../src/http/command-options.js';
 import { newApiKey, serve } from '../../src/http/index.js';
+import { fileStorage } from '../../src/storage/index.js';
+import { aReadyModelIn } from '../support/ready-model.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { aRequest } from '../trainer/request.js';
 
@@ -94,6 +96,33 @@ describe('orchard serve', () => {
     },
   );
 
+  it('keeps to the quota that it is told of, also after a restart', async () => {
+    const data = temporaryDirectory();
+    const id = await aReadyModelIn(fileStorage(data), 'acme');
+    const { apiKey, stored } = newApiKey({ app_id: 'acme', tier: 'basic' });
+    const environment = { ORCHARD_KEYS: JSON.stringify([stored]) };
+    const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' };
+    for (const expected of [
+      [200, 200],
+      [200, 429],
+    ]) {
+      const { child, url } = await started(['--data', data, '--quota', '3/month'], environment);
+      const path = `${url}/predictor/language/model/${id}`;
+      const ask = async () => (await fetch(path, { method: 'POST', headers, body: '{"query": "a"}' })).status;
+      expect([await ask(), await ask()]).toEqual(expected);
+      await stopped(child);
+    }
+  });
+
+  it('looks at no more keys from an address after the wrong ones that it allows', async () => {
+    const args = ['--data', temporaryDirectory(), '--wrong-keys-per-minute', '1'];
+    const { child, url } = await started(args);
+    const guess = async () =>
+      (await fetch(`${url}/trainer/language/models`, { headers: { 'x-api-key': 'guess' } })).status;
+    expect([await guess(), await guess()]).toEqual([401, 429]);
+    await stopped(child);
+  });
+
   it('makes a key for the run where none is given', async () => {
     const { url, lines, child } = await started(['--data', temporaryDirectory()]);
     const apiKey = /x-api-key for this run: (\S+)/.exec(lines.join('\n'))?.[1] ?? '';
@@ -108,6 +137,9 @@ describe('orchard serve', () => {
     [['--colour', 'red'], /--colour/],
     [['--data'], /--data/],
     [['--requests-per-minute', '0'], /requests-per-minute: /],
+    [['--quota', '1000'], /quota: give inference calls and their period/],
+    [['--quota', '0/month'], /quota: /],
+    [['--wrong-keys-per-minute', '0'], /wrong-keys-per-minute: /],
   ])('refuses %j', (args, message) => {
     expect(serveSettings(args)._unsafeUnwrapErr().message).toMatch(message);
   });
@@ -117,6 +149,8 @@ describe('orchard serve', () => {
       host: '127.0.0.1',
       port: 8080,
       data: './orchard-data',
+      'wrong-keys-per-minute': 10,
+      'trust-proxy': false,
       'allow-private-addresses': false,
     });
   });

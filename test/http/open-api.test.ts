@@ -64,6 +64,9 @@ describe('the OpenAPI document', () => {
       maxItems: 20,
     });
     expect(bodyOf('/medley/language/batch').queries).toMatchObject({ minItems: 1, maxItems: 50 });
+    for (const path of ['/medley/language', '/medley/language/batch']) {
+      expect(bodyOf(path).models).toMatchObject({ minItems: 1, maxItems: 11, uniqueItems: true });
+    }
     const { name, type } = bodyOf('/trainer/language/training-jobs').model_config.properties;
     expect(name).toMatchObject({ minLength: 1, maxLength: 24 });
     expect(type.enum).toEqual([...modelTypes]);

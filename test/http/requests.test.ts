@@ -1,5 +1,4 @@
-/** Requests before any model is asked: keys, rates, bodies, methods, and the pages without a key. */
-import { RateLimiterMemory } from 'rate-limiter-flexible';
+/** Requests before any model is asked: keys, bodies, methods, and the pages without a key. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Account } from '../../src/contract/index.js';
 import { operations } from '../../src/http/create-handler.js';
@@ -48,28 +47,6 @@ describe('the API key', () => {
       body: JSON.stringify(body),
     });
     expect((await handler(request)).status).toBe(200);
-  });
-});
-
-describe('a rate limit', () => {
-  it('counts by account, and tells when to come again', async () => {
-    const rateLimiter = new RateLimiterMemory({ points: 2, duration: 3600 });
-    const { ask } = await aService(catalogue, { handler: { rateLimiter } });
-    expect((await ask('POST', PREDICT, { body })).status).toBe(200);
-    expect((await ask('GET', '/trainer/language/models')).status).toBe(200);
-    const { status, headers, body: refused } = await ask('POST', PREDICT, { body });
-    expect(status).toBe(429);
-    expect(Number(headers.get('retry-after'))).toBeGreaterThan(3500);
-    expect(refused.detail).toEqual([
-      { loc: ['header', 'x-api-key'], msg: expect.any(String), type: 'rate_limit' },
-    ]);
-    expect((await ask('POST', PREDICT, { body, as: 'basic' })).status).toBe(200);
-  });
-
-  it('whose store fails is a 500, not a free pass', async () => {
-    const rateLimiter = { consume: () => Promise.reject(new Error('the store is away')) };
-    const { ask } = await aService(catalogue, { handler: { rateLimiter } });
-    expect((await ask('POST', PREDICT, { body })).status).toBe(500);
   });
 });
 
@@ -167,7 +144,6 @@ describe('a body that never ends', () => {
 
 describe('a path', () => {
   it.each([
-    '/',
     '/trainer',
     '/trainer/language/models/',
     '/medley/language/x',

@@ -121,6 +121,7 @@ describe.each([
       ['limit=many', 'limit'],
       ['limit=', 'limit'],
       ['cursor=nonsense', 'cursor'],
+      ['cursor=', 'cursor'],
     ])('refuse %s', async (filter, field) => {
       const { ask } = await start();
       for (const path of [MODELS, JOBS]) {

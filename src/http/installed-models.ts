@@ -1,0 +1,27 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type ModelType, pretrainedModelNames } from '../contract/index.js';
+import { CONFIG_FILE, modelFolderConfigSchema } from '../model-folder/index.js';
+import type { ModelLoader } from '../model-loader/index.js';
+
+export interface InstalledModel {
+  readonly name: string;
+  /** What it does tells how its answers are best shown. */
+  readonly type: ModelType;
+}
+
+/** Those of the documented pretrained models that a loader has, in the documented order. Never rejects. */
+export async function installedModels(loader: ModelLoader): Promise<InstalledModel[]> {
+  const found = await Promise.all(pretrainedModelNames.map((name) => installedModel(loader, name)));
+  return found.flatMap((model) => model ?? []);
+}
+
+async function installedModel(loader: ModelLoader, name: string): Promise<InstalledModel | undefined> {
+  try {
+    const { directory } = await loader.load(name, { files: [CONFIG_FILE] });
+    const config: unknown = JSON.parse(await readFile(join(directory, CONFIG_FILE), 'utf8'));
+    return { name, type: modelFolderConfigSchema.parse(config).orchard.type };
+  } catch {
+    return undefined; // to ask it would fail, so it isn't offered
+  }
+}

@@ -1,0 +1,23 @@
+import type { Account } from '../contract/index.js';
+import type { ModelLoader } from '../model-loader/index.js';
+import { DatasetUploads } from './dataset-uploads.js';
+import { type InstalledModel, installedModels } from './installed-models.js';
+import type { TrainerService } from './services.js';
+
+/** What only the page at / asks for, beyond the documented service. */
+export interface PageServices {
+  /** The documented pretrained models that answer here. */
+  installedModels(): Promise<readonly InstalledModel[]>;
+  readonly uploads: DatasetUploads;
+}
+
+export function pageServices(
+  modelLoader: ModelLoader,
+  trainer: (account: Account) => TrainerService,
+  uploadDirectory: string | undefined,
+): PageServices {
+  return {
+    installedModels: () => installedModels(modelLoader),
+    uploads: new DatasetUploads(trainer, uploadDirectory),
+  };
+}

@@ -1,0 +1,92 @@
+import type { InferenceResult, ModelType } from '../../contract/index.js';
+import { element } from './elements.js';
+import { entitySegments } from './entity-segments.js';
+
+/** More labels than this are folded away. */
+const SHOWN_LABELS = 10;
+/** How many styles of entities the stylesheet has. */
+const ENTITY_STYLES = 6;
+
+/** An answer as it is best read: entities in their text, passages by rank, labels as bars. */
+export function answerView(query: string, result: InferenceResult, type: ModelType): HTMLElement {
+  if (result.tokens !== undefined) return entities(query, result);
+  return type === 'question-answering' ? passages(result) : bars(result);
+}
+
+/** In words, for who can't see it. */
+export function answerSummary({ labels, scores, tokens }: InferenceResult, type: ModelType): string {
+  if (tokens !== undefined) {
+    const found = tokens.map((token, at) => `${token}, ${labels[at]}`).join('; ');
+    return found === '' ? 'No entities found.' : `${tokens.length} found: ${found}.`;
+  }
+  const [best = 'nothing'] = labels;
+  return type === 'question-answering'
+    ? `${labels.length} passages found. The first: ${best}`
+    : `The answer is ${best}, ${percent(scores[0] ?? 0)}.`;
+}
+
+function bars({ labels, scores }: InferenceResult): HTMLElement {
+  const rows = labels.map((label, at) => bar(label, scores[at] ?? 0));
+  const shown = element('ol', { className: 'bars' }, ...rows.slice(0, SHOWN_LABELS));
+  if (rows.length <= SHOWN_LABELS) return shown;
+  const rest = element('ol', { className: 'bars', start: SHOWN_LABELS + 1 }, ...rows.slice(SHOWN_LABELS));
+  const summary = element('summary', {}, `${rows.length - SHOWN_LABELS} more`);
+  return element('div', {}, shown, element('details', {}, summary, rest));
+}
+
+function bar(label: string, score: number): HTMLElement {
+  const filled = element('span', { className: 'filled' });
+  filled.style.inlineSize = `${score * 100}%`;
+  const track = element('span', { className: 'track', ariaHidden: 'true' }, filled);
+  const row = [element('span', { className: 'label' }, label), track, element('span', {}, percent(score))];
+  return element('li', {}, ...row);
+}
+
+function entities(query: string, result: InferenceResult): HTMLElement {
+  const kinds = [...new Set(result.labels)];
+  const pieces = entitySegments(query, result).map(({ text, label, score }) => {
+    if (label === undefined) return text;
+    const style = `entity style-${kinds.indexOf(label) % ENTITY_STYLES}`;
+    const name = element('span', { className: 'kind' }, label);
+    const title = `${label}, ${percent(score ?? 0)}`;
+    return element('mark', { className: style, title }, text, ' ', name);
+  });
+  const text = element('p', { className: 'entities' }, ...pieces);
+  if (kinds.length === 0) return element('div', {}, text, element('p', {}, 'No entities found.'));
+  return element('div', {}, text, entityTable(result));
+}
+
+function entityTable({ tokens = [], labels, scores }: InferenceResult): HTMLElement {
+  const head = ['Entity', 'Type', 'Score'].map((name) => element('th', { scope: 'col' }, name));
+  const rows = tokens.map((token, at) =>
+    element(
+      'tr',
+      {},
+      element('th', { scope: 'row' }, token),
+      element('td', {}, labels[at] ?? ''),
+      element('td', { className: 'number' }, percent(scores[at] ?? 0)),
+    ),
+  );
+  return element(
+    'table',
+    {},
+    element('thead', {}, element('tr', {}, ...head)),
+    element('tbody', {}, ...rows),
+  );
+}
+
+function passages({ labels, scores }: InferenceResult): HTMLElement {
+  const items = labels.map((passage, at) =>
+    element(
+      'li',
+      {},
+      element('p', {}, passage),
+      element('p', { className: 'note' }, `score ${(scores[at] ?? 0).toFixed(3)}`),
+    ),
+  );
+  return element('ol', { className: 'passages' }, ...items);
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)}\u00a0%`;
+}

@@ -1,0 +1,77 @@
+import { startAskForm } from './ask-form.js';
+import { byId, whileBusy } from './elements.js';
+import { JobList } from './job-list.js';
+import { JobPanel } from './job-panel.js';
+import { ModelChoice } from './model-choice.js';
+import { shownProblem } from './problems.js';
+import { Service } from './service.js';
+import { startTrainForm } from './train-form.js';
+import { hasEnded } from './watch-job.js';
+
+/** Where this tab keeps the API key. */
+const KEY = 'orchard-api-key';
+
+const keyForm = byId('key-form', HTMLFormElement);
+const keyInput = byId('key', HTMLInputElement);
+
+keyForm.addEventListener('submit', (event) => {
+  event.preventDefault();
+  const button = keyForm.querySelector('button');
+  if (button) void whileBusy(button, () => enter(keyInput.value.trim()));
+});
+byId('forget-key', HTMLButtonElement).addEventListener('click', () => {
+  sessionStorage.removeItem(KEY);
+  location.reload();
+});
+
+const kept = sessionStorage.getItem(KEY);
+if (kept === null) askForKey();
+else await enter(kept);
+
+function askForKey(problem = ''): void {
+  byId('key-section', HTMLElement).hidden = false;
+  byId('key-problem', HTMLElement).textContent = problem;
+  keyInput.ariaInvalid = problem === '' ? null : 'true';
+  keyInput.focus();
+}
+
+/** Begins to work with a key, once the service has taken it. */
+async function enter(key: string): Promise<void> {
+  const service = new Service(key);
+  const models = new ModelChoice(service);
+  try {
+    await models.refresh();
+  } catch (thrown) {
+    sessionStorage.removeItem(KEY);
+    return askForKey(shownProblem(thrown));
+  }
+  sessionStorage.setItem(KEY, key);
+  byId('key-section', HTMLElement).hidden = true;
+  byId('work', HTMLElement).hidden = false;
+  byId('forget-key', HTMLElement).hidden = false;
+  await startWork(service, models);
+}
+
+async function startWork(service: Service, models: ModelChoice): Promise<void> {
+  const panel = new JobPanel({
+    service,
+    onChange: (job) => {
+      void list.refresh();
+      if (job.status === 'READY') void models.refresh();
+    },
+    onAsk: (id) => void models.refresh(id).then(() => byId('query', HTMLElement).focus()),
+  });
+  const watch = (id: string, name: string) => {
+    void panel.watch(id, name);
+    byId('job-heading', HTMLElement).focus(); // takes the reader there, also one who doesn't see it
+  };
+  const list = new JobList(service, watch);
+  startAskForm(service, models);
+  startTrainForm(service, async (id, name) => {
+    await list.refresh();
+    watch(id, name);
+  });
+  byId('model', HTMLElement).focus();
+  const unfinished = (await list.refresh()).find((job) => !hasEnded(job));
+  if (unfinished) void panel.watch(unfinished.model.id, unfinished.model.name);
+}

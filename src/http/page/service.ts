@@ -1,0 +1,125 @@
+import { EventSourceParserStream } from 'eventsource-parser/stream';
+import type {
+  InferenceResponse,
+  InferenceResult,
+  ModelConfig,
+  ModelRecord,
+  ModelType,
+  Page,
+  TrainingConfig,
+} from '../../contract/index.js';
+import type { JobStreamEvent } from '../job-stream-event.js';
+
+export type Job = Extract<JobStreamEvent, { event: 'job' }>['data'];
+/** What is to be trained, as it was typed; the service checks it. */
+export interface NewJob {
+  readonly model_config: Readonly<Record<keyof Omit<ModelConfig, 'preprocessing'>, string>>;
+  readonly training_config: Readonly<Partial<Record<keyof TrainingConfig, number>>>;
+}
+
+/** One of the service's `detail`: where in the request, and what is wrong. */
+export interface Problem {
+  readonly loc: readonly (string | number)[];
+  readonly msg: string;
+}
+
+/** An answer that isn't the one asked for. */
+export class Refused extends Error {
+  constructor(
+    /** 0 where there was no answer. */
+    readonly status: number,
+    readonly problems: readonly Problem[],
+  ) {
+    super(problems.map(({ msg }) => msg).join('; '));
+  }
+}
+
+/** The HTTP service, asked with one API key. Everything here rejects with a {@link Refused}. */
+export class Service {
+  constructor(private readonly apiKey: string) {}
+
+  async installedModels(): Promise<readonly { name: string; type: ModelType }[]> {
+    const { data } = await this.#json<Pick<Page<{ name: string; type: ModelType }>, 'data'>>('/page/models');
+    return data;
+  }
+
+  readyModels(): Promise<ModelRecord[]> {
+    return this.#allPages('/trainer/language/models?trainingStatus=READY&');
+  }
+
+  /** The newest, newest first. */
+  async jobs(): Promise<readonly Job[]> {
+    const { data } = await this.#json<Page<Job>>('/trainer/language/training-jobs?limit=20');
+    return data;
+  }
+
+  /** @param model its path below /predictor/language: `pre-trained/name` or `model/id`. */
+  predict(model: string, query: string): Promise<InferenceResponse<InferenceResult>> {
+    return this.#json(`/predictor/language/${model}`, { method: 'POST', json: { query } });
+  }
+
+  /** @returns what to name the upload by. */
+  async upload(zip: Blob): Promise<string> {
+    const headers = { 'content-type': 'application/zip' };
+    const response = await this.#ask('/page/uploads', { method: 'POST', headers, body: zip });
+    const { upload }: { upload: string } = await response.json();
+    return upload;
+  }
+
+  trainOnUpload(upload: string, job: NewJob): Promise<{ id: string }> {
+    return this.#json('/page/training-jobs', { method: 'POST', json: { upload, ...job } });
+  }
+
+  trainOnUrl(dataset_url: string, job: NewJob): Promise<{ id: string }> {
+    return this.#json('/trainer/language/training-jobs', { method: 'POST', json: { dataset_url, ...job } });
+  }
+
+  async cancel(id: string): Promise<void> {
+    await this.#ask(`/trainer/language/training-jobs/${id}`, { method: 'DELETE' });
+  }
+
+  /** What happens to a job, its present state first; ends when the job or the connection does. */
+  async *jobEvents(id: string, signal: AbortSignal): AsyncGenerator<JobStreamEvent, void, undefined> {
+    const headers = { accept: 'text/event-stream' };
+    const { body } = await this.#ask(`/page/training-jobs/${id}/events`, { headers, signal });
+    const events = body?.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
+    for await (const { event, data } of events ?? []) {
+      if (event === 'job' || event === 'progress' || event === 'failed') {
+        yield { event, data: JSON.parse(data) };
+      }
+    }
+  }
+
+  async #allPages<Item>(path: string): Promise<Item[]> {
+    const items: Item[] = [];
+    for (let cursor = ''; ; ) {
+      const { data, pagination } = await this.#json<Page<Item>>(`${path}limit=100${cursor}`);
+      items.push(...data);
+      if (pagination.next_cursor === null) return items;
+      cursor = `&cursor=${encodeURIComponent(pagination.next_cursor)}`;
+    }
+  }
+
+  async #json<Answer>(
+    path: string,
+    { json, ...init }: RequestInit & { readonly json?: unknown } = {},
+  ): Promise<Answer> {
+    const sent = json === undefined ? {} : { body: JSON.stringify(json), headers: JSON_TYPE };
+    const response = await this.#ask(path, { ...init, ...sent });
+    return response.json();
+  }
+
+  async #ask(path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = { ...init.headers, 'x-api-key': this.apiKey };
+    const response = await fetch(path, { ...init, headers }).catch((thrown: unknown) => {
+      if (init.signal?.aborted) throw thrown;
+      throw new Refused(0, [{ loc: [], msg: 'the service can not be reached; is it running?' }]);
+    });
+    if (response.ok) return response;
+    const answer: { readonly detail?: readonly Problem[] } = await response.json().catch(() => ({}));
+    const msg = `the service answered with status ${response.status}`;
+    throw new Refused(response.status, answer.detail ?? [{ loc: [], msg }]);
+  }
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' };

@@ -1,0 +1,420 @@
+/** What the page at / asks of the service beyond the documented interface, without a browser. */
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { EventSourceParserStream } from 'eventsource-parser/stream';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { familyOfType, modelTypes } from '../../src/contract/index.js';
+import { accountServices, createHandler, type Handler, serve } from '../../src/http/index.js';
+import { saveBody } from '../../src/http/save-body.js';
+import { readPage } from '../report/page.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+import { aMemoryStorage } from '../trainer/builders.js';
+import { FakeHost, statsAfter } from '../trainer/fake-host.js';
+import { aRequest } from '../trainer/request.js';
+import { aCatalogue, aService, type Catalogue, MODEL, OTHER_MODEL, UNKNOWN_ID } from './a-service.js';
+
+let catalogue: Catalogue;
+beforeAll(async () => {
+  catalogue = await aCatalogue();
+});
+afterAll(() => catalogue.remove());
+
+/** In this file the API key is the account's name. */
+const authenticate = (apiKey: string) => ({ app_id: apiKey, tier: 'pro' }) as const;
+const zip = new Uint8Array([...Buffer.from('PK\x03\x04'), 1, 2, 3]);
+const { model_config } = aRequest;
+
+interface Sent {
+  readonly as?: string;
+  readonly type?: string;
+  readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Asks a handler, or a server at a URL. */
+function asking(handler: Handler, url = 'http://service.test') {
+  return async (method: string, path: string, { as = 'acme', type, body, headers }: Sent = {}) => {
+    const request = new Request(url + path, {
+      method,
+      headers: { ...headers, ...(as !== '' && { 'x-api-key': as }), ...(type && { 'content-type': type }) },
+      ...(body !== undefined && { body, duplex: 'half' }),
+    });
+    return handler(request);
+  };
+}
+
+async function aPage(options: Parameters<typeof aService>[1] = {}) {
+  const service = await aService(catalogue, { ...options, handler: { authenticate, ...options.handler } });
+  const send = asking(service.handler);
+  return { ...service, send, ...uploading(send) };
+}
+
+function uploading(send: ReturnType<typeof asking>) {
+  async function upload(as = 'acme'): Promise<string> {
+    const response = await send('POST', '/page/uploads', { as, type: 'application/zip', body: zip });
+    return JSON.parse(await response.text()).upload;
+  }
+  async function train(upload: string, { as = 'acme', ...fields }: { as?: string } & object = {}) {
+    const body = JSON.stringify({ upload, model_config, ...fields });
+    const response = await send('POST', '/page/training-jobs', { as, type: 'application/json', body });
+    return { status: response.status, body: JSON.parse(await response.text()) };
+  }
+  return { upload, train };
+}
+
+describe('the files of the page', () => {
+  it('run and style nothing that lies in the markup, and load from this server alone', async () => {
+    const { send } = await aPage();
+    const response = await send('GET', '/', { as: '' });
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    const policy = response.headers.get('content-security-policy');
+    expect(policy).toMatch(/^default-src 'self'; /);
+    expect(policy).not.toContain('unsafe');
+    const { all } = readPage(await response.text());
+    const attributes = all.flatMap(({ attrs }) => attrs);
+    expect(attributes.filter(({ name }) => name === 'style' || name.startsWith('on'))).toEqual([]);
+    expect(all.filter(({ tagName }) => tagName === 'style')).toEqual([]);
+    const links = attributes.flatMap(({ name, value }) =>
+      ['src', 'href'].includes(name) && !value.startsWith('#') ? [value] : [],
+    );
+    expect(links).toEqual(expect.arrayContaining(['/page/page.js', '/page/style.css', '/page/icon.svg']));
+    for (const link of links) expect((await send('GET', link, { as: '' })).status).toBe(200);
+  });
+
+  it.each(['/', '/page/page.js', '/page/style.css'])(
+    '%s is sent again only when it has changed',
+    async (path) => {
+      const { send } = await aPage();
+      const first = await send('GET', path);
+      const tag = first.headers.get('etag') ?? '';
+      expect(first.headers.get('cache-control')).toBe('no-cache');
+      const second = await send('GET', path, { headers: { 'if-none-match': tag } });
+      expect(second.status).toBe(304);
+      expect(await second.text()).toBe('');
+      expect((await send('GET', path, { headers: { 'if-none-match': '"other"' } })).status).toBe(200);
+    },
+  );
+
+  it('offer every documented type of model with its family', async () => {
+    const { send } = await aPage();
+    const page = readPage(await (await send('GET', '/')).text());
+    const offered = page.elements('option').flatMap(({ attrs }) => {
+      const of = (wanted: string) => attrs.find(({ name }) => name === wanted)?.value;
+      return of('data-family') === undefined ? [] : [[of('value'), of('data-family')]];
+    });
+    // The same task by another name.
+    const types = modelTypes.filter((type) => type !== 'sequence-labeling');
+    expect(offered).toEqual(types.map((type) => [type, familyOfType[type]]));
+  });
+
+  it('are not there where the services of the page are not', async () => {
+    const { send } = await aPage({ handler: { page: undefined } });
+    for (const path of ['/', '/page/page.js', '/page/models']) {
+      expect((await send('GET', path)).status).toBe(404);
+    }
+  });
+});
+
+describe('every route of the page that asks the service', () => {
+  const routes = [
+    ['GET', '/page/models'],
+    ['POST', '/page/uploads'],
+    ['POST', '/page/training-jobs'],
+    ['GET', `/page/training-jobs/${UNKNOWN_ID}/events`],
+  ] as const;
+
+  it.each(routes)('needs an API key: %s %s', async (method, path) => {
+    const { send } = await aPage();
+    const response = await send(method, path, { as: '' });
+    expect(response.status).toBe(401);
+    expect(JSON.parse(await response.text()).detail[0].type).toBe('missing');
+  });
+
+  it.each(routes)('counts for the rate: %s %s', async (method, path) => {
+    const rateLimiter = new RateLimiterMemory({ points: 1, duration: 3600 });
+    const { send } = await aPage({ handler: { rateLimiter } });
+    await send(method, path);
+    expect((await send(method, path)).status).toBe(429);
+  });
+
+  it.each([
+    ['POST', '/page/models', 'GET, HEAD'],
+    ['GET', '/page/uploads', 'POST'],
+    ['POST', `/page/training-jobs/${UNKNOWN_ID}/events`, 'GET, HEAD'],
+    ['POST', '/', 'GET, HEAD'],
+  ])('takes no other method: %s %s is a 405', async (method, path, allow) => {
+    const { send } = await aPage();
+    const response = await send(method, path);
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe(allow);
+  });
+});
+
+it('lists the documented pretrained models that are installed, and what they do', async () => {
+  const { send } = await aPage();
+  const { data } = JSON.parse(await (await send('GET', '/page/models')).text());
+  const type = 'multiclass-text-classification';
+  expect(data).toEqual([
+    { name: MODEL, type },
+    { name: OTHER_MODEL, type },
+  ]);
+});
+
+describe('an upload', () => {
+  it('is trained on, and removed when the job has ended', async () => {
+    const { upload, train, host } = await aPage();
+    const { status, body } = await train(await upload());
+    expect(status).toBe(200);
+    const run = await host.nextRun();
+    expect(run.spec).toMatchObject({ id: body.id, allowFileUrls: true });
+    const path = fileURLToPath(run.spec.dataset_url);
+    expect(new Uint8Array(await readFile(path))).toEqual(zip);
+    await run.finish();
+    await vi.waitFor(() => expect(existsSync(path)).toBe(false));
+  });
+
+  it('does not let callers of the documented operation use file: URLs', async () => {
+    const { upload, train, host, send } = await aPage();
+    await train(await upload());
+    const { dataset_url } = (await host.nextRun()).spec;
+    expect(dataset_url).toMatch(/^file:/);
+    const body = JSON.stringify({ dataset_url, model_config });
+    const path = '/trainer/language/training-jobs';
+    expect((await send('POST', path, { type: 'application/json', body })).status).toBe(422);
+  });
+
+  it.each([
+    ['another account', 'stranger'],
+    ['a second job', 'acme'],
+  ])('is not for %s', async (_, as) => {
+    const { upload, train } = await aPage();
+    const id = await upload();
+    if (as === 'acme') await train(id);
+    const { status, body } = await train(id, { as });
+    expect(status).toBe(422);
+    expect(body.detail).toEqual([{ loc: ['body', 'upload'], msg: expect.any(String), type: 'upload' }]);
+  });
+
+  it('is kept for another try where the request is refused', async () => {
+    const { upload, train } = await aPage();
+    const id = await upload();
+    const lowercase = { model_config: { ...model_config, preprocessing: { lowercase: true } } };
+    const contradiction = { ...lowercase, training_config: { preprocessing: { lowercase: false } } };
+    expect((await train(id, contradiction)).status).toBe(422);
+    expect((await train(id)).status).toBe(200);
+  });
+
+  it('makes room for new ones: the oldest of four that wait is removed', async () => {
+    const { upload, train } = await aPage();
+    const ids = [await upload(), await upload(), await upload(), await upload()];
+    const others = await upload('stranger');
+    expect((await train(others, { as: 'stranger' })).status).toBe(200);
+    const statuses = [];
+    for (const id of ids) statuses.push((await train(id)).status);
+    expect(statuses).toEqual([422, 200, 200, 200]);
+  });
+
+  const page = '<!doctype html><p>Sign in first';
+  const broken = () =>
+    new ReadableStream({
+      start: (out) => out.enqueue(zip),
+      pull: (out) => out.error(new Error('the client went away')),
+    });
+  it.each([
+    ['of another content type', { type: 'application/json', body: zip }, 415, 'content_type'],
+    ['that is no zip', { type: 'application/zip', body: page }, 422, 'not_a_zip'],
+    ['of nothing', { type: 'application/zip' }, 422, 'not_a_zip'],
+    ['that is too large', { type: 'application/zip', body: new Uint8Array(101) }, 413, 'too_large'],
+    ['that breaks off', { type: 'application/zip', body: broken() }, 400, 'incomplete'],
+  ])('%s is refused and leaves nothing', async (_, sent, status, type) => {
+    const uploadDirectory = temporaryDirectory();
+    const services = accountServices({ storage: aMemoryStorage(), uploadDirectory });
+    onTestFinished(() => services.close());
+    const send = asking(createHandler({ ...services, authenticate, maxUploadBytes: 100 }));
+    const response = await send('POST', '/page/uploads', sent);
+    expect(response.status).toBe(status);
+    expect(JSON.parse(await response.text()).detail[0].type).toBe(type);
+    expect(await readdir(uploadDirectory)).toEqual([]);
+  });
+
+  it('that comes too slowly is refused and leaves nothing', async () => {
+    const directory = temporaryDirectory();
+    const body = new ReadableStream({ start: (out) => out.enqueue(zip) });
+    const request = new Request('http://service.test', { method: 'POST', body, duplex: 'half' });
+    const saved = await saveBody(request, join(directory, 'a.zip'), { maxBodyBytes: 100, bodyTimeoutMs: 1 });
+    expect(saved._unsafeUnwrapErr()).toMatchObject({ status: 408 });
+    expect(await readdir(directory)).toEqual([]);
+  });
+
+  it('that can not be written is our defect, not the client’s', async () => {
+    const request = new Request('http://service.test', { method: 'POST', body: zip });
+    const saving = saveBody(request, '/no/such/folder/a.zip', { maxBodyBytes: 100, bodyTimeoutMs: 1000 });
+    await expect(saving).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('outlives the service where its job goes on later, and is removed when that has ended', async () => {
+    const storage = aMemoryStorage();
+    const uploadDirectory = temporaryDirectory();
+    const start = () => {
+      const host = new FakeHost();
+      const services = accountServices({ storage, trainer: { host }, uploadDirectory });
+      onTestFinished(() => services.close());
+      return { host, services, ...uploading(asking(createHandler({ ...services, authenticate }))) };
+    };
+    const first = start();
+    const { id } = (await first.train(await first.upload())).body;
+    await first.host.nextRun();
+    await first.services.close();
+
+    const second = start();
+    const run = await second.host.nextRun();
+    expect(run.spec.id).toBe(id);
+    expect(new Uint8Array(await readFile(fileURLToPath(run.spec.dataset_url)))).toEqual(zip);
+    await run.finish();
+    await vi.waitFor(async () => expect(await readdir(uploadDirectory)).toEqual([]));
+  });
+
+  it('goes with the service where nothing else was said', async () => {
+    const { upload, train, host, services } = await aPage();
+    await train(await upload());
+    const path = fileURLToPath((await host.nextRun()).spec.dataset_url);
+    expect(existsSync(path)).toBe(true);
+    await services.close();
+    expect(existsSync(path)).toBe(false);
+  });
+});
+
+describe('the events of a job', () => {
+  /** Starts a job, and reads its events as the page does. */
+  async function aWatchedJob() {
+    const page = await aPage();
+    const body = JSON.stringify(aRequest);
+    const created = await page.send('POST', '/trainer/language/training-jobs', {
+      type: 'application/json',
+      body,
+    });
+    const { id } = JSON.parse(await created.text());
+    const run = await page.host.nextRun();
+    const watch = () => page.send('GET', `/page/training-jobs/${id}/events`);
+    return { ...page, id, run, watch };
+  }
+
+  function eventsOf({ body }: Response) {
+    const comments: string[] = [];
+    const parser = new EventSourceParserStream({ onComment: (comment) => comments.push(comment) });
+    const events = body?.pipeThrough(new TextDecoderStream()).pipeThrough(parser).getReader();
+    async function next() {
+      const read = await events?.read();
+      return read?.value && { event: read.value.event, data: JSON.parse(read.value.data) };
+    }
+    return { next, comments, leave: async () => events?.cancel() };
+  }
+
+  it('begin with the whole state, tell of progress and epochs, and end with the job', async () => {
+    const { run, watch } = await aWatchedJob();
+    const response = await watch();
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    const { next } = eventsOf(response);
+    expect(await next()).toMatchObject({ event: 'job', data: { status: 'RUNNING' } });
+    run.progress(7);
+    const progress = { phase: 'train', fraction: 0.07, epoch: 0, epochs: 2, step: 7, steps: 100 };
+    expect(await next()).toEqual({ event: 'progress', data: progress });
+    run.emit({ type: 'epoch', stats: statsAfter(1) });
+    expect(await next()).toMatchObject({ event: 'job', data: { training_stats: statsAfter(1) } });
+    const warning = {
+      kind: 'duplicate_row',
+      count: 1,
+      message: 'a row is there twice',
+      examples: [],
+    } as const;
+    run.emit({ type: 'warnings', warnings: [warning] });
+    const { examples, ...told } = warning;
+    expect(await next()).toMatchObject({ data: { warnings: [told] } });
+    await run.finish(statsAfter(2));
+    expect(await next()).toMatchObject({ data: { status: 'READY', training_stats: statsAfter(2) } });
+    expect(await next()).toBeUndefined();
+  });
+
+  it('can be read again from the middle: all figures so far come first', async () => {
+    const { run, watch } = await aWatchedJob();
+    const first = eventsOf(await watch());
+    await first.next();
+    run.emit({ type: 'epoch', stats: statsAfter(3) });
+    await first.next();
+    await first.leave();
+    await vi.waitFor(async () => {
+      const again = eventsOf(await watch());
+      expect(await again.next()).toMatchObject({ event: 'job', data: { training_stats: { epoch: 3 } } });
+      await again.leave();
+    });
+  });
+
+  it('of a job that has ended are its state alone', async () => {
+    const { run, watch } = await aWatchedJob();
+    run.obey();
+    const { next } = eventsOf(await watch());
+    let last = await next();
+    for (let event = last; event !== undefined; event = await next()) last = event;
+    expect(last).toMatchObject({ event: 'job', data: { status: 'ERROR', error: { code: 'aborted' } } });
+  });
+
+  it('are watched no longer than somebody reads them', async () => {
+    const { services, id, watch } = await aWatchedJob();
+    const spy = vi.spyOn(services.trainer(authenticate('acme')), 'watch');
+    const { next, leave } = eventsOf(await watch());
+    await next();
+    const signal = spy.mock.calls[0]?.[1]?.signal;
+    expect(spy.mock.calls[0]?.[0]).toBe(id);
+    expect(signal?.aborted).toBe(false);
+    await leave();
+    await vi.waitFor(() => expect(signal?.aborted).toBe(true));
+  });
+
+  it('have a comment every 15 seconds, so that no proxy takes the connection for dead', async () => {
+    const { run, watch } = await aWatchedJob();
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    const { next, comments } = eventsOf(await watch());
+    await next();
+    vi.advanceTimersByTime(30_000);
+    run.progress(1);
+    await next();
+    expect(comments).toEqual(['still here', 'still here']);
+  });
+
+  it('end with what went wrong where the service closes', async () => {
+    const { services, watch } = await aWatchedJob();
+    const { next } = eventsOf(await watch());
+    await next();
+    await services.close();
+    expect(await next()).toMatchObject({ event: 'failed', data: { detail: [{ type: 'server_error' }] } });
+    expect(await next()).toBeUndefined();
+  });
+
+  it('do not hold up a server that stops', async () => {
+    const { handler, id } = await aWatchedJob();
+    const server = await serve(handler, { port: 0, drainTimeoutMs: 60_000 });
+    const headers = { 'x-api-key': 'acme', accept: 'text/event-stream' };
+    const response = await fetch(`${server.url}/page/training-jobs/${id}/events`, { headers });
+    const { next } = eventsOf(response);
+    expect(await next()).toMatchObject({ event: 'job' });
+    const rest = next().catch(() => 'cut');
+    await server.close();
+    expect(await rest).toBe('cut');
+  });
+
+  it.each([
+    ['nobody', 'acme', UNKNOWN_ID],
+    ['another account', 'stranger', undefined],
+  ])('of a job of %s are a 404', async (_, as, unknown) => {
+    const { send, id } = await aWatchedJob();
+    const response = await send('GET', `/page/training-jobs/${unknown ?? id}/events`, { as });
+    expect(response.status).toBe(404);
+    expect(JSON.parse(await response.text()).detail[0].loc).toEqual(['path', 'model_id']);
+  });
+});
