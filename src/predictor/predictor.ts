@@ -147,9 +147,8 @@ export class Predictor implements AsyncDisposable {
 
   /** Where the files of a READY model of this account are. */
   #folderOf(model_id: string): ResultAsync<string, OrchardError> {
-    return ResultAsync.fromPromise(
-      this.#ready.directoryOf(model_id),
-      (thrown) => toOrchardError(thrown, `looking up model ${model_id}`),
+    return ResultAsync.fromPromise(this.#ready.directoryOf(model_id), (thrown) =>
+      toOrchardError(thrown, `looking up model ${model_id}`),
     );
   }
 }

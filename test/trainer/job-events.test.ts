@@ -30,6 +30,18 @@ describe('watching a job', () => {
     expect(await events.next()).toEqual({ done: true, value: undefined });
   });
 
+  it('stops at once when its signal fires, also while it waits', async () => {
+    const { trainer, host } = aTrainer();
+    const id = await createJob(trainer);
+    await host.nextRun();
+    const leaving = new AbortController();
+    const events = trainer.watch(id, { signal: leaving.signal });
+    expect(await nextOf(events)).toMatchObject({ status: 'RUNNING' });
+    const waiting = nextOf(events);
+    leaving.abort();
+    await expect(waiting).rejects.toMatchObject({ code: 'aborted' });
+  });
+
   it('gives a late watcher the present state first, and each watcher every event', async () => {
     const { trainer, host } = aTrainer();
     const id = await createJob(trainer);

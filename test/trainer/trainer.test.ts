@@ -161,6 +161,17 @@ describe('creating a training job', () => {
     });
   });
 
+  it('takes a file URL of the application’s own where it says so, and then runs it', async () => {
+    const request = { ...aRequest, dataset_url: 'file:///data/reviews.zip' };
+    const { trainer, host } = aTrainer({ allowFileUrls: false, allowPrivateAddresses: false });
+    await resultOf(trainer.createTrainingJob(request, { allowFileUrl: true }));
+    expect((await host.nextRun()).spec.allowFileUrls).toBe(true);
+    const other = aTrainer({ allowFileUrls: true }).trainer;
+    expect((await errorOf(other.createTrainingJob(request, { allowFileUrl: false }))).code).toBe(
+      'validation',
+    );
+  });
+
   it('needs the pro tier for question answering', async () => {
     const model_config = {
       name: 'faq',

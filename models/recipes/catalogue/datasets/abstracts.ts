@@ -21,11 +21,14 @@ const oneLine = (text: string): string => text.replaceAll(/\s+/gu, ' ').trim();
 /** Every so many papers, one is for dev. */
 const DEV_STEP = 50;
 
+/** One paper in so many is learned from: each brings two long abstracts along, which takes time. */
+const TRAIN_STEP = 4;
+
 /** Each title asks for its abstract, which goes without the title: else the words alone would tell. */
 export function titlesAsQuestions(papers: readonly Paper[]): Required<Split<QuestionPair>> {
   const pairs = papers.map(({ title, abstract }) => ({ question: title, context: abstract }));
   return {
-    train: pairs.filter((_, row) => row % DEV_STEP !== 0),
+    train: pairs.filter((_, row) => row % DEV_STEP !== 0 && row % TRAIN_STEP === 1),
     dev: pairs.filter((_, row) => row % DEV_STEP === 0),
   };
 }

@@ -1,0 +1,36 @@
+/** What the process of a bench and that of its service tell each other. */
+
+/** What the service is to serve; the first message to it. */
+export interface Serve {
+  readonly type: 'serve';
+  readonly folder: string;
+  readonly app_id: string;
+  /** Of a custom model in the folder, or the name of a pretrained one. */
+  readonly model: { readonly id: string } | { readonly name: string };
+  readonly workers: number;
+  /** A folder of pretrained models. Default: the catalogue. */
+  readonly pretrained?: string;
+}
+
+/** Asks the library itself, in the service's process and with the model that it has loaded. */
+export interface AskLibrary {
+  readonly type: 'ask';
+  readonly query: string;
+  /** Calls under way at the same time. */
+  readonly connections: number;
+  readonly seconds: number;
+}
+
+export type Command = Serve | AskLibrary | { readonly type: 'memory' } | { readonly type: 'close' };
+
+export type Reply =
+  | { readonly type: 'serving'; readonly url: string; readonly path: string; readonly apiKey: string }
+  | ({ readonly type: 'answered' } & Load)
+  | { readonly type: 'memory'; readonly residentMebibytes: number };
+
+/** What came of asking for a while. */
+export interface Load {
+  readonly requestsPerSecond: number;
+  /** Of each request, in milliseconds. */
+  readonly latencies: readonly number[];
+}

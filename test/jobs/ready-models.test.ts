@@ -1,0 +1,89 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { JobRepository, ReadyModels } from '../../src/jobs/index.js';
+import { folderModels } from '../../src/model-loader/index.js';
+import { Predictor } from '../../src/predictor/index.js';
+import { fileStorage, type Storage } from '../../src/storage/index.js';
+import { aReadyModelIn } from '../support/ready-model.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+import { errorOf, resultOf } from '../trainer/builders.js';
+import { ManualClock } from '../trainer/manual-clock.js';
+
+const app_id = 'acme';
+
+/** A READY model, its storage as this process and as another one sees it, and how often this one has read from it. */
+async function aReadyModel() {
+  const directory = temporaryDirectory();
+  const [ours, theirs] = [fileStorage(directory), fileStorage(directory)];
+  const id = await aReadyModelIn(theirs, app_id);
+  let reads = 0;
+  const { read } = ours;
+  ours.read = (...args) => {
+    reads += 1;
+    return read.apply(ours, args);
+  };
+  return { id, ours, theirs, reads: () => reads };
+}
+
+async function deleteModel(storage: Storage, id: string): Promise<void> {
+  await new JobRepository(storage, app_id).update(id, (job) => ({ ...job, status: 'DELETED' }));
+  await storage.removeFolder(id);
+}
+
+describe('a READY model', () => {
+  it('is looked up once a second', async () => {
+    const { id, ours, reads } = await aReadyModel();
+    const clock = new ManualClock();
+    const models = new ReadyModels(ours, app_id, clock);
+    const directory = await models.directoryOf(id);
+    clock.jump(999);
+    expect(await models.directoryOf(id)).toBe(directory);
+    expect(reads()).toBe(1);
+    clock.jump(2);
+    expect(await models.directoryOf(id)).toBe(directory);
+    expect(reads()).toBe(2);
+  });
+
+  it('that this process deletes is gone at once', async () => {
+    const { id, ours } = await aReadyModel();
+    const models = new ReadyModels(ours, app_id, new ManualClock());
+    await models.directoryOf(id);
+    await deleteModel(ours, id);
+    await expect(models.directoryOf(id)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('that another process deletes is gone within a second', async () => {
+    const { id, ours, theirs } = await aReadyModel();
+    const clock = new ManualClock();
+    const models = new ReadyModels(ours, app_id, clock);
+    await models.directoryOf(id);
+    await deleteModel(theirs, id);
+    clock.jump(1001);
+    await expect(models.directoryOf(id)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('that another account asks for is not there', async () => {
+    const { id, ours } = await aReadyModel();
+    await new ReadyModels(ours, app_id).directoryOf(id);
+    await expect(new ReadyModels(ours, 'stranger').directoryOf(id)).rejects.toMatchObject({
+      code: 'not_found',
+    });
+  });
+
+  it('is said to be gone by a predictor that finds its files gone before that second is over', async () => {
+    const { id, ours, theirs } = await aReadyModel();
+    const account = { app_id, tier: 'pro' } as const;
+    const modelLoader = folderModels(temporaryDirectory());
+    // A bound of one byte: the model is loaded anew for every call.
+    const predictor = new Predictor({
+      storage: ours,
+      account,
+      modelLoader,
+      isolation: 'inline',
+      maxModelBytes: 1,
+    });
+    onTestFinished(() => predictor.close());
+    await resultOf(predictor.predictCustom(id, 'a'));
+    await deleteModel(theirs, id);
+    expect((await errorOf(predictor.predictCustom(id, 'a'))).code).toBe('not_found');
+  });
+});
