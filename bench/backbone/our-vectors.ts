@@ -28,7 +28,7 @@ export async function sentenceVectors(
   const graph = new Graph();
   const options = { prefix: '', pooling: 'mean', differentiable: false } as const;
   graph.output('vectors', pooledStates(graph, encoder, exportedInputs(graph), options));
-  const session = await createSession(toOnnx(graph, weights), 1);
+  const session = await createSession(await toOnnx(graph, weights), 1);
   const results: SentenceVector[] = [];
   for (const text of texts) {
     const { ids, typeIds } = tokenizer.tokenizer.encode(text);

@@ -2,7 +2,6 @@ import { type LookupAddress, lookup } from 'node:dns';
 import { lookup as lookupAll } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { Agent, fetch } from 'undici';
 import { ValidationError } from '../errors.js';
 import type { Fetch } from './download.js';
 
@@ -45,7 +44,13 @@ const publicLookup: LookupFunction = (hostname, options, callback) => {
   });
 };
 
-const agent = new Agent({ connect: { lookup: publicLookup } });
+/** Loaded when it is first needed, since it takes as long to load as all the rest together. */
+let client: Promise<{ fetch: typeof import('undici').fetch; agent: import('undici').Agent }> | undefined;
+
+async function loadClient() {
+  const { Agent, fetch } = await import('undici');
+  return { fetch, agent: new Agent({ connect: { lookup: publicLookup } }) };
+}
 
 /**
  * A fetch for URLs that strangers give: it connects to public addresses alone. Rejects where the host is, or any
@@ -55,6 +60,8 @@ export const publicFetch: Fetch = async (url, init) => {
   const address = literalAddress(url);
   const refusal = address === undefined ? undefined : refusalOf(address, [address]);
   if (refusal !== undefined) throw new Error(refusal);
+  client ??= loadClient();
+  const { fetch, agent } = await client;
   return fetch(url, { ...init, dispatcher: agent });
 };
 

@@ -6,7 +6,7 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32 } from 'node:zlib';
 import { ResultAsync } from 'neverthrow';
-import { type Entry, openPromise, type ZipFile } from 'yauzl';
+import type { Entry, ZipFile } from 'yauzl';
 import { AbortedError, DatasetError, StorageError } from '../errors.js';
 import { DEFAULT_MAX_ARCHIVE_ENTRIES, DEFAULT_MAX_UNZIPPED_BYTES, isClutter } from './archive-limits.js';
 import { fileKind, ZIP } from './file-kind.js';
@@ -52,6 +52,8 @@ type NamedOptions = UnzipOptions & { readonly name: string };
 async function unpack(zipPath: string, directory: string, options: NamedOptions): Promise<string[]> {
   const { name, signal, maxEntries = DEFAULT_MAX_ARCHIVE_ENTRIES } = options;
   signal?.throwIfAborted();
+  // Loaded here, so that applications that only predict don't wait for it.
+  const { openPromise } = await import('yauzl');
   const zip = await openPromise(zipPath, { autoClose: false });
   try {
     await rm(directory, { recursive: true, force: true });

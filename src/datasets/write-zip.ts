@@ -3,7 +3,6 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { ResultAsync } from 'neverthrow';
-import { ZipFile } from 'yazl';
 import { StorageError } from '../errors.js';
 
 /** The same for every entry, so that the same files give the same bytes. */
@@ -24,6 +23,8 @@ export function writeZip(
 }
 
 async function write(path: string, files: Readonly<Record<string, string>>): Promise<void> {
+  // Loaded here, so that applications that only predict don't wait for it.
+  const { ZipFile } = await import('yazl');
   const zip = new ZipFile();
   for (const [name, contents] of Object.entries(files)) {
     zip.addBuffer(Buffer.from(contents), name, { mtime: ENTRY_TIME, forceDosTimestamp: true });

@@ -2,6 +2,13 @@
 import { z } from 'zod';
 
 const idSchema = z.int().nonnegative();
+/** Checked at once: piece by piece, the schema would take tens of milliseconds for a whole vocabulary. */
+const vocabularySchema = z
+  .custom<Readonly<Record<string, number>>>((value) => typeof value === 'object' && value !== null)
+  .superRefine((vocabulary, { addIssue }) => {
+    const wrong = Object.entries(vocabulary).find(([, id]) => !Number.isInteger(id) || id < 0);
+    if (wrong) addIssue({ code: 'custom', path: [wrong[0]], message: 'expected a whole number, 0 or more' });
+  });
 
 const addedTokenSchema = z.looseObject({
   id: idSchema,
@@ -72,7 +79,7 @@ export const bertTokenizerJsonSchema = anyTokenizerJsonSchema.extend({
     unk_token: z.string().default('[UNK]'),
     continuing_subword_prefix: z.string().default('##'),
     max_input_chars_per_word: z.int().positive().default(100),
-    vocab: z.record(z.string(), idSchema),
+    vocab: vocabularySchema,
   }),
 });
 /** A BERT-style tokenizer.json, as {@link trainWordPiece} writes it. */

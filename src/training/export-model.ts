@@ -51,7 +51,7 @@ export function exportOnnx(
   config: ModelFolderConfig,
   weights: ReadonlyMap<string, Float32Array>,
   quantization?: Quantization,
-): Uint8Array {
+): Promise<Uint8Array> {
   const graph = new Graph();
   const { name, tensor } = family.exportedOutputs(graph, encoder, exportedInputs(graph), config);
   graph.output(name, tensor);

@@ -2,29 +2,20 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { err, ok, okAsync, type Result, ResultAsync } from 'neverthrow';
 import type { TrainingStats } from '../contract/index.js';
-import type { DatasetWarning } from '../datasets/index.js';
-import { type BertConfig, bertConfigOfSize } from '../encoder/index.js';
+import { bertConfigOfSize } from '../encoder/index.js';
 import { type OrchardError, toOrchardError } from '../errors.js';
 import type { TrainingTask } from '../families/index.js';
 import { type GraphExecutor, onnxExecutor } from '../graph/index.js';
-import {
-  type NamedTensor,
-  QUANTIZED_ONNX_FILE,
-  type TrainingRecord,
-  writeModelFolder,
-} from '../model-folder/index.js';
-import { reportFiles } from '../report/index.js';
-import { runtimeVersions } from '../versions.js';
-import { type Backbone, type BackboneSource, readBackbone } from './backbone.js';
-import { exportOnnx, modelFolderConfig } from './export-model.js';
-import { type FinishedPrecision, finishModel } from './finish-model.js';
-import { type Hyperparameters, resolveHyperparameters } from './hyperparameters.js';
-import { type PreparedTask, prepareTask } from './prepare-task.js';
+import { type Backbone, readBackbone } from './backbone.js';
+import { finishModel } from './finish-model.js';
+import { resolveHyperparameters } from './hyperparameters.js';
+import { prepareTask } from './prepare-task.js';
 import { ProgressReporter } from './progress-reporter.js';
 import { runWarnings } from './run-warnings.js';
-import { type TokenizedRows, tokenize } from './tokenize.js';
-import { type LoopInput, type TrainedModel, trainModel } from './training-loop.js';
+import { tokenize } from './tokenize.js';
+import { type LoopInput, trainModel } from './training-loop.js';
 import type { TrainingRunOptions, TrainingSpec } from './training-run.js';
+import { namedBackbone, writeModel } from './write-model.js';
 
 /** A crash loses at most this much of a training, and the epoch under way. */
 const CHECKPOINT_INTERVAL_MS = 30_000;
@@ -133,67 +124,6 @@ function openBackbone({
   return readBackbone(backbone);
 }
 
-interface FinishedModel extends PreparedTask, TokenizedRows, TrainedModel, FinishedPrecision {
-  readonly encoder: BertConfig;
-  readonly hyperparameters: Hyperparameters;
-  readonly warnings: readonly DatasetWarning[];
-  readonly backbone?: Backbone;
-}
-
-function writeModel(spec: TrainingSpec, model: FinishedModel): ResultAsync<void, OrchardError> {
-  const { family, task, encoder, backbone, hyperparameters, stats, warnings } = model;
-  const { blend, files, evaluation, quantization, precision } = model;
-  const config = modelFolderConfig(
-    encoder,
-    spec.model_config,
-    {
-      ...task.describe(),
-      blend: blend.blend.weights,
-      files: [...files.keys()],
-      lowercase: hyperparameters.lowercase,
-      ...(backbone && { backbone: backbone.source.name }),
-      ...(quantization && { graph: QUANTIZED_ONNX_FILE }),
-    },
-    hyperparameters.maxTokens,
-  );
-  const training: TrainingRecord = {
-    model_config: spec.model_config,
-    training_config: spec.training_config,
-    hyperparameters: { ...hyperparameters },
-    ...(backbone && { backbone: namedBackbone(backbone.source) }),
-    seed: spec.seed,
-    training_stats: stats,
-    parts: blend,
-    ...(precision && { precision }),
-    warnings,
-    dataset: {
-      train_rows: task.examples?.train ?? task.train.length,
-      dev_rows: task.examples?.dev ?? task.dev.length,
-    },
-    versions: runtimeVersions(),
-  };
-  const { id } = spec;
-  const report = reportFiles({ id, config, training, ...(evaluation && { evaluation }) });
-  const weights = new Map<string, NamedTensor>();
-  for (const { name, shape } of model.parameters) {
-    weights.set(name, { shape, values: model.weights.get(name) ?? new Float32Array() });
-  }
-  return writeModelFolder(spec.directory, {
-    config,
-    tokenizer: model.tokenizerJson,
-    tokenizerConfig: model.tokenizerConfig,
-    weights,
-    files: new Map<string, string | Uint8Array>([
-      ...files,
-      ...(family.companions?.(encoder, config) ?? []),
-      ...report,
-    ]),
-    onnx: exportOnnx(family, encoder, config, model.weights),
-    ...(quantization && { quantizedOnnx: exportOnnx(family, encoder, config, model.weights, quantization) }),
-    training,
-  });
-}
-
 /** Equal for two runs exactly when one may go on from the other's checkpoint. */
 function fingerprintOf(
   { model_config, training_config, seed, tuning, backbone }: TrainingSpec,
@@ -202,9 +132,4 @@ function fingerprintOf(
   const rows = [task.train.length, task.dev.length];
   const start = backbone && namedBackbone(backbone);
   return JSON.stringify({ model_config, training_config, seed, tuning, rows, start });
-}
-
-/** What names a backbone wherever its files lie. */
-function namedBackbone({ name, revision }: BackboneSource): NonNullable<TrainingRecord['backbone']> {
-  return { name, ...(revision !== undefined && { revision }) };
 }

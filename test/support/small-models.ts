@@ -167,7 +167,7 @@ async function buildFirstTokenClassifier(directory: string): Promise<void> {
     MAX_TOKENS,
   );
   const values = new Map([...weights].map(([name, tensor]) => [name, tensor.values]));
-  const onnx = exportOnnx(family, encoder, config, values);
+  const onnx = await exportOnnx(family, encoder, config, values);
   const folder = {
     config,
     tokenizer,

@@ -20,7 +20,7 @@ export function onnxExecutor({ quantization }: OnnxExecutorOptions = {}): GraphE
   return {
     specificationVersion: 1,
     async compile(graph: Graph, { threads = 1, weights }: CompileOptions = {}) {
-      const session = await createSession(toOnnx(graph, weights, quantization), threads);
+      const session = await createSession(await toOnnx(graph, weights, quantization), threads);
       return new OnnxGraph(session, fedTensors(graph, weights), graph.outputs);
     },
   };

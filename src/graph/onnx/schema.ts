@@ -2,7 +2,7 @@
  * The part of the ONNX model format that we write, as a protobufjs descriptor.
  * Message names, field names and numbers: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
  */
-import protobuf from 'protobufjs/light.js';
+import type protobuf from 'protobufjs/light.js';
 
 export const ElementTypeCode = { float32: 1, uint8: 2, int8: 3, int32: 6, int64: 7 } as const;
 export const AttributeTypeCode = { float: 1, int: 2, string: 3, ints: 7 } as const;
@@ -11,7 +11,7 @@ const optional = (type: string, id: number) => ({ type, id });
 const repeated = (type: string, id: number) => ({ rule: 'repeated', type, id });
 const packed = (type: string, id: number) => ({ rule: 'repeated', type, id, options: { packed: true } });
 
-const root = protobuf.Root.fromJSON({
+const descriptor: protobuf.INamespace = {
   nested: {
     ModelProto: {
       fields: {
@@ -73,9 +73,15 @@ const root = protobuf.Root.fromJSON({
       },
     },
   },
-});
+};
 
-const ModelProto = root.lookupType('ModelProto');
+/** The library is loaded when a graph is first written: running one that lies on disk takes none. */
+let modelProto: Promise<protobuf.Type> | undefined;
+
+async function loadModelProto(): Promise<protobuf.Type> {
+  const { default: library } = await import('protobufjs/light.js');
+  return library.Root.fromJSON(descriptor).lookupType('ModelProto');
+}
 
 export interface TensorProto {
   readonly name: string;
@@ -125,6 +131,8 @@ export interface ModelProto {
 }
 
 /** The bytes of an `.onnx` file. */
-export function encodeModel(model: ModelProto): Uint8Array {
-  return ModelProto.encode(ModelProto.fromObject(model)).finish();
+export async function encodeModel(model: ModelProto): Promise<Uint8Array> {
+  modelProto ??= loadModelProto();
+  const type = await modelProto;
+  return type.encode(type.fromObject(model)).finish();
 }

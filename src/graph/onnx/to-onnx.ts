@@ -20,11 +20,11 @@ const NOT_QUANTIZED: Quantization = { linear: new Map(), tables: new Set() };
  * @param weights values of parameters to store in the model; a parameter without one becomes an input.
  * @param quantization which of them to store as integers. Default: none.
  */
-export function toOnnx(
+export async function toOnnx(
   graph: Graph,
   weights: ReadonlyMap<string, Float32Array> = new Map(),
   quantization: Quantization = NOT_QUANTIZED,
-): Uint8Array {
+): Promise<Uint8Array> {
   const nodes = nodesFor([...graph.outputs.values()]);
   const builder = new OnnxBuilder(graph.inputs);
   const names = outputNames(graph);

@@ -1,0 +1,107 @@
+import { ResultAsync } from 'neverthrow';
+import type { DatasetWarning } from '../datasets/index.js';
+import type { BertConfig } from '../encoder/index.js';
+import { type OrchardError, toOrchardError } from '../errors.js';
+import {
+  type ModelFolderConfig,
+  type NamedTensor,
+  QUANTIZED_ONNX_FILE,
+  type TrainingRecord,
+  writeModelFolder,
+} from '../model-folder/index.js';
+import { reportFiles } from '../report/index.js';
+import { runtimeVersions } from '../versions.js';
+import type { Backbone, BackboneSource } from './backbone.js';
+import { exportOnnx, modelFolderConfig } from './export-model.js';
+import type { FinishedPrecision } from './finish-model.js';
+import type { Hyperparameters } from './hyperparameters.js';
+import type { PreparedTask } from './prepare-task.js';
+import type { TokenizedRows } from './tokenize.js';
+import type { TrainedModel } from './training-loop.js';
+import type { TrainingSpec } from './training-run.js';
+
+/** All that a training came to. */
+export interface FinishedModel extends PreparedTask, TokenizedRows, TrainedModel, FinishedPrecision {
+  readonly encoder: BertConfig;
+  readonly hyperparameters: Hyperparameters;
+  readonly warnings: readonly DatasetWarning[];
+  readonly backbone?: Backbone;
+}
+
+/** Writes the model folder into the run's directory. */
+export function writeModel(spec: TrainingSpec, model: FinishedModel): ResultAsync<void, OrchardError> {
+  const { family, encoder, files, evaluation, quantization } = model;
+  const config = configOf(spec, model);
+  const training = recordOf(spec, model);
+  const report = reportFiles({ id: spec.id, config, training, ...(evaluation && { evaluation }) });
+  const companions = family.companions?.(encoder, config) ?? [];
+  const graphs = Promise.all([
+    exportOnnx(family, encoder, config, model.weights),
+    quantization && exportOnnx(family, encoder, config, model.weights, quantization),
+  ]);
+  return ResultAsync.fromPromise(graphs, (thrown) => toOrchardError(thrown, 'export')).andThen(
+    ([onnx, quantizedOnnx]) =>
+      writeModelFolder(spec.directory, {
+        config,
+        tokenizer: model.tokenizerJson,
+        tokenizerConfig: model.tokenizerConfig,
+        weights: namedWeights(model),
+        files: new Map<string, string | Uint8Array>([...files, ...companions, ...report]),
+        onnx,
+        ...(quantizedOnnx && { quantizedOnnx }),
+        training,
+      }),
+  );
+}
+
+function configOf(
+  { model_config }: TrainingSpec,
+  { task, encoder, blend, files, hyperparameters, backbone, quantization }: FinishedModel,
+): ModelFolderConfig {
+  return modelFolderConfig(
+    encoder,
+    model_config,
+    {
+      ...task.describe(),
+      blend: blend.blend.weights,
+      files: [...files.keys()],
+      lowercase: hyperparameters.lowercase,
+      ...(backbone && { backbone: backbone.source.name }),
+      ...(quantization && { graph: QUANTIZED_ONNX_FILE }),
+    },
+    hyperparameters.maxTokens,
+  );
+}
+
+function recordOf(
+  { model_config, training_config, seed }: TrainingSpec,
+  { task, hyperparameters, backbone, stats, blend, precision, warnings }: FinishedModel,
+): TrainingRecord {
+  return {
+    model_config,
+    training_config,
+    hyperparameters: { ...hyperparameters },
+    ...(backbone && { backbone: namedBackbone(backbone.source) }),
+    seed,
+    training_stats: stats,
+    parts: blend,
+    ...(precision && { precision }),
+    warnings,
+    dataset: {
+      train_rows: task.examples?.train ?? task.train.length,
+      dev_rows: task.examples?.dev ?? task.dev.length,
+    },
+    versions: runtimeVersions(),
+  };
+}
+
+function namedWeights({ parameters, weights }: FinishedModel): Map<string, NamedTensor> {
+  return new Map(
+    parameters.map(({ name, shape }) => [name, { shape, values: weights.get(name) ?? new Float32Array() }]),
+  );
+}
+
+/** What names a backbone wherever its files lie. */
+export function namedBackbone({ name, revision }: BackboneSource): NonNullable<TrainingRecord['backbone']> {
+  return { name, ...(revision !== undefined && { revision }) };
+}
