@@ -2,7 +2,7 @@
  * Is one encoder for many models enough? Test accuracy of encoders alone (no lexical expert), in plain PyTorch: one
  * fine-tuned for each task, one fine-tuned on all together with a small head a task, and the backbone as it is.
  * `npm run bench:shared-encoder -- <datasets folder> [dataset …] [--backbone models/backbones/english-mini]`, and
- * `--epochs 4 --learning-rate 3e-4 --batch 32 --threads 2 --seed 1 --python python3`.
+ * `--designs own,shared,frozen --epochs 4 --learning-rate 3e-4 --batch 32 --threads 2 --seed 1 --python python3`.
  * Python needs `pip install torch transformers scikit-learn`.
  */
 import { spawnSync } from 'node:child_process';
@@ -16,6 +16,7 @@ const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     backbone: { type: 'string', default: 'models/backbones/english-mini' },
+    designs: { type: 'string', default: 'own,shared,frozen' },
     python: { type: 'string', default: 'python3' },
     epochs: { type: 'string', default: '4' },
     'learning-rate': { type: 'string', default: '3e-4' },
@@ -42,6 +43,7 @@ const taskOf = ({ train, test, labels }: LabelledTexts) => ({
 });
 const input = {
   backbone: options.backbone,
+  designs: options.designs.split(','),
   epochs: Number(options.epochs),
   learning_rate: Number(options['learning-rate']),
   batch: Number(options.batch),
@@ -66,16 +68,13 @@ if (status !== 0) {
   console.log(`left out: ${(stderr ?? `${options.python} does not start`).trim().slice(-300)}`);
   process.exit(0);
 }
-const accuracy = z.object({ own: z.number(), shared: z.number(), frozen: z.number() });
-const result = z.record(z.string(), accuracy).parse(JSON.parse(stdout));
+/** Test accuracy in percent by design and task. */
+const result = z.record(z.string(), z.record(z.string(), z.number())).parse(JSON.parse(stdout));
 console.log(
   `${machine()}; ${options.backbone}, ${options.epochs} epochs, learning rate ${options['learning-rate']}`,
 );
+const rounded = (accuracies: Readonly<Record<string, number>>) =>
+  Object.fromEntries(Object.entries(accuracies).map(([name, accuracy]) => [name, accuracy.toFixed(1)]));
 console.table(
-  Object.fromEntries(
-    Object.entries(result).map(([name, { own, shared, frozen }]) => [
-      name,
-      { own: own.toFixed(1), shared: shared.toFixed(1), frozen: frozen.toFixed(1) },
-    ]),
-  ),
+  Object.fromEntries(Object.entries(result).map(([design, accuracies]) => [design, rounded(accuracies)])),
 );

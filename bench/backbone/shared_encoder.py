@@ -89,12 +89,12 @@ def main():
         regression.fit(vectors(encoder, tasks[name], "train"), labels(tasks[name]["train"]))
         return 100 * regression.score(vectors(encoder, tasks[name], "test"), labels(tasks[name]["test"]))
 
-    shared = tuned(list(tasks))
-    result = {}
-    for name in tasks:
-        result[name] = {"own": tuned([name])[name], "shared": shared[name], "frozen": frozen(name)}
-        print(name, result[name], file=sys.stderr, flush=True)
-    print(json.dumps(result))
+    designs = {
+        "own": lambda: {name: tuned([name])[name] for name in tasks},
+        "shared": lambda: tuned(list(tasks)),
+        "frozen": lambda: {name: frozen(name) for name in tasks},
+    }
+    print(json.dumps({design: designs[design]() for design in settings["designs"]}))
 
 
 main()

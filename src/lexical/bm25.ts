@@ -55,7 +55,7 @@ export class Bm25Index {
     const mean = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length);
     this.#dampers = Float32Array.from(
       lengths,
-      (length) => settings.k1 * (1 - settings.b + (settings.b * length) / Math.max(1, mean)),
+      (length) => settings.k1 * (1 - settings.b + (settings.b * length) / (mean || 1)),
     );
   }
 

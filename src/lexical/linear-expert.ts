@@ -7,6 +7,7 @@ import {
   encodeSafetensors,
   type IntegerTensor,
   type NamedTensor,
+  roundedToFloat16,
 } from '../model-folder/index.js';
 import type { NGramOptions } from './n-grams.js';
 import { paddedOutputs } from './svm-problem.js';
@@ -72,7 +73,10 @@ export class LinearExpert {
       }
     }
     const bias = weights.slice(tfIdf.size * stride, tfIdf.size * stride + outputs);
-    return new LinearExpert(tfIdf, { bytes, scales, bias });
+    // As the file keeps them, so that the stored expert answers as this one does.
+    const terms = tfIdf.withWeights(roundedToFloat16(tfIdf.weights));
+    const rounded = { bytes, scales: roundedToFloat16(scales), bias: roundedToFloat16(bias) };
+    return new LinearExpert(terms, rounded);
   }
 
   get outputs(): number {
@@ -114,7 +118,7 @@ export class LinearExpert {
       ['bias', { shape: [bias.length], values: bias }],
       ['weights', { shape: [size, bias.length], values: bytes }],
     ]);
-    return encodeSafetensors(tensors, { n_grams: JSON.stringify(options) });
+    return encodeSafetensors(tensors, { n_grams: JSON.stringify(options) }, { floats: 'F16' });
   }
 
   /** @param file named in errors. */

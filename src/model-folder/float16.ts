@@ -31,3 +31,8 @@ function roundToEven(value: number): number {
   const rest = value - floor;
   return rest > 0.5 || (rest === 0.5 && floor % 2 === 1) ? floor + 1 : floor;
 }
+
+/** The values as float16 keeps them. */
+export function roundedToFloat16(values: Float32Array): Float32Array {
+  return values.map((value) => fromFloat16Bits(toFloat16Bits(value)));
+}

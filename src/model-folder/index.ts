@@ -11,6 +11,7 @@ export {
   modelEvaluationSchema,
 } from './evaluation.js';
 export * from './files.js';
+export { roundedToFloat16 } from './float16.js';
 export { type ModelFolderConfig, modelFolderConfigSchema } from './model-config.js';
 export {
   type ModelFolder,

@@ -6,6 +6,7 @@ import {
   encodeSafetensors,
   type IntegerTensor,
   type NamedTensor,
+  roundedToFloat16,
 } from '../../model-folder/index.js';
 import { HashTable } from '../hash-table.js';
 import { paddedOutputs } from '../svm-problem.js';
@@ -82,7 +83,12 @@ export class CrfExpert {
       }
     }
     const scales = Float32Array.from(kept, (id) => (largest[id] ?? 0) / LARGEST_BYTE);
-    return new CrfExpert({ hashes: kept.map((id) => hashes[id] ?? 0), bytes, scales }, transitions);
+    const { start, between } = transitions;
+    // As the file keeps them, so that the stored expert answers as this one does.
+    return new CrfExpert(
+      { hashes: kept.map((id) => hashes[id] ?? 0), bytes, scales: roundedToFloat16(scales) },
+      { start: roundedToFloat16(start), between: roundedToFloat16(between) },
+    );
   }
 
   get tags(): number {
@@ -122,7 +128,7 @@ export class CrfExpert {
       ['between', { shape: [tags, tags], values: between }],
       ['weights', { shape: [hashes.length, tags], values: bytes }],
     ]);
-    return encodeSafetensors(tensors, { features: FEATURES_VERSION });
+    return encodeSafetensors(tensors, { features: FEATURES_VERSION }, { floats: 'F16' });
   }
 
   /** @param file named in errors. */
@@ -154,8 +160,8 @@ export class CrfExpert {
 /** Which features the hashes stand for; to be raised where feature-templates.ts, word-features.ts or word-traits.ts changes them. */
 const FEATURES_VERSION = '1';
 
-/** A hash, a scale and a byte for each tag. */
-const bytesPerFeature = (tags: number): number => 8 + tags;
+/** A hash, a scale in float16 and a byte for each tag. */
+const bytesPerFeature = (tags: number): number => 6 + tags;
 
 /** The ids of the `count` largest values above 0, ascending. */
 function largestIds(values: Float32Array, count: number): Int32Array {
