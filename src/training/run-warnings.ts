@@ -23,7 +23,7 @@ export function runWarnings(
     const { size } = model_config;
     const lacking = `there is no backbone for ${language} in size ${size}, so training started from random weights`;
     const advice =
-      "name one in the trainer's option `backbone`, or set use_pretrained to false to ask for that";
+      "install orchard-nlp-models where it isn't (it has english-mini), name a backbone in the trainer's option `backbone`, or set use_pretrained to false to ask for that";
     warn('no_backbone', 1, `${lacking}; ${advice}`);
   }
   const asked = askedLowercase(model_config, training_config);
