@@ -41,8 +41,8 @@ function svg(curve: readonly CurvePoint[], { axis, measures }: CurveLabels): str
   const option: EChartsOption = {
     animation: false,
     backgroundColor: '#fff',
-    legend: {},
-    xAxis: { type: 'value', name: 'million tokens' },
+    legend: { itemGap: 32 },
+    xAxis: { type: 'value', name: 'million tokens', nameLocation: 'middle', nameGap: 28 },
     yAxis: { type: 'value', name: axis },
     series: [
       line('training', 'loss'),
