@@ -139,8 +139,9 @@ export class LinearExpert {
       if (terms.length !== size || scales.length !== size || weights.length !== size * bias.length) {
         return refuse(`${size} hashes, and term_weights, scales or weights don't fit them`);
       }
-      if (new Set(hashes).size !== size) return refuse('a hash comes twice');
-      return ok(new LinearExpert(new TfIdf(options, hashes, terms), { bytes: weights, scales, bias }));
+      const tfIdf = new TfIdf(options, hashes, terms);
+      if (tfIdf.distinct !== size) return refuse('a hash comes twice');
+      return ok(new LinearExpert(tfIdf, { bytes: weights, scales, bias }));
     });
   }
 }

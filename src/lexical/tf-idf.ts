@@ -51,6 +51,11 @@ export class TfIdf {
     return new TfIdf(this.options, this.hashes, weights);
   }
 
+  /** How many different features there are: all, unless a hash comes twice. */
+  get distinct(): number {
+    return this.#table.size;
+  }
+
   /** How many features there are. */
   get size(): number {
     return this.hashes.length;

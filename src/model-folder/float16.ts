@@ -16,8 +16,16 @@ export function toFloat16Bits(value: number): number {
   return sign | ((rebiased + 0xfff + ((rebiased >>> 13) & 1)) >>> 13);
 }
 
+/** Every float16 by its bits; made at the first use. */
+let decoded: Float32Array | undefined;
+
 /** The number that these bits are. */
 export function fromFloat16Bits(bits: number): number {
+  decoded ??= Float32Array.from({ length: 2 ** 16 }, (_, each) => decode(each));
+  return decoded[bits] ?? Number.NaN;
+}
+
+function decode(bits: number): number {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 0x1f;
   const fraction = bits & 0x3ff;

@@ -184,11 +184,13 @@ function readBytes(
 function toFloat32(bytes: Uint8Array<ArrayBuffer>, count: number, dtype: Entry['dtype']): Float32Array {
   if (dtype === 'F32') return new Float32Array(bytes.buffer, bytes.byteOffset, count);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return Float32Array.from({ length: count }, (_, index) => {
-    if (dtype === 'F64') return view.getFloat64(8 * index, true);
-    const bits = view.getUint16(2 * index, true);
-    return dtype === 'BF16' ? bfloat16ToNumber(bits) : fromFloat16Bits(bits);
-  });
+  const values = new Float32Array(count);
+  const decode = dtype === 'BF16' ? bfloat16ToNumber : fromFloat16Bits;
+  for (let index = 0; index < count; index += 1) {
+    values[index] =
+      dtype === 'F64' ? view.getFloat64(8 * index, true) : decode(view.getUint16(2 * index, true));
+  }
+  return values;
 }
 
 const scratch = new DataView(new ArrayBuffer(4));

@@ -51,9 +51,11 @@ function matches(text: string, pattern: RegExp, offset: number): Word[] {
 }
 
 /** ICU's dictionaries go by the script; the language makes no difference to them. */
-const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
+/** Made at the first use: it takes milliseconds that other families needn't wait for. */
+let segmenter: Intl.Segmenter | undefined;
 
 function segment({ text, start }: Word): Word[] {
+  segmenter ??= new Intl.Segmenter('en', { granularity: 'word' });
   return Array.from(segmenter.segment(text), (part) => ({ text: part.segment, start: start + part.index }));
 }
 

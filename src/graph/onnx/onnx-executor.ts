@@ -1,4 +1,4 @@
-import { InferenceSession, Tensor } from 'onnxruntime-node';
+import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import { checkFeeds, checkOutputs, fedTensors } from '../check-tensors.js';
 import type { CompiledGraph, CompileOptions, GraphExecutor, TensorData } from '../executor.js';
 import type { Graph } from '../graph.js';
@@ -26,8 +26,19 @@ export function onnxExecutor({ quantization }: OnnxExecutorOptions = {}): GraphE
   };
 }
 
+/** Loaded with the first session: where workers compute, the application's own thread doesn't wait for it. */
+let runtime: typeof import('onnxruntime-node') | undefined;
+
+/** @throws before any session was created. */
+function loadedRuntime(): typeof import('onnxruntime-node') {
+  if (runtime === undefined) throw new Error('there is no session yet that tensors could be for');
+  return runtime;
+}
+
 /** @param model the path or the bytes of an ONNX model. */
-export function createSession(model: string | Uint8Array, threads: number): Promise<InferenceSession> {
+export async function createSession(model: string | Uint8Array, threads: number): Promise<InferenceSession> {
+  runtime ??= await import('onnxruntime-node');
+  const { InferenceSession } = runtime;
   const options: InferenceSession.SessionOptions = {
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
@@ -90,12 +101,14 @@ class OnnxGraph implements CompiledGraph {
 
 /** One constructor overload an element type, hence the branches. */
 function toOrtTensor(tensor: TensorData): Tensor {
+  const { Tensor } = loadedRuntime();
   if (tensor.type === 'float32') return new Tensor('float32', tensor.data, tensor.dims);
   if (tensor.type === 'int32') return new Tensor('int32', tensor.data, tensor.dims);
   return new Tensor('int64', tensor.data, tensor.dims);
 }
 
-/** An int64 tensor over these values, which are not copied. */
+/** An int64 tensor over these values, which are not copied, for a session. */
 export function int64Tensor(values: BigInt64Array, dims: readonly number[]): Tensor {
+  const { Tensor } = loadedRuntime();
   return new Tensor('int64', values, dims);
 }
