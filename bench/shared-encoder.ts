@@ -1,7 +1,7 @@
 /**
  * Is one encoder for many models enough? Test accuracy of encoders alone (no lexical expert), in plain PyTorch: one
  * fine-tuned for each task, one fine-tuned on all together with a small head a task, and the backbone as it is.
- * `npm run bench:shared-encoder -- <datasets folder> [dataset …] [--backbone models/backbones/english-mini]`, and
+ * `npm run bench:shared -- <datasets folder> [dataset …] [--backbone models/backbones/english-mini]`, and
  * `--designs own,shared,frozen --epochs 4 --learning-rate 3e-4 --batch 32 --threads 2 --seed 1 --python python3`.
  * Python needs `pip install torch transformers scikit-learn`.
  */
@@ -27,9 +27,7 @@ const { values: options, positionals } = parseArgs({
 });
 const [root, ...asked] = positionals;
 if (root === undefined) {
-  console.error(
-    'give the folder of the datasets: npm run bench:shared-encoder -- <datasets folder> [dataset …]',
-  );
+  console.error('give the folder of the datasets: npm run bench:shared -- <datasets folder> [dataset …]');
   process.exit(2);
 }
 const names = asked.length > 0 ? asked : ['sst2', 'banking77', 'massive_en', 'twitter_financial'];
