@@ -52,10 +52,7 @@ const { id } = (
   await trainer.createTrainingJob({
     dataset_url: dataset.url,
     model_config: { name: 'demo', ...task.model },
-    training_config: {
-      use_pretrained: false,
-      ...(epochs && { num_epochs: epochs }),
-    },
+    training_config: epochs ? { num_epochs: epochs } : {},
   })
 ).match((job) => job, fail);
 await showTraining(trainer.watch(id), task);
