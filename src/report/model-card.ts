@@ -74,7 +74,7 @@ function introduction({ config, training }: ReportInput): string {
   const start = backbone === undefined ? '' : ` from the backbone ${escapeMarkdown(backbone.name)}`;
   const rows = dataset === undefined ? '' : ` on ${whole(dataset.train_rows)} rows`;
   const layers = `${config.num_hidden_layers} layers of ${config.hidden_size}`;
-  return `A ${family} model of size ${size} (a BERT encoder with ${layers}) for ${type}: it ${tasks[type].does}. It was trained with [Orchard](https://www.npmjs.com/package/orchard-nlp)${start}${rows}, in ${escapeMarkdown(String(hyperparameters.language ?? 'a language not recorded'))}.`;
+  return `A ${family} model of size ${size} (a BERT encoder with ${layers}) for ${type}: it ${tasks[type].does}. It was trained with Orchard (the npm package orchard-nlp)${start}${rows}, in ${escapeMarkdown(String(hyperparameters.language ?? 'a language not recorded'))}.`;
 }
 
 function figures({ training, evaluation }: ReportInput): string {
