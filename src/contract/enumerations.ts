@@ -21,7 +21,7 @@ export type FamilyName = z.infer<typeof familyNameSchema>;
 
 export const modelSizes = ['mini', 'base'] as const;
 export const modelSizeSchema = z.enum(modelSizes);
-/** mini: 4 layers × 256 (4 heads). base: 6 layers × 384 (12 heads). */
+/** mini: 4 layers × 256 (4 heads). base: 6 layers × 384 (6 heads). */
 export type ModelSize = z.infer<typeof modelSizeSchema>;
 
 export const trainingJobStatuses = [

@@ -29,10 +29,13 @@ interface Geometry {
   readonly heads: number;
 }
 
-/** mini is BERT-mini's geometry (Turc et al. 2019), base is that of MiniLM-L6 (Wang et al. 2020). */
+/**
+ * mini is BERT-mini's geometry (Turc et al. 2019). base is as wide and deep as MiniLM-L6 (Wang et al. 2020), with heads as
+ * wide as mini's, so that it can grow from it.
+ */
 const geometries: Readonly<Record<ModelSize, Geometry>> = {
   mini: { layers: 4, hidden: 256, heads: 4 },
-  base: { layers: 6, hidden: 384, heads: 12 },
+  base: { layers: 6, hidden: 384, heads: 6 },
 };
 
 /** The configuration of a new encoder of one of our sizes. */

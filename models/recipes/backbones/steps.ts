@@ -18,6 +18,7 @@ export const commonOptions = {
   minutes: { type: 'string', default: '30' },
   steps: { type: 'string', default: '1000' },
   start: { type: 'string', default: 'annealed' },
+  grow: { type: 'string' },
 } as const;
 
 type Values = Readonly<Partial<Record<keyof typeof commonOptions | 'tasks', string>>>;
@@ -33,7 +34,7 @@ export function commonSteps(
   const threads = Number(values.threads);
   const size: ModelSize = modelSizeSchema.parse(values.size);
   const withStudent = async (work: WorkFolder, use: (student: Student) => Promise<void>) => {
-    const student = await makeStudent(recipe, work, size, threads);
+    const student = await makeStudent(recipe, work, size, threads, values.grow);
     await use(student);
     await student.release();
   };

@@ -6,14 +6,19 @@ import { readEmbeddings } from '../embeddings/make-embeddings.js';
 import type { Recipe } from '../recipe.js';
 import { learningSettings, SEED } from '../settings.js';
 import type { WorkFolder } from '../work-folder.js';
+import { readSmallEncoder } from './grow-student.js';
 import { Student } from './student.js';
 
-/** A student at its start, with all that there is to learn in the work folder so far. */
+/**
+ * A student at its start, with all that there is to learn in the work folder so far.
+ * @param growFrom folder of a smaller backbone; without it the weights are random.
+ */
 export async function makeStudent(
   recipe: Recipe,
   work: WorkFolder,
   size: ModelSize,
   threads: number,
+  growFrom?: string,
 ): Promise<Student> {
   const tokenizer = loadTokenizer(recipe.tokenizer(work))._unsafeUnwrap();
   const config = bertConfigOfSize(size, tokenizer.vocabularySize);
@@ -23,6 +28,7 @@ export async function makeStudent(
     config,
     objective: recipe.objective(work, config, tokenizer),
     wordEmbeddings: readEmbeddings(work, config.hidden_size),
+    ...(growFrom !== undefined && { small: readSmallEncoder(growFrom) }),
     batchSize: learningSettings.batchSize,
     seed: SEED,
   });

@@ -1,4 +1,4 @@
-import { type BertConfig, initialize } from '../../../../src/encoder/index.js';
+import { type BertConfig, bertParameters, initialize } from '../../../../src/encoder/index.js';
 import type { GraphExecutor } from '../../../../src/graph/index.js';
 import { Random } from '../../../../src/random.js';
 import { AdamWOptimizer } from '../../../../src/training/adamw-optimizer.js';
@@ -7,7 +7,8 @@ import { lengthBatches } from '../../../../src/training/length-batches.js';
 import { padBatch } from '../../../../src/training/padded-batch.js';
 import { WORD_EMBEDDINGS } from '../embeddings/make-embeddings.js';
 import { learningSettings } from '../settings.js';
-import type { LearningBatch, Objective } from './objective.js';
+import { grow, type SmallEncoder } from './grow-student.js';
+import { ENCODER_PREFIX, type LearningBatch, type Objective } from './objective.js';
 import { restoreStudent, type StudentState, saveStudent } from './student-checkpoint.js';
 
 export interface StudentOptions {
@@ -18,6 +19,8 @@ export interface StudentOptions {
   readonly objective: Objective;
   /** [vocabulary, hidden]; without them word embeddings start like all other weights. */
   readonly wordEmbeddings?: Float32Array;
+  /** An encoder to grow from, in place of a random start. */
+  readonly small?: SmallEncoder;
   /** Texts that are read at once: all texts of an example are in one batch. */
   readonly batchSize: number;
   readonly seed: number;
@@ -42,7 +45,7 @@ export class Student {
 
   /** @throws RangeError where a batch is too large to be run at once. */
   static async create(options: StudentOptions): Promise<Student> {
-    const { objective, seed, wordEmbeddings } = options;
+    const { objective, seed, wordEmbeddings, small } = options;
     const { head, parameters, longest } = objective;
     const encoder = { ...options.config, hidden_dropout_prob: 0, attention_probs_dropout_prob: 0 };
     const engine = await GradientEngine.create({ ...options, head, encoder, parameters, longest });
@@ -55,6 +58,10 @@ export class Student {
       initialize(spec, engine.store.get(spec.name).weights, () => random.normal());
     }
     if (wordEmbeddings) engine.store.get(WORD_EMBEDDINGS).weights.set(wordEmbeddings);
+    if (small) {
+      const names = bertParameters(options.config, ENCODER_PREFIX).map(({ name }) => name);
+      grow(small, options.config, new Map(names.map((name) => [name, engine.store.get(name).weights])));
+    }
     return new Student(options, engine);
   }
 

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type BertConfig,
+  bertParameters,
+  checkpointWeights,
+  type ParameterSpec,
+  parseCheckpointConfig,
+} from '../../../../src/encoder/index.js';
+import { decodeSafetensors } from '../../../../src/model-folder/index.js';
+
+/** Weights by the names of BertModel. */
+export type EncoderWeights = ReadonlyMap<string, Float32Array>;
+
+/** An encoder that was trained before. */
+export interface SmallEncoder {
+  readonly config: BertConfig;
+  readonly weights: EncoderWeights;
+}
+
+/** @param folder a backbone's. @throws where it holds none. */
+export function readSmallEncoder(folder: string): SmallEncoder {
+  const json: unknown = JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'));
+  const config = parseCheckpointConfig(json, 'config.json')._unsafeUnwrap();
+  const bytes = readFileSync(join(folder, 'model.safetensors'));
+  const { tensors } = decodeSafetensors(bytes, 'model.safetensors')._unsafeUnwrap();
+  return { config: config.encoder, weights: checkpointWeights(config, tensors, folder)._unsafeUnwrap() };
+}
+
+/**
+ * Lets a wider and deeper encoder start where a small one stands (Net2Net, Chen et al. 2016; bert2BERT, Chen et al.
+ * 2022). The small one's weights become the first rows and columns of the large one's, which keep their start
+ * elsewhere: as heads are equally wide, whole heads carry over. A LayerNorm finds the same mean and variance as long as
+ * what is new has those of the old. Layers that the small one lacks are set to hand on what they get, nearly: their
+ * LayerNorms restore the scale of the last old one's output.
+ * @param large its weights at their random start; they are changed in place.
+ * @throws where heads differ in width, or the vocabularies or positions in number.
+ */
+export function grow(small: SmallEncoder, config: BertConfig, large: EncoderWeights): void {
+  refuseOthers(small.config, config);
+  const shapes = new Map(bertParameters(small.config, '').map(({ name, shape }) => [name, shape]));
+  for (const parameter of bertParameters(config, '')) {
+    const values = large.get(parameter.name);
+    const from = small.weights.get(parameter.name);
+    const shape = shapes.get(parameter.name);
+    if (values === undefined) throw new Error(`no weights of ${parameter.name} to start`);
+    if (from && shape) overlay(parameter, values, shape, from);
+    else if (parameter.name.endsWith('LayerNorm.weight')) values.fill(lastScale(small));
+  }
+}
+
+function refuseOthers(small: BertConfig, large: BertConfig): void {
+  const headWidth = ({ hidden_size, num_attention_heads }: BertConfig) => hidden_size / num_attention_heads;
+  if (headWidth(small) !== headWidth(large)) throw new Error('heads of another width cannot be taken over');
+  for (const size of ['vocab_size', 'max_position_embeddings', 'type_vocab_size'] as const) {
+    if (small[size] !== large[size]) throw new Error(`${size} is ${small[size]} and ${large[size]}`);
+  }
+}
+
+/** Writes a small tensor over the first rows and columns of a large one. A larger γ is filled up with the mean. */
+function overlay(
+  { name, shape }: ParameterSpec,
+  values: Float32Array,
+  small: readonly number[],
+  from: Float32Array,
+): void {
+  if (name.endsWith('LayerNorm.weight'))
+    values.fill(from.reduce((sum, value) => sum + value, 0) / from.length);
+  const width = shape.at(-1) ?? 0;
+  const smallWidth = small.at(-1) ?? 0;
+  for (let row = 0; row * smallWidth < from.length; row += 1) {
+    values.set(from.subarray(row * smallWidth, (row + 1) * smallWidth), row * width);
+  }
+}
+
+/** The standard deviation of the small encoder's states, whose mean is near 0: √(mean of γ² + β²). */
+function lastScale({ config, weights }: SmallEncoder): number {
+  const norm = `encoder.layer.${config.num_hidden_layers - 1}.output.LayerNorm`;
+  const squares = [`${norm}.weight`, `${norm}.bias`].flatMap((name) => [...(weights.get(name) ?? [])]);
+  return Math.sqrt(squares.reduce((sum, value) => sum + value ** 2, 0) / config.hidden_size);
+}
