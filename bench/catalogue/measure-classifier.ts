@@ -1,43 +1,37 @@
 import type { InferenceResult } from 'orchard-nlp';
-import type { Measured } from '../../models/recipes/catalogue/model-facts.js';
 import type { ClassifierRecipe, LabelledText } from '../../models/recipes/catalogue/recipe.js';
 import { classificationScores } from '../../src/families/papaya/classification-scores.js';
 import type { Ask } from './ask.js';
 import { bootstrapped, share } from './intervals.js';
-import type { Measurement } from './measure.js';
+import { type Measurement, measureEach } from './measure-each.js';
 
 /** Accuracy; of multilabel models macro-F1, where a score above one half says yes. */
-export async function measureClassifier(
+export function measureClassifier(
   { type, tests }: ClassifierRecipe,
   ask: Ask,
   datasets: string,
 ): Promise<Measurement> {
-  const measured: Measured[] = [];
-  const asked: string[] = [];
-  for (const { title: test, read } of tests) {
-    const rows = await read(datasets);
+  return measureEach(tests, datasets, async (rows) => {
     const texts = rows.map(({ text }) => text);
     const results = await ask(texts);
-    const answered = rows.map((row, at) => ({ actual: row.labels, ...answerOf(results[at], type) }));
+    const predictions = rows.map((row, at) => ({ actual: row.labels, ...predictionOf(results[at], type) }));
     const figure =
       type === 'multilabel-text-classification'
-        ? { metric: 'macro-F1' as const, ...macroF1(answered, labelsOf(results)) }
-        : { metric: 'accuracy' as const, ...share(answered.filter(isRight).length, rows.length) };
-    measured.push({ test, rows: rows.length, ...figure });
-    for (const text of texts) asked.push(text);
-  }
-  return { tests: measured, texts: asked };
+        ? { metric: 'macro-F1' as const, ...macroF1(predictions, labelsOf(results)) }
+        : { metric: 'accuracy' as const, ...share(predictions.filter(isRight).length, rows.length) };
+    return { texts, figure };
+  });
 }
 
-interface Answered {
+interface Prediction {
   readonly actual: LabelledText['labels'];
   readonly predicted: readonly string[];
 }
 
-function answerOf(
+function predictionOf(
   result: InferenceResult | undefined,
   type: ClassifierRecipe['type'],
-): Pick<Answered, 'predicted'> {
+): Pick<Prediction, 'predicted'> {
   const { labels, scores } = result ?? { labels: [], scores: [] };
   return {
     predicted:
@@ -47,14 +41,14 @@ function answerOf(
   };
 }
 
-const isRight = ({ actual, predicted }: Answered): boolean => actual[0] === predicted[0];
+const isRight = ({ actual, predicted }: Prediction): boolean => actual[0] === predicted[0];
 
 /** Every result has a score for each label. */
 const labelsOf = (results: readonly InferenceResult[]): string[] => [...(results[0]?.labels ?? [])].sort();
 
-function macroF1(answered: readonly Answered[], labels: readonly string[]) {
+function macroF1(predictions: readonly Prediction[], labels: readonly string[]) {
   const idsOf = (names: readonly string[]) => names.map((name) => labels.indexOf(name));
-  const rows = answered.map(({ actual, predicted }) => ({
+  const rows = predictions.map(({ actual, predicted }) => ({
     actual: idsOf(actual),
     predicted: idsOf(predicted),
   }));

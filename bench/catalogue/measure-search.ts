@@ -2,28 +2,24 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { folderModels, memoryStorage, Predictor } from 'orchard-nlp';
-import type { Measured } from '../../models/recipes/catalogue/model-facts.js';
 import { replacePassages } from '../../models/recipes/catalogue/passages.js';
 import type { SearchRecipe, SearchTest } from '../../models/recipes/catalogue/recipe.js';
 import { Bm25Index } from '../../src/lexical/index.js';
 import { ndcg } from '../accuracy/ndcg.js';
 import { type Ask, asking } from './ask.js';
 import { bootstrapped } from './intervals.js';
-import type { Measurement } from './measure.js';
+import { type Measurement, measureEach } from './measure-each.js';
 
 /** Passages of a result. */
 const RANKS = 10;
 
 /** nDCG@10 of copies of the model that search the passages of each test, beside BM25 over the same. */
-export async function measureSearch(
+export function measureSearch(
   { tests }: SearchRecipe,
   directory: string,
   datasets: string,
 ): Promise<Measurement> {
-  const measured: Measured[] = [];
-  const asked: string[] = [];
-  for (const { title: test, read } of tests) {
-    const search = await read(datasets);
+  return measureEach(tests, datasets, async (search) => {
     const texts = search.questions.map(({ question }) => question);
     const results = await withPassages(directory, search.passages, (ask) => ask(texts));
     const gains = gainsOf(
@@ -31,10 +27,8 @@ export async function measureSearch(
       results.map(({ labels }) => labels),
     );
     const beside = { method: 'BM25', value: mean(gainsOf(search, rankedByWords(search))) };
-    measured.push({ test, rows: texts.length, metric: 'nDCG@10', ...bootstrapped(gains, mean), beside });
-    for (const text of texts) asked.push(text);
-  }
-  return { tests: measured, texts: asked };
+    return { texts, figure: { metric: 'nDCG@10', ...bootstrapped(gains, mean), beside } };
+  });
 }
 
 async function withPassages<Result>(

@@ -1,29 +1,19 @@
 import type { InferenceResult } from 'orchard-nlp';
-import type { Measured } from '../../models/recipes/catalogue/model-facts.js';
 import type { TaggerRecipe } from '../../models/recipes/catalogue/recipe.js';
 import { spansOf } from '../../src/families/grapefruit/entity-spans.js';
 import type { TaggedSentence } from '../datasets/tagged-sentences.js';
 import type { Ask } from './ask.js';
 import { bootstrapped } from './intervals.js';
-import type { Measurement } from './measure.js';
+import { type Measurement, measureEach } from './measure-each.js';
 
 /** F1 over entities of texts that are the words with spaces between them: type, first and last character must be right. */
-export async function measureTagger(
-  { tests }: TaggerRecipe,
-  ask: Ask,
-  datasets: string,
-): Promise<Measurement> {
-  const measured: Measured[] = [];
-  const asked: string[] = [];
-  for (const { title: test, read } of tests) {
-    const sentences = await read(datasets);
+export function measureTagger({ tests }: TaggerRecipe, ask: Ask, datasets: string): Promise<Measurement> {
+  return measureEach(tests, datasets, async (sentences) => {
     const texts = sentences.map(({ words }) => words.join(' '));
     const results = await ask(texts);
     const counts = sentences.map((sentence, at) => countEntities(entitiesOf(sentence), foundIn(results[at])));
-    measured.push({ test, rows: sentences.length, metric: 'entity F1', ...bootstrapped(counts, f1) });
-    for (const text of texts) asked.push(text);
-  }
-  return { tests: measured, texts: asked };
+    return { texts, figure: { metric: 'entity F1', ...bootstrapped(counts, f1) } };
+  });
 }
 
 /** Of one sentence, or of all. */

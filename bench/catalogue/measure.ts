@@ -1,17 +1,11 @@
 import { join } from 'node:path';
 import type { Predictor } from 'orchard-nlp';
-import type { Measured } from '../../models/recipes/catalogue/model-facts.js';
 import type { Recipe } from '../../models/recipes/catalogue/recipe.js';
 import { asking } from './ask.js';
 import { measureClassifier } from './measure-classifier.js';
+import type { Measurement } from './measure-each.js';
 import { measureSearch } from './measure-search.js';
 import { measureTagger } from './measure-tagger.js';
-
-export interface Measurement {
-  readonly tests: readonly Measured[];
-  /** What was asked, test after test. */
-  readonly texts: readonly string[];
-}
 
 export interface Subject {
   readonly predictor: Predictor;

@@ -1,8 +1,9 @@
 /** The whole service over tiny pretrained models, its training played by the test. */
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempSync } from 'node:fs';
+import { cp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { Account, ModelConfig } from '../../src/contract/index.js';
 import {
   accountServices,
@@ -37,19 +38,30 @@ const issued = Object.entries(accounts).map(([name, account]) => [name, newApiKe
 const apiKeys = Object.fromEntries(issued.map(([name, { apiKey }]) => [name, apiKey]));
 export const storedKeys = issued.map(([, { stored }]) => stored);
 
+/** A folder of pretrained models by their names. */
 export interface Catalogue {
   readonly directory: string;
-  remove(): Promise<void>;
 }
 
-/** Two classifiers. Building them takes a second: once a file is enough. */
-export async function aCatalogue(): Promise<Catalogue> {
-  const folder = await mkdtemp(join(tmpdir(), 'orchard-http-'));
-  const directory = await tinyCatalogue(folder, {
+/**
+ * The catalogue that all tests around the call share, its directory known once they run.
+ * @param make builds it in an empty folder. Default: two classifiers, which takes a second.
+ */
+export function useCatalogue(make: (folder: string) => Promise<string> = twoClassifiers): Catalogue {
+  const folder = mkdtempSync(join(tmpdir(), 'orchard-http-'));
+  const catalogue = { directory: '' };
+  beforeAll(async () => {
+    catalogue.directory = await make(folder);
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+  return catalogue;
+}
+
+function twoClassifiers(folder: string): Promise<string> {
+  return tinyCatalogue(folder, {
     [MODEL]: ['negative', 'neutral', 'positive'],
     [OTHER_MODEL]: ['angry', 'calm', 'glad'],
   });
-  return { directory, remove: () => rm(folder, { recursive: true }) };
 }
 
 export interface Question {

@@ -1,10 +1,10 @@
 /** The service as curl asks it: another client than the one in Node, and what the documentation shows. */
 import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { hashedKeys, newApiKey } from '../../src/http/index.js';
 import { aRequest } from '../trainer/request.js';
-import { aCatalogue, aService, type Catalogue, MODEL, OTHER_MODEL } from './a-service.js';
+import { aService, MODEL, OTHER_MODEL, useCatalogue } from './a-service.js';
 
 const hasCurl = spawnSync('curl', ['--version']).status === 0;
 const { apiKey, stored } = newApiKey({ app_id: 'acme', tier: 'pro' });
@@ -12,11 +12,7 @@ const { apiKey, stored } = newApiKey({ app_id: 'acme', tier: 'pro' });
 /** What `--data @-` sends. */
 const tooLarge = 'a'.repeat(1_100_000);
 
-let catalogue: Catalogue;
-beforeAll(async () => {
-  catalogue = await aCatalogue();
-});
-afterAll(() => catalogue.remove());
+const catalogue = useCatalogue();
 
 /** @returns what curl does with a path of a fresh service. */
 async function aCurl() {

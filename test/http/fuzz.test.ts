@@ -3,20 +3,16 @@
  * `npm run fuzz:http` sends 20,000 requests.
  */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { operations } from '../../src/http/create-handler.js';
 import { aRequest } from '../trainer/request.js';
-import { aCatalogue, aService, type Catalogue, MODEL, OTHER_MODEL, UNKNOWN_ID } from './a-service.js';
+import { aService, MODEL, OTHER_MODEL, UNKNOWN_ID, useCatalogue } from './a-service.js';
 
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 6000);
 /** Of those, over a socket: slower, and the HTTP parser refuses much before the handler sees it. */
 const SHARE_OVER_SOCKET = 0.2;
 
-let catalogue: Catalogue;
-beforeAll(async () => {
-  catalogue = await aCatalogue();
-});
-afterAll(() => catalogue.remove());
+const catalogue = useCatalogue();
 
 const names = fc.oneof(
   fc.constantFrom(MODEL, UNKNOWN_ID, '..', '%', '%00', '%ff', 'a@b', '__proto__', 'constructor'),

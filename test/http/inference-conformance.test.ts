@@ -1,22 +1,10 @@
 /** The specification's predictor, batch predictor and medley, table by table, over HTTP. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import {
-  aCatalogue,
-  aService,
-  type Catalogue,
-  MODEL,
-  OTHER_MODEL,
-  type ServiceInTest,
-  UNKNOWN_ID,
-} from './a-service.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aService, MODEL, OTHER_MODEL, type ServiceInTest, UNKNOWN_ID, useCatalogue } from './a-service.js';
 
-let catalogue: Catalogue;
-beforeAll(async () => {
-  catalogue = await aCatalogue();
-});
-afterAll(() => catalogue.remove());
+const catalogue = useCatalogue();
 
 const query = 'the lamp was awful';
 /** Texts that a model scores differently. */
@@ -240,13 +228,13 @@ describe.each([
 });
 
 describe('a model whose files are spoiled', () => {
+  const spoiled = useCatalogue();
+  beforeAll(() => rm(join(spoiled.directory, MODEL, 'config.json')));
+
   /** A service whose first model has no configuration, and what it logs as errors. */
   async function aSpoiledService() {
-    const own = await aCatalogue();
-    onTestFinished(() => own.remove());
-    await rm(join(own.directory, MODEL, 'config.json'));
     const errors: unknown[] = [];
-    return { ...(await aService(own, { handler: { log: ({ error }) => errors.push(error) } })), errors };
+    return { ...(await aService(spoiled, { handler: { log: ({ error }) => errors.push(error) } })), errors };
   }
 
   it('is a 500 that tells nothing of the inside of the service; the log does', async () => {

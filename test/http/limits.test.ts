@@ -1,17 +1,13 @@
 /** How often an account may ask: rates, quotas, and how slowly keys can be guessed. */
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { calendarQuota } from '../../src/http/index.js';
-import { aCatalogue, aService, type Catalogue, MODEL, OTHER_MODEL, UNKNOWN_ID } from './a-service.js';
+import { aService, MODEL, OTHER_MODEL, UNKNOWN_ID, useCatalogue } from './a-service.js';
 
 const PREDICT = `/predictor/language/pre-trained/${MODEL}`;
 const body = { query: 'the lamp was awful' };
 
-let catalogue: Catalogue;
-beforeAll(async () => {
-  catalogue = await aCatalogue();
-});
-afterAll(() => catalogue.remove());
+const catalogue = useCatalogue();
 
 describe('a rate limit', () => {
   it('counts by account, and tells when to come again', async () => {

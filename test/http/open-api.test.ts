@@ -1,13 +1,9 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { modelTypes, trainingJobStatuses } from '../../src/contract/index.js';
-import { aCatalogue, aService, type Catalogue } from './a-service.js';
+import { aService, useCatalogue } from './a-service.js';
 
-let catalogue: Catalogue;
-beforeAll(async () => {
-  catalogue = await aCatalogue();
-});
-afterAll(() => catalogue.remove());
+const catalogue = useCatalogue();
 
 async function theDocument() {
   const { ask } = await aService(catalogue);

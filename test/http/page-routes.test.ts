@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { familyOfType, modelTypes } from '../../src/contract/index.js';
 import { accountServices, createHandler, type Handler, serve } from '../../src/http/index.js';
 import { saveBody } from '../../src/http/save-body.js';
@@ -14,13 +14,9 @@ import { temporaryDirectory } from '../support/temporary-directory.js';
 import { aMemoryStorage } from '../trainer/builders.js';
 import { FakeHost, statsAfter } from '../trainer/fake-host.js';
 import { aRequest } from '../trainer/request.js';
-import { aCatalogue, aService, type Catalogue, MODEL, OTHER_MODEL, UNKNOWN_ID } from './a-service.js';
+import { aService, MODEL, OTHER_MODEL, UNKNOWN_ID, useCatalogue } from './a-service.js';
 
-let catalogue: Catalogue;
-beforeAll(async () => {
-  catalogue = await aCatalogue();
-});
-afterAll(() => catalogue.remove());
+const catalogue = useCatalogue();
 
 /** In this file the API key is the account's name. */
 const authenticate = (apiKey: string) => ({ app_id: apiKey, tier: 'pro' }) as const;

@@ -1,18 +1,14 @@
 /** Requests before any model is asked: keys, bodies, methods, and the pages without a key. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Account } from '../../src/contract/index.js';
 import { operations } from '../../src/http/create-handler.js';
 import type { AccessLogEntry } from '../../src/http/index.js';
-import { aCatalogue, aService, type Catalogue, MODEL, UNKNOWN_ID } from './a-service.js';
+import { aService, MODEL, UNKNOWN_ID, useCatalogue } from './a-service.js';
 
 const PREDICT = `/predictor/language/pre-trained/${MODEL}`;
 const body = { query: 'the lamp was awful' };
 
-let catalogue: Catalogue;
-beforeAll(async () => {
-  catalogue = await aCatalogue();
-});
-afterAll(() => catalogue.remove());
+const catalogue = useCatalogue();
 
 describe('the API key', () => {
   it.each(operations.map(({ method, path }) => [method, path]))(

@@ -2,16 +2,12 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Account } from '../../src/contract/index.js';
 import { type Handler, serve } from '../../src/http/index.js';
-import { aCatalogue, aService, type Catalogue, MODEL } from './a-service.js';
+import { aService, MODEL, useCatalogue } from './a-service.js';
 
-let catalogue: Catalogue;
-beforeAll(async () => {
-  catalogue = await aCatalogue();
-});
-afterAll(() => catalogue.remove());
+const catalogue = useCatalogue();
 
 const anyone = { authenticate: (): Account => ({ app_id: 'acme', tier: 'pro' }) };
 

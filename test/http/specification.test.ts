@@ -1,24 +1,19 @@
 /** What the tables of the specification name beside routes: fields, enumerations, limits and results of every kind. */
-import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type ModelType, type TrainingStats, trainingJobStatuses } from '../../src/contract/index.js';
 import { TrainingError } from '../../src/errors.js';
 import { smallModel } from '../support/small-models.js';
 import { tinyCatalogue } from '../support/tiny-catalogue.js';
 import { statsAfter } from '../trainer/fake-host.js';
 import { aRequest } from '../trainer/request.js';
-import { aCatalogue, aService, type Catalogue, MODEL } from './a-service.js';
+import { aService, MODEL, useCatalogue } from './a-service.js';
 
 const JOBS = '/trainer/language/training-jobs';
 const MODELS = '/trainer/language/models';
 
-let catalogue: Catalogue;
-beforeAll(async () => {
-  catalogue = await aCatalogue();
-});
-afterAll(() => catalogue.remove());
+const catalogue = useCatalogue();
 
 const modelConfig = (change: object) => ({ ...aRequest.model_config, ...change });
 
@@ -159,13 +154,9 @@ describe('the status of a training job', () => {
 describe('the medley', () => {
   const labels = ['a', 'b', 'c'] as const;
   const names = Array.from({ length: 12 }, (_, at) => `model-${at}`);
-  let many: Catalogue;
-  beforeAll(async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'orchard-medley-'));
-    const directory = await tinyCatalogue(folder, Object.fromEntries(names.map((name) => [name, labels])));
-    many = { directory, remove: () => rm(folder, { recursive: true }) };
-  });
-  afterAll(() => many.remove());
+  const many = useCatalogue((folder) =>
+    tinyCatalogue(folder, Object.fromEntries(names.map((name) => [name, labels]))),
+  );
 
   it.each([
     ['/medley/language', { query: 'a' }],
@@ -184,10 +175,7 @@ describe('the medley', () => {
 });
 
 describe('an inference result', () => {
-  let folder: string;
-  let models: Catalogue;
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'orchard-results-'));
+  const models = useCatalogue(async (folder) => {
     const directory = join(folder, 'catalogue');
     await mkdir(directory);
     for (const [model, name] of [
@@ -196,9 +184,8 @@ describe('an inference result', () => {
     ] as const) {
       await rename(await smallModel(model, folder), join(directory, name));
     }
-    models = { directory, remove: () => rm(folder, { recursive: true }) };
+    return directory;
   });
-  afterAll(() => models.remove());
 
   it('of entities has a label, a score, a token and its start for each', async () => {
     const { ask } = await aService(models);

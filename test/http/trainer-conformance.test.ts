@@ -1,18 +1,14 @@
 /** The specification's trainer, table by table, over HTTP: straight to the handler and through Node's server. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { TrainingError } from '../../src/errors.js';
 import { statsAfter } from '../trainer/fake-host.js';
 import { aRequest } from '../trainer/request.js';
-import { aCatalogue, aService, type Catalogue, type ServiceInTest, UNKNOWN_ID } from './a-service.js';
+import { aService, type ServiceInTest, UNKNOWN_ID, useCatalogue } from './a-service.js';
 
 const JOBS = '/trainer/language/training-jobs';
 const MODELS = '/trainer/language/models';
 
-let catalogue: Catalogue;
-beforeAll(async () => {
-  catalogue = await aCatalogue();
-});
-afterAll(() => catalogue.remove());
+const catalogue = useCatalogue();
 
 const timestamp = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00$/;
 

@@ -14,10 +14,10 @@ import {
 } from '../../models/recipes/backbones/distillation/target-shard.js';
 import { Student } from '../../models/recipes/backbones/student/student.js';
 import { readStudent } from '../../models/recipes/backbones/student/student-checkpoint.js';
-import { parseBertConfig } from '../../src/encoder/index.js';
 import { Graph, onnxExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
 import { gradientError, someNumbers } from '../support/finite-differences.js';
+import { tinyBert as config } from '../support/tiny-bert.js';
 
 const WIDTH = 6;
 const random = Random.fromSeed(5);
@@ -121,18 +121,6 @@ describe('a file of targets', () => {
 });
 
 describe('a student', () => {
-  const config = parseBertConfig(
-    {
-      model_type: 'bert',
-      vocab_size: 25,
-      hidden_size: 16,
-      num_hidden_layers: 1,
-      num_attention_heads: 2,
-      intermediate_size: 32,
-      max_position_embeddings: 12,
-    },
-    'config.json',
-  )._unsafeUnwrap();
   const newStudent = (train = texts.slice(2)) =>
     Student.create({
       executor: onnxExecutor(),

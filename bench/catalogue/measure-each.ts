@@ -1,0 +1,31 @@
+import type { Measured } from '../../models/recipes/catalogue/model-facts.js';
+import type { TestSet } from '../../models/recipes/catalogue/recipe.js';
+
+export interface Measurement {
+  readonly tests: readonly Measured[];
+  /** What was asked, test after test. */
+  readonly texts: readonly string[];
+}
+
+/** What came of one test. */
+export interface Answered {
+  /** As they were asked, one a row. */
+  readonly texts: readonly string[];
+  readonly figure: Omit<Measured, 'test' | 'rows'>;
+}
+
+/** Every test of a recipe, one after another. */
+export async function measureEach<Test>(
+  tests: readonly TestSet<Test>[],
+  datasets: string,
+  answer: (test: Test) => Promise<Answered>,
+): Promise<Measurement> {
+  const measured: Measured[] = [];
+  const asked: (readonly string[])[] = [];
+  for (const { title, read } of tests) {
+    const { texts, figure } = await answer(await read(datasets));
+    measured.push({ test: title, rows: texts.length, ...figure });
+    asked.push(texts);
+  }
+  return { tests: measured, texts: asked.flat() };
+}
