@@ -1,4 +1,4 @@
-import { link, mkdir, open, readdir, readFile, rename, rm, unlink } from 'node:fs/promises';
+import { access, link, mkdir, open, readdir, readFile, rename, rm, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { failedWith } from './storage-failure.js';
@@ -99,6 +99,11 @@ export async function namesIn(directory: string): Promise<string[]> {
     if (failedWith(thrown, 'ENOENT')) return [];
     throw thrown;
   }
+}
+
+/** @returns false where there is nothing of this name. */
+export function isPresent(path: string): Promise<boolean> {
+  return unless('ENOENT', access(path));
 }
 
 /** @returns whether the call went through; false where it failed with this code. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import { deleteUnseen, linkIfAbsent, readTextIfPresent, unlinkIfPresent } from './durable-files.js';
 import { parseJson } from './parse-json.js';
 import { hasEnded, thisProcess } from './process-identity.js';

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { StorageError } from '../errors.js';
 import { checkCollection, checkKey, checkLimit } from './check-arguments.js';
 import { FolderStore } from './folder-store.js';
 import { DEFAULT_LIMIT } from './listing.js';
@@ -23,11 +24,15 @@ export function fileStorage(directory: string): Storage {
 
 class FileStorage implements Storage {
   readonly specificationVersion = 1;
+  readonly #root: string;
   readonly #records: RecordFiles;
   readonly #folders: FolderStore;
   #sweeping: Promise<void> | undefined;
+  /** Whether records were ever found in the directory. */
+  #hadRecords = false;
 
   constructor(root: string) {
+    this.#root = root;
     this.#records = new RecordFiles(root);
     this.#folders = new FolderStore(root);
   }
@@ -91,7 +96,22 @@ class FileStorage implements Storage {
 
   #doing<T>(what: string, work: () => Promise<T>): Promise<T> {
     this.#sweeping ??= this.#sweep();
-    return whileDoing(what, work);
+    return whileDoing(what, async () => {
+      await this.#requireRecords();
+      return work();
+    });
+  }
+
+  /** Who would write on in a directory that was deleted would leave a storage that has lost its jobs unnoticed. */
+  async #requireRecords(): Promise<void> {
+    const hadRecords = this.#hadRecords; // before the look: the first write may come between
+    const hasRecords = await this.#records.exist();
+    if (hadRecords && !hasRecords) {
+      throw new StorageError(
+        `${this.#root} was deleted while it was in use; restore it, or make a new storage to begin anew`,
+      );
+    }
+    this.#hadRecords ||= hasRecords;
   }
 
   /** Once, beside the first call. What it leaves harms nobody, so it never fails a call. */

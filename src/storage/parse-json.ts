@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 
 /** What a JSON text holds, where it is JSON and of this schema; else undefined. */
 export function parseJson<S extends z.ZodType>(schema: S, text: string): z.infer<S> | undefined {

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { StorageError } from '../errors.js';
 import {
   deleteUnseen,
   ensureDirectory,
   flushDirectory,
+  isPresent,
   move,
   namesIn,
   readTextIfPresent,
@@ -109,6 +110,14 @@ export class RecordFiles {
       next += together.length;
     }
     return found;
+  }
+
+  /**
+   * False until the first write, and after the whole place was deleted; its root may be there all the same, made anew
+   * by a training that writes its next checkpoint.
+   */
+  exist(): Promise<boolean> {
+    return isPresent(this.#records);
   }
 
   /** Deletes the drafts of writers that crashed. */

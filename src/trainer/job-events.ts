@@ -33,7 +33,7 @@ export class JobEvents {
   /**
    * The job's present state, then what happens until it has ended. Watching begins with the first `next` and
    * stops with the loop.
-   * @throws NotFoundError, StorageError; AbortedError when the signal fires; whatever `fail` is given.
+   * @throws NotFoundError, StorageError; AbortedError when the signal fires; whatever `failWatches` or `fail` is given.
    */
   async *watch(id: string, signal?: AbortSignal): AsyncGenerator<TrainingEvent, void, undefined> {
     const buffer = new EventBuffer();
@@ -55,6 +55,11 @@ export class JobEvents {
   /** Resolves when the job has ended. @throws as `watch` does. */
   async ended(id: string, signal?: AbortSignal): Promise<void> {
     for await (const _ of this.watch(id, signal));
+  }
+
+  /** Ends the watches of one job with what was thrown. */
+  failWatches(id: string, thrown: unknown): void {
+    for (const watcher of this.#watchers.get(id) ?? []) watcher.fail(thrown);
   }
 
   /** Ends every watch, and each one begun later, with this error. */

@@ -196,9 +196,9 @@ export class JobQueue {
 
   async #attend(): Promise<void> {
     const { slot } = this.#options;
+    await this.#tellOtherRuns();
     if (this.#draining !== undefined) await this.#attendRun();
     else if (this.#isBlocked || (await slot.isAbandoned())) this.#wake();
-    await this.#tellOtherRuns();
   }
 
   /** Keeps the slot while jobs run, and looks for what other processes want of the run under way. */
@@ -210,13 +210,15 @@ export class JobQueue {
     else if ((await jobs.get(run.id)).cancel_requested) run.stop('cancel');
   }
 
-  /** Tells watchers how the jobs stand that run in other processes. */
+  /** Tells watchers how the jobs stand that don't run here, and ends the watch of one that can't be read. Never rejects. */
   async #tellOtherRuns(): Promise<void> {
     const { jobs, events } = this.#options;
     for (const id of events.watchedIds) {
       if (id === this.#run?.id) continue;
-      const job = await jobs.find(id);
-      if (job !== undefined) events.publishState(job);
+      await jobs.get(id).then(
+        (job) => events.publishState(job),
+        (thrown: unknown) => events.failWatches(id, thrown),
+      );
     }
   }
 }

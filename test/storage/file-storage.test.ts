@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { StorageError } from '../../src/errors.js';
@@ -49,6 +49,25 @@ describe('fileStorage on disk', () => {
     for (const place of ['locks', 'temporary', 'trash'])
       expect(await readdir(join(directory, place))).toEqual([]);
     expect(await readdir(join(directory, 'folders', 'm'))).toEqual(['published-2']);
+  });
+
+  it('fails after its directory was deleted, until that is restored', async () => {
+    const directory = await aDirectory();
+    const storage = fileStorage(directory);
+    await storage.write('jobs', 'a', 1, undefined);
+    expect(await storage.list('jobs')).toHaveLength(1);
+    await rename(directory, `${directory}-away`);
+    const calls = [
+      () => storage.read('jobs', 'a'),
+      () => storage.write('jobs', 'b', 1, undefined),
+      () => storage.list('jobs'),
+      () => storage.stageFolder('m'),
+      () => storage.openFolder('m'),
+    ];
+    for (const call of calls)
+      await expect(call()).rejects.toThrow(`${directory} was deleted while it was in use`);
+    await rename(`${directory}-away`, directory); // which fails where a call has made the directory anew
+    expect(await storage.read('jobs', 'a')).toMatchObject({ value: 1 });
   });
 
   it('makes nothing on disk until something is written', async () => {

@@ -1,8 +1,12 @@
+import { mkdir, rm } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { StorageError } from '../../src/errors.js';
-import { RENEWAL_INTERVAL_MS } from '../../src/trainer/running-slot.js';
+import { fileStorage } from '../../src/storage/index.js';
+import { LEASE_MS, RENEWAL_INTERVAL_MS } from '../../src/trainer/running-slot.js';
+import { aDirectory } from '../storage/temporary-place.js';
 import { aRequest, aTrainer, createJob, errorOf, resultOf, statusOf } from './builders.js';
 import { statsAfter } from './fake-host.js';
+import type { ManualClock } from './manual-clock.js';
 
 describe('a storage that fails', () => {
   it('fails each call with a StorageError', async () => {
@@ -100,4 +104,34 @@ describe('a storage that fails', () => {
     await clock.advance(RENEWAL_INTERVAL_MS);
     expect((await host.nextRun()).spec.id).toBe(id);
   });
+
+  it.each([
+    ['waits', async () => undefined],
+    ['writes a checkpoint', (staged: string) => mkdir(staged, { recursive: true }).then(() => undefined)],
+  ])('ends the wait for a job that %s after the folder was deleted', async (_, goOn) => {
+    const directory = await aDirectory();
+    const { trainer, host, clock } = aTrainer({ storage: fileStorage(directory) });
+    const id = await createJob(trainer);
+    const run = await host.nextRun();
+    const end = errorOf(trainer.waitForTrainingJob(id));
+    await rm(directory, { recursive: true });
+    await goOn(run.spec.directory);
+    await clock.advance(LEASE_MS); // the lease can't be renewed: the run stops
+    const error = await advancingUntil(end, clock);
+    expect(error).toBeInstanceOf(StorageError);
+    expect(error.message).toBe(
+      `${directory} was deleted while it was in use; restore it, or make a new storage to begin anew`,
+    );
+    expect(run.options.signal.aborted).toBe(true);
+  });
 });
+
+/** What comes of a call that needs some beats of the clock, and reads of a disk between them. */
+async function advancingUntil<T>(call: Promise<T>, clock: ManualClock): Promise<T> {
+  let isOver = false;
+  const over = call.finally(() => {
+    isOver = true;
+  });
+  while (!isOver) await clock.advance(RENEWAL_INTERVAL_MS);
+  return over;
+}
