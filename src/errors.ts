@@ -111,9 +111,10 @@ export class ModelDownloadError extends OrchardErrorBase {
 export class NotFoundError extends OrchardErrorBase {
   readonly code = 'not_found';
   constructor(
-    readonly resource: 'model' | 'training job' | 'pretrained model',
+    readonly resource: 'model' | 'training job' | 'pretrained model' | 'backbone',
     readonly id: string,
-    hint = '',
+    /** What there is instead, or where it was looked for; empty where there is nothing to say. */
+    readonly hint = '',
   ) {
     super(`no ${resource} ${JSON.stringify(id)}${hint === '' ? '' : `: ${hint}`}`);
   }

@@ -1,3 +1,4 @@
+export { decodeWeights, encodeByteRows } from './byte-rows.js';
 export {
   type Calibration,
   type CalibrationBin,

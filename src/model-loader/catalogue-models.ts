@@ -9,6 +9,7 @@ import { parseModelName } from './model-name.js';
 
 const CATALOGUE_PACKAGE = 'orchard-nlp-models';
 type PackageFolder = 'catalogue' | 'backbones';
+type Kind = Extract<NotFoundError['resource'], 'pretrained model' | 'backbone'>;
 /** How many of the models that exist a NotFoundError names. */
 const MAX_NAMED = 20;
 /** The share of a name that may be mistyped for the right one to be suggested. */
@@ -27,7 +28,7 @@ export function catalogueModels(): ModelLoader {
  * the repository, as {@link catalogueModels} finds its models.
  */
 export function catalogueBackbones(): ModelLoader {
-  return catalogueIn(cataloguePlaces(import.meta.url, 'backbones'));
+  return catalogueIn(cataloguePlaces(import.meta.url, 'backbones'), 'backbone');
 }
 
 /**
@@ -43,9 +44,12 @@ export function cataloguePlaces(library: string | URL, folder: PackageFolder): s
   ];
 }
 
-/** The models in the first of these directories that exists. */
-export function catalogueIn(places: readonly string[]): ModelLoader {
-  return new CatalogueModels(places);
+/**
+ * The models in the first of these directories that exists.
+ * @param kind what a NotFoundError calls them.
+ */
+export function catalogueIn(places: readonly string[], kind: Kind = 'pretrained model'): ModelLoader {
+  return new CatalogueModels(places, kind);
 }
 
 /** @returns undefined where the package can't be seen from there, as in a bundle. */
@@ -66,17 +70,20 @@ interface Catalogue {
 class CatalogueModels implements ModelLoader {
   readonly specificationVersion = 1;
 
-  constructor(private readonly places: readonly string[]) {}
+  constructor(
+    private readonly places: readonly string[],
+    private readonly kind: Kind,
+  ) {}
 
   async load(name: string, options?: LoadOptions): Promise<LoadedModel> {
     parseModelName(name);
     const catalogue = await this.#find();
-    if (catalogue === undefined) throw new NotFoundError('pretrained model', name, this.#lacking());
+    if (catalogue === undefined) throw new NotFoundError(this.kind, name, this.#lacking());
     return folderModels(catalogue.directory)
       .load(name, options)
       .catch((thrown: unknown) => {
         if (!(thrown instanceof NotFoundError)) throw thrown;
-        throw new NotFoundError('pretrained model', name, whatElse(name, catalogue));
+        throw new NotFoundError(this.kind, name, whatElse(name, catalogue));
       });
   }
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ModelDownloadError } from '../errors.js';
 import type { Checksum } from './checksum.js';
 import { type HubRequest, hubRequest } from './hub-request.js';

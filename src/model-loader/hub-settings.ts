@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { validate } from '../contract/index.js';
 import type { Fetch } from '../datasets/index.js';
 

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { err, ok, type Result, ResultAsync } from 'neverthrow';
-import { z } from 'zod';
+import * as z from 'zod';
 import {
   type BertConfig,
   type CheckpointConfig,
@@ -13,7 +13,7 @@ import {
 import { ModelFolderError } from '../errors.js';
 import {
   CONFIG_FILE,
-  decodeSafetensors,
+  decodeWeights,
   TOKENIZER_CONFIG_FILE,
   TOKENIZER_FILE,
   WEIGHTS_FILE,
@@ -90,7 +90,7 @@ function readWeights(
   { directory }: BackboneSource,
 ): Result<CheckpointWeights, ModelFolderError> {
   const file = join(directory, WEIGHTS_FILE);
-  return decodeSafetensors(bytes, file).andThen(({ tensors }) => checkpointWeights(config, tensors, file));
+  return decodeWeights(bytes, file).andThen((tensors) => checkpointWeights(config, tensors, file));
 }
 
 function readTokenizer(source: BackboneSource): ResultAsync<LoadedTokenizer, ModelFolderError> {

@@ -67,6 +67,14 @@ describe('a model that the catalogue does not have', () => {
     });
   });
 
+  it('is called what the catalogue holds', async () => {
+    const place = aCatalogue({ 'english-mini': file });
+    await expect(catalogueIn([place], 'backbone').load('english-midi')).rejects.toMatchObject({
+      resource: 'backbone',
+      message: `no backbone "english-midi": did you mean "english-mini"? ${place} has english-mini`,
+    });
+  });
+
   it('is told to be one of none where the catalogue is empty', async () => {
     const place = temporaryDirectory();
     expect(await notFound([place], 'weather')).toMatchObject({

@@ -8,6 +8,7 @@ import { MeasuredTexts } from '../../models/recipes/backbones/corpus/measured-te
 import { neighbourLines, passagesOfLine } from '../../models/recipes/backbones/corpus/neighbours.js';
 import { writeCorpus } from '../../models/recipes/backbones/corpus/write-corpus.js';
 import { exportBackbone } from '../../models/recipes/backbones/export-backbone.js';
+import { floatBackbone } from '../../models/recipes/backbones/float-backbone.js';
 import { japanese } from '../../models/recipes/backbones/japanese/recipe.js';
 import { measuredTexts, sources } from '../../models/recipes/backbones/japanese/sources.js';
 import { japaneseTokenizer, makeVocabulary } from '../../models/recipes/backbones/japanese/vocabulary.js';
@@ -15,7 +16,7 @@ import { MAX_PASSAGE_TOKENS } from '../../models/recipes/backbones/settings.js';
 import { commonSteps } from '../../models/recipes/backbones/steps.js';
 import { WorkFolder } from '../../models/recipes/backbones/work-folder.js';
 import { parseBertConfig } from '../../src/encoder/index.js';
-import { decodeSafetensors } from '../../src/model-folder/index.js';
+import { decodeSafetensors, decodeWeights, roundedToFloat16 } from '../../src/model-folder/index.js';
 import { Random } from '../../src/random.js';
 import { loadTokenizer, type Tokenizer } from '../../src/tokenizer/index.js';
 
@@ -171,7 +172,7 @@ describe('the Japanese corpus', () => {
 describe('the steps of the Japanese recipe', () => {
   const steps = commonSteps(japanese, { size: 'mini', threads: '1', minutes: '0.005', steps: '3' });
 
-  it('end in a folder that loads as a BertModel with its tokenizer, in float16', async () => {
+  it('end in a folder that holds a BertModel with its tokenizer, in 8 bits', async () => {
     await steps.embeddings(work);
     await steps.learn(work);
     await steps.anneal(work);
@@ -189,15 +190,35 @@ describe('the steps of the Japanese recipe', () => {
     const loaded = loadTokenizer(json('tokenizer.json'), json('tokenizer_config.json'))._unsafeUnwrap();
     expect(loaded.encode('彼は犬が好きです。').ids).toEqual(tokenizer.encode('彼は犬が好きです。').ids);
     const weights = read('model.safetensors');
-    const { tensors } = decodeSafetensors(weights, 'model.safetensors')._unsafeUnwrap();
+    const tensors = decodeWeights(weights, 'model.safetensors')._unsafeUnwrap();
     expect(tensors.get('embeddings.word_embeddings.weight')?.shape).toEqual([tokenizer.vocabularySize, 256]);
     expect([...tensors.keys()].filter((name) => !/^(embeddings|encoder)\./u.test(name))).toEqual([]);
     const numbers = [...tensors.values()].reduce((sum, { values }) => sum + values.length, 0);
-    expect(weights.length).toBeLessThan(2 * numbers + 20_000);
+    expect(weights.length).toBeLessThan(1.05 * numbers);
     expect(read('README.md').toString()).toContain('4 layers × 256');
     expect(read('curve.csv').toString().split('\n')[0]).toBe(
       'step,seconds,tokens,training_loss,validation_hidden_tokens,validation_neighbours',
     );
+  });
+
+  it('write what was exported anew as float16, under the names and shapes of BertModel', () => {
+    const target = pathToFileURL(`${join(folder, 'backbones')}/`);
+    floatBackbone(japanese, work, 'mini', target);
+    const read = (file: string) => readFileSync(join(work.path, 'japanese-mini', file));
+    expect(JSON.parse(read('config.json').toString())).toMatchObject({
+      model_type: 'bert',
+      torch_dtype: 'float16',
+    });
+    const { tensors, metadata } = decodeSafetensors(read('model.safetensors'), 'floats')._unsafeUnwrap();
+    expect(metadata.format).toBe('pt');
+    const exported = readFileSync(new URL('japanese-mini/model.safetensors', target));
+    const weights = decodeWeights(exported, 'bytes')._unsafeUnwrap();
+    expect(new Set(tensors.keys())).toEqual(new Set(weights.keys()));
+    for (const [name, { shape, values }] of weights) {
+      expect(tensors.get(name)).toEqual({ shape, values: roundedToFloat16(values) });
+    }
+    const header = read('model.safetensors').toString('utf8', 0, 20_000);
+    expect(header).toContain('"embeddings.word_embeddings.weight":{"dtype":"F16"');
   });
 
   it('refuse embeddings that were made for another size', async () => {

@@ -69,15 +69,14 @@ describe('the backbone of a trainer', () => {
     expect((await host.nextRun()).spec.backbone).toBeUndefined();
   });
 
-  it('that does not exist ends the job in ERROR, with its name', async () => {
-    const { trainer, host } = aTrainer({
-      backbone: 'owner/absent',
-      modelLoader: folderModels(temporaryDirectory()),
-    });
+  it('that does not exist ends the job in ERROR, with its name and what there is', async () => {
+    const root = temporaryDirectory();
+    const { trainer, host } = aTrainer({ backbone: 'owner/absent', modelLoader: folderModels(root) });
     const id = await createJob(trainer);
     const { status, error } = await resultOf(trainer.waitForTrainingJob(id));
     expect(status).toBe('ERROR');
-    expect(error).toMatchObject({ code: 'not_found', message: expect.stringContaining('owner/absent') });
+    const message = `no backbone "owner/absent": ${root} has no sub-folders`;
+    expect(error).toMatchObject({ code: 'not_found', message });
     expect(host.runs).toEqual([]);
   });
 

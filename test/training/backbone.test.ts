@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { TextModel } from '../../src/inference/text-model.js';
-import { decodeSafetensors, readModelReport } from '../../src/model-folder/index.js';
+import { decodeSafetensors, encodeByteRows, readModelReport } from '../../src/model-folder/index.js';
 import { readBackbone } from '../../src/training/backbone.js';
 import { runTraining } from '../../src/training/run-training.js';
 import type { TrainingSpec } from '../../src/training/training-run.js';
@@ -41,6 +41,17 @@ describe('a backbone', () => {
       for (const [at, value] of values.entries()) {
         // 8 bits of mantissa, cut off.
         expect(Math.abs((weights.get(name)?.[at] ?? 0) - value)).toBeLessThanOrEqual(Math.abs(value) / 128);
+      }
+    }
+  });
+
+  it('reads 8-bit weights', async () => {
+    const bytes = encodeByteRows(bertTensors);
+    const { weights } = (await read({ files: { 'model.safetensors': bytes } }))._unsafeUnwrap();
+    for (const [name, { values }] of bertTensors) {
+      const largest = Math.max(...values.map(Math.abs));
+      for (const [at, value] of values.entries()) {
+        expect(Math.abs((weights.get(name)?.[at] ?? 9) - value)).toBeLessThanOrEqual(largest / 250);
       }
     }
   });

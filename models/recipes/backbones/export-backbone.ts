@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { ModelSize } from '../../../src/contract/index.js';
 import { type BertConfig, bertConfigOfSize, bertParameters } from '../../../src/encoder/index.js';
-import { encodeSafetensors, type NamedTensor } from '../../../src/model-folder/index.js';
+import { encodeByteRows, type NamedTensor } from '../../../src/model-folder/index.js';
 import { loadTokenizer, tokenizerConfig } from '../../../src/tokenizer/index.js';
 import type { Recipe } from './recipe.js';
 import { MAX_PASSAGE_TOKENS } from './settings.js';
@@ -11,9 +11,9 @@ import { ENCODER_PREFIX } from './student/objective.js';
 import { readStudent, type StudentState } from './student/student-checkpoint.js';
 import type { WorkFolder } from './work-folder.js';
 
-const BACKBONES = new URL('../../backbones/', import.meta.url);
+export const BACKBONES = new URL('../../backbones/', import.meta.url);
 
-/** Writes the annealed student as a BertModel that any BERT library loads; what it learned with stays behind. */
+/** Writes the annealed student as a BertModel in 8-bit weights; what it learned with stays behind. */
 export function exportBackbone(recipe: Recipe, work: WorkFolder, size: ModelSize, target = BACKBONES): void {
   const folder = new URL(`${recipe.language}-${size}/`, target);
   const json = recipe.tokenizer(work);
@@ -25,10 +25,10 @@ export function exportBackbone(recipe: Recipe, work: WorkFolder, size: ModelSize
   const write = (file: string, content: string | Uint8Array) => writeFileSync(new URL(file, folder), content);
   const writeJson = (file: string, content: unknown) =>
     write(file, `${JSON.stringify(content, undefined, 2)}\n`);
-  writeJson('config.json', { architectures: ['BertModel'], ...config, torch_dtype: 'float16' });
+  writeJson('config.json', { architectures: ['BertModel'], ...config });
   writeJson('tokenizer.json', json);
   writeJson('tokenizer_config.json', tokenizerConfig(json, config.max_position_embeddings));
-  write('model.safetensors', encodeSafetensors(encoder, { format: 'pt' }, { floats: 'F16' }));
+  write('model.safetensors', encodeByteRows(encoder));
   write('README.md', card(recipe, size, config, state, encoder));
   writeCurve(fileURLToPath(new URL('curve', folder)), state.curve, recipe.curve);
   console.log(`written to ${fileURLToPath(folder)}`);

@@ -3,6 +3,7 @@ import { bertConfigOfSize } from '../../../src/encoder/index.js';
 import { checkBackbone } from './check/check-backbone.js';
 import { makeEmbeddings } from './embeddings/make-embeddings.js';
 import { exportBackbone } from './export-backbone.js';
+import { floatBackbone } from './float-backbone.js';
 import type { Recipe } from './recipe.js';
 import { anneal, learn } from './student/learn.js';
 import { makeStudent } from './student/make-student.js';
@@ -30,7 +31,7 @@ export type Step = (work: WorkFolder) => Promise<void>;
 export function commonSteps(
   recipe: Recipe,
   values: Values,
-): Record<'embeddings' | 'learn' | 'anneal' | 'export' | 'check', Step> {
+): Record<'embeddings' | 'learn' | 'anneal' | 'export' | 'float' | 'check', Step> {
   const threads = Number(values.threads);
   const size: ModelSize = modelSizeSchema.parse(values.size);
   const withStudent = async (work: WorkFolder, use: (student: Student) => Promise<void>) => {
@@ -45,6 +46,7 @@ export function commonSteps(
       withStudent(work, (student) => learn(student, work, Number(values.minutes), recipe.curve)),
     anneal: (work) => withStudent(work, (student) => anneal(student, work, Number(values.steps))),
     export: async (work) => exportBackbone(recipe, work, size),
+    float: async (work) => floatBackbone(recipe, work, size),
     check: (work) =>
       checkBackbone(work, {
         datasets: given(values.datasets, 'datasets'),

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bertEncoder, parseBertConfig, trainingInputs } from '../../../../src/encoder/index.js';
 import { type CompiledGraph, Graph, type GraphExecutor } from '../../../../src/graph/index.js';
-import { decodeSafetensors } from '../../../../src/model-folder/index.js';
+import { decodeWeights } from '../../../../src/model-folder/index.js';
 import { type Encoding, loadTokenizer, type Tokenizer } from '../../../../src/tokenizer/index.js';
 import { feedsFor, padBatch } from '../../../../src/training/padded-batch.js';
 
@@ -34,7 +34,7 @@ export class Teacher {
       readJson(folder, 'tokenizer_config.json'),
     )._unsafeUnwrap();
     const bytes = readFileSync(join(folder, 'model.safetensors'));
-    const { tensors } = decodeSafetensors(bytes, 'model.safetensors')._unsafeUnwrap();
+    const tensors = decodeWeights(bytes, 'model.safetensors')._unsafeUnwrap();
     const weights = new Map([...tensors].map(([name, { values }]) => [name, values]));
     const graph = new Graph();
     graph.output(STATES, bertEncoder(graph, config, trainingInputs(graph), { prefix: '' }));

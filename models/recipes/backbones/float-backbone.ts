@@ -1,0 +1,37 @@
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import type { ModelSize } from '../../../src/contract/index.js';
+import {
+  CONFIG_FILE,
+  decodeWeights,
+  encodeSafetensors,
+  TOKENIZER_CONFIG_FILE,
+  TOKENIZER_FILE,
+  WEIGHTS_FILE,
+} from '../../../src/model-folder/index.js';
+import { BACKBONES } from './export-backbone.js';
+import type { Recipe } from './recipe.js';
+import type { WorkFolder } from './work-folder.js';
+
+/** Writes the exported backbone into the work folder with float16 weights: a BertModel that any BERT library loads. */
+export function floatBackbone(
+  recipe: Recipe,
+  work: WorkFolder,
+  size: ModelSize,
+  backbones = BACKBONES,
+): void {
+  const name = `${recipe.language}-${size}`;
+  const from = fileURLToPath(new URL(name, backbones));
+  const to = join(work.path, name);
+  mkdirSync(to, { recursive: true });
+  for (const file of [TOKENIZER_FILE, TOKENIZER_CONFIG_FILE]) copyFileSync(join(from, file), join(to, file));
+  const json: unknown = JSON.parse(readFileSync(join(from, CONFIG_FILE), 'utf8'));
+  const config = { ...z.record(z.string(), z.unknown()).parse(json), torch_dtype: 'float16' };
+  writeFileSync(join(to, CONFIG_FILE), `${JSON.stringify(config, undefined, 2)}\n`);
+  const file = join(from, WEIGHTS_FILE);
+  const weights = decodeWeights(readFileSync(file), file)._unsafeUnwrap();
+  writeFileSync(join(to, WEIGHTS_FILE), encodeSafetensors(weights, { format: 'pt' }, { floats: 'F16' }));
+  console.log(`written to ${to}`);
+}

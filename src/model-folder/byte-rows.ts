@@ -1,0 +1,98 @@
+/**
+ * An encoder's weights in a quarter of float32's bytes, to start a training from: each matrix as I8 [rows, 1, columns] and,
+ * under its name and `.scale`, one F32 a row [rows]; a weight is its byte times its row's scale. Vectors stay F32.
+ *
+ * The 1 is there so that Python's transformers refuses the file for its shapes; it would take bytes for weights otherwise.
+ */
+import { err, ok, type Result } from 'neverthrow';
+import { ModelFolderError } from '../errors.js';
+import {
+  decodeSafetensors,
+  encodeSafetensors,
+  type IntegerTensor,
+  type NamedTensor,
+  type Safetensors,
+} from './safetensors.js';
+
+/** The metadata entry `format` of such a file. */
+const BYTE_ROWS = 'orchard-byte-rows';
+const SCALE_SUFFIX = '.scale';
+
+/** The largest weight of a row becomes this, the others in proportion. */
+const LARGEST_BYTE = 127;
+
+/** The smallest float32 of full precision; a row with a smaller scale is stored as zeros. */
+const SMALLEST_SCALE = 2 ** -126;
+
+/** The bytes of a file with these weights. @throws RangeError where a matrix holds a number that isn't finite. */
+export function encodeByteRows(weights: ReadonlyMap<string, NamedTensor>): Uint8Array {
+  const tensors = new Map<string, NamedTensor | IntegerTensor>();
+  for (const [name, tensor] of weights) {
+    if (tensor.shape.length !== 2) {
+      tensors.set(name, tensor);
+      continue;
+    }
+    const { bytes, scales } = byteRows(name, tensor);
+    tensors.set(name, bytes);
+    tensors.set(name + SCALE_SUFFIX, scales);
+  }
+  return encodeSafetensors(tensors, { format: BYTE_ROWS });
+}
+
+function byteRows(
+  name: string,
+  { shape, values }: NamedTensor,
+): { bytes: IntegerTensor; scales: NamedTensor } {
+  const [rows = 0, width = 0] = shape;
+  const bytes = new Int8Array(values.length);
+  const scales = new Float32Array(rows);
+  for (let row = 0; row < rows; row += 1) {
+    const weights = values.subarray(row * width, (row + 1) * width);
+    const largest = weights.reduce((most, weight) => Math.max(most, Math.abs(weight)), 0);
+    if (!Number.isFinite(largest)) throw new RangeError(`${name}, row ${row}: a weight is no finite number`);
+    const scale = Math.fround(largest / LARGEST_BYTE);
+    if (scale < SMALLEST_SCALE) continue;
+    scales[row] = scale;
+    for (const [column, weight] of weights.entries())
+      bytes[row * width + column] = Math.round(weight / scale);
+  }
+  return { bytes: { shape: [rows, 1, width], values: bytes }, scales: { shape: [rows], values: scales } };
+}
+
+/**
+ * The weights of an encoder as float32, from a file of {@link encodeByteRows} or from any other safetensors file.
+ * @param file named in errors.
+ */
+export function decodeWeights(
+  bytes: Uint8Array,
+  file: string,
+): Result<ReadonlyMap<string, NamedTensor>, ModelFolderError> {
+  return decodeSafetensors(bytes, file).andThen((content) =>
+    content.metadata.format === BYTE_ROWS ? withFloatRows(content, file) : ok(content.tensors),
+  );
+}
+
+function withFloatRows(
+  { tensors, integers }: Safetensors,
+  file: string,
+): Result<ReadonlyMap<string, NamedTensor>, ModelFolderError> {
+  const weights = new Map(tensors);
+  for (const [name, { shape, values }] of integers) {
+    const [rows = 0, one = 0, width = 0] = shape;
+    const scaleName = name + SCALE_SUFFIX;
+    const scales = tensors.get(scaleName);
+    if (scales?.shape.join() !== `${rows}` || one !== 1 || shape.length !== 3) {
+      const found = scales === undefined ? 'is missing' : `is [${scales.shape.join(', ')}]`;
+      const expected = 'expected [rows, 1, columns] and a scale for each row';
+      const reason = `tensor ${name} is [${shape.join(', ')}] and ${scaleName} ${found}; ${expected}`;
+      return err(new ModelFolderError(file, reason));
+    }
+    const floats = Float32Array.from(
+      values,
+      (byte, at) => byte * (scales.values[Math.floor(at / width)] ?? 0),
+    );
+    weights.set(name, { shape: [rows, width], values: floats });
+    weights.delete(scaleName);
+  }
+  return ok(weights);
+}
