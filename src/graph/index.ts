@@ -8,7 +8,7 @@ export { nodesFor } from './node-order.js';
 export { createSession, int64Tensor, type OnnxExecutorOptions, onnxExecutor } from './onnx/onnx-executor.js';
 export { toOnnx } from './onnx/to-onnx.js';
 export type { OperationName, RowGradient, Signatures } from './operations/index.js';
-export { linearInputs, type Quantization, type Range } from './quantization.js';
+export { linearInputs, type Quantization, type Range, type TableBits } from './quantization.js';
 export { type Dimension, resolveShape, type Shape, ShapeError, volume } from './shape.js';
 export type { ElementType, Tensor, TensorSource } from './tensor.js';
 export type { TensorFlow, TensorFlowTensor } from './tensorflow/tensorflow.js';

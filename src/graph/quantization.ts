@@ -4,16 +4,19 @@ import { nodesFor } from './node-order.js';
 import type { OperationName } from './operations/index.js';
 import type { Tensor } from './tensor.js';
 
-/** Which float32 parameters of a graph an ONNX file holds as 8-bit integers. */
+/** Which float32 parameters of a graph an ONNX file holds as integers. */
 export interface Quantization {
   /**
-   * Weights of linear layers, by name, each with the range of what its layer reads. A range that is known beforehand
-   * makes a text's result independent of the texts beside it, where one taken from each batch would not.
+   * Weights of linear layers, in 8 bits, by name, each with the range of what its layer reads. A range that is known
+   * beforehand makes a text's result independent of the texts beside it, where one taken from each batch would not.
    */
   readonly linear: ReadonlyMap<string, Range>;
-  /** Names of tables that rows are read from. */
-  readonly tables: ReadonlySet<string>;
+  /** Tables that rows are read from, by name, and the bits of an entry. */
+  readonly tables: ReadonlyMap<string, TableBits>;
 }
+
+/** Tables of an odd width take 8 where 4 is asked for. */
+export type TableBits = 4 | 8;
 
 /** 0 lies inside. */
 export interface Range {

@@ -7,6 +7,7 @@ import {
   type Quantization,
   type Range,
   resolveShape,
+  type TableBits,
   type TensorData,
   volume,
 } from '../graph/index.js';
@@ -19,7 +20,12 @@ import { buildEvaluationGraph } from './training-graph.js';
 const MAX_TEXTS = 128;
 /** The layers whose weights become integers. The head's stay: they are few, and its outputs are the answer. */
 const QUANTIZED_LAYERS = 'encoder.layer.';
-const QUANTIZED_TABLES = '_embeddings.weight';
+/** Ends of the tables' names. Positions and types are few, so that four bits would save next to nothing. */
+const QUANTIZED_TABLES: readonly (readonly [string, TableBits])[] = [
+  ['word_embeddings.weight', 4],
+  ['position_embeddings.weight', 8],
+  ['token_type_embeddings.weight', 8],
+];
 
 /**
  * Reads some texts with these weights and notes in which range the inputs of each of the encoder's linear layers lie, as
@@ -37,16 +43,18 @@ export async function calibrate(
   for (const tensor of new Set(layers.map(([, input]) => input))) graph.output(tensor.name, tensor);
   const compiled = await onnxExecutor().compile(graph, { threads, weights });
   const ranges = new Map<string, Range>();
+  const inputNames = new Set(graph.inputs.map(({ name }) => name));
   for (const encoding of spread(texts, MAX_TEXTS)) {
     const outputs = outputsFor(graph, encoding);
-    const inputNames = new Set(graph.inputs.map(({ name }) => name));
     await compiled.run(feedsFor(padBatch([encoding], encoder.pad_token_id), inputNames), outputs);
     for (const [name, { data }] of Object.entries(outputs)) ranges.set(name, widened(ranges.get(name), data));
   }
   await compiled.release();
   const linear = layers.map(([weight, input]) => [weight, ranges.get(input.name) ?? NO_RANGE] as const);
-  const tables = [...weights.keys()].filter((name) => name.endsWith(QUANTIZED_TABLES));
-  return { linear: new Map(linear), tables: new Set(tables) };
+  const tables = [...weights.keys()].flatMap((name) =>
+    QUANTIZED_TABLES.filter(([end]) => name.endsWith(end)).map(([, bits]) => [name, bits] as const),
+  );
+  return { linear: new Map(linear), tables: new Map(tables) };
 }
 
 const NO_RANGE: Range = { min: 0, max: 0 };

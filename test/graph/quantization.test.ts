@@ -44,7 +44,7 @@ async function computed(ids: readonly number[], quantization?: Quantization) {
 const { graph, weights } = lookupAndProject();
 const quantization: Quantization = {
   linear: new Map([['weight', { min: -4, max: 4 }]]),
-  tables: new Set(['table']),
+  tables: new Map([['table', 8]]),
 };
 
 describe('a quantized graph', () => {
@@ -84,7 +84,7 @@ describe('a quantized graph', () => {
   });
 
   it('keeps float32 for what is not named', async () => {
-    const nothing = { linear: new Map(), tables: new Set<string>() };
+    const nothing = { linear: new Map(), tables: new Map() };
     expect(await computed([1, 2], nothing)).toEqual(await computed([1, 2]));
   });
 });

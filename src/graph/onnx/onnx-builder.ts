@@ -5,7 +5,8 @@ import { AttributeTypeCode, ElementTypeCode, type NodeProto, type TensorProto } 
 export type OnnxAttribute =
   | { readonly int: number }
   | { readonly float: number }
-  | { readonly ints: readonly number[] };
+  | { readonly ints: readonly number[] }
+  | { readonly text: string };
 
 /**
  * Collects the nodes and initializers of one ONNX graph. Symbolic dimensions are read from the shapes of the
@@ -37,6 +38,17 @@ export class OnnxBuilder {
       output,
       attribute: Object.entries(attributes).map(([name, value]) => toAttributeProto(name, value)),
     });
+  }
+
+  /** Adds a node of one output. @returns the output's name. */
+  computed(
+    opType: string,
+    input: readonly string[],
+    attributes: Readonly<Record<string, OnnxAttribute>> = {},
+  ): string {
+    const name = this.fresh(opType);
+    this.node(opType, input, [name], attributes);
+    return name;
   }
 
   /** A name that no other tensor of the graph has. */
@@ -137,5 +149,7 @@ export class OnnxBuilder {
 function toAttributeProto(name: string, value: OnnxAttribute) {
   if ('float' in value) return { name, type: AttributeTypeCode.float, f: value.float };
   if ('ints' in value) return { name, type: AttributeTypeCode.ints, ints: value.ints };
+  if ('text' in value)
+    return { name, type: AttributeTypeCode.string, s: new TextEncoder().encode(value.text) };
   return { name, type: AttributeTypeCode.int, i: value.int };
 }

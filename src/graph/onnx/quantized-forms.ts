@@ -1,10 +1,11 @@
-/** Operations on 8-bit weights, in ONNX Runtime's operators. */
+/** Operations on weights that are held as integers. */
 import type { NodeOf } from '../node.js';
 import type { OperationName } from '../operations/index.js';
 import type { Quantization, Range } from '../quantization.js';
-import type { Tensor } from '../tensor.js';
-import { inputRounding, integerFactor, integerRows } from './integer-weights.js';
+import { inputRounding, integerFactor } from './integer-weights.js';
 import type { OnnxBuilder } from './onnx-builder.js';
+import { isPackable } from './packed-rows.js';
+import { emitIntegerRows, emitPackedRows } from './quantized-rows.js';
 
 export interface QuantizedContext<Name extends OperationName> {
   readonly builder: OnnxBuilder;
@@ -30,11 +31,15 @@ export const quantizedForms: { readonly [Name in OperationName]?: QuantizedForm<
     return true;
   },
   gather: (context) => {
-    const { node, quantization, weights } = context;
+    const { builder, node, inputs, outputs, quantization, weights } = context;
     const [table] = node.inputs;
+    const [, indices = ''] = inputs;
     const values = weights.get(table.name);
-    if (!quantization.tables.has(table.name) || values === undefined) return false;
-    emitRows(context, table, values);
+    const bits = quantization.tables.get(table.name);
+    if (bits === undefined || values === undefined) return false;
+    const [, width = 0] = table.shape.map(Number);
+    const emitRows = bits === 4 && isPackable(width) ? emitPackedRows : emitIntegerRows;
+    emitRows(builder, { table, values }, indices, outputs);
     return true;
   },
 };
@@ -77,23 +82,4 @@ function roundedInput(builder: OnnxBuilder, input: string, scale: number, zero: 
     builder.node('QuantizeLinear', [input, scaleName, zeroName], [name]),
   );
   return { rounded, scaleName, zeroName };
-}
-
-function emitRows(
-  { builder, inputs, outputs }: QuantizedContext<'gather'>,
-  table: Tensor,
-  values: Float32Array,
-): void {
-  const [, indices = ''] = inputs;
-  const [rows = 0, width = 0] = table.shape.map(Number);
-  const { integers, scales } = integerRows(values, rows);
-  builder.initializer(`${table.name}.integers`, 'int8', [rows, width], integers);
-  builder.initializer(`${table.name}.scales`, 'float32', [rows, 1], scales);
-  const picked = builder.fresh('integers');
-  const cast = builder.fresh('rows');
-  const pickedScales = builder.fresh('scales');
-  builder.node('Gather', [`${table.name}.integers`, indices], [picked], { axis: { int: 0 } });
-  builder.node('Cast', [picked], [cast], { to: { int: builder.elementType('float32') } });
-  builder.node('Gather', [`${table.name}.scales`, indices], [pickedScales], { axis: { int: 0 } });
-  builder.node('Mul', [cast, pickedScales], outputs);
 }

@@ -95,6 +95,7 @@ export interface AttributeProto {
   readonly type: number;
   readonly f?: number;
   readonly i?: number;
+  readonly s?: Uint8Array;
   readonly ints?: readonly number[];
 }
 

@@ -13,7 +13,7 @@ import { ElementTypeCode, encodeModel, type ValueInfoProto } from './schema.js';
 const OPERATOR_SET = 21;
 const IR_VERSION = 10;
 
-const NOT_QUANTIZED: Quantization = { linear: new Map(), tables: new Set() };
+const NOT_QUANTIZED: Quantization = { linear: new Map(), tables: new Map() };
 
 /**
  * The graph as the bytes of an ONNX model. Only what the outputs need is written.

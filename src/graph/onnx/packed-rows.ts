@@ -1,0 +1,79 @@
+/** A float32 table as 4-bit integers, two a byte, and the scales of its rows and columns that bring it back. */
+
+/** An integer is stored as a number of four bits, this much larger. */
+export const OFFSET = 8;
+const LEAST = -OFFSET;
+const MOST = OFFSET - 1;
+/**
+ * Shares of a row's largest magnitude that become −8, each tried with both signs: few entries are so large, and cutting
+ * them off makes the steps between all others finer.
+ */
+const SHARES = [1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5];
+
+/** entry ≈ row's scale · column's scale · (bits − OFFSET). */
+export interface PackedTable {
+  /** [rows, width / 2]: the lower four bits are of a row's first half, the upper four of its second. */
+  readonly bytes: Uint8Array;
+  /** May be negative. */
+  readonly rowScales: Float32Array;
+  /** Encoders have columns many times as large as others, which would leave the others few steps. */
+  readonly columnScales: Float32Array;
+}
+
+/** Whether rows have halves. */
+export const isPackable = (width: number): boolean => width % 2 === 0;
+
+/** @param width of a row, even. */
+export function packedRows(values: Float32Array, width: number): PackedTable {
+  const rows = values.length / width;
+  const half = width / 2;
+  const columnScales = columnSizes(values, width);
+  const rowScales = new Float32Array(rows);
+  const bytes = new Uint8Array(rows * half);
+  for (let row = 0; row < rows; row += 1) {
+    const start = row * width;
+    const entries = values
+      .subarray(start, start + width)
+      .map((value, column) => value / (columnScales[column] ?? 1));
+    const scale = scaleOf(entries);
+    rowScales[row] = scale;
+    const bitsOf = (column: number) => rounded(entries[column] ?? 0, scale) + OFFSET;
+    for (let column = 0; column < half; column += 1) {
+      bytes[row * half + column] = bitsOf(column) | (bitsOf(column + half) << 4);
+    }
+  }
+  return { bytes, rowScales, columnScales };
+}
+
+/** Root mean square of each column; 1 for one of zeros. */
+function columnSizes(values: Float32Array, width: number): Float32Array {
+  const sums = new Float64Array(width);
+  for (let at = 0; at < values.length; at += 1) {
+    sums[at % width] = (sums[at % width] ?? 0) + (values[at] ?? 0) ** 2;
+  }
+  return Float32Array.from(sums, (sum) => Math.sqrt((sum * width) / values.length) || 1);
+}
+
+/** Of those tried, the scale with the least squared error; 1 for zeros. */
+function scaleOf(entries: Float32Array): number {
+  const largest = entries.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  let best = 1;
+  let leastError = Number.POSITIVE_INFINITY;
+  for (const share of SHARES) {
+    for (const sign of [-1, 1]) {
+      const scale = Math.fround((sign * share * largest) / OFFSET) || 1;
+      const error = squaredError(entries, scale);
+      if (error < leastError) [best, leastError] = [scale, error];
+    }
+  }
+  return best;
+}
+
+function squaredError(entries: Float32Array, scale: number): number {
+  let sum = 0;
+  for (const value of entries) sum += (value - scale * rounded(value, scale)) ** 2;
+  return sum;
+}
+
+const rounded = (value: number, scale: number): number =>
+  Math.min(MOST, Math.max(LEAST, Math.round(value / scale)));

@@ -1,0 +1,57 @@
+/** Rows of a table that is held as integers, by their indices. */
+import type { Tensor } from '../tensor.js';
+import { integerRows } from './integer-weights.js';
+import type { OnnxBuilder } from './onnx-builder.js';
+import { OFFSET, packedRows } from './packed-rows.js';
+
+interface Table {
+  /** [rows, width]. */
+  readonly table: Tensor;
+  readonly values: Float32Array;
+}
+
+const ROWS = { axis: { int: 0 } };
+
+/** 8 bits an entry and a scale for each row. */
+export function emitIntegerRows(
+  builder: OnnxBuilder,
+  { table, values }: Table,
+  indices: string,
+  outputs: readonly string[],
+): void {
+  const [rows = 0, width = 0] = table.shape.map(Number);
+  const { integers, scales } = integerRows(values, rows);
+  builder.initializer(`${table.name}.integers`, 'int8', [rows, width], integers);
+  builder.initializer(`${table.name}.scales`, 'float32', [rows, 1], scales);
+  const picked = builder.computed('Gather', [`${table.name}.integers`, indices], ROWS);
+  const cast = builder.computed('Cast', [picked], { to: { int: builder.elementType('float32') } });
+  const pickedScales = builder.computed('Gather', [`${table.name}.scales`, indices], ROWS);
+  builder.node('Mul', [cast, pickedScales], outputs);
+}
+
+/**
+ * 4 bits an entry, a scale for each row and each column. ONNX Runtime's GatherBlockQuantized reads four bits too, but divides
+ * three times for each entry, which takes several times as long as these operators do together.
+ */
+export function emitPackedRows(
+  builder: OnnxBuilder,
+  { table, values }: Table,
+  indices: string,
+  outputs: readonly string[],
+): void {
+  const [rows = 0, width = 0] = table.shape.map(Number);
+  const { bytes, rowScales, columnScales } = packedRows(values, width);
+  const [packed, scales, columns] = [`${table.name}.packed`, `${table.name}.scales`, `${table.name}.columns`];
+  builder.initializer(packed, 'uint8', [rows, width / 2], bytes);
+  builder.initializer(scales, 'float32', [rows, 1], rowScales);
+  builder.initializer(columns, 'float32', [width], columnScales);
+  const picked = builder.computed('Gather', [packed, indices], ROWS);
+  const first = builder.computed('BitwiseAnd', [picked, builder.byte(0b1111)]);
+  const second = builder.computed('BitShift', [picked, builder.byte(4)], { direction: { text: 'RIGHT' } });
+  const bits = builder.computed('Concat', [first, second], { axis: { int: -1 } });
+  const one = builder.floats([1], []);
+  const integers = builder.computed('DequantizeLinear', [bits, one, builder.byte(OFFSET)]);
+  const ofColumns = builder.computed('Mul', [integers, columns]);
+  const pickedScales = builder.computed('Gather', [scales, indices], ROWS);
+  builder.node('Mul', [ofColumns, pickedScales], outputs);
+}

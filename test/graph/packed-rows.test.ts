@@ -1,0 +1,108 @@
+/** Tables of 4 bits an entry. */
+import { describe, expect, it } from 'vitest';
+import { Graph, onnxExecutor, type TableBits, toOnnx } from '../../src/graph/index.js';
+import { packedRows } from '../../src/graph/onnx/packed-rows.js';
+import { Random } from '../../src/random.js';
+
+const random = Random.fromSeed(11);
+const normals = (count: number) => Float32Array.from({ length: count }, () => random.normal());
+
+/** Rows of a table read by ids [a, b]. */
+function lookup(rows: number, width: number) {
+  const graph = new Graph();
+  const table = graph.parameter('table', [rows, width]);
+  graph.output('y', graph.gather(table, graph.input('ids', 'int64', ['a', 'b'])));
+  return graph;
+}
+
+const inBits = (bits: TableBits) => ({ linear: new Map(), tables: new Map([['table', bits]]) });
+
+/** What a graph whose table has so many bits gives for each id. */
+async function looksUp(bits: TableBits, table: Float32Array, width: number, ids: readonly number[][]) {
+  const executor = onnxExecutor({ quantization: inBits(bits) });
+  const weights = new Map([['table', table]]);
+  const compiled = await executor.compile(lookup(table.length / width, width), { weights });
+  const dims = [ids.length, ids[0]?.length ?? 0];
+  const data = new Float32Array(ids.flat().length * width);
+  const feed = { type: 'int64', dims, data: BigInt64Array.from(ids.flat(), BigInt) } as const;
+  await compiled.run({ ids: feed }, { y: { type: 'float32', dims: [...dims, width], data } });
+  await compiled.release();
+  return data;
+}
+
+/** ‖a − b‖ / ‖b‖. */
+const distance = (a: Float32Array, b: Float32Array) =>
+  Math.hypot(...a.map((value, at) => value - (b[at] ?? Number.NaN))) / Math.hypot(...b);
+
+/** What a packed table's bits and scales come to. */
+function unpacked(table: Float32Array, width: number): Float32Array {
+  const { bytes, rowScales, columnScales } = packedRows(table, width);
+  return table.map((_, at) => {
+    const [row, column] = [Math.floor(at / width), at % width];
+    const byte = bytes[(row * width) / 2 + (column % (width / 2))] ?? 0;
+    const bits = column < width / 2 ? byte % 16 : Math.floor(byte / 16);
+    return (bits - 8) * (rowScales[row] ?? 0) * (columnScales[column] ?? 0);
+  });
+}
+
+const ids = [
+  [15, 0, 3],
+  [3, 1, 7],
+];
+
+describe('a table in 4 bits', () => {
+  it.each([16, 48, 256])(
+    'gives entries on sixteen steps of row and column as they were: width %i',
+    async (width) => {
+      // Every row and column has each of the sixteen integers; one row's reach from 8 to −7.
+      const table = Float32Array.from({ length: 16 * width }, (_, at) => {
+        const [row, column] = [Math.floor(at / width), at % width];
+        const integer = ((row + 5 * column) % 16) - 8;
+        return integer * (1 + (column % 7)) * (row === 3 ? -0.1 : 0.1);
+      });
+      const expected = ids.flat().flatMap((id) => [...table.subarray(id * width, (id + 1) * width)]);
+      expect(distance(await looksUp(4, table, width, ids), Float32Array.from(expected))).toBeLessThan(1e-6);
+    },
+  );
+
+  it('gives what its bits and scales give by hand', async () => {
+    const width = 10;
+    const table = normals(16 * width);
+    const values = unpacked(table, width);
+    const expected = ids.flat().flatMap((id) => [...values.subarray(id * width, (id + 1) * width)]);
+    expect(distance(await looksUp(4, table, width, ids), Float32Array.from(expected))).toBeLessThan(1e-6);
+  });
+
+  it('is off by no more than the best uniform steps for normal numbers', () => {
+    // 16 steps: 0.1074 of the standard deviation (Max 1960, table II). The largest of 256 as the last step: 0.125.
+    const table = normals(200 * 256);
+    expect(distance(unpacked(table, 256), table)).toBeLessThan(0.1074);
+  });
+
+  it('loses nothing to columns that are many times as large', () => {
+    const table = normals(200 * 256).map((value, at) => value * (at % 256 < 4 ? 20 : 1));
+    const small = (values: Float32Array) => values.filter((_, at) => at % 256 >= 4);
+    const given = unpacked(table, 256);
+    expect(distance(small(given), small(table))).toBeLessThan(0.11);
+  });
+
+  it('keeps zeros', () => {
+    const table = normals(4 * 8).map((value, at) => (at < 8 || at % 8 === 5 ? 0 : value));
+    const given = unpacked(table, 8);
+    expect(given.every(Number.isFinite)).toBe(true);
+    expect(given.filter((_, at) => at < 8 || at % 8 === 5).every((value) => Math.abs(value) === 0)).toBe(
+      true,
+    );
+  });
+
+  it('takes 8 bits where the width is odd', async () => {
+    const table = normals(16 * 33);
+    expect(await looksUp(4, table, 33, ids)).toEqual(await looksUp(8, table, 33, ids));
+  });
+
+  it('takes half of what it takes in 8 bits', async () => {
+    const weights = new Map([['table', new Float32Array(1000 * 256)]]);
+    const size = async (bits: TableBits) => (await toOnnx(lookup(1000, 256), weights, inBits(bits))).length;
+    expect((await size(4)) / (await size(8))).toBeCloseTo(0.5, 1);
+  });
+});

@@ -1,0 +1,101 @@
+/** Whether a model may answer with integer weights: only where dev falls by half a point at most. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { initialize } from '../../src/encoder/index.js';
+import type { PartFigures, TextOutputs, TrainedExpert } from '../../src/families/index.js';
+import { classificationTask } from '../../src/families/papaya/classification-task.js';
+import { flatOutputs } from '../../src/families/text-outputs.js';
+import { onnxExecutor } from '../../src/graph/index.js';
+import { Random } from '../../src/random.js';
+import { Evaluator } from '../../src/training/evaluation.js';
+import { finishModel } from '../../src/training/finish-model.js';
+import type { LoopInput, TrainedModel } from '../../src/training/training-loop.js';
+import { emptyStats } from '../../src/training/training-state.js';
+import { loopInput, words } from './loop-input.js';
+
+let input: LoopInput;
+let trained: TrainedModel;
+
+/** A model of random weights, and what it gives for dev. */
+beforeAll(async () => {
+  const random = Random.fromSeed(6);
+  const rows = Array.from({ length: 12 }, (_, row) => ({
+    text: Array.from({ length: 5 }, () => words[random.integer(words.length)]).join(' '),
+    labelIds: [row % 2],
+  }));
+  const dataset = { kind: 'binary', labels: ['no', 'yes'], train: rows, dev: rows, warnings: [] } as const;
+  // No checkpoint is written, so there is no folder.
+  input = loopInput(classificationTask(dataset, 'mean'), '');
+  const { task, encoder, dev, signal } = input;
+  const parameters = task.head.parameters(encoder);
+  const weights = new Map(
+    parameters.map((spec) => {
+      const values = new Float32Array(spec.shape.reduce((product, size) => product * size, 1));
+      initialize(spec, values, () => 5 * random.normal());
+      return [spec.name, values];
+    }),
+  );
+  const evaluator = await Evaluator.create(onnxExecutor(), task.head, encoder, 1, weights);
+  const devOutputs = (await evaluator.outputs(dev, {}, signal))._unsafeUnwrap();
+  await evaluator.release();
+  trained = { parameters, weights, devOutputs, stats: emptyStats(8, 'accuracy') };
+});
+
+/** Figures that depend on nothing but whether the outputs are those of the float32 weights. */
+function anExpert(float32: number, int8: number) {
+  const seen: TextOutputs[][] = [];
+  const expert: TrainedExpert = {
+    finish(outputs) {
+      seen.push([...outputs]);
+      const value = outputs === trained.devOutputs ? float32 : int8;
+      const figures: PartFigures = { value, weights: { encoder: value, expert: 1, bias: [] } };
+      return { blend: { encoder: figures, expert: figures, blend: figures }, files: new Map() };
+    },
+  };
+  return { expert, seen };
+}
+
+async function finished(float32: number, int8: number, quantize = true) {
+  const { expert, seen } = anExpert(float32, int8);
+  return { model: (await finishModel(input, trained, expert, { quantize }))._unsafeUnwrap(), seen };
+}
+
+describe('a finished model', () => {
+  it('answers in float32, and says why, where integer weights cost more than half a point on dev', async () => {
+    const { model } = await finished(0.9, 0.894);
+    expect(model.quantization).toBeUndefined();
+    expect(model.precision).toEqual({ float32: 0.9, int8: 0.894, answers: 'float32' });
+    expect(model.blend.blend.weights.encoder).toBe(0.9);
+    expect(model.refusal).toMatchObject({ kind: 'float32_kept', count: 1 });
+    expect(model.refusal?.message).toContain('0.6 points');
+  });
+
+  it.each([0.8951, 0.9, 0.95])('answers with integer weights where dev reaches %d of 0.9', async (int8) => {
+    const { model } = await finished(0.9, int8);
+    expect(model.quantization?.linear.size).toBeGreaterThan(0);
+    expect(model.precision).toEqual({ float32: 0.9, int8, answers: 'int8' });
+    expect(model.blend.blend.weights.encoder).toBe(int8);
+    expect(model.refusal).toBeUndefined();
+  });
+
+  it('is judged by what its integer weights give for dev, which is close to float32', async () => {
+    const { seen } = await finished(0.9, 0.9);
+    expect(seen).toHaveLength(2);
+    const [float32 = [], int8 = []] = seen.map(flatOutputs);
+    const error = Math.hypot(...float32.map((value, at) => value - (int8[at] ?? Number.NaN)));
+    expect(error).toBeGreaterThan(0);
+    expect(error).toBeLessThan(0.1 * Math.hypot(...float32));
+  });
+
+  it('is not weighed a second time unless integer weights are asked for', async () => {
+    const { model, seen } = await finished(0.9, 0.5, false);
+    expect(seen).toHaveLength(1);
+    expect(model.precision).toBeUndefined();
+    expect(model.refusal).toBeUndefined();
+  });
+
+  it('keeps positions and types in 8 bits, words in 4', async () => {
+    const { quantization } = (await finished(0.9, 0.9)).model;
+    const bits = [...(quantization?.tables ?? [])].map(([name, each]) => `${name.split('.').at(-2)} ${each}`);
+    expect(bits.sort()).toEqual(['position_embeddings 8', 'token_type_embeddings 8', 'word_embeddings 4']);
+  });
+});
