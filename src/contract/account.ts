@@ -1,5 +1,5 @@
 /** Who owns jobs and models, and what the subscription includes. */
-import { z } from 'zod';
+import * as z from 'zod';
 
 export const tiers = ['basic', 'pro'] as const;
 

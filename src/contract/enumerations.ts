@@ -1,5 +1,5 @@
 /** The documented enumerations (spec, "Enumerations" and "Model configuration"). */
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Model types as a job is created with. */
 export const modelTypes = [

@@ -1,5 +1,5 @@
 /** The documented inference requests and results (spec, "Inference result object"). */
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Spec, "Limits": queries per batch. */
 export const MAX_BATCH_QUERIES = 20;

@@ -1,5 +1,5 @@
 /** The documented medley requests (spec, "Medley" and "Limits"). */
-import { z } from 'zod';
+import * as z from 'zod';
 import { querySchema } from './inference.js';
 import { pretrainedNameSchema } from './pretrained.js';
 

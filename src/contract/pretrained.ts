@@ -1,5 +1,5 @@
 /** Pretrained models by name (spec, "Predictor"). */
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** The documented ones. */
 export const pretrainedModelNames = [

@@ -1,5 +1,5 @@
 /** The documented model record and training job information (spec, "Resources and their fields"). */
-import { z } from 'zod';
+import * as z from 'zod';
 import { modelTypeSchema, trainingJobStatusSchema } from './enumerations.js';
 
 /** ISO 8601 with a numeric offset: `2026-11-20T08:15:30.123+00:00`. */

@@ -1,5 +1,5 @@
 /** The documented training job request, with every rule on its fields (spec, "Model configuration"). */
-import { z } from 'zod';
+import * as z from 'zod';
 import { familyNameSchema, familyOfType, modelSizeSchema, modelTypeSchema } from './enumerations.js';
 
 /** Spec: "Under 25 characters, lowercase, no custom symbols". */

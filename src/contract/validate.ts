@@ -1,5 +1,5 @@
 import { err, ok, type Result } from 'neverthrow';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { ValidationError } from '../errors.js';
 
 /** Checks `input` against a documented schema; every problem found is named by its path under `at`. */

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type ArchiveFile, type ArchiveFolder, archiveFile, CONFIG_FILE } from './archive-folder.js';
 import { readJsonFile } from './json-file.js';
 import { type ProblemList, quoted, someOf } from './problems.js';

@@ -1,5 +1,5 @@
 import { err, ok, type Result } from 'neverthrow';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ModelSize } from '../contract/index.js';
 import { ModelFolderError } from '../errors.js';
 

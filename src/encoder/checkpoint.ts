@@ -1,6 +1,6 @@
 /** Encoders that were trained before, elsewhere or here: from the files of a Hugging Face folder to BERT's own terms. */
 import { err, ok, type Result } from 'neverthrow';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ModelFolderError } from '../errors.js';
 import type { NamedTensor } from '../model-folder/index.js';
 import { type BertConfig, parseBertConfig } from './bert-config.js';

@@ -14,6 +14,8 @@ import type { Encoding } from '../tokenizer/index.js';
 export interface Family {
   readonly name: FamilyName;
   readonly longTexts: LongTexts;
+  /** Whether token types may tell the encoder capitals that its tokenizer folds away. */
+  readonly marksCapitals: boolean;
   /** Reads and checks an unpacked archive. */
   readArchive(directory: string, type: ModelType): Result<TrainingTask, DatasetError>;
   /** Adds to a graph what turns token ids into this model's outputs, for inference. */

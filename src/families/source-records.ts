@@ -1,7 +1,7 @@
 /** Records of the files that people have: CSV, TSV and JSON Lines. */
 import { basename, extname } from 'node:path';
 import { type CsvError, parse } from 'csv-parse/sync';
-import { z } from 'zod';
+import * as z from 'zod';
 import { counted, type ProblemList, quoted, readLines, readText, someOf } from '../datasets/index.js';
 
 export const sourceFormats = ['csv', 'tsv', 'jsonl'] as const;

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Result } from 'neverthrow';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Account, accountSchema, validate } from '../contract/index.js';
 import { ValidationError } from '../errors.js';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { StorageError } from '../errors.js';
 import { type JsonValue, memoryStorage, type Storage, VersionConflict } from '../storage/index.js';
 import type { Quota } from './limiters.js';

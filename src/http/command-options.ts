@@ -1,6 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { Result } from 'neverthrow';
-import { z } from 'zod';
+import * as z from 'zod';
 import { accountSchema, validate } from '../contract/index.js';
 import { ValidationError } from '../errors.js';
 

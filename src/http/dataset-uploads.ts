@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { err, errAsync, ok, type Result, type ResultAsync } from 'neverthrow';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Account, accountSchema, type TrainingRequest } from '../contract/index.js';
 import { fileKind, ZIP } from '../datasets/index.js';
 import { isOrchardError, type OrchardError, ValidationError } from '../errors.js';

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import type { detailSchema, jobSchema } from './schemas.js';
 
 /** How far a running job is. Times are milliseconds. */

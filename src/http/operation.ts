@@ -1,5 +1,5 @@
 import type { Result, ResultAsync } from 'neverthrow';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { type Account, validate } from '../contract/index.js';
 import type { OrchardError } from '../errors.js';
 import { invalid, type Place, type Refusal, refusalOf } from './refusal.js';

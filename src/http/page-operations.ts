@@ -1,5 +1,5 @@
 import { ResultAsync } from 'neverthrow';
-import { z } from 'zod';
+import * as z from 'zod';
 import { modelConfigSchema, modelTypeSchema, trainingConfigSchema } from '../contract/index.js';
 import { type Operation, operation } from './operation.js';
 import type { PageServices } from './page-services.js';

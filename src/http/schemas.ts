@@ -1,5 +1,5 @@
 /** The documented envelopes of requests and answers around the objects of the contract. */
-import { z } from 'zod';
+import * as z from 'zod';
 import {
   inferenceResultSchema,
   metadataSchema,

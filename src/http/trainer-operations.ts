@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { listFilterSchema, trainingRequestSchema } from '../contract/index.js';
 import type { JobInformation } from '../trainer/index.js';
 import { type Operation, operation } from './operation.js';

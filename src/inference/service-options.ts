@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { validate } from '../contract/index.js';
 import type { InferenceService } from './inference-service.js';
 import { inlineInference } from './inline-service.js';

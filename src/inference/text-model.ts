@@ -13,7 +13,13 @@ import {
 } from '../families/index.js';
 import { createSession, int64Tensor } from '../graph/index.js';
 import { type ModelFolderConfig, openModelFolder } from '../model-folder/index.js';
-import { type Encoding, encodingWindows, type Tokenizer } from '../tokenizer/index.js';
+import {
+  type EncodeOptions,
+  type Encoding,
+  encodingWindows,
+  markCapitals,
+  type Tokenizer,
+} from '../tokenizer/index.js';
 import { lengthGroups } from './length-groups.js';
 import { SharedTokenizers } from './shared-tokenizers.js';
 
@@ -103,10 +109,15 @@ export class TextModel {
 
   #windows(text: string, row: number): TextWindow[] {
     const { max_tokens: maxLength } = this.config.orchard;
-    if (this.longTexts === 'truncate') return [{ row, encoding: this.tokenizer.encode(text, { maxLength }) }];
+    if (this.longTexts === 'truncate') return [{ row, encoding: this.#encoding(text, { maxLength }) }];
     const overlap = Math.floor(maxLength * WINDOW_OVERLAP);
-    const windows = encodingWindows(this.tokenizer.encode(text), maxLength, overlap);
+    const windows = encodingWindows(this.#encoding(text), maxLength, overlap);
     return windows.map((encoding) => ({ row, encoding }));
+  }
+
+  #encoding(text: string, options?: EncodeOptions): Encoding {
+    const encoding = this.tokenizer.encode(text, options);
+    return this.config.orchard.token_types === 'capitals' ? markCapitals(text, encoding) : encoding;
   }
 
   /** The outputs of one run, text after text; rows of padding come with those that answer for each token. */

@@ -1,5 +1,5 @@
 import { err, ok, Result } from 'neverthrow';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ModelFolderError } from '../errors.js';
 import { decodeSafetensors, encodeSafetensors, type IntegerTensor } from '../model-folder/index.js';
 import { type Scored, topScores } from '../top-scores.js';

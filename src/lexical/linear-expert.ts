@@ -1,5 +1,5 @@
 import { err, ok, Result } from 'neverthrow';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ModelFolderError } from '../errors.js';
 import { Arena, type Kernels, loadKernels } from '../kernels/index.js';
 import {

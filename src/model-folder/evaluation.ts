@@ -1,5 +1,5 @@
 /** The evaluation.json of a model folder: what a finished model does on its dev rows. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { topkSchema } from '../contract/index.js';
 
 /** At most so many mistakes are kept. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { familyNameSchema, modelSizeSchema, modelTypeSchema } from '../contract/index.js';
 import { ONNX_FILE, QUANTIZED_ONNX_FILE } from './files.js';
 
@@ -28,6 +28,8 @@ export const modelFolderConfigSchema = z.looseObject({
     pooling: z.enum(['first', 'mean', 'none']),
     /** How a text is split into the words that get labels, in models that label words. */
     words: z.enum(['whitespace', 'punctuation', 'marks', 'characters']).exactOptional(),
+    /** What token types tell of a text: `capitals`, 1 for each piece that holds a capital. Absent: nothing, all are 0. */
+    token_types: z.enum(['capitals']).exactOptional(),
     /** Whether the lexical expert folds texts to lower case; what the encoder does is its tokenizer's. */
     lowercase: z.boolean(),
     /** The most tokens that are read at once, special ones included. */

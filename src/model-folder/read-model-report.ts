@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ResultAsync } from 'neverthrow';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { ModelFolderError } from '../errors.js';
 import { type ModelEvaluation, modelEvaluationSchema } from './evaluation.js';
 import { CONFIG_FILE, EVALUATION_FILE, TRAINING_FILE } from './files.js';

@@ -3,7 +3,7 @@
  * Format: https://github.com/huggingface/safetensors#format
  */
 import { err, ok, Result } from 'neverthrow';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ModelFolderError } from '../errors.js';
 import { fromFloat16Bits, toFloat16Bits } from './float16.js';
 

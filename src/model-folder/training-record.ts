@@ -1,5 +1,5 @@
 /** The training.json of a model folder: how the model came to be. */
-import { z } from 'zod';
+import * as z from 'zod';
 import {
   modelConfigSchema,
   topkSchema,

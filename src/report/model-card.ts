@@ -128,7 +128,7 @@ function hyperparameters({ training }: ReportInput): string {
   )}`;
 }
 
-function usage({ training: { model_config }, id }: ReportInput): string {
+function usage({ training: { model_config }, config, id }: ReportInput): string {
   const { pipeline } = tasks[model_config.type];
   const blocks = [
     '## How to use it',
@@ -154,6 +154,11 @@ function usage({ training: { model_config }, id }: ReportInput): string {
     );
   }
   blocks.push('With any ONNX runtime: `onnx/model.onnx`, tokenized by `tokenizer.json`.');
+  if (config.orchard.token_types === 'capitals') {
+    blocks.push(
+      'It sees capitals by `token_type_ids`: 1 for each piece that holds one, else 0. Other libraries give 0 throughout, and it then reads texts as if in lower case.',
+    );
+  }
   return blocks.join('\n\n');
 }
 

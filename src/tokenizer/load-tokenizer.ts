@@ -1,6 +1,6 @@
 /** From the parsed files of a model folder to a tokenizer. */
 import { err, ok, type Result } from 'neverthrow';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { ModelFolderError } from '../errors.js';
 import { createJsonTokenizer } from './json-tokenizer.js';
 import type { SpecialTokenTemplates, TemplatePart } from './special-token-template.js';

@@ -1,5 +1,5 @@
 /** The parts of Hugging Face's tokenizer.json and tokenizer_config.json that we read and write. */
-import { z } from 'zod';
+import * as z from 'zod';
 
 const idSchema = z.int().nonnegative();
 /** Checked at once: piece by piece, the schema would take tens of milliseconds for a whole vocabulary. */

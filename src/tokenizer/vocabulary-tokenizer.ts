@@ -1,6 +1,6 @@
 /** Older BERT checkpoints have no tokenizer.json, but the pieces alone. */
 import { err, ok, type Result } from 'neverthrow';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ModelFolderError } from '../errors.js';
 import { TRAINED_SPECIAL_TOKENS } from './special-tokens.js';
 import type { BertTokenizerJson } from './tokenizer-json.js';

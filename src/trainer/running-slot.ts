@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { StorageError } from '../errors.js';
 import { stored } from '../jobs/index.js';
 import { type Storage, type Version, VersionConflict } from '../storage/index.js';

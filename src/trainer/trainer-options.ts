@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Account, accountSchema, LOCAL_ACCOUNT, validate } from '../contract/index.js';
 import { ValidationError } from '../errors.js';
 import type { GraphExecutor } from '../graph/index.js';

@@ -17,10 +17,12 @@ export function modelFolderConfig(
     blend,
     files,
     lowercase,
+    token_types,
     backbone,
     graph,
     ...description
-  }: TaskDescription & Pick<OrchardFields, 'blend' | 'files' | 'lowercase' | 'backbone' | 'graph'>,
+  }: TaskDescription &
+    Pick<OrchardFields, 'blend' | 'files' | 'lowercase' | 'token_types' | 'backbone' | 'graph'>,
   maxTokens: number,
 ): ModelFolderConfig {
   return {
@@ -35,6 +37,7 @@ export function modelFolderConfig(
       labels,
       pooling,
       ...(words && { words }),
+      ...(token_types && { token_types }),
       lowercase,
       max_tokens: maxTokens,
       files,

@@ -50,7 +50,7 @@ const DEFAULT_LANGUAGE = 'english';
 
 /** The most tokens that an encoder trained from random weights reads at once. */
 export const MAX_TOKENS = 256;
-/** Tokens that neighbouring windows of a long text share, where it is read in windows. */
+/** Tokens that neighbouring windows of a long text share, where it is read in windows; a quarter of shorter windows. */
 export const WINDOW_OVERLAP = 64;
 
 /** Entries of a vocabulary trained from scratch, at most; small datasets fill fewer. */

@@ -58,9 +58,9 @@ async function runSteps(
   );
   progress.planned(hyperparameters.epochs);
   const task = hyperparameters.augment ? plain.augmented(spec.seed) : plain;
-  const tokenized = tokenize(task, family.longTexts, hyperparameters, backbone?.tokenizer);
+  const tokenized = tokenize(task, family, hyperparameters, backbone);
   if (tokenized.isErr()) return err(tokenized.error);
-  const warnings = [...task.warnings, ...runWarnings(spec, tokenized.value.train, hyperparameters, backbone)];
+  const warnings = [...task.warnings, ...runWarnings(spec, tokenized.value, hyperparameters, backbone)];
   progress.warned(warnings);
   const { lowercase, language, balanced } = hyperparameters;
   const expert = await task.trainExpert({ lowercase, language, balanced, seed: spec.seed, signal });

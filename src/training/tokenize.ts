@@ -1,17 +1,22 @@
 import { ok, type Result } from 'neverthrow';
 import type { ModelFolderError } from '../errors.js';
-import type { LongTexts, TextWindow } from '../families/index.js';
+import type { Family, TextWindow } from '../families/index.js';
 import {
   type BertTokenizerJson,
   encodingWindows,
   englishTokenizer,
   loadTokenizer,
+  markCapitals,
   type Tokenizer,
   tokenizerConfig,
   trainWordPiece,
 } from '../tokenizer/index.js';
-import type { LoadedTokenizer } from './backbone.js';
+import type { Backbone, LoadedTokenizer } from './backbone.js';
 import { type Hyperparameters, MAX_TOKENS, MAX_VOCABULARY, WINDOW_OVERLAP } from './hyperparameters.js';
+
+/** What decides how a text is read. */
+type ReadingFamily = Pick<Family, 'longTexts' | 'marksCapitals'>;
+type ReadingBackbone = Pick<Backbone, 'tokenizer' | 'lowercase' | 'encoder'>;
 
 /** Rows of a task as token ids, and what made them. */
 export interface TokenizedRows {
@@ -20,44 +25,62 @@ export interface TokenizedRows {
   readonly tokenizerConfig: object;
   readonly vocabularySize: number;
   readonly maskId: number;
+  /** Whether token types tell which pieces hold capitals. */
+  readonly capitals: boolean;
   readonly train: readonly TextWindow[];
   readonly dev: readonly TextWindow[];
 }
 
 /**
  * Encodes every row.
- * @param backbone the tokenizer of what training starts from. Without one, it is the English vocabulary that comes along
- *   or one learned from the training texts.
+ * @param backbone what training starts from. Without one, the tokenizer is the English vocabulary that comes along or one
+ *   learned from the training texts.
  */
 export function tokenize(
   { train, dev }: { readonly train: readonly string[]; readonly dev: readonly string[] },
-  longTexts: LongTexts,
+  family: ReadingFamily,
   { lowercase, language, maxTokens }: Hyperparameters,
-  backbone?: LoadedTokenizer,
+  backbone?: ReadingBackbone,
 ): Result<TokenizedRows, ModelFolderError> {
-  const chosen = backbone ? ok(backbone) : chooseTokenizer(train, lowercase, language);
+  const chosen = backbone ? ok(backbone.tokenizer) : chooseTokenizer(train, lowercase, language);
+  const capitals = marksCapitals(family, lowercase, backbone);
   return chosen.map(({ json, config, tokenizer }) => {
-    const windows = (text: string, row: number) => textWindows(tokenizer, text, row, longTexts, maxTokens);
+    const encode: Tokenizer['encode'] = (text, options) => {
+      const encoding = tokenizer.encode(text, options);
+      return capitals ? markCapitals(text, encoding) : encoding;
+    };
+    const windows = (text: string, row: number) => textWindows(encode, text, row, family, maxTokens);
     return {
       tokenizerJson: json,
       tokenizerConfig: { ...config, model_max_length: maxTokens },
       vocabularySize: tokenizer.vocabularySize,
       maskId: tokenizer.specialTokens.mask,
+      capitals,
       train: train.flatMap(windows),
       dev: dev.flatMap(windows),
     };
   });
 }
 
+/**
+ * Where capitals are to count, a backbone whose vocabulary has none is told them by token types. Vocabularies that are
+ * learned for such texts have capitals themselves.
+ */
+function marksCapitals(family: ReadingFamily, lowercase: boolean, backbone?: ReadingBackbone): boolean {
+  if (backbone === undefined || lowercase) return false;
+  return family.marksCapitals && backbone.lowercase && backbone.encoder.type_vocab_size > 1;
+}
+
 function textWindows(
-  tokenizer: Tokenizer,
+  encode: Tokenizer['encode'],
   text: string,
   row: number,
-  longTexts: LongTexts,
+  { longTexts }: ReadingFamily,
   maxTokens: number,
 ): TextWindow[] {
-  if (longTexts === 'truncate') return [{ row, encoding: tokenizer.encode(text, { maxLength: maxTokens }) }];
-  const windows = encodingWindows(tokenizer.encode(text), maxTokens, WINDOW_OVERLAP);
+  if (longTexts === 'truncate') return [{ row, encoding: encode(text, { maxLength: maxTokens }) }];
+  const overlap = Math.min(WINDOW_OVERLAP, Math.floor(maxTokens / 4));
+  const windows = encodingWindows(encode(text), maxTokens, overlap);
   return windows.map((encoding) => ({ row, encoding }));
 }
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type TrainingStats, trainingStatsSchema } from '../contract/index.js';
 import type { Scores } from '../families/index.js';
 

@@ -56,7 +56,7 @@ export function writeModel(spec: TrainingSpec, model: FinishedModel): ResultAsyn
 
 function configOf(
   { model_config }: TrainingSpec,
-  { task, encoder, blend, files, hyperparameters, backbone, quantization }: FinishedModel,
+  { task, encoder, blend, files, hyperparameters, capitals, backbone, quantization }: FinishedModel,
 ): ModelFolderConfig {
   return modelFolderConfig(
     encoder,
@@ -66,6 +66,7 @@ function configOf(
       blend: blend.blend.weights,
       files: [...files.keys()],
       lowercase: hyperparameters.lowercase,
+      ...(capitals && { token_types: 'capitals' }),
       ...(backbone && { backbone: backbone.source.name }),
       ...(quantization && { graph: QUANTIZED_ONNX_FILE }),
     },

@@ -39,6 +39,14 @@ describe('the model card', () => {
     expect(cardFrom('tiny')).not.toContain('base_model');
   });
 
+  it('says how other libraries tell capitals to an encoder that reads them by token types', () => {
+    const report = aReport({ tagsWords: true });
+    const orchard = { ...report.config.orchard, token_types: 'capitals' } as const;
+    const card = modelCard({ ...report, config: { ...report.config, orchard } });
+    expect(card).toContain('`token_type_ids`: 1 for each piece that holds one');
+    expect(modelCard(report)).not.toContain('token_type_ids');
+  });
+
   it('gives the figures of each part and the split they were measured on', () => {
     const card = modelCard(aReport());
     expect(card).toContain('Split: dev, 16 rows.');

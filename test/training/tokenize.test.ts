@@ -9,7 +9,7 @@ const reviews = ['The delivery was wonderfully quick.', 'A disappointing and ove
 function tokenized(texts: readonly string[], config: Parameters<typeof resolveHyperparameters>[1] = {}) {
   return tokenize(
     { train: texts, dev: [] },
-    'truncate',
+    { longTexts: 'truncate', marksCapitals: false },
     resolveHyperparameters(model, config, texts),
   )._unsafeUnwrap();
 }

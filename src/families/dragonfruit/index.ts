@@ -20,6 +20,7 @@ const PASSAGES = 10;
 export const dragonfruit: Family = {
   name: 'Dragonfruit',
   longTexts: 'truncate',
+  marksCapitals: false,
   readArchive: (directory) => readRetrievalArchive(directory).map(retrievalTask),
   exportedOutputs: (graph, encoder, inputs) => ({
     name: 'last_hidden_state',

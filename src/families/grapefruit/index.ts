@@ -15,6 +15,7 @@ import { splitWords } from './words.js';
 export const grapefruit: Family = {
   name: 'Grapefruit',
   longTexts: 'windows',
+  marksCapitals: true,
   readArchive: (directory, type) => readSequenceArchive(directory, type).map(sequenceTask),
   exportedOutputs: (graph, encoder, inputs, { orchard }) => ({
     name: 'logits',

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { CONFIG_FILE, counted, type ProblemList, quoted, splitFilesSchema } from '../../datasets/index.js';
 import type { ClassificationKind } from './classification-dataset.js';
 

@@ -26,6 +26,7 @@ const POOLING: Pooling = 'mean';
 export const papaya: Family = {
   name: 'Papaya',
   longTexts: 'truncate',
+  marksCapitals: false,
   readArchive: (directory, type) =>
     readClassificationArchive(directory, type).map((dataset) => classificationTask(dataset, POOLING)),
   exportedOutputs: (graph, encoder, inputs, { id2label, orchard }) => ({

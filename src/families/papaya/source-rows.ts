@@ -1,6 +1,6 @@
 /** Labelled texts as people have them: in memory, or in a CSV, TSV or JSON Lines file. */
 import { basename } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type ProblemList, quoted } from '../../datasets/index.js';
 import { type RecordFile, readRecords } from '../source-records.js';
 import type { WrittenRow } from './check-row.js';
