@@ -177,7 +177,7 @@ describe('the steps of the Japanese recipe', () => {
     await steps.learn(work);
     await steps.anneal(work);
     const target = pathToFileURL(`${join(folder, 'backbones')}/`);
-    exportBackbone(japanese, work, 'mini', target);
+    exportBackbone(japanese, work, 'mini', { target });
 
     const read = (file: string) => readFileSync(new URL(`japanese-mini/${file}`, target));
     const json = (file: string): unknown => JSON.parse(read(file).toString());

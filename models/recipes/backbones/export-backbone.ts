@@ -1,4 +1,5 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ModelSize } from '../../../src/contract/index.js';
 import { type BertConfig, bertConfigOfSize, bertParameters } from '../../../src/encoder/index.js';
@@ -13,8 +14,20 @@ import type { WorkFolder } from './work-folder.js';
 
 export const BACKBONES = new URL('../../backbones/', import.meta.url);
 
+export interface ExportOptions {
+  /** Folder of the backbone that the student grew from. */
+  readonly grownFrom?: string | undefined;
+  /** Folder of all backbones. */
+  readonly target?: URL;
+}
+
 /** Writes the annealed student as a BertModel in 8-bit weights; what it learned with stays behind. */
-export function exportBackbone(recipe: Recipe, work: WorkFolder, size: ModelSize, target = BACKBONES): void {
+export function exportBackbone(
+  recipe: Recipe,
+  work: WorkFolder,
+  size: ModelSize,
+  { grownFrom, target = BACKBONES }: ExportOptions = {},
+): void {
   const folder = new URL(`${recipe.language}-${size}/`, target);
   const json = recipe.tokenizer(work);
   const { vocabularySize } = loadTokenizer(json)._unsafeUnwrap();
@@ -29,7 +42,7 @@ export function exportBackbone(recipe: Recipe, work: WorkFolder, size: ModelSize
   writeJson('tokenizer.json', json);
   writeJson('tokenizer_config.json', tokenizerConfig(json, config.max_position_embeddings));
   write('model.safetensors', encodeByteRows(encoder));
-  write('README.md', card(recipe, size, config, state, encoder));
+  write('README.md', card(recipe, size, config, state, encoder, grownFrom));
   writeCurve(fileURLToPath(new URL('curve', folder)), state.curve, recipe.curve);
   console.log(`written to ${fileURLToPath(folder)}`);
 }
@@ -72,6 +85,7 @@ function card(
   config: BertConfig,
   { tokens }: StudentState,
   encoder: ReadonlyMap<string, NamedTensor>,
+  grownFrom: string | undefined,
 ): string {
   const numbers = [...encoder.values()].reduce((sum, { values }) => sum + values.length, 0);
   const facts: Readonly<Record<string, string>> = {
@@ -82,6 +96,10 @@ function card(
     pieces: config.vocab_size.toLocaleString('en'),
     weights: `${(numbers / 1e6).toFixed(1)} million`,
     tokens: `${Math.round(tokens / 1e6)} million`,
+    start:
+      grownFrom === undefined
+        ? 'random weights'
+        : `orchard-${basename(grownFrom)}, which it has in it and grew from`,
   };
   const template = readFileSync(new URL(`${language}/card.md`, import.meta.url), 'utf8');
   return template.replaceAll(/\{\{(\w+)\}\}/gu, (_, name: string) => {
