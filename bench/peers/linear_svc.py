@@ -19,7 +19,8 @@ from sklearn.svm import LinearSVC
 def vectorizer(n_grams):
     parts = []
     if n_grams["words"]:
-        parts.append(TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"(?u)\b\w+\b|[!?$%]"))
+        longest = 3 if n_grams.get("triples") else 2
+        parts.append(TfidfVectorizer(ngram_range=(1, longest), sublinear_tf=True, token_pattern=r"(?u)\b\w+\b|[!?$%]"))
     characters = n_grams["characters"]
     if characters:
         lengths = (characters["shortest"], characters["longest"])

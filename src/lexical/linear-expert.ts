@@ -29,6 +29,7 @@ interface QuantizedWeights {
 const optionsSchema = z.strictObject({
   lowercase: z.boolean(),
   words: z.boolean(),
+  triples: z.boolean().optional(),
   characters: z.strictObject({ shortest: z.int().positive(), longest: z.int().positive() }).nullable(),
 });
 

@@ -7,6 +7,8 @@ export interface NGramOptions {
   readonly lowercase: boolean;
   /** Words and pairs of words that follow each other. */
   readonly words: boolean;
+  /** Also three words that follow each other, where words are features. Default false. */
+  readonly triples?: boolean | undefined;
   /** Lengths of the character n-grams, which stay inside a word and the spaces around it; null for none. */
   readonly characters: { readonly shortest: number; readonly longest: number } | null;
 }
@@ -23,6 +25,7 @@ export interface NGramHashes {
 const SPACE = 0x20;
 const WORD_SEED = 0x2f0b4c47;
 const PAIR_SEED = 0x6b43a9b5;
+const TRIPLE_SEED = 0x3c6ef372;
 const CHARACTER_SEED = 0x1b56c4e9;
 
 /** Hashes n-grams into buffers that it keeps, so that a text costs no allocation. */
@@ -37,7 +40,7 @@ export class NGramHasher {
   hash(text: string): NGramHashes {
     const length = this.#read(this.options.lowercase ? text.toLowerCase() : text);
     this.#end = 0;
-    if (this.options.words) this.#hashWords(length);
+    if (this.options.words) this.#hashWords(length, this.options.triples ?? false);
     const wordsEnd = this.#end;
     if (this.options.characters) this.#hashCharacters(length, this.options.characters);
     return { hashes: this.#hashes, wordsEnd, end: this.#end };
@@ -59,9 +62,10 @@ export class NGramHasher {
   }
 
   /** A word is a run of letters, digits, marks and underscores; a symbol is a word by itself. */
-  #hashWords(length: number): void {
-    this.#reserve(2 * length);
+  #hashWords(length: number, triples: boolean): void {
+    this.#reserve(3 * length);
     const codePoints = this.#codePoints;
+    let beforePrevious = 0;
     let previous = 0;
     let at = 0;
     while (at < length) {
@@ -79,6 +83,10 @@ export class NGramHasher {
       if (hash === WORD_SEED) continue;
       this.#push(hash);
       if (previous !== 0) this.#push(combineHash(combineHash(PAIR_SEED, previous), hash));
+      if (triples && beforePrevious !== 0) {
+        this.#push(combineHash(combineHash(combineHash(TRIPLE_SEED, beforePrevious), previous), hash));
+      }
+      beforePrevious = previous;
       previous = hash;
     }
   }

@@ -57,7 +57,9 @@ export async function trainLinearExpert(
 function chooseNGrams(texts: readonly string[], lowercase: boolean): NGramOptions {
   if (isUnspaced(texts)) return { lowercase, words: false, characters: { shortest: 1, longest: 4 } };
   const length = texts.reduce((sum, text) => sum + text.length, 0) / Math.max(1, texts.length);
-  return { lowercase, words: true, characters: length > LONG_TEXT ? null : { shortest: 2, longest: 5 } };
+  return length > LONG_TEXT
+    ? { lowercase, words: true, triples: true, characters: null }
+    : { lowercase, words: true, characters: { shortest: 2, longest: 5 } };
 }
 
 /** Features kept at most: fewer where each has many weights, so that the file stays small. */

@@ -25,6 +25,16 @@ describe('n-grams of words', () => {
     expect(shared('the cat', 'cat the', words)).toBe(2);
   });
 
+  it('are three neighbours too where that is asked for', () => {
+    const triples = { ...words, triples: true };
+    expect(hashesOf('the cat sat', triples)).toHaveLength(6);
+    expect(hashesOf('the cat sat on', triples)).toHaveLength(9);
+    expect(shared('a big red cat', 'one big red cat', triples)).toBe(6);
+    // The triples of these have the same words, in another order.
+    expect(shared('the cat sat', 'sat the cat', triples)).toBe(4);
+    expect(new Set(hashesOf('a a a a', triples)).size).toBe(3);
+  });
+
   it('leave punctuation out, but keep signs that mean something', () => {
     expect(hashesOf('one, two.', words)).toEqual(hashesOf('one two', words));
     for (const sign of ['!', '?', '%', '$', '€', '🙂']) {
