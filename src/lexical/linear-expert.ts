@@ -9,6 +9,7 @@ import {
   type NamedTensor,
   roundedToFloat16,
 } from '../model-folder/index.js';
+import { roundRow } from '../round-row.js';
 import type { NGramOptions } from './n-grams.js';
 import { paddedOutputs } from './svm-problem.js';
 import { TfIdf } from './tf-idf.js';
@@ -63,16 +64,10 @@ export class LinearExpert {
   /** @param weights [features + 1, stride], the last row being the bias; columns after `outputs` are left out. */
   static fromWeights(tfIdf: TfIdf, weights: Float32Array, outputs: number, stride: number): LinearExpert {
     const bytes = new Int8Array(tfIdf.size * outputs);
-    const scales = new Float32Array(tfIdf.size);
-    for (let id = 0; id < tfIdf.size; id += 1) {
+    const scales = Float32Array.from({ length: tfIdf.size }, (_, id) => {
       const row = weights.subarray(id * stride, id * stride + outputs);
-      const largest = row.reduce((most, weight) => Math.max(most, Math.abs(weight)), 0);
-      if (largest === 0) continue;
-      scales[id] = largest / LARGEST_BYTE;
-      for (let output = 0; output < outputs; output += 1) {
-        bytes[id * outputs + output] = Math.round(((row[output] ?? 0) * LARGEST_BYTE) / largest);
-      }
-    }
+      return roundRow(row, LARGEST_BYTE, bytes.subarray(id * outputs, (id + 1) * outputs));
+    });
     const bias = weights.slice(tfIdf.size * stride, tfIdf.size * stride + outputs);
     // As the file keeps them, so that the stored expert answers as this one does.
     const terms = tfIdf.withWeights(roundedToFloat16(tfIdf.weights));

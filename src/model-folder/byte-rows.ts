@@ -6,6 +6,7 @@
  */
 import { err, ok, type Result } from 'neverthrow';
 import { ModelFolderError } from '../errors.js';
+import { roundRow } from '../round-row.js';
 import {
   decodeSafetensors,
   encodeSafetensors,
@@ -20,9 +21,6 @@ const SCALE_SUFFIX = '.scale';
 
 /** The largest weight of a row becomes this, the others in proportion. */
 const LARGEST_BYTE = 127;
-
-/** The smallest float32 of full precision; a row with a smaller scale is stored as zeros. */
-const SMALLEST_SCALE = 2 ** -126;
 
 /** The bytes of a file with these weights. @throws RangeError where a matrix holds a number that isn't finite. */
 export function encodeByteRows(weights: ReadonlyMap<string, NamedTensor>): Uint8Array {
@@ -45,17 +43,12 @@ function byteRows(
 ): { bytes: IntegerTensor; scales: NamedTensor } {
   const [rows = 0, width = 0] = shape;
   const bytes = new Int8Array(values.length);
-  const scales = new Float32Array(rows);
-  for (let row = 0; row < rows; row += 1) {
-    const weights = values.subarray(row * width, (row + 1) * width);
-    const largest = weights.reduce((most, weight) => Math.max(most, Math.abs(weight)), 0);
-    if (!Number.isFinite(largest)) throw new RangeError(`${name}, row ${row}: a weight is no finite number`);
-    const scale = Math.fround(largest / LARGEST_BYTE);
-    if (scale < SMALLEST_SCALE) continue;
-    scales[row] = scale;
-    for (const [column, weight] of weights.entries())
-      bytes[row * width + column] = Math.round(weight / scale);
-  }
+  const scales = Float32Array.from({ length: rows }, (_, row) => {
+    const [start, end] = [row * width, (row + 1) * width];
+    const scale = roundRow(values.subarray(start, end), LARGEST_BYTE, bytes.subarray(start, end));
+    if (!Number.isFinite(scale)) throw new RangeError(`${name}, row ${row}: a weight is no finite number`);
+    return scale;
+  });
   return { bytes: { shape: [rows, 1, width], values: bytes }, scales: { shape: [rows], values: scales } };
 }
 

@@ -1,4 +1,5 @@
 /** Float32 weights as 8-bit integers and the scales that bring them back. */
+import { roundRow } from '../../round-row.js';
 
 /**
  * Largest magnitude of a weight that is multiplied. Processors without VNNI add pairs of products in 16 bits, which
@@ -47,14 +48,10 @@ export function inputRounding({ min, max }: { readonly min: number; readonly max
 function rounded(values: Float32Array, rows: number, largest: number): IntegerMatrix {
   const width = values.length / rows;
   const integers = new Int8Array(values.length);
-  const scales = new Float32Array(rows);
-  for (let row = 0; row < rows; row += 1) {
-    const start = row * width;
-    let most = 0;
-    for (let at = start; at < start + width; at += 1) most = Math.max(most, Math.abs(values[at] ?? 0));
-    const scale = Math.fround(most / largest) || 1;
-    scales[row] = scale;
-    for (let at = start; at < start + width; at += 1) integers[at] = Math.round((values[at] ?? 0) / scale);
-  }
+  const scales = Float32Array.from({ length: rows }, (_, row) => {
+    const [start, end] = [row * width, (row + 1) * width];
+    // A scale that something is divided by is never 0.
+    return roundRow(values.subarray(start, end), largest, integers.subarray(start, end)) || 1;
+  });
   return { integers, scales };
 }

@@ -8,6 +8,7 @@ import {
   type NamedTensor,
   roundedToFloat16,
 } from '../../model-folder/index.js';
+import { roundRow } from '../../round-row.js';
 import { HashTable } from '../hash-table.js';
 import { paddedOutputs } from '../svm-problem.js';
 import { MAX_FEATURES_A_WORD } from './feature-templates.js';
@@ -76,13 +77,10 @@ export class CrfExpert {
     );
     const kept = largestIds(largest, Math.floor(maxBytes / bytesPerFeature(tags)));
     const bytes = new Int8Array(kept.length * tags);
-    for (const [row, id] of kept.entries()) {
-      for (let tag = 0; tag < tags; tag += 1) {
-        const share = (weights[id * width + tag] ?? 0) / (largest[id] ?? 1);
-        bytes[row * tags + tag] = Math.round(LARGEST_BYTE * share);
-      }
-    }
-    const scales = Float32Array.from(kept, (id) => (largest[id] ?? 0) / LARGEST_BYTE);
+    const scales = Float32Array.from(kept, (id, row) => {
+      const rowWeights = weights.subarray(id * width, id * width + tags);
+      return roundRow(rowWeights, LARGEST_BYTE, bytes.subarray(row * tags, (row + 1) * tags));
+    });
     const { start, between } = transitions;
     // As the file keeps them, so that the stored expert answers as this one does.
     return new CrfExpert(
