@@ -47,7 +47,8 @@ export function exportBackbone(
   console.log(`written to ${fileURLToPath(folder)}`);
 }
 
-function encoderWeights(
+/** A student's encoder without what it learned with, its trained positions repeated. @throws where a weight is missing. */
+export function encoderWeights(
   weights: ReadonlyMap<string, NamedTensor>,
   config: BertConfig,
   file: string,
