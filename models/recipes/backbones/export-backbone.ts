@@ -47,8 +47,7 @@ export function exportBackbone(
   console.log(`written to ${fileURLToPath(folder)}`);
 }
 
-/** A student's encoder without what it learned with, its trained positions repeated. @throws where a weight is missing. */
-export function encoderWeights(
+function encoderWeights(
   weights: ReadonlyMap<string, NamedTensor>,
   config: BertConfig,
   file: string,

@@ -49,13 +49,3 @@ export const maskedLanguageSettings = {
   /** What the two losses count. */
   weights: { words: 1, neighbours: 1 },
 } as const;
-
-export const supervisedSettings = {
-  /** Reached after the warm-up, from where it falls to 0. */
-  learningRate: 3e-4,
-  warmupSteps: 200,
-  /** Share of the tokens behind [MASK]. */
-  maskedShare: 0.1,
-  /** How often every row is read. */
-  epochs: 1,
-} as const;

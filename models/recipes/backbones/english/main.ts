@@ -1,7 +1,5 @@
 /** `npx tsx models/recipes/backbones/english/main.ts <step> …`: README.md beside this file says what each step does. */
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { modelSizeSchema } from '../../../../src/contract/index.js';
 import { onnxExecutor } from '../../../../src/graph/index.js';
 import { englishTokenizer, loadTokenizer } from '../../../../src/tokenizer/index.js';
 import { passagesOf, randomAims } from '../corpus/passages.js';
@@ -9,9 +7,6 @@ import { writeCorpus } from '../corpus/write-corpus.js';
 import { computeTargets } from '../distillation/compute-targets.js';
 import { Teacher } from '../distillation/load-teacher.js';
 import { commonOptions, commonSteps, given, runStep, type Step } from '../steps.js';
-import { exportSupervised } from '../supervised/export-supervised.js';
-import { supervise } from '../supervised/supervise.js';
-import { labelledSets } from './labelled-sets.js';
 import { english } from './recipe.js';
 import { measuredTexts, sources } from './sources.js';
 
@@ -43,26 +38,5 @@ const targets: Step = async (work) => {
   await teacher.release();
 };
 
-const labels: Step = (work) =>
-  supervise(work, {
-    sets: labelledSets,
-    datasets: given(values.datasets, 'datasets'),
-    measured: measuredTexts(given(values.datasets, 'datasets')),
-    tokenizer: englishTokenizer(),
-    start: given(values.grow, 'grow'),
-    size: modelSizeSchema.parse(values.size),
-    threads: Number(values.threads),
-  });
-
-const exportLabels: Step = async (work) =>
-  exportSupervised(work, {
-    start: given(values.grow, 'grow'),
-    section: readFileSync(new URL('supervised.md', import.meta.url), 'utf8'),
-  });
-
 const { embeddings, learn: distil, ...others } = commonSteps(english, values);
-await runStep(
-  { corpus, embeddings, targets, distil, supervise: labels, 'export-supervised': exportLabels, ...others },
-  positionals,
-  values.work,
-);
+await runStep({ corpus, embeddings, targets, distil, ...others }, positionals, values.work);

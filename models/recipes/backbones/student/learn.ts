@@ -41,34 +41,6 @@ export async function anneal(student: Student, work: WorkFolder, count: number):
   student.save(work.annealed);
 }
 
-/**
- * Takes so many steps in all, with a learning rate that rises over the first of them and then falls to 0. Keeps where it
- * stands every two minutes and goes on from there.
- */
-export async function learnOnce(
-  student: Student,
-  work: WorkFolder,
-  count: number,
-  {
-    learningRate: peak,
-    warmupSteps: warmup,
-  }: { readonly learningRate: number; readonly warmupSteps: number },
-  labels: CurveLabels,
-): Promise<void> {
-  student.restore(work.checkpoint);
-  const rate = () => {
-    const { steps } = student.state;
-    return peak * Math.min(1, (steps + 1) / warmup) * (1 - steps / count);
-  };
-  while (student.state.steps < count) {
-    const pauseAt = performance.now() + CHECKPOINT_MS;
-    await takeSteps(student, rate, () => student.state.steps >= count || performance.now() >= pauseAt);
-    student.save(work.checkpoint);
-    writeCurve(work.curve, student.state.curve, labels);
-  }
-  student.save(work.annealed);
-}
-
 /** Steps until told to stop, then adds a point to the curve. */
 async function takeSteps(student: Student, rate: () => number, stop: () => boolean): Promise<void> {
   const startedAt = performance.now();
