@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { LinearExpert, trainLinearExpert } from '../../src/lexical/index.js';
 import { SVM_C, svmMemory } from '../../src/lexical/svm-problem.js';
 import { TfIdf } from '../../src/lexical/tf-idf.js';
+import { decodeSafetensors } from '../../src/model-folder/index.js';
 import { Random } from '../../src/random.js';
 
 const subjects = ['film', 'book', 'meal', 'hotel', 'train', 'phone'];
@@ -172,6 +173,21 @@ describe('the file of an expert', () => {
     const trained = await trainOn(rows, ({ subject }) => [subject], 3);
     const read = LinearExpert.decode(trained.encode(), 'lexical.safetensors')._unsafeUnwrap();
     for (const { text } of reviews(20, 3)) expect(read.margins(text)).toEqual(trained.margins(text));
+  });
+
+  it('keeps that three words at a time are read, which they are where texts are long', async () => {
+    const filler = 'and so on and on it went that day '.repeat(20);
+    const long = reviews(40).map((row) => ({ ...row, text: `${row.text} ${filler}` }));
+    const trained = await trainOn(long, ({ subject }) => [subject], 3);
+    const bytes = trained.encode();
+    const { metadata } = decodeSafetensors(bytes, 'lexical.safetensors')._unsafeUnwrap();
+    expect(JSON.parse(metadata.n_grams ?? '')).toMatchObject({
+      words: true,
+      triples: true,
+      characters: null,
+    });
+    const read = LinearExpert.decode(bytes, 'lexical.safetensors')._unsafeUnwrap();
+    for (const { text } of long) expect(read.margins(text)).toEqual(trained.margins(text));
   });
 
   it('names itself where it is not what it should be', async () => {
