@@ -1,23 +1,23 @@
-import { err, ok, type Result } from 'neverthrow';
 import type * as z from 'zod';
 import { ValidationError } from '../errors.js';
 
-/** Checks `input` against a documented schema; every problem found is named by its path under `at`. */
+/**
+ * Checks `input` against a documented schema. @returns it with the defaults filled in.
+ * @throws ValidationError that names every problem by its path under `at`.
+ */
 export function validate<Schema extends z.ZodType>(
   schema: Schema,
   input: unknown,
   at: readonly (string | number)[] = [],
-): Result<z.infer<Schema>, ValidationError> {
+): z.infer<Schema> {
   const parsed = schema.safeParse(input, { reportInput: true });
-  if (parsed.success) return ok(parsed.data);
-  return err(
-    new ValidationError(
-      parsed.error.issues.map((issue) => ({
-        loc: [...at, ...issue.path.map((part) => (typeof part === 'number' ? part : String(part)))],
-        msg: issue.message,
-        type: issueType(issue),
-      })),
-    ),
+  if (parsed.success) return parsed.data;
+  throw new ValidationError(
+    parsed.error.issues.map((issue) => ({
+      loc: [...at, ...issue.path.map((part) => (typeof part === 'number' ? part : String(part)))],
+      msg: issue.message,
+      type: issueType(issue),
+    })),
   );
 }
 
