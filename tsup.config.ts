@@ -1,12 +1,11 @@
 import { defineConfig } from 'tsup';
+import { entries } from './tsup.types.config.js';
 
 /** Entries that run in threads or processes of their own; only Orchard itself starts them. */
 const runners = {
   'training-runner': 'src/training/training-runner.ts',
   'inference-worker': 'src/inference/inference-worker.ts',
 };
-
-const entries = { index: 'src/index.ts', testing: 'src/testing.ts', http: 'src/http.ts' };
 
 /**
  * Put into our own files: as a package it loads its messages in some sixty languages, once in each thread, and a first
@@ -24,16 +23,6 @@ export default defineConfig([
     sourcemap: true,
     noExternal,
     clean: ['dist/*.js', 'dist/*.js.map'],
-  },
-  {
-    entry: entries,
-    format: 'cjs',
-    target: 'node20',
-    platform: 'node',
-    shims: true,
-    sourcemap: true,
-    noExternal,
-    clean: false,
   },
   {
     entry: { page: 'src/http/page/main.ts', style: 'src/http/page/style.css' },

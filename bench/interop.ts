@@ -40,10 +40,10 @@ interface TextResult {
 
 /** What our own encoder makes of the texts; one at a time, so that nothing is padded. */
 async function ourResults(directory: string, load: Loading, texts: readonly string[]): Promise<TextResult[]> {
-  const model = (await TextModel.load(directory, 1))._unsafeUnwrap();
+  const model = await TextModel.load(directory, 1);
   const results: TextResult[] = [];
   for (const text of texts) {
-    const [[window] = []] = (await model.encode([text]))._unsafeUnwrap();
+    const [[window] = []] = await model.encode([text]);
     if (window === undefined) throw new Error('a text without tokens');
     const ids = Array.from(window.encoding.ids);
     const width = window.outputs.length / ids.length;

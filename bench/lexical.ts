@@ -5,7 +5,7 @@
 import { parseArgs } from 'node:util';
 import { classificationScores } from '../src/families/papaya/classification-scores.js';
 import { LinearExpert, trainLinearExpert } from '../src/lexical/index.js';
-import { decodeSafetensors } from '../src/model-folder/index.js';
+import { decodeSafetensors } from '../src/safetensors/index.js';
 import { type LabelledTexts, type Row, readers } from './datasets/labelled-texts.js';
 import { linearSvc } from './peers/linear-svc.js';
 import { machine } from './report.js';
@@ -42,14 +42,12 @@ async function measure(dataset: LabelledTexts) {
     { outputs, lowercase: true, seed: 1 },
   );
   const seconds = (performance.now() - startedAt) / 1000;
-  const bytes = trained._unsafeUnwrap().encode();
-  const expert = LinearExpert.decode(bytes, 'the expert')._unsafeUnwrap();
+  const bytes = trained.encode();
+  const expert = LinearExpert.decode(bytes, 'the expert');
   const predictedAt = performance.now();
   const predicted = dataset.test.map(({ text }) => predictedIds(dataset, expert.margins(text)));
   const microseconds = (1000 * (performance.now() - predictedAt)) / dataset.test.length;
-  const nGrams: unknown = JSON.parse(
-    decodeSafetensors(bytes, 'the expert')._unsafeUnwrap().metadata.n_grams ?? '{}',
-  );
+  const nGrams: unknown = JSON.parse(decodeSafetensors(bytes, 'the expert').metadata.n_grams ?? '{}');
   const peer = linearSvc(dataset, nGrams, options.python);
   if (typeof peer === 'string') console.log(`  without scikit-learn: ${peer}`);
   const labels = [...dataset.labels.keys()];

@@ -9,7 +9,8 @@ import { classificationResult } from '../src/families/papaya/classification-deco
 import { linkOf } from '../src/families/papaya/classification-task.js';
 import { TextModel } from '../src/inference/text-model.js';
 import { LinearExpert } from '../src/lexical/index.js';
-import { decodeSafetensors, EXPERT_FILE, modelFolderConfigSchema } from '../src/model-folder/index.js';
+import { EXPERT_FILE, modelFolderConfigSchema } from '../src/model-folder/index.js';
+import { decodeSafetensors } from '../src/safetensors/index.js';
 
 const BATCH = 256;
 
@@ -24,10 +25,10 @@ export async function predictWith(
   const file = join(copy, 'config.json');
   const config = modelFolderConfigSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
   writeFileSync(file, JSON.stringify({ ...config, orchard: { ...config.orchard, blend: weights } }));
-  const model = (await TextModel.load(copy, 2))._unsafeUnwrap();
+  const model = await TextModel.load(copy, 2);
   const results: InferenceResult[] = [];
   for (let start = 0; start < texts.length; start += BATCH) {
-    results.push(...(await model.predict(texts.slice(start, start + BATCH)))._unsafeUnwrap());
+    results.push(...(await model.predict(texts.slice(start, start + BATCH))));
   }
   await model.release();
   rmSync(copy, { recursive: true });
@@ -41,7 +42,7 @@ export function predictWithExpert(
   texts: readonly string[],
 ): InferenceResult[] {
   const file = join(directory, EXPERT_FILE);
-  const expert = LinearExpert.decode(readFileSync(file), file)._unsafeUnwrap();
+  const expert = LinearExpert.decode(readFileSync(file), file);
   const config: unknown = JSON.parse(readFileSync(join(directory, 'config.json'), 'utf8'));
   const { labels, type } = modelFolderConfigSchema.parse(config).orchard;
   const link = linkOf(classificationKind(type));
@@ -54,7 +55,7 @@ export function predictWithExpert(
 /** Which n-grams the expert of a model reads. */
 export function nGramsOf(directory: string): unknown {
   const file = join(directory, EXPERT_FILE);
-  const { metadata } = decodeSafetensors(readFileSync(file), file)._unsafeUnwrap();
+  const { metadata } = decodeSafetensors(readFileSync(file), file);
   return JSON.parse(z.string().parse(metadata.n_grams));
 }
 

@@ -5,13 +5,13 @@
 import { parseArgs } from 'node:util';
 import { modelSizeSchema } from '../src/contract/index.js';
 import { bertConfigOfSize, initialize } from '../src/encoder/index.js';
+import { calibrate } from '../src/engine/calibrate.js';
+import { feedsFor, type PaddedBatch, padBatch } from '../src/engine/padded-batch.js';
+import { buildEvaluationGraph, LOGITS } from '../src/engine/training-graph.js';
 import { classificationTask } from '../src/families/papaya/classification-task.js';
 import { onnxExecutor, type Quantization, type TableBits, toOnnx } from '../src/graph/index.js';
 import { Random } from '../src/random.js';
 import type { Encoding } from '../src/tokenizer/index.js';
-import { calibrate } from '../src/training/calibrate.js';
-import { feedsFor, type PaddedBatch, padBatch } from '../src/training/padded-batch.js';
-import { buildEvaluationGraph, LOGITS } from '../src/training/training-graph.js';
 import { machine, median } from './report.js';
 
 const { values: options } = parseArgs({

@@ -55,7 +55,7 @@ function measureVectors(next: () => Float32Array) {
   for (let id = 0; id < count; id += 1) vectors.set(next(), id * width);
   const built = timed(() => VectorIndex.fromVectors(vectors, width));
   const bytes = built.value.encode();
-  const loaded = timed(() => VectorIndex.decode(bytes, 'the vectors')._unsafeUnwrap());
+  const loaded = timed(() => VectorIndex.decode(bytes, 'the vectors'));
   const index = loaded.value;
   const fast: number[] = [];
   const exact: number[] = [];
@@ -87,7 +87,7 @@ const words = (length: number) =>
 function measureBm25(passages: readonly string[], queries: readonly string[]) {
   const built = timed(() => Bm25Index.fromPassages(passages, { stem: true }));
   const bytes = built.value.encode();
-  const loaded = timed(() => Bm25Index.decode(bytes, 'the index')._unsafeUnwrap());
+  const loaded = timed(() => Bm25Index.decode(bytes, 'the index'));
   return {
     'top 10 (ms)': milliseconds(
       median(queries.map((query) => timed(() => loaded.value.search(query, K)).ms)),

@@ -61,7 +61,7 @@ async function main(): Promise<void> {
   const file = process.argv[2];
   const lines = file === undefined ? madeUpTexts() : readFileSync(file, 'utf8').split('\n').slice(0, TEXTS);
   const json = trainWordPiece(lines, { vocabularySize: 8000, lowercase: true });
-  const ours = loadTokenizer(json)._unsafeUnwrap();
+  const ours = loadTokenizer(json);
   const theirs = new HuggingFaceTokenizer(json, {});
   const rust = RustTokenizer.fromString(JSON.stringify(json));
   const contestants: Record<string, () => unknown> = {

@@ -1,6 +1,6 @@
 /**
- * Makes a fresh clone ready to run: installs what is missing, and builds
- * where the sources are newer than the build. Does nothing, in a few milliseconds, where all is there.
+ * Makes a fresh clone ready to run: installs what is missing, and builds where the sources are newer than the build;
+ * with --declarations, the declaration files too. Does nothing, in a few milliseconds, where all is there.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
@@ -31,6 +31,9 @@ const installed = newest(join(root, 'node_modules', '.package-lock.json'));
 // Not `npm ci`: it wants every platform's packages in the lock file, and some registries don't carry them all.
 if (installed < newest(join(root, 'package-lock.json'))) npm('install', '--ignore-scripts', '--no-save');
 
-const built = newest(join(root, 'dist', 'index.js'));
-const sources = ['src', 'tsup.config.ts', 'package.json'].map((path) => newest(join(root, path)));
-if (built < Math.max(...sources)) npm('run', '--silent', 'build');
+const sources = ['src', 'tsup.config.ts', 'tsup.types.config.ts', 'package.json'].map((path) =>
+  newest(join(root, path)),
+);
+const isStale = (file) => newest(join(root, 'dist', file)) < Math.max(...sources);
+if (isStale('index.js')) npm('run', '--silent', 'build');
+if (process.argv.includes('--declarations') && isStale('index.d.ts')) npm('run', '--silent', 'build:types');

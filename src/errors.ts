@@ -132,6 +132,14 @@ export class ModelNotReadyError extends OrchardErrorBase {
   }
 }
 
+/** What has become of a job that has ended, by its status. */
+const ends: Readonly<Record<string, string>> = {
+  READY: 'it has been trained already',
+  ERROR: 'it has failed already',
+  CANCELLED: 'it has been cancelled already',
+  DELETED: 'its model has been deleted',
+};
+
 /** A job can't go from its present status to the one asked for. */
 export class TransitionError extends OrchardErrorBase {
   readonly code = 'transition';
@@ -140,7 +148,8 @@ export class TransitionError extends OrchardErrorBase {
     readonly from: string,
     readonly to: string,
   ) {
-    super(`training job ${id} is ${from} and can't become ${to}`);
+    const refused = to === 'CANCELLED' ? "can't be cancelled" : `can't become ${to}`;
+    super(`training job ${id} ${refused}: ${ends[from] ?? `it is ${from}`}`);
   }
 }
 
@@ -165,7 +174,8 @@ export class ModelFolderError extends OrchardErrorBase {
   readonly code = 'model_folder';
   constructor(
     readonly file: string,
-    reason: string,
+    /** What is wrong with it. */
+    readonly reason: string,
     options?: ErrorOptions,
   ) {
     super(`${file}: ${reason}`, options);

@@ -1,4 +1,4 @@
-/** `orchard-nlp/http`: the documented service over HTTP, for any server that speaks `Request` and `Response`. */
+/** `orchard-nlp/http`: the service of docs/service.md over HTTP, for any server that speaks `Request` and `Response`. */
 export {
   type AccessLogEntry,
   type AccountServices,

@@ -31,7 +31,6 @@ export {
   type DatasetLocation,
   type DatasetWarning,
   type DatasetWarningKind,
-  type Fetch,
   MAX_WARNING_EXAMPLES,
 } from './datasets/index.js';
 export * from './errors.js';
@@ -63,32 +62,6 @@ export {
   sequenceTypes,
 } from './families/index.js';
 export {
-  type CompiledGraph,
-  type CompileOptions,
-  checkFeeds,
-  checkOutputs,
-  type Dimension,
-  type ElementType,
-  fedTensors,
-  Graph,
-  type GraphExecutor,
-  type Node as GraphNode,
-  type NodeOf as GraphNodeOf,
-  nodesFor,
-  type OperationName,
-  onnxExecutor,
-  resolveShape,
-  type Shape,
-  ShapeError,
-  type Signatures as OperationSignatures,
-  type Tensor,
-  type TensorData,
-  type TensorFlow,
-  type TensorFlowTensor,
-  type TensorSource,
-  tensorflowExecutor,
-} from './graph/index.js';
-export {
   type CallOptions,
   type InferenceService,
   inferenceService,
@@ -113,6 +86,7 @@ export {
   type ModelLoader,
   type ModelProgress,
 } from './model-loader/index.js';
+export type { Fetch } from './network/index.js';
 export { Predictor, type PredictorOptions } from './predictor/index.js';
 export {
   fileStorage,

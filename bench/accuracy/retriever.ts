@@ -25,7 +25,7 @@ export async function measureRetriever(name: string, dataset: Questions, setting
   const directory = await storage.openFolder(id);
   if (directory === undefined) throw new Error(`${name}: no model folder`);
   const file = join(directory, POSTINGS_FILE);
-  const index = Bm25Index.decode(readFileSync(file), file)._unsafeUnwrap();
+  const index = Bm25Index.decode(readFileSync(file), file);
   const texts: string[] = JSON.parse(readFileSync(join(directory, 'passages.json'), 'utf8'));
   const byWords = test.map(({ question }) =>
     index.search(question, RANKS).map((found) => texts[found.id] ?? ''),

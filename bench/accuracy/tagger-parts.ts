@@ -16,15 +16,15 @@ export async function tagWith(
   weights: Blend['blend']['weights'],
   sentences: readonly (readonly string[])[],
 ): Promise<string[][]> {
-  const { labels: tags, lowercase } = (await openModelFolder(directory))._unsafeUnwrap().config.orchard;
+  const { labels: tags, lowercase } = (await openModelFolder(directory)).config.orchard;
   const file = join(directory, EXPERT_FILE);
-  const expert = CrfExpert.decode(readFileSync(file), file)._unsafeUnwrap();
+  const expert = CrfExpert.decode(readFileSync(file), file);
   const decoder = new SequenceDecoder(tags, bioConstraints(tags), expert.transitions, weights);
-  const model = (await TextModel.load(directory, 2))._unsafeUnwrap();
+  const model = await TextModel.load(directory, 2);
   const tagged: string[][] = [];
   for (let start = 0; start < sentences.length; start += BATCH) {
     const some = sentences.slice(start, start + BATCH);
-    const encoded = (await model.encode(some.map(sentenceText)))._unsafeUnwrap();
+    const encoded = await model.encode(some.map(sentenceText));
     for (const [row, words] of some.entries()) {
       const places = sentencePlaces(words);
       const logits = wordOutputs(encoded[row] ?? [], places, tags.length);

@@ -9,9 +9,7 @@ import { type Backbone, readBackbone } from '../../src/training/backbone.js';
 export async function openFolder(path: string): Promise<Backbone> {
   const name = basename(path);
   const { directory } = await folderModels(dirname(path)).load(name);
-  const backbone = await readBackbone({ name, directory });
-  if (backbone.isErr()) throw backbone.error;
-  return backbone.value;
+  return readBackbone({ name, directory });
 }
 
 export interface SentenceVector {

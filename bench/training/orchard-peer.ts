@@ -1,12 +1,12 @@
 /** Orchard's own training step as a peer process: `orchard-peer.ts <configuration> <threads> [onnx|tensorflow]`. */
 import { createInterface } from 'node:readline';
 import { initialize, parseBertConfig } from '../../src/encoder/index.js';
+import { AdamWOptimizer } from '../../src/engine/adamw-optimizer.js';
+import { GradientEngine } from '../../src/engine/gradient-engine.js';
+import { padBatch } from '../../src/engine/padded-batch.js';
 import { classificationTask } from '../../src/families/papaya/classification-task.js';
 import { type GraphExecutor, onnxExecutor, tensorflowExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
-import { AdamWOptimizer } from '../../src/training/adamw-optimizer.js';
-import { GradientEngine } from '../../src/training/gradient-engine.js';
-import { padBatch } from '../../src/training/padded-batch.js';
 import { CLASSES, configurations, DROPOUT, sequenceLengths } from './configurations.js';
 
 const [name = 'a', threads = '2', runtime = 'onnx'] = process.argv.slice(2);
@@ -38,7 +38,7 @@ const encoder = parseBertConfig(
     attention_probs_dropout_prob: DROPOUT,
   },
   'the configuration',
-)._unsafeUnwrap();
+);
 const random = Random.fromSeed(0);
 const rows = Array.from({ length: batch }, (_, row) => ({ text: '', labelIds: [row % CLASSES] }));
 const labels = Array.from({ length: CLASSES }, (_, label) => String(label));
@@ -73,7 +73,7 @@ async function step(): Promise<number> {
   const targets = head.targets(windows, { labelSmoothing: 0, balanced: false });
   const loss = await engine.run(padBatch(encodings, 0), targets);
   if (engine.accumulates) engine.store.accumulateGradients(targets.weight);
-  optimizer.step(1e-4, { maxGradientNorm: 1 })._unsafeUnwrap();
+  optimizer.step(1e-4, { maxGradientNorm: 1 });
   return loss;
 }
 

@@ -65,8 +65,9 @@ if (job.status !== 'READY') {
 if (bundled && task === tasks.reviews) {
   console.log(`\n${pc.bold('Check')} ${pc.dim('the rows that were held out')}\n`);
   const rows = await readDevRows(task.folder);
-  const printed = await printConfusion(rows, (texts) => predictor.predictCustomBatch(id, texts));
-  printed.mapErr(fail);
+  await printConfusion(rows, async (texts) =>
+    (await predictor.predictCustomBatch(id, texts)).match(({ data }) => data, fail),
+  );
 }
 
 const report = fileURLToPath(new URL('../../.orchard/demo-report.html', import.meta.url));

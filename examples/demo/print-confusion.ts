@@ -1,24 +1,19 @@
 import { ConfusionMatrix } from 'ml-confusion-matrix';
-import { ok, type Result } from 'neverthrow';
-import type { InferenceResponse, InferenceResult, OrchardError } from 'orchard-nlp';
+import type { InferenceResult } from 'orchard-nlp';
 import pc from 'picocolors';
 import type { DevRow } from './dev-rows.js';
 
 /** The library answers at most so many queries at once. */
 const BATCH = 20;
 
-type Predict = (texts: string[]) => PromiseLike<Result<InferenceResponse<InferenceResult[]>, OrchardError>>;
+type Predict = (texts: readonly string[]) => Promise<readonly InferenceResult[]>;
 
 /** Predicts every row and prints how often each label was taken for which. */
-export async function printConfusion(
-  rows: readonly DevRow[],
-  predict: Predict,
-): Promise<Result<void, OrchardError>> {
+export async function printConfusion(rows: readonly DevRow[], predict: Predict): Promise<void> {
   const predicted: string[] = [];
   for (let start = 0; start < rows.length; start += BATCH) {
-    const response = await predict(rows.slice(start, start + BATCH).map(({ text }) => text));
-    if (response.isErr()) return response.map(() => undefined);
-    for (const { labels } of response.value.data) predicted.push(labels[0] ?? '');
+    const results = await predict(rows.slice(start, start + BATCH).map(({ text }) => text));
+    for (const { labels } of results) predicted.push(labels[0] ?? '');
   }
   const matrix = ConfusionMatrix.fromLabels(
     rows.map(({ label }) => label),
@@ -32,5 +27,4 @@ export async function printConfusion(
     console.log(`  ${name.padEnd(width)}${counts.map((count) => String(count).padStart(width)).join('')}`);
   }
   console.log(`\n  accuracy ${(100 * matrix.getAccuracy()).toFixed(1)} % of ${rows.length} rows`);
-  return ok(undefined);
 }

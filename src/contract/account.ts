@@ -2,6 +2,8 @@
 import * as z from 'zod';
 
 export const tiers = ['basic', 'pro'] as const;
+/** What an account has paid for; each tier includes those before it. */
+export type Tier = (typeof tiers)[number];
 
 export const accountSchema = z.strictObject({
   app_id: z.string().regex(/^[ -~]{1,50}$/, 'an app_id has 1 to 50 printable ASCII characters'),

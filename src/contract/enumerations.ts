@@ -1,8 +1,11 @@
-/** The documented enumerations (spec, "Enumerations" and "Model configuration"). */
+/** The service's enumerations (docs/service.md, "Enumerations"). */
 import * as z from 'zod';
 
-/** Model types as a job is created with. */
-export const modelTypes = [
+/** Any other string, in types that list the known ones for completion. */
+type Other = string & Record<never, never>;
+
+/** Types of the models that come along. Families from elsewhere bring others. */
+export const documentedModelTypes = [
   'binary-text-classification',
   'multiclass-text-classification',
   'multilabel-text-classification',
@@ -10,14 +13,28 @@ export const modelTypes = [
   'sequence-labeling',
   'question-answering',
 ] as const;
-export const modelTypeSchema = z.enum(modelTypes);
-/** What a model does. `named-entity-recognition` and `sequence-labeling` name the same task. */
-export type ModelType = z.infer<typeof modelTypeSchema>;
+/**
+ * What a model does; one of those that come along, or of a family from elsewhere. `named-entity-recognition` and
+ * `sequence-labeling` name the same task.
+ */
+export type ModelType = (typeof documentedModelTypes)[number] | Other;
+/** Of a model that there is already: any type, whether or not its family is known here. */
+export const modelTypeSchema: z.ZodType<ModelType> = z.string().meta({ enum: [...documentedModelTypes] });
 
-export const familyNames = ['Papaya', 'Grapefruit', 'Dragonfruit'] as const;
-export const familyNameSchema = z.enum(familyNames);
-/** Papaya classifies text, Grapefruit labels sequences, Dragonfruit answers questions with passages. */
-export type FamilyName = z.infer<typeof familyNameSchema>;
+export const documentedFamilyNames = ['Papaya', 'Grapefruit', 'Dragonfruit'] as const;
+/**
+ * Papaya classifies text, Grapefruit labels sequences, Dragonfruit answers questions with passages. Others are families
+ * from elsewhere.
+ */
+export type FamilyName = (typeof documentedFamilyNames)[number] | Other;
+/** Of a model that there is already. */
+export const familyNameSchema: z.ZodType<FamilyName> = z.string().meta({ enum: [...documentedFamilyNames] });
+
+/** A type of model that can be trained here, and the family that trains it. */
+export interface TrainableType {
+  readonly type: ModelType;
+  readonly family: FamilyName;
+}
 
 export const modelSizes = ['mini', 'base'] as const;
 export const modelSizeSchema = z.enum(modelSizes);
@@ -34,15 +51,5 @@ export const trainingJobStatuses = [
   'ERROR',
 ] as const;
 export const trainingJobStatusSchema = z.enum(trainingJobStatuses);
-/** Where a training job stands; the transitions are in trainer/job-states.ts. */
+/** Where a training job stands; the transitions are in jobs/job-states.ts. */
 export type TrainingJobStatus = z.infer<typeof trainingJobStatusSchema>;
-
-/** Which family trains which type of model. */
-export const familyOfType: Readonly<Record<ModelType, FamilyName>> = {
-  'binary-text-classification': 'Papaya',
-  'multiclass-text-classification': 'Papaya',
-  'multilabel-text-classification': 'Papaya',
-  'named-entity-recognition': 'Grapefruit',
-  'sequence-labeling': 'Grapefruit',
-  'question-answering': 'Dragonfruit',
-};

@@ -1,13 +1,13 @@
-/** The documented medley requests (spec, "Medley" and "Limits"). */
+/** Medley requests (docs/service.md, "Asking models"). */
 import * as z from 'zod';
 import { querySchema } from './inference.js';
 import { pretrainedNameSchema } from './pretrained.js';
 
-/** Spec, "Limits": queries per medley batch. */
+/** Queries of a medley batch (docs/service.md, "Limits"). */
 export const MAX_MEDLEY_QUERIES = 50;
-/** Spec, "Limits": models of one medley request that run at the same time. */
+/** Models of one medley request that run at the same time (docs/service.md, "Limits"). */
 export const MAX_CONCURRENT_MODELS = 2;
-/** Models of one medley request: as many as are documented, so that no request asks for work without end. */
+/** Models of one medley request: as many as there are pretrained names, so that no request asks for work without end. */
 export const MAX_MEDLEY_MODELS = 11;
 
 const modelsSchema = z
@@ -29,7 +29,7 @@ const modelsSchema = z
       });
     }
   })
-  .meta({ uniqueItems: true });
+  .meta({ uniqueItems: true, description: 'Names of pretrained models, each once.' });
 
 export const medleyRequestSchema = z.strictObject({ query: querySchema, models: modelsSchema });
 /** One query and the names of 1 to 11 pretrained models to ask, each once. */

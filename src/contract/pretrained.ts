@@ -1,7 +1,7 @@
-/** Pretrained models by name (spec, "Predictor"). */
+/** Pretrained models by name (docs/service.md, "Pretrained models"). */
 import * as z from 'zod';
 
-/** The documented ones. */
+/** Those that the catalogue answers to. */
 export const pretrainedModelNames = [
   'customer-review',
   'sentiment-classification',
@@ -15,7 +15,7 @@ export const pretrainedModelNames = [
   'named-entity-recognition',
   'research-papers-search',
 ] as const;
-/** A documented pretrained model. Other names work too, where the model loader in use knows them. */
+/** A pretrained model of the catalogue. Other names work too, where the model loader in use knows them. */
 export type PretrainedModelName = (typeof pretrainedModelNames)[number];
 
 export const pretrainedNameSchema = z.string().min(1, 'the name of the model is empty');

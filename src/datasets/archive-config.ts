@@ -11,10 +11,13 @@ import { type ProblemList, quoted, someOf } from './problems.js';
 const text = z.string('a string');
 const fileName = text.min(1, 'the name of a file in the archive');
 
-/** The fields that config.json has for every task. A family extends it; fields it doesn't name are allowed. */
+/**
+ * The fields that config.json has for every task. A family extends it; fields it doesn't name are allowed. Nothing is
+ * made of `desc`, so it may be left out.
+ */
 export const archiveConfigSchema = z.looseObject(
-  { desc: text, DATASET_NAME: text, DATA_DIR: text },
-  'an object with the documented fields',
+  { desc: text.default(''), DATASET_NAME: text, DATA_DIR: text },
+  'an object with the fields of docs/archives.md',
 );
 
 /** The fields of a task whose splits are single files. TEST_FILE may be empty; training doesn't read it. */
@@ -27,14 +30,17 @@ export const splitFilesSchema = archiveConfigSchema.extend({
 /** config.json as far as every task has it. */
 export type ArchiveConfig = z.infer<typeof archiveConfigSchema>;
 
-/** Reads config.json; each field that doesn't fit becomes a problem, with the field's name as its column. */
+/**
+ * Reads config.json, which counts as an empty object where there is none. Each field that doesn't fit becomes a problem,
+ * with the field's name as its column.
+ */
 export function readArchiveConfig<Schema extends z.ZodType>(
   archive: ArchiveFolder,
   schema: Schema,
   problems: ProblemList,
 ): z.infer<Schema> | undefined {
   const file = archiveFile(archive, CONFIG_FILE);
-  const json = file && readJsonFile(file.path, file.name, problems);
+  const json = file ? readJsonFile(file.path, file.name, problems) : { value: {} };
   if (json === undefined) return undefined;
   const parsed = schema.safeParse(json.value, { reportInput: true });
   if (parsed.success) return parsed.data;

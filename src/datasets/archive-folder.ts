@@ -1,6 +1,5 @@
 import { type Dirent, readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
-import { err, ok, type Result } from 'neverthrow';
 import type { DatasetError } from '../errors.js';
 import { DEFAULT_MAX_ARCHIVE_ENTRIES, isClutter } from './archive-limits.js';
 import { count, singleProblem, someOf } from './problems.js';
@@ -11,7 +10,7 @@ export const CONFIG_FILE = 'config.json';
 /** How problems call the archive as a whole. */
 const THE_ARCHIVE = 'the archive';
 
-/** A dataset on disk: the folder that holds config.json. */
+/** A dataset on disk: the folder that holds config.json, or what marks it instead. */
 export interface ArchiveFolder {
   readonly path: string;
   /** Every regular file below, as paths relative to the folder with "/", sorted; links are not followed. */
@@ -25,20 +24,25 @@ export interface ArchiveFile {
   readonly name: string;
 }
 
-/** Finds the one folder with config.json in an unzipped archive: `directory` itself or any folder below it. */
-export function openArchive(directory: string): Result<ArchiveFolder, DatasetError> {
-  const listing = listFiles(directory);
-  if (listing.isErr()) return err(listing.error);
-  const files = listing.value;
-  const [config, ...others] = files.filter((file) => posix.basename(file) === CONFIG_FILE);
-  if (config === undefined) return err(notOneConfig(`found no ${CONFIG_FILE} among ${someOf(files)}`));
-  if (others.length > 0) return err(notOneConfig(`found ${someOf([config, ...others])}`));
-  const folder = posix.dirname(config);
+/**
+ * Finds the one folder with config.json in an unzipped archive: `directory` itself or any folder below it.
+ * @param markers names of files that mark the folder, in an archive that need not have the first: the first that there is
+ *   counts.
+ * @throws DatasetError
+ */
+export function openArchive(directory: string, markers: readonly string[] = [CONFIG_FILE]): ArchiveFolder {
+  const files = listFiles(directory);
+  const named = (marker: string) => files.filter((file) => posix.basename(file) === marker);
+  const [marked, ...others] = markers.map(named).find(({ length }) => length > 0) ?? [];
+  if (marked === undefined)
+    throw notOneFolder(markers, `found no ${markers.join(' or ')} among ${someOf(files)}`);
+  if (others.length > 0) throw notOneFolder(markers, `found ${someOf([marked, ...others])}`);
+  const folder = posix.dirname(marked);
   const prefix = folder === '.' ? '' : `${folder}/`;
-  return ok({
+  return {
     path: join(directory, folder),
     files: files.filter((file) => file.startsWith(prefix)).map((file) => file.slice(prefix.length)),
-  });
+  };
 }
 
 /** A file of the archive by its exact name, or undefined where it isn't there. */
@@ -46,11 +50,12 @@ export function archiveFile(archive: ArchiveFolder, name: string): ArchiveFile |
   return archive.files.includes(name) ? { path: join(archive.path, name), name } : undefined;
 }
 
-function notOneConfig(found: string): DatasetError {
-  return singleProblem({ file: THE_ARCHIVE, found, expected: `one folder with a file ${CONFIG_FILE}` });
+function notOneFolder(markers: readonly string[], found: string): DatasetError {
+  const expected = `one folder with a file ${markers.join(' or ')}`;
+  return singleProblem({ file: THE_ARCHIVE, found, expected });
 }
 
-function listFiles(directory: string): Result<string[], DatasetError> {
+function listFiles(directory: string): string[] {
   const files: string[] = [];
   const folders = [''];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
@@ -59,7 +64,7 @@ function listFiles(directory: string): Result<string[], DatasetError> {
       entries = readdirSync(join(directory, folder), { withFileTypes: true });
     } catch (thrown) {
       const file = folder === '' ? THE_ARCHIVE : folder;
-      return err(singleProblem({ file, found: "it can't be read", expected: 'a readable folder' }, thrown));
+      throw singleProblem({ file, found: "it can't be read", expected: 'a readable folder' }, thrown);
     }
     for (const entry of entries) {
       const name = posix.join(folder, entry.name);
@@ -67,9 +72,9 @@ function listFiles(directory: string): Result<string[], DatasetError> {
       if (entry.isDirectory()) folders.push(name);
       if (entry.isFile()) files.push(name);
     }
-    if (files.length + folders.length > DEFAULT_MAX_ARCHIVE_ENTRIES) return err(tooManyFiles());
+    if (files.length + folders.length > DEFAULT_MAX_ARCHIVE_ENTRIES) throw tooManyFiles();
   }
-  return ok(files.sort());
+  return files.sort();
 }
 
 function tooManyFiles(): DatasetError {

@@ -2,23 +2,27 @@ import { statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { basename, join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { err, errAsync, ok, Result, ResultAsync } from 'neverthrow';
+import { AbortedError, DownloadError, StorageError, ValidationError } from '../errors.js';
 import {
-  type AbortedError,
-  type DatasetError,
-  DownloadError,
-  StorageError,
-  ValidationError,
-} from '../errors.js';
+  type DownloadOptions,
+  download,
+  NetworkFailure,
+  type RequestOptions,
+  type RetryOptions,
+} from '../network/index.js';
 import { DEFAULT_MAX_ARCHIVE_BYTES } from './archive-limits.js';
-import { type DownloadOptions, download } from './download.js';
 import { fileKind, ZIP } from './file-kind.js';
 import { describeBytes, singleProblem } from './problems.js';
 
 /** Limit on the time of a whole download: 10 minutes. */
 export const DEFAULT_DOWNLOAD_TIMEOUT_MS = 10 * 60 * 1000;
+/** How long a server may send nothing: a minute, as some pack the zip only when they are asked for it. */
+const DEFAULT_STALL_TIMEOUT_MS = 60_000;
 
-export interface FetchDatasetOptions extends Partial<DownloadOptions> {
+export interface FetchDatasetOptions
+  extends RetryOptions,
+    Pick<RequestOptions, 'fetch' | 'stallTimeoutMs'>,
+    Partial<Pick<DownloadOptions, 'maxBytes' | 'timeoutMs' | 'onProgress'>> {
   /** Where a download is saved; made if needed. */
   readonly directory: string;
   /** Accept `file:` URLs: a zip, or the unzipped folder. Default false. */
@@ -30,101 +34,121 @@ export type FetchedDataset =
   | { readonly kind: 'zip'; readonly path: string; readonly name: string; readonly bytes: number }
   | { readonly kind: 'folder'; readonly path: string; readonly name: string };
 
-export type FetchDatasetError = ValidationError | DownloadError | DatasetError | AbortedError | StorageError;
-
 /**
  * Brings the dataset of an http, https or `file:` URL to the local disk and sees that it is a zip. A local
- * zip or folder is used where it lies. Redirects are followed to http and https only, five at most.
+ * zip or folder is used where it lies. Redirects are followed to http and https only, five at most; what breaks off is
+ * repeated and goes on where it was.
  * @param options.maxBytes limit on the zip. Default {@link DEFAULT_MAX_ARCHIVE_BYTES}.
  * @param options.timeoutMs limit on the whole download. Default {@link DEFAULT_DOWNLOAD_TIMEOUT_MS}.
+ * @param options.stallTimeoutMs how long the server may send nothing before it is asked again. Default a minute.
+ * @throws ValidationError for a URL that isn't taken; DownloadError, DatasetError for what is no zip, AbortedError,
+ *   StorageError.
  */
-export function fetchDataset(
+export async function fetchDataset(
   dataset_url: string,
   options: FetchDatasetOptions,
-): ResultAsync<FetchedDataset, FetchDatasetError> {
+): Promise<FetchedDataset> {
   const { maxBytes = DEFAULT_MAX_ARCHIVE_BYTES } = options;
-  const checked = checkUrl(dataset_url, options.allowFile ?? false);
-  if (checked.isErr()) return errAsync(checked.error);
-  const url = checked.value;
-  const fetched: ResultAsync<FetchedDataset, FetchDatasetError> =
+  const url = checkedUrl(dataset_url, options.allowFile ?? false);
+  const dataset =
     url.protocol === 'file:'
-      ? new ResultAsync(Promise.resolve(localDataset(url, maxBytes)))
-      : downloadedDataset(url, maxBytes, options);
-  return fetched.andThen((dataset) => refuseOtherThanZip(dataset, url));
+      ? localDataset(url, maxBytes)
+      : await downloadedDataset(url, { ...options, maxBytes });
+  if (dataset.kind === 'folder') return dataset;
+  const kind = reading(url, () => fileKind(dataset.path));
+  if (kind === ZIP) return dataset;
+  const expected = 'a zip archive; the URL must start the download of the zip itself';
+  throw singleProblem({ file: dataset.name, found: `found ${kind}`, expected });
 }
 
-function checkUrl(dataset_url: string, allowFile: boolean): Result<URL, ValidationError> {
+/** @throws ValidationError */
+function checkedUrl(dataset_url: string, allowFile: boolean): URL {
   const schemes = allowFile ? 'http, https or file' : 'http or https';
-  if (!URL.canParse(dataset_url)) return err(invalidUrl(`not a URL; give an ${schemes} URL of a zip`));
+  if (!URL.canParse(dataset_url)) throw invalidUrl(`not a URL; give an ${schemes} URL of a zip`);
   const url = new URL(dataset_url);
   const allowed = allowFile ? ['http:', 'https:', 'file:'] : ['http:', 'https:'];
   if (!allowed.includes(url.protocol)) {
-    return err(invalidUrl(`a URL of scheme ${url.protocol.slice(0, -1)}; give an ${schemes} URL`));
+    throw invalidUrl(`a URL of scheme ${url.protocol.slice(0, -1)}; give an ${schemes} URL`);
   }
   if (url.username !== '' || url.password !== '') {
-    return err(invalidUrl('the URL holds a user name or password; give one that opens without'));
+    throw invalidUrl('the URL holds a user name or password; give one that opens without');
   }
-  return ok(url);
+  return url;
 }
 
 function invalidUrl(msg: string): ValidationError {
   return new ValidationError([{ loc: ['dataset_url'], msg, type: 'dataset_url' }]);
 }
 
-function downloadedDataset(
+async function downloadedDataset(
   url: URL,
-  maxBytes: number,
-  options: FetchDatasetOptions,
-): ResultAsync<FetchedDataset, FetchDatasetError> {
-  const { directory, timeoutMs = DEFAULT_DOWNLOAD_TIMEOUT_MS } = options;
+  options: FetchDatasetOptions & { readonly maxBytes: number },
+): Promise<FetchedDataset> {
+  const {
+    directory,
+    timeoutMs = DEFAULT_DOWNLOAD_TIMEOUT_MS,
+    stallTimeoutMs = DEFAULT_STALL_TIMEOUT_MS,
+  } = options;
+  try {
+    await mkdir(directory, { recursive: true });
+  } catch (thrown) {
+    throw new StorageError(`making a folder for the dataset: ${thrown}`, { cause: thrown });
+  }
   const path = join(directory, 'dataset.zip');
-  const name = posix.basename(url.pathname) || url.host;
-  return ResultAsync.fromPromise(
-    mkdir(directory, { recursive: true }),
-    (thrown) => new StorageError(`making a folder for the dataset: ${thrown}`, { cause: thrown }),
-  )
-    .andThen(() => download(url, path, { ...options, maxBytes, timeoutMs }))
-    .map((bytes) => ({ kind: 'zip', path, name, bytes }));
-}
-
-function localDataset(url: URL, maxBytes: number): Result<FetchedDataset, ValidationError | DownloadError> {
-  return localPath(url).andThen((path) => {
-    const name = basename(path);
-    return reading(url, () => statSync(path)).andThen((found): Result<FetchedDataset, DownloadError> => {
-      if (found.isDirectory()) return ok({ kind: 'folder', path, name });
-      if (!found.isFile()) return err(new DownloadError(url.href, 'neither a file nor a folder'));
-      if (found.size > maxBytes) {
-        return err(new DownloadError(url.href, `larger than the limit of ${describeBytes(maxBytes)}`));
-      }
-      return ok({ kind: 'zip', path, name, bytes: found.size });
-    });
+  const bytes = await download({
+    ...options,
+    timeoutMs,
+    stallTimeoutMs,
+    url,
+    file: path,
+    headers: { accept: 'application/zip, application/octet-stream, */*' },
+  }).catch((thrown) => {
+    throw downloadError(thrown, url, options);
   });
+  return { kind: 'zip', path, name: posix.basename(url.pathname) || url.host, bytes };
 }
 
-function localPath(url: URL): Result<string, ValidationError> {
-  const toPath = Result.fromThrowable(fileURLToPath, (thrown) =>
-    invalidUrl(`not the URL of a local file (${thrown instanceof Error ? thrown.message : thrown})`),
-  );
-  return toPath(url);
+/** What the failure of a download is to the caller. */
+function downloadError(
+  thrown: unknown,
+  { href }: URL,
+  { signal, maxBytes }: { readonly signal?: AbortSignal | undefined; readonly maxBytes: number },
+): unknown {
+  if (signal?.aborted) return new AbortedError('the download of dataset_url', { cause: thrown });
+  if (!(thrown instanceof NetworkFailure)) return thrown;
+  const { message, status, isTooLarge } = thrown;
+  const reason = isTooLarge ? `the file is larger than the limit of ${describeBytes(maxBytes)}` : message;
+  return new DownloadError(href, reason, status, { cause: thrown });
 }
 
-function refuseOtherThanZip(
-  dataset: FetchedDataset,
-  url: URL,
-): Result<FetchedDataset, DatasetError | DownloadError> {
-  if (dataset.kind === 'folder') return ok(dataset);
-  return reading(url, () => fileKind(dataset.path)).andThen((kind) => {
-    if (kind === ZIP) return ok(dataset);
-    const expected = 'a zip archive; the URL must start the download of the zip itself';
-    return err(singleProblem({ file: dataset.name, found: `found ${kind}`, expected }));
-  });
+function localDataset(url: URL, maxBytes: number): FetchedDataset {
+  const path = localPath(url);
+  const name = basename(path);
+  const found = reading(url, () => statSync(path));
+  if (found.isDirectory()) return { kind: 'folder', path, name };
+  if (!found.isFile()) throw new DownloadError(url.href, 'neither a file nor a folder');
+  if (found.size > maxBytes) {
+    throw new DownloadError(url.href, `larger than the limit of ${describeBytes(maxBytes)}`);
+  }
+  return { kind: 'zip', path, name, bytes: found.size };
 }
 
-/** Runs what reads the file system. */
-function reading<T>(url: URL, read: () => T): Result<T, DownloadError> {
-  return Result.fromThrowable(read, (thrown) => {
+function localPath(url: URL): string {
+  try {
+    return fileURLToPath(url);
+  } catch (thrown) {
+    const reason = thrown instanceof Error ? thrown.message : thrown;
+    throw invalidUrl(`not the URL of a local file (${reason})`);
+  }
+}
+
+/** Runs what reads the file system. @throws DownloadError */
+function reading<T>(url: URL, read: () => T): T {
+  try {
+    return read();
+  } catch (thrown) {
     const isAbsent = thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT';
     const reason = isAbsent ? 'there is no such file or folder' : `it can't be read (${thrown})`;
-    return new DownloadError(url.href, reason, undefined, { cause: thrown });
-  })();
+    throw new DownloadError(url.href, reason, undefined, { cause: thrown });
+  }
 }

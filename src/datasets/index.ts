@@ -18,10 +18,8 @@ export {
   DEFAULT_MAX_ARCHIVE_ENTRIES,
   DEFAULT_MAX_UNZIPPED_BYTES,
 } from './archive-limits.js';
-export { type DownloadProgress, type Fetch, MAX_REDIRECTS } from './download.js';
 export {
   DEFAULT_DOWNLOAD_TIMEOUT_MS,
-  type FetchDatasetError,
   type FetchDatasetOptions,
   type FetchedDataset,
   fetchDataset,
@@ -29,12 +27,10 @@ export {
 export { fileKind, ZIP } from './file-kind.js';
 export { type JsonFile, readJsonFile } from './json-file.js';
 export { LABEL_FILE, readLabelIds } from './label-ids.js';
-export { networkReason } from './network-reason.js';
 export { count, counted, ProblemList, quoted, singleProblem, someOf } from './problems.js';
-export { publicFetch, requirePublicHost } from './public-fetch.js';
 export { checkIndices } from './string-indices.js';
 export { readLines, readText, type TextLine } from './text-file.js';
-export { type UnzipError, type UnzipOptions, unzip } from './unzip.js';
+export { type UnzipOptions, unzip } from './unzip.js';
 export {
   type DatasetLocation,
   type DatasetWarning,

@@ -5,9 +5,8 @@ import { basename, dirname, join } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32 } from 'node:zlib';
-import { ResultAsync } from 'neverthrow';
 import type { Entry, ZipFile } from 'yauzl';
-import { AbortedError, DatasetError, StorageError } from '../errors.js';
+import { AbortedError, type DatasetError, isOrchardError, StorageError } from '../errors.js';
 import { DEFAULT_MAX_ARCHIVE_ENTRIES, DEFAULT_MAX_UNZIPPED_BYTES, isClutter } from './archive-limits.js';
 import { fileKind, ZIP } from './file-kind.js';
 import { count, describeBytes, quoted, singleProblem } from './problems.js';
@@ -22,28 +21,27 @@ export interface UnzipOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export type UnzipError = DatasetError | StorageError | AbortedError;
-
 /**
  * Unpacks a zip into a directory of its own: what it held before, such as the half that a crash left, is deleted.
  * What operating systems leave in archives (__MACOSX, .DS_Store, …) is left out. After an error the directory may
  * hold some of the files.
  * @returns the files written, relative to the directory with "/".
+ * @throws DatasetError, StorageError, AbortedError
  */
-export function unzip(
+export async function unzip(
   zipPath: string,
   directory: string,
   options: UnzipOptions = {},
-): ResultAsync<readonly string[], UnzipError> {
+): Promise<readonly string[]> {
   const { signal, name = basename(zipPath) } = options;
-  const unpacking = unpack(zipPath, directory, { ...options, name });
-  return ResultAsync.fromPromise(unpacking, (thrown) => {
-    if (thrown instanceof DatasetError || thrown instanceof StorageError) return thrown;
-    if (signal?.aborted) return new AbortedError('unpacking the dataset', { cause: thrown });
-    if (isDiskError(thrown))
-      return new StorageError(`unpacking ${name}: ${thrown.message}`, { cause: thrown });
-    return damaged(name, thrown);
-  });
+  try {
+    return await unpack(zipPath, directory, { ...options, name });
+  } catch (thrown) {
+    if (signal?.aborted) throw new AbortedError('unpacking the dataset', { cause: thrown });
+    if (isOrchardError(thrown)) throw thrown;
+    if (!isDiskError(thrown)) throw damaged(name, thrown);
+    throw new StorageError(`unpacking ${name}: ${thrown.message}`, { cause: thrown });
+  }
 }
 
 type NamedOptions = UnzipOptions & { readonly name: string };

@@ -1,16 +1,18 @@
-/** What a job may warn about; none of these stops a training. */
+/** What a job may warn about; none of these stops a training. Families from elsewhere bring kinds of their own. */
 export type DatasetWarningKind =
   | 'duplicate_row'
   | 'conflicting_labels'
   | 'train_row_in_dev'
   | 'class_without_examples'
   | 'passage_without_question'
+  | 'unknown_field'
   | 'empty_sentence'
   | 'inside_without_begin'
   | 'truncated_text'
   | 'no_backbone'
   | 'backbone_lowercase'
-  | 'float32_kept';
+  | 'float32_kept'
+  | (string & Record<never, never>);
 
 /** A line of a file of the dataset; 1-based. */
 export interface DatasetLocation {

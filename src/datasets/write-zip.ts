@@ -1,9 +1,9 @@
 import { createWriteStream } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { ResultAsync } from 'neverthrow';
 import { StorageError } from '../errors.js';
+import { deleteUnseen, move } from '../files/index.js';
 
 /** The same for every entry, so that the same files give the same bytes. */
 const ENTRY_TIME = new Date(2000, 0, 1);
@@ -11,18 +11,9 @@ const ENTRY_TIME = new Date(2000, 0, 1);
 /**
  * Writes a zip of text files, whole or not at all; an earlier file of that path is replaced.
  * @param files contents by path inside the archive, with "/".
+ * @throws StorageError
  */
-export function writeZip(
-  path: string,
-  files: Readonly<Record<string, string>>,
-): ResultAsync<void, StorageError> {
-  return ResultAsync.fromPromise(write(path, files), (thrown) => {
-    const reason = thrown instanceof Error ? thrown.message : String(thrown);
-    return new StorageError(`writing ${path}: ${reason}`, { cause: thrown });
-  });
-}
-
-async function write(path: string, files: Readonly<Record<string, string>>): Promise<void> {
+export async function writeZip(path: string, files: Readonly<Record<string, string>>): Promise<void> {
   // Loaded here, so that applications that only predict don't wait for it.
   const { ZipFile } = await import('yazl');
   const zip = new ZipFile();
@@ -34,8 +25,10 @@ async function write(path: string, files: Readonly<Record<string, string>>): Pro
   try {
     await mkdir(dirname(path), { recursive: true });
     await pipeline(zip.outputStream, createWriteStream(partial));
-    await rename(partial, path);
-  } finally {
-    await rm(partial, { force: true });
+    await move(partial, path);
+  } catch (thrown) {
+    await deleteUnseen(partial);
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new StorageError(`writing ${path}: ${reason}`, { cause: thrown });
   }
 }

@@ -1,4 +1,3 @@
-import { err, ok, type Result } from 'neverthrow';
 import * as z from 'zod';
 import type { ModelSize } from '../contract/index.js';
 import { ModelFolderError } from '../errors.js';
@@ -51,17 +50,17 @@ export function bertConfigOfSize(size: ModelSize, vocabularySize: number): BertC
   });
 }
 
-/** Reads the encoder's part of a config.json; what the encoder can't compute is refused with the reason. */
-export function parseBertConfig(json: unknown, file: string): Result<BertConfig, ModelFolderError> {
+/** Reads the encoder's part of a config.json. @throws ModelFolderError where the encoder can't compute it. */
+export function parseBertConfig(json: unknown, file: string): BertConfig {
   const parsed = bertConfigSchema.safeParse(json);
   if (!parsed.success) {
     const reasons = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-    return err(new ModelFolderError(file, `not a BERT encoder that can be run here (${reasons.join('; ')})`));
+    throw new ModelFolderError(file, `not a BERT encoder that can be run here (${reasons.join('; ')})`);
   }
   const { hidden_size, num_attention_heads } = parsed.data;
   if (hidden_size % num_attention_heads !== 0) {
     const reason = `hidden_size ${hidden_size} is not a multiple of num_attention_heads ${num_attention_heads}`;
-    return err(new ModelFolderError(file, reason));
+    throw new ModelFolderError(file, reason);
   }
-  return ok(parsed.data);
+  return parsed.data;
 }

@@ -1,12 +1,10 @@
 /** Encoders that were trained before, elsewhere or here: from the files of a Hugging Face folder to BERT's own terms. */
-import { err, ok, type Result } from 'neverthrow';
 import * as z from 'zod';
 import { ModelFolderError } from '../errors.js';
-import type { NamedTensor } from '../model-folder/index.js';
+import type { NamedTensor } from '../safetensors/index.js';
 import { type BertConfig, parseBertConfig } from './bert-config.js';
 import { bertParameters, poolerParameters } from './bert-parameters.js';
 import { type CheckpointLayout, checkpointLayouts, type JsonObject } from './checkpoint-layouts.js';
-import type { ParameterSpec } from './parameter.js';
 
 /** What a checkpoint's config.json says. */
 export interface CheckpointConfig {
@@ -23,24 +21,20 @@ export const bertName = (name: string): string => name.replace(/^bert\./, '');
 
 const jsonSchema = z.record(z.string(), z.unknown());
 
-/** Reads the config.json of a model of a type in {@link checkpointLayouts}; others are refused with the reason. */
-export function parseCheckpointConfig(
-  config: unknown,
-  file: string,
-): Result<CheckpointConfig, ModelFolderError> {
-  const refuse = (reason: string) => err(new ModelFolderError(file, reason));
+/**
+ * Reads the config.json of a model.
+ * @throws ModelFolderError where its type isn't in {@link checkpointLayouts}, or BERT doesn't compute what it asks for.
+ */
+export function parseCheckpointConfig(config: unknown, file: string): CheckpointConfig {
+  const refusal = (reason: string) => new ModelFolderError(file, reason);
   const parsed = jsonSchema.safeParse(config);
-  if (!parsed.success) return refuse('not a JSON object');
+  if (!parsed.success) throw refusal('not a JSON object');
   const json = parsed.data;
   const layout = checkpointLayouts.get(json.model_type);
-  if (layout === undefined) return refuse(otherType(json));
+  if (layout === undefined) throw refusal(otherType(json));
   const reason = reasonAgainst(json);
-  if (reason !== undefined) return refuse(reason);
-  return parseBertConfig({ ...layout.config(json), model_type: 'bert' }, file).map((encoder) => ({
-    encoder,
-    layout,
-    json,
-  }));
+  if (reason !== undefined) throw refusal(reason);
+  return { encoder: parseBertConfig({ ...layout.config(json), model_type: 'bert' }, file), layout, json };
 }
 
 function otherType({ model_type }: JsonObject): string {
@@ -62,32 +56,54 @@ function reasonAgainst(json: JsonObject): string | undefined {
 
 /**
  * The encoder's weights among a file's tensors, with or without the model type's prefix. The pooler is taken where
- * there is one.
+ * there is one that fits.
  * @param file where they come from, for errors.
+ * @throws ModelFolderError
  */
 export function checkpointWeights(
   { encoder, layout, json }: CheckpointConfig,
   tensors: ReadonlyMap<string, NamedTensor>,
   file: string,
-): Result<CheckpointWeights, ModelFolderError> {
+): CheckpointWeights {
   const weights = new Map<string, Float32Array>();
-  const unusedPositions = layout.unusedPositions(json);
-  for (const parameter of bertParameters(encoder, '')) {
-    const name = layout.nameOf(parameter.name);
-    const unusedRows = parameter.name.includes('position_embeddings') ? unusedPositions : 0;
-    const read =
-      name === undefined
-        ? ok(new Float32Array(parameter.shape.reduce((product, size) => product * size, 1)))
-        : findTensor(tensors, layout.prefix, name).andThen((tensor) => values(tensor, parameter, unusedRows));
-    if (read.isErr()) return err(new ModelFolderError(file, read.error));
-    weights.set(parameter.name, read.value);
+  for (const { name, shape } of bertParameters(encoder, '')) {
+    const unusedRows = name.includes('position_embeddings') ? layout.unusedPositions(json) : 0;
+    const [rows = 0, ...rest] = shape;
+    const stored = [rows + unusedRows, ...rest];
+    const theirs = layout.nameOf(name);
+    const values =
+      theirs === undefined
+        ? new Float32Array(elements(stored))
+        : requiredTensor(tensors, layout.prefix, theirs, stored, file);
+    weights.set(name, values.subarray(unusedRows * elements(rest)));
   }
-  for (const parameter of poolerParameters(encoder, '')) {
-    findTensor(tensors, layout.prefix, parameter.name)
-      .andThen((tensor) => values(tensor, parameter, 0))
-      .map((found) => weights.set(parameter.name, found));
+  for (const { name, shape } of poolerParameters(encoder, '')) {
+    const found = findTensor(tensors, layout.prefix, name);
+    if (found !== undefined && found.shape.join() === shape.join()) weights.set(name, found.values);
   }
-  return ok(weights);
+  return weights;
+}
+
+const elements = (shape: readonly number[]): number => shape.reduce((product, size) => product * size, 1);
+
+/** @throws ModelFolderError where there is none, or one of another shape. */
+function requiredTensor(
+  tensors: ReadonlyMap<string, NamedTensor>,
+  prefix: string,
+  name: string,
+  expected: readonly number[],
+  file: string,
+): Float32Array {
+  const found = findTensor(tensors, prefix, name);
+  if (found === undefined) {
+    const reason = `has no tensor ${prefix}${name} or ${name}, which config.json asks for`;
+    throw new ModelFolderError(file, reason);
+  }
+  if (found.shape.join() !== expected.join()) {
+    const [is, asked] = [found.shape.join(', '), expected.join(', ')];
+    throw new ModelFolderError(file, `tensor ${found.name} is [${is}], config.json asks for [${asked}]`);
+  }
+  return found.values;
 }
 
 type Found = NamedTensor & { readonly name: string };
@@ -97,25 +113,11 @@ function findTensor(
   tensors: ReadonlyMap<string, NamedTensor>,
   prefix: string,
   name: string,
-): Result<Found, string> {
+): Found | undefined {
   const old = name.replace('LayerNorm.weight', 'LayerNorm.gamma').replace('LayerNorm.bias', 'LayerNorm.beta');
   for (const candidate of [name, old].flatMap((each) => [prefix + each, each])) {
     const tensor = tensors.get(candidate);
-    if (tensor !== undefined) return ok({ ...tensor, name: candidate });
+    if (tensor !== undefined) return { ...tensor, name: candidate };
   }
-  return err(`has no tensor ${prefix}${name} or ${name}, which config.json asks for`);
-}
-
-function values(
-  { name, shape, values }: Found,
-  parameter: ParameterSpec,
-  unusedRows: number,
-): Result<Float32Array, string> {
-  const [rows = 0, ...rest] = parameter.shape;
-  const expected = [rows + unusedRows, ...rest];
-  if (shape.join() !== expected.join()) {
-    return err(`tensor ${name} is [${shape.join(', ')}], config.json asks for [${expected.join(', ')}]`);
-  }
-  const width = rest.reduce((product, size) => product * size, 1);
-  return ok(values.subarray(unusedRows * width));
+  return undefined;
 }

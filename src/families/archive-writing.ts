@@ -1,6 +1,6 @@
-import { errAsync, type Result, type ResultAsync } from 'neverthrow';
+import { ResultAsync } from 'neverthrow';
 import { type DatasetWarning, writeZip } from '../datasets/index.js';
-import { type DatasetError, type StorageError, ValidationError } from '../errors.js';
+import { type OrchardError, toOrchardError, ValidationError } from '../errors.js';
 
 /** Share of the rows that dev gets where no dev rows are given. */
 export const DEFAULT_DEV_FRACTION = 0.1;
@@ -32,18 +32,16 @@ export interface ArchiveSummary {
   readonly warnings: readonly DatasetWarning[];
 }
 
-/** The first of these options that can't be used; undefined where all can. */
-export function findInvalidOption(
-  options: Omit<ArchiveOptions<unknown>, 'rows' | 'devRows'>,
-): ValidationError | undefined {
+/** Checks what all archives are made with. @throws ValidationError for the first option that can't be used. */
+export function checkArchiveOptions(options: Omit<ArchiveOptions<unknown>, 'rows' | 'devRows'>): void {
   const { name, devFraction = DEFAULT_DEV_FRACTION, seed = 0 } = options;
   if (!/^(?!\.+$)[\w.-]{1,100}$/.test(name)) {
-    return invalidOption('name', 'give 1 to 100 letters, digits, ".", "_" and "-"');
+    throw invalidOption('name', 'give 1 to 100 letters, digits, ".", "_" and "-"');
   }
   if (!(devFraction > 0 && devFraction < 1)) {
-    return invalidOption('devFraction', 'give a number above 0 and below 1');
+    throw invalidOption('devFraction', 'give a number above 0 and below 1');
   }
-  return Number.isSafeInteger(seed) ? undefined : invalidOption('seed', 'give a whole number');
+  if (!Number.isSafeInteger(seed)) throw invalidOption('seed', 'give a whole number');
 }
 
 export function invalidOption(name: string, msg: string): ValidationError {
@@ -62,15 +60,15 @@ export interface PreparedArchive<Summary extends ArchiveSummary> {
   readonly summary: Omit<Summary, 'path'>;
 }
 
-/** Writes an archive, if it could be prepared. */
+/** Prepares an archive and writes it. Everything below throws; here it becomes the error of the result. */
 export function writeArchive<Summary extends ArchiveSummary>(
-  prepared: Result<PreparedArchive<Summary>, ValidationError | DatasetError>,
+  prepare: () => PreparedArchive<Summary>,
   path: string,
-): ResultAsync<
-  Omit<Summary, 'path'> & { readonly path: string },
-  ValidationError | DatasetError | StorageError
-> {
-  if (prepared.isErr()) return errAsync(prepared.error);
-  const { files, summary } = prepared.value;
-  return writeZip(path, files).map(() => ({ ...summary, path }));
+): ResultAsync<Omit<Summary, 'path'> & { readonly path: string }, OrchardError> {
+  const write = async () => {
+    const { files, summary } = prepare();
+    await writeZip(path, files);
+    return { ...summary, path };
+  };
+  return ResultAsync.fromPromise(write(), (thrown) => toOrchardError(thrown, `making ${path}`));
 }

@@ -1,23 +1,39 @@
-import type { Result } from 'neverthrow';
-import type { FamilyName, InferenceResult, ModelType, Topk } from '../contract/index.js';
-import type { DatasetWarning } from '../datasets/index.js';
-import type { BertConfig, Dropout, EncoderInputs, ParameterSpec } from '../encoder/index.js';
-import type { AbortedError, DatasetError, ModelFolderError } from '../errors.js';
-import type { Graph, Tensor, TensorData } from '../graph/index.js';
+import type { AnswerView, FamilyName, InferenceResult, ModelType, Tier, Topk } from '../contract/index.js';
+import type { DatasetWarning, DatasetWarningKind } from '../datasets/index.js';
+import type { BertConfig, EncoderInputs } from '../encoder/index.js';
+import type { TrainingHead } from '../engine/index.js';
+import type { Graph, Tensor } from '../graph/index.js';
 import type { ModelEvaluation, ModelFolderConfig } from '../model-folder/index.js';
-import type { Encoding } from '../tokenizer/index.js';
+import type { TextOutputs } from '../text-reader/index.js';
 
 /**
- * A kind of model as a value: how its archive is read, what stands on the encoder, what is measured, how
- * outputs become a documented result. Adding one takes a folder here and a line in the registry.
+ * A kind of model as a value: how its archive is read, what stands on the encoder, what is measured, how outputs become
+ * a result. All that tells it from other kinds is here, so that no other code asks which family it deals with. Adding
+ * one takes a folder here and a line in the registry; `registerFamily` adds one from elsewhere.
  */
 export interface Family {
   readonly name: FamilyName;
+  readonly types: readonly FamilyType[];
+  /** The tier that training it takes. */
+  readonly tier: Tier;
+  /**
+   * How long it trains unless the request says: from random weights (by the sweep in docs/training.md), and from a
+   * backbone (docs/backbones.md), which knows the language and needs to read a dataset less often.
+   */
+  readonly durations: { readonly scratch: Duration; readonly backbone: Duration };
+  /** What {@link TrainingTask.evaluate} gives and jobs report. */
+  readonly metrics: readonly Metric[];
+  /** What its archives may bring warnings of. */
+  readonly warningKinds: readonly DatasetWarningKind[];
+  /** How its answers are best shown to people. */
+  readonly answerView: AnswerView;
   readonly longTexts: LongTexts;
   /** Whether token types may tell the encoder capitals that its tokenizer folds away. */
   readonly marksCapitals: boolean;
-  /** Reads and checks an unpacked archive. */
-  readArchive(directory: string, type: ModelType): Result<TrainingTask, DatasetError>;
+  /** What a model of it tells apart. */
+  classNames(config: ModelFolderConfig): ClassNames;
+  /** Reads and checks an unpacked archive. @throws DatasetError with every problem. */
+  readArchive(directory: string, type: ModelType): TrainingTask;
   /** Adds to a graph what turns token ids into this model's outputs, for inference. */
   exportedOutputs(
     graph: Graph,
@@ -27,8 +43,50 @@ export interface Family {
   ): ExportedOutput;
   /** Further files that other libraries read, by name. */
   companions?(encoder: BertConfig, config: ModelFolderConfig): ReadonlyMap<string, Uint8Array>;
-  /** What turns one text and the encoder's outputs for it into the documented result. */
-  decoder(config: ModelFolderConfig, files: ModelFiles): Result<Decoder, ModelFolderError>;
+  /**
+   * What turns one text and the encoder's outputs for it into a result.
+   * @throws ModelFolderError for a file that is missing or doesn't fit.
+   */
+  decoder(config: ModelFolderConfig, files: ModelFiles): Decoder;
+}
+
+/** A type of model, as model_config names it. */
+export interface FamilyType {
+  readonly name: ModelType;
+  /** An earlier type of the family whose task this is too: whoever looks for either finds both. */
+  readonly sameTaskAs?: ModelType;
+  /** The metric that decides which epoch is kept; retrieval has none, and is judged by its ranks. */
+  readonly mainMetric: 'accuracy' | 'f1' | undefined;
+  /** Share of a row's target that is spread over all labels evenly, unless tuning says otherwise. Default: training's. */
+  readonly labelSmoothing?: number;
+  readonly card: CardFacts;
+}
+
+/** What the card of a model says of its type. */
+export interface CardFacts {
+  /** What it does, in words that follow "it": `gives a text one of two labels`. */
+  readonly does: string;
+  /** The Hub's name for the task, its pipeline_tag. */
+  readonly pipeline: string;
+  /** How other libraries run the encoder alone, in Markdown. */
+  readonly usage: string;
+}
+
+/** How long a training goes on. */
+export interface Duration {
+  /** Rows read in all, unless that makes too few or too many epochs. */
+  readonly rows: number;
+  readonly minEpochs: number;
+  readonly maxEpochs: number;
+}
+
+/** A validation metric of a job. */
+export type Metric = 'accuracy' | 'f1' | 'topk';
+
+/** The classes of a model, by what one of them is called: `label`, `entity type`. */
+export interface ClassNames {
+  readonly noun: string;
+  readonly names: readonly string[];
 }
 
 /** What becomes of a text that is longer than the encoder reads: its end is cut off, or it is read in windows. */
@@ -43,22 +101,6 @@ export interface ExportedOutput {
 
 export type Decoder = (text: string, outputs: TextOutputs) => InferenceResult;
 
-/** What the encoder makes of one text, window by window; one window unless the text is long. */
-export type TextOutputs = readonly WindowOutputs[];
-
-export interface WindowOutputs {
-  readonly encoding: Encoding;
-  /** [outputs], or [tokens, outputs] where the head answers for each token. */
-  readonly outputs: Float32Array;
-}
-
-/** A text, or a window of one, as the encoder reads it. */
-export interface TextWindow {
-  /** Which text, in the order of the task's rows. */
-  readonly row: number;
-  readonly encoding: Encoding;
-}
-
 /** The files of a model folder that its family alone understands, by name. */
 export type ModelFiles = ReadonlyMap<string, ModelFile>;
 
@@ -69,22 +111,22 @@ export interface ModelFile {
 }
 
 /** What a training loop needs to know of one dataset; made by a family from an archive. */
-export interface TrainingTask {
+export interface TrainingTask<Head extends TrainingHead = TrainingHead> {
   readonly warnings: readonly DatasetWarning[];
   /** The texts to train and to evaluate on, row by row. */
   readonly train: readonly string[];
   readonly dev: readonly string[];
   /** How many examples these are, where texts are no examples by themselves: passages belong to questions. */
   readonly examples?: { readonly train: number; readonly dev: number };
-  /** The documented metric that decides which epoch is kept; retrieval has none, and is judged by its ranks. */
-  readonly mainMetric: 'accuracy' | 'f1' | undefined;
-  readonly head: TrainingHead;
+  /** That of its type. */
+  readonly mainMetric: FamilyType['mainMetric'];
+  readonly head: Head;
   /** A copy of the task with edited copies of training rows added; dev stays as it is. */
-  augmented(seed: number): TrainingTask;
+  augmented(seed: number): TrainingTask<Head>;
   /** Measures the dev set. @param outputs of each dev text. */
   evaluate(outputs: readonly TextOutputs[]): Scores;
-  /** Trains the lexical expert on the training rows; an AbortedError soon after the signal fires. */
-  trainExpert(options: ExpertOptions): Promise<Result<TrainedExpert, AbortedError>>;
+  /** Trains the lexical expert on the training rows. @throws AbortedError soon after the signal fires. */
+  trainExpert(options: ExpertOptions): Promise<TrainedExpert>;
   /** The fields of config.json that this task decides. */
   describe(): TaskDescription;
 }
@@ -101,8 +143,6 @@ export interface ExpertOptions {
 
 /** A lexical expert that waits for the encoder. */
 export interface TrainedExpert {
-  /** Where examples are not single texts but texts to be compared: which ones, the expert may choose. */
-  readonly pairs?: PairTraining;
   /** Weighs the two against each other. @param outputs of the finished encoder for each dev text. */
   finish(outputs: readonly TextOutputs[]): FinishedTask;
 }
@@ -133,60 +173,7 @@ export interface PartFigures extends Scores {
   readonly calibration_error?: { readonly before: number; readonly after: number };
 }
 
-/** Encoder, head and loss as a graph, for any engine that feeds the loss what it asks for. */
-export interface LossHead {
-  /** How many numbers it computes for each text, or for each token. */
-  outputs(encoder: BertConfig): number;
-  /** Adds encoder and head to a graph. @returns [batch, outputs], or [tokens, batch, outputs]. */
-  logits(graph: Graph, encoder: BertConfig, inputs: EncoderInputs, dropout: Dropout): Tensor;
-  /** Adds the loss, a scalar: the weighted mean over the texts or tokens of a batch. */
-  loss(graph: Graph, logits: Tensor): Tensor;
-}
-
-/** What stands on the encoder while training. */
-export interface TrainingHead extends LossHead {
-  readonly per: 'text' | 'token';
-  /** The encoder's parameters and its own. */
-  parameters(encoder: BertConfig): readonly ParameterSpec[];
-  /** What the loss is fed for these training texts, padded to the longest. */
-  targets(batch: readonly TextWindow[], options: TargetOptions): LossTargets;
-}
-
-/** Training on texts that are compared with each other, so that a batch can't be cut into independent rows. */
-export interface PairTraining {
-  /** Rows of `train` that make up each example: a question, the passage that answers it, passages that don't. */
-  readonly examples: readonly (readonly number[])[];
-  /** The loss of a batch over the encoder's outputs for its texts, each `width` numbers. */
-  loss(width: number): PairLoss;
-  /** What the loss is fed for a batch of these examples, beside the outputs. */
-  feeds(batch: readonly number[]): Readonly<Record<string, TensorData>>;
-}
-
-/** A graph whose only parameters are outputs of the encoder. */
-export interface PairLoss {
-  readonly graph: Graph;
-  /** [questions, outputs], in the order of the batch. */
-  readonly questions: Tensor;
-  /** [passages, outputs]: those of the first example, then those of the second, and so on. */
-  readonly passages: Tensor;
-  readonly loss: Tensor;
-}
-
-/** How rows are told to the loss. */
-export interface TargetOptions {
-  /** Share of a row's target that is spread over all labels evenly (Szegedy et al. 2016), 0 to below 1. */
-  readonly labelSmoothing: number;
-  /** Whether rare labels count as much as frequent ones. */
-  readonly balanced: boolean;
-}
-
-export interface LossTargets {
-  readonly feeds: Readonly<Record<string, TensorData>>;
-  /** What the loss is a mean over, so that batches can be accumulated: the rows, or their summed weights. Above 0. */
-  readonly weight: number;
-}
-
-/** Documented validation metrics of one evaluation. */
+/** Validation metrics of one evaluation. */
 export interface Scores {
   readonly accuracy?: number;
   readonly f1?: number;

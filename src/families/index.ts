@@ -7,29 +7,25 @@ export {
 } from './dragonfruit/write-archive.js';
 export type {
   Blend,
+  CardFacts,
+  ClassNames,
   Decoder,
+  Duration,
+  ExpertOptions,
   ExportedOutput,
   Family,
+  FamilyType,
   FinishedTask,
   LongTexts,
-  LossHead,
-  LossTargets,
+  Metric,
   ModelFile,
   ModelFiles,
-  PairLoss,
-  PairTraining,
   PartFigures,
   Scores,
-  TargetOptions,
   TaskDescription,
-  TextOutputs,
-  TextWindow,
   TrainedExpert,
-  TrainingHead,
   TrainingTask,
-  WindowOutputs,
 } from './family.js';
-export { entityTypes } from './grapefruit/bio-tags.js';
 export { sequenceTypes } from './grapefruit/sequence-dataset.js';
 export type { ConllFile, SequenceRow, SequenceSource } from './grapefruit/source-sentences.js';
 export {
@@ -37,7 +33,6 @@ export {
   type SequenceArchiveOptions,
   type SequenceArchiveSummary,
 } from './grapefruit/write-archive.js';
-export { OUTPUT_GRADIENTS } from './output-gradients.js';
 export {
   type ClassificationArchiveOptions,
   type ClassificationArchiveSummary,
@@ -48,5 +43,15 @@ export {
   type SourceFile,
   type SourceRow,
 } from './papaya/index.js';
-export { familyNamed } from './registry.js';
+export {
+  familyNamed,
+  familyOfType,
+  type ModelKind,
+  modelKind,
+  modelTypes,
+  registerFamily,
+  typeNamed,
+  typesOfTask,
+} from './registry.js';
 export type { RecordFile, SourceFormat } from './source-records.js';
+export { transformersUsage } from './transformers-usage.js';

@@ -1,4 +1,4 @@
-import type { TextOutputs } from './family.js';
+import type { TextOutputs } from '../text-reader/index.js';
 
 /** The outputs of texts that were read in one window each, one after the other. [texts, outputs] */
 export function flatOutputs(texts: readonly TextOutputs[]): Float32Array {

@@ -1,4 +1,4 @@
-import type { TensorData } from './executor.js';
+import type { TensorData, TensorDescription } from './executor.js';
 import type { Graph } from './graph.js';
 import { nodesFor } from './node-order.js';
 import { resolveShape, type Shape, ShapeError, symbolsOf, volume } from './shape.js';
@@ -19,7 +19,10 @@ type Sizes = Readonly<Record<string, number>>;
  * @returns the values that the symbols of the shapes have.
  * @throws ShapeError that names the tensor and what it should be.
  */
-export function checkFeeds(tensors: readonly Tensor[], feeds: Readonly<Record<string, TensorData>>): Sizes {
+export function checkFeeds(
+  tensors: readonly TensorDescription[],
+  feeds: Readonly<Record<string, TensorData>>,
+): Sizes {
   const known = new Set(tensors.map(({ name }) => name));
   for (const name of Object.keys(feeds)) {
     if (!known.has(name)) throw new ShapeError(`feed ${name} is none of the graph's inputs`);
@@ -38,7 +41,10 @@ export function checkFeeds(tensors: readonly Tensor[], feeds: Readonly<Record<st
 }
 
 /** Each symbol's size in the first feed that has the symbol for a dimension; products of symbols say nothing. */
-function symbolSizes(tensors: readonly Tensor[], feeds: Readonly<Record<string, TensorData>>): Sizes {
+function symbolSizes(
+  tensors: readonly TensorDescription[],
+  feeds: Readonly<Record<string, TensorData>>,
+): Sizes {
   const sizes: Record<string, number> = {};
   for (const { name, shape } of tensors) {
     for (const [axis, dimension] of shape.entries()) {
@@ -52,7 +58,7 @@ function symbolSizes(tensors: readonly Tensor[], feeds: Readonly<Record<string, 
 
 /** Checks that every output has a buffer of its type and exact shape and length. @throws ShapeError */
 export function checkOutputs(
-  outputs: ReadonlyMap<string, Tensor>,
+  outputs: ReadonlyMap<string, Omit<TensorDescription, 'name'>>,
   buffers: Readonly<Record<string, TensorData>>,
   sizes: Sizes,
 ): void {

@@ -15,13 +15,20 @@ export interface ParameterGradient {
 /**
  * Adds to the graph what computes ∂loss/∂parameter for every parameter that the loss depends on
  * (reverse-mode differentiation: each node's rule is applied once, from the loss back to the parameters).
- * `loss` is a scalar.
+ * @param loss a scalar.
+ * @param trainable names of the parameters that gradients are wanted of; nothing is computed for the others. Default: all.
  */
-export function addGradients(graph: Graph, loss: Tensor): ParameterGradient[] {
+export function addGradients(
+  graph: Graph,
+  loss: Tensor,
+  trainable?: ReadonlySet<string>,
+): ParameterGradient[] {
   if (loss.shape.length !== 0) throw new ShapeError('gradients are taken of a scalar loss');
+  const isTrainable = ({ name, source }: Tensor) =>
+    source.kind === 'parameter' && (trainable?.has(name) ?? true);
   const pending = new PendingGradients(graph);
   pending.add(loss, graph.constant([1], []));
-  for (const node of nodesBackFrom(loss)) {
+  for (const node of nodesBackFrom(loss, isTrainable)) {
     const [output] = node.outputs;
     const outputGradient = output && pending.take(output);
     if (outputGradient === undefined) continue;
@@ -30,19 +37,19 @@ export function addGradients(graph: Graph, loss: Tensor): ParameterGradient[] {
     );
     for (const [index, input] of node.inputs.entries()) pending.add(input, gradients[index]);
   }
-  return graph.parameters.flatMap((parameter) => {
+  return graph.parameters.filter(isTrainable).flatMap((parameter) => {
     const dense = pending.take(parameter);
     const rows = pending.rows(parameter);
     return dense === undefined && rows.length === 0 ? [] : [{ parameter, dense, rows }];
   });
 }
 
-/** The nodes that lead from parameters to a tensor, consumers before producers. */
-function nodesBackFrom(tensor: Tensor): Node[] {
+/** The nodes that lead from trainable parameters to a tensor, consumers before producers. */
+function nodesBackFrom(tensor: Tensor, isTrainable: (parameter: Tensor) => boolean): Node[] {
   const leadsFromParameter = new Map<Node, boolean>();
   const order: Node[] = [];
   const visit = (reached: Tensor): boolean => {
-    if (reached.source.kind === 'parameter') return true;
+    if (reached.source.kind === 'parameter') return isTrainable(reached);
     if (reached.source.kind !== 'node') return false;
     const { node } = reached.source;
     const known = leadsFromParameter.get(node);

@@ -1,11 +1,19 @@
 export { checkFeeds, checkOutputs, fedTensors } from './check-tensors.js';
-export type { CompiledGraph, CompileOptions, GraphExecutor, TensorData } from './executor.js';
+export type {
+  CompiledGraph,
+  CompileOptions,
+  GraphExecutor,
+  LoadedGraph,
+  OnnxExecutor,
+  TensorData,
+  TensorDescription,
+} from './executor.js';
 export { graphExecutorContract } from './executor-contract/executor-contract.js';
 export { addGradients, type ParameterGradient } from './gradients.js';
 export { Graph } from './graph.js';
 export type { Node, NodeOf } from './node.js';
 export { nodesFor } from './node-order.js';
-export { createSession, int64Tensor, type OnnxExecutorOptions, onnxExecutor } from './onnx/onnx-executor.js';
+export { type ExecutionProvider, type OnnxExecutorOptions, onnxExecutor } from './onnx/onnx-executor.js';
 export { toOnnx } from './onnx/to-onnx.js';
 export type { OperationName, RowGradient, Signatures } from './operations/index.js';
 export { linearInputs, type Quantization, type Range, type TableBits } from './quantization.js';

@@ -1,5 +1,4 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { Result } from 'neverthrow';
 import * as z from 'zod';
 import { type Account, accountSchema, validate } from '../contract/index.js';
 import { ValidationError } from '../errors.js';
@@ -28,13 +27,20 @@ const storedKeysSchema = z
     }
   });
 
-/** Reads `[{ "sha256": "…", "app_id": "…", "tier": "pro" }, …]`; an account may have several keys. */
-export function parseStoredKeys(json: string): Result<StoredKey[], ValidationError> {
-  const parse = Result.fromThrowable(
-    (): unknown => JSON.parse(json),
-    () => new ValidationError([{ loc: ['keys'], msg: 'the keys are no JSON', type: 'json_invalid' }]),
-  );
-  return parse().andThen((keys) => validate(storedKeysSchema, keys, ['keys']));
+/**
+ * Reads `[{ "sha256": "…", "app_id": "…", "tier": "pro" }, …]`; an account may have several keys.
+ * @throws ValidationError
+ */
+export function parseStoredKeys(json: string): StoredKey[] {
+  return validate(storedKeysSchema, parseJson(json), ['keys']);
+}
+
+function parseJson(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw new ValidationError([{ loc: ['keys'], msg: 'the keys are no JSON', type: 'json_invalid' }]);
+  }
 }
 
 /** A new random key of 256 bits, to be given to the account, and what to keep of it. */

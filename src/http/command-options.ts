@@ -1,5 +1,4 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { Result } from 'neverthrow';
 import * as z from 'zod';
 import { accountSchema, validate } from '../contract/index.js';
 import { ValidationError } from '../errors.js';
@@ -56,7 +55,8 @@ export type NewKeySettings = z.infer<typeof newKeySchema>;
 const text = { type: 'string' } as const;
 const onOff = { type: 'boolean' } as const;
 
-export function serveSettings(args: string[]): Result<ServeSettings, ValidationError> {
+/** @throws ValidationError */
+export function serveSettings(args: string[]): ServeSettings {
   const options = {
     host: text,
     port: text,
@@ -68,22 +68,20 @@ export function serveSettings(args: string[]): Result<ServeSettings, ValidationE
     'trust-proxy': onOff,
     'allow-private-addresses': onOff,
   };
-  return parsed({ args, options }).andThen((given) => validate(serveSchema, given));
+  return validate(serveSchema, parsed({ args, options }));
 }
 
-export function newKeySettings(args: string[]): Result<NewKeySettings, ValidationError> {
-  return parsed({ args, options: { 'app-id': text, keys: text, tier: text } }).andThen((given) =>
-    validate(newKeySchema, given),
-  );
+/** @throws ValidationError */
+export function newKeySettings(args: string[]): NewKeySettings {
+  const options = { 'app-id': text, keys: text, tier: text };
+  return validate(newKeySchema, parsed({ args, options }));
 }
 
-function parsed(config: ParseArgsConfig): Result<object, ValidationError> {
-  const parse = Result.fromThrowable(
-    () => ({ ...parseArgs(config).values }),
-    (thrown) => {
-      const msg = thrown instanceof Error ? thrown.message : String(thrown);
-      return new ValidationError([{ loc: ['command line'], msg, type: 'arguments' }]);
-    },
-  );
-  return parse();
+function parsed(config: ParseArgsConfig): object {
+  try {
+    return { ...parseArgs(config).values };
+  } catch (thrown) {
+    const msg = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new ValidationError([{ loc: ['command line'], msg, type: 'arguments' }]);
+  }
 }

@@ -1,52 +1,59 @@
-import { okAsync, ResultAsync } from 'neverthrow';
 import { LOCAL_ACCOUNT } from '../contract/index.js';
-import { type OrchardError, toOrchardError } from '../errors.js';
+import { toOrchardError } from '../errors.js';
 import { newApiKey, parseStoredKeys, type StoredKey } from './api-keys.js';
-import { newKeySettings, serveSettings } from './command-options.js';
+import { newKeySettings, serveSettings, USAGE } from './command-options.js';
 import { addToKeyFile, readKeyFile } from './key-file.js';
 import type { RunningServer } from './serve.js';
 import { startService } from './start-service.js';
 
-/** `orchard serve`: serves until SIGTERM or SIGINT, then closes; a second signal ends it at once. */
-export async function serveCommand(args: string[]): Promise<void> {
-  const settings = serveSettings(args);
-  if (settings.isErr()) return fail(settings.error);
-  const keys = await keysFor(settings.value.keys, process.env.ORCHARD_KEYS);
-  if (keys.isErr()) return fail(keys.error);
-  const log = (entry: object) => console.log(JSON.stringify(entry));
-  const started = await ResultAsync.fromPromise(
-    startService({ ...settings.value, keys: keys.value, log }),
-    (thrown) => toOrchardError(thrown, 'starting the server'),
-  );
-  if (started.isErr()) return fail(started.error);
-  const { url } = started.value;
-  console.error(
-    `Orchard answers at ${url}; a browser shows a page to try it there, and its reference at ${url}/docs`,
-  );
-  closeOnSignal(started.value);
+/** The command `orchard`. What it can't do it says on standard error, with the exit code 1; 2 where no command is named. */
+export async function orchard([command = '', ...args]: readonly string[]): Promise<void> {
+  const run = commands.get(command);
+  if (run === undefined) {
+    console.error(USAGE);
+    process.exitCode = 2;
+    return;
+  }
+  try {
+    await run(args);
+  } catch (thrown) {
+    console.error(toOrchardError(thrown, `orchard ${command}`).message);
+    process.exitCode = 1;
+  }
 }
 
-/** `orchard new-key`: prints a new key, the only time that it is seen, and keeps its hash. */
-export async function newKeyCommand(args: string[]): Promise<void> {
-  const settings = newKeySettings(args);
-  if (settings.isErr()) return fail(settings.error);
-  const { 'app-id': app_id, tier, keys: file } = settings.value;
+const commands = new Map([
+  ['serve', serveCommand],
+  ['new-key', newKeyCommand],
+]);
+
+/** Serves until SIGTERM or SIGINT, then closes; a second signal ends it at once. */
+async function serveCommand(args: string[]): Promise<void> {
+  const settings = serveSettings(args);
+  const keys = await keysFor(settings.keys, process.env.ORCHARD_KEYS);
+  const log = (entry: object) => console.log(JSON.stringify(entry));
+  const service = await startService({ ...settings, keys, log });
+  console.error(
+    `Orchard answers at ${service.url}; a browser shows a page to try it there, and its reference at ${service.url}/docs`,
+  );
+  closeOnSignal(service);
+}
+
+/** Prints a new key, the only time that it is seen, and keeps its hash. */
+async function newKeyCommand(args: string[]): Promise<void> {
+  const { 'app-id': app_id, tier, keys } = newKeySettings(args);
   const { apiKey, stored } = newApiKey({ app_id, tier });
-  const added = await addToKeyFile(file, stored);
-  if (added.isErr()) return fail(added.error);
+  await addToKeyFile(keys, stored);
   console.log(apiKey);
 }
 
 /** From a file, else from the environment's JSON, else one made for this run alone. */
-function keysFor(
-  file: string | undefined,
-  json: string | undefined,
-): ResultAsync<readonly StoredKey[], OrchardError> {
+async function keysFor(file: string | undefined, json: string | undefined): Promise<readonly StoredKey[]> {
   if (file !== undefined) return readKeyFile(file);
-  if (json !== undefined) return okAsync(json).andThen(parseStoredKeys);
+  if (json !== undefined) return parseStoredKeys(json);
   const { apiKey, stored } = newApiKey(LOCAL_ACCOUNT);
   console.error(`No keys were given; x-api-key for this run: ${apiKey}`);
-  return okAsync([stored]);
+  return [stored];
 }
 
 function closeOnSignal(service: RunningServer): void {
@@ -56,9 +63,4 @@ function closeOnSignal(service: RunningServer): void {
       void service.close();
     });
   }
-}
-
-function fail({ message }: OrchardError): void {
-  console.error(message);
-  process.exitCode = 1;
 }

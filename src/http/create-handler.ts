@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { requestId } from 'hono/request-id';
-import { ok, type Result } from 'neverthrow';
 import { Registry } from 'prom-client';
+import { modelTypes } from '../families/index.js';
 import { type Admission, admit } from './admission.js';
 import type { Connection, HandlerEnvironment } from './environment.js';
 import { inferenceOperations } from './inference-operations.js';
@@ -11,9 +11,10 @@ import { openApiDocument } from './open-api.js';
 import type { Operation } from './operation.js';
 import { pageOperations } from './page-operations.js';
 import { addPageRoutes, pageMethods } from './page-routes.js';
-import { type BodyLimits, readBody } from './read-body.js';
+import { readBody } from './read-body.js';
 import { referencePage } from './reference-page.js';
-import { type Refusal, refusal, refuse, unexpected } from './refusal.js';
+import { Refusal, refusalOf, refuse } from './refusal.js';
+import { queryOf, routePath } from './route.js';
 import type { Services } from './services.js';
 import { trainerOperations } from './trainer-operations.js';
 import { withinQuota } from './within-quota.js';
@@ -39,68 +40,50 @@ export type Handler = (request: Request, connection?: Connection) => Promise<Res
 const DEFAULT_MAX_BODY_BYTES = 2 ** 20;
 const DEFAULT_BODY_TIMEOUT_MS = 10_000;
 
-export const operations: readonly Operation[] = [...trainerOperations, ...inferenceOperations];
+/** Those of docs/service.md, for the types of models that are known by now. */
+export function operations(): readonly Operation[] {
+  return [...trainerOperations(modelTypes()), ...inferenceOperations];
+}
 
 /**
- * The documented service over HTTP: its routes, keys, limits and statuses; the classes do the rest. Besides, without a
- * key: /openapi.json, /docs, /health and /metrics. Every answer that isn't a success has the documented `detail`.
+ * The service over HTTP: its routes, keys, limits and statuses; the classes do the rest. Besides, without a
+ * key: /openapi.json, /docs, /health and /metrics. Every answer that isn't a success has a `detail`.
  */
 export function createHandler(options: HandlerOptions): Handler {
   const { registry = new Registry(), log } = options;
   const app = new Hono<HandlerEnvironment>();
   app.use(requestId(), observe(registry, log));
   const { page } = options;
-  const all = page === undefined ? operations : [...operations, ...pageOperations(page)];
+  const described = operations();
+  const all = page === undefined ? described : [...described, ...pageOperations(page, modelTypes())];
   for (const operation of all) addOperation(app, operation, options);
-  addPages(app, registry);
+  addPages(app, registry, openApiDocument(described, options));
   if (page !== undefined) addPageRoutes(app, page, options);
   refuseOtherMethods(app, all, page === undefined ? {} : pageMethods);
-  app.notFound((context) => refuse(context, nothingThere));
-  app.onError((thrown, context) => refuse(context, { ...unexpected(), cause: thrown }));
+  app.notFound((context) => refuse(context, nothingThere()));
+  app.onError((thrown, context) => refuse(context, refusalOf(thrown, context.get('route')?.places)));
   return async (request, connection = {}) => app.fetch(request, connection);
 }
 
 type App = Hono<HandlerEnvironment>;
 
 function addOperation(app: App, operation: Operation, options: HandlerOptions): void {
-  const { maxBodyBytes = DEFAULT_MAX_BODY_BYTES, bodyTimeoutMs = DEFAULT_BODY_TIMEOUT_MS } = options;
-  const limits = { maxBodyBytes, bodyTimeoutMs };
+  const { maxBodyBytes = DEFAULT_MAX_BODY_BYTES, bodyTimeoutMs = DEFAULT_BODY_TIMEOUT_MS, quota } = options;
   app.on(operation.method, routePath(operation), async (context) => {
-    context.set('route', operation.path);
+    const account = await admit(context, operation, options);
     const request = context.req.raw;
-    const admitted = await admit(request, context.env, operation, options);
-    if (admitted.isErr()) return refuse(context, admitted.error);
-    const account = admitted.value;
-    context.set('account', account);
-    const body = await readBodyOf(operation, request, limits);
-    if (body.isErr()) return refuse(context, body.error);
-    const call = operation.prepare({
-      path: context.req.param(),
-      query: queryOf(request),
-      body: body.value,
-    });
-    if (call.isErr()) return refuse(context, call.error);
-    const { inferenceCalls, answer } = call.value;
-    const answered = await withinQuota(options.quota, account, inferenceCalls, () =>
-      answer(options, { account, signal: request.signal }),
-    );
-    if (answered.isErr()) return refuse(context, answered.error);
-    if (inferenceCalls > 0) context.set('inferenceCalls', inferenceCalls);
-    return context.json(answered.value);
+    // A GET or DELETE may come with a body; nobody reads it.
+    const hasBody = operation.method === 'POST';
+    const body = hasBody ? await readBody(request, { maxBodyBytes, bodyTimeoutMs }) : undefined;
+    const call = operation.prepare({ path: context.req.param(), query: queryOf(request), body });
+    const caller = { account, signal: request.signal };
+    const answer = await withinQuota(quota, account, call.inferenceCalls, () => call.answer(options, caller));
+    if (call.inferenceCalls > 0) context.set('inferenceCalls', call.inferenceCalls);
+    return context.json(answer);
   });
 }
 
-/** A GET or DELETE may come with a body; nobody reads it. */
-async function readBodyOf(
-  operation: Operation,
-  request: Request,
-  limits: BodyLimits,
-): Promise<Result<unknown, Refusal>> {
-  return operation.method === 'POST' ? readBody(request, limits) : ok(undefined);
-}
-
-function addPages(app: App, registry: Registry): void {
-  const document = openApiDocument(operations);
+function addPages(app: App, registry: Registry, document: object): void {
   app.get('/health', (context) => context.json({ status: 'ok' }));
   app.get('/openapi.json', (context) => context.json(document));
   app.get('/metrics', async (context) =>
@@ -124,30 +107,14 @@ function refuseOtherMethods(
   for (const [path, method] of Object.entries(others)) methods.set(path, [method]);
   for (const [path, allowed] of methods) {
     const allow = allowed.includes('GET') ? [...allowed, 'HEAD'].join(', ') : allowed.join(', ');
-    const msg = `this path takes ${allow}`;
-    const refused = refusal(405, { loc: ['method'], msg, type: 'method' }, { allow });
-    app.all(path, (context) => refuse(context, refused));
+    const detail = [{ loc: ['method'], msg: `this path takes ${allow}`, type: 'method' }];
+    app.all(path, () => {
+      throw new Refusal(405, detail, { headers: { allow } });
+    });
   }
 }
 
-const nothingThere = refusal(404, {
-  loc: ['path'],
-  msg: 'there is no such path; /docs shows those there are',
-  type: 'not_found',
-});
-
-/** `/models/{model_id}` as Hono writes it: `/models/:model_id`. */
-function routePath({ path }: Operation): string {
-  return path.replaceAll(/\{(\w+)\}/g, ':$1');
-}
-
-/** The parameters of a query string, of a repeated one the last; whole numbers as numbers. */
-function queryOf(request: Request): Record<string, unknown> {
-  const { searchParams } = new URL(request.url);
-  return Object.fromEntries([...searchParams].map(([name, value]) => [name, numberOr(name, value)]));
-}
-
-/** `limit` alone is documented as a number. */
-function numberOr(name: string, value: string): unknown {
-  return name === 'limit' && /^\d{1,9}$/.test(value) ? Number(value) : value;
+function nothingThere(): Refusal {
+  const msg = 'there is no such path; /docs shows those there are';
+  return new Refusal(404, [{ loc: ['path'], msg, type: 'not_found' }]);
 }

@@ -2,17 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { err, errAsync, ok, type Result, type ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import { type Account, accountSchema, type TrainingRequest } from '../contract/index.js';
 import { fileKind, ZIP } from '../datasets/index.js';
-import { isOrchardError, type OrchardError, ValidationError } from '../errors.js';
+import { isOrchardError } from '../errors.js';
 import { TemporaryDirectory } from '../storage/index.js';
 import type { SignalOptions } from '../trainer/index.js';
 import type { BodyLimits } from './read-body.js';
-import { type Refusal, refusal } from './refusal.js';
+import { Refusal } from './refusal.js';
 import { saveBody } from './save-body.js';
-import type { TrainerService } from './services.js';
+import { outcomeOf, type TrainerService } from './services.js';
 
 /** How many uploads of an account may wait for a job; one more removes the oldest. */
 export const MAX_WAITING_UPLOADS = 3;
@@ -54,42 +53,46 @@ export class DatasetUploads {
     this.#directory = () => ready ?? this.#temporary.path();
   }
 
-  /** Keeps the body of a request, which must be a zip. @returns what to name it by. */
-  async save({ app_id }: Account, request: Request, limits: BodyLimits): Promise<Result<string, Refusal>> {
+  /** Keeps the body of a request, which must be a zip. @returns what to name it by. @throws Refusal */
+  async save({ app_id }: Account, request: Request, limits: BodyLimits): Promise<string> {
     const id = randomUUID();
     const path = join(await this.#directory(), id + ZIP_EXTENSION);
-    const saved = await saveBody(request, path, limits);
-    if (saved.isErr()) return err(saved.error);
+    await saveBody(request, path, limits);
     const kind = fileKind(path);
     if (kind !== ZIP) {
       await rm(path);
-      return err(refusal(422, { loc: ['body'], msg: `this is ${kind}; send a zip`, type: 'not_a_zip' }));
+      throw new Refusal(422, [{ loc: ['body'], msg: `this is ${kind}; send a zip`, type: 'not_a_zip' }]);
     }
     this.#uploads.set(id, { app_id, path, isTaken: false });
     await this.#removeOldest(app_id);
-    return ok(id);
+    return id;
   }
 
-  /** Has the account's trainer train on an upload. One that isn't accepted leaves the upload for another try. */
-  train(
+  /**
+   * Has the account's trainer train on an upload. One that isn't accepted leaves the upload for another try.
+   * @throws Refusal where there is none, or a job has it. @throws what the trainer fails with
+   */
+  async train(
     account: Account,
     id: string,
     request: Omit<TrainingRequest, 'dataset_url'>,
     options: SignalOptions,
-  ): ResultAsync<{ id: string }, OrchardError> {
+  ): Promise<{ id: string }> {
     const upload = this.#uploads.get(id);
-    if (upload === undefined || upload.isTaken || upload.app_id !== account.app_id) return errAsync(noUpload);
+    if (upload === undefined || upload.isTaken || upload.app_id !== account.app_id) throw noUpload();
     upload.isTaken = true;
     const dataset_url = pathToFileURL(upload.path).href;
-    return this.#trainer(account)
-      .createTrainingJob({ ...request, dataset_url }, { ...options, allowFileUrl: true })
-      .andTee((job) => {
-        this.#uploads.delete(id);
-        void this.#keepForJob(upload.path, { account, job: job.id });
-      })
-      .orTee(() => {
-        upload.isTaken = false;
-      });
+    const trainer = this.#trainer(account);
+    try {
+      const created = { ...request, dataset_url };
+      const job = await outcomeOf(trainer.createTrainingJob(created, { ...options, allowFileUrl: true }));
+      this.#uploads.delete(id);
+      void this.#keepForJob(upload.path, { account, job: job.id });
+      return job;
+    } catch (thrown) {
+      upload.isTaken = false;
+      throw thrown;
+    }
   }
 
   /** Call it when the trainers are closed: no job reads an upload any more. Idempotent. */
@@ -165,10 +168,7 @@ async function readTaken(path: string): Promise<Taken | undefined> {
   }
 }
 
-const noUpload = new ValidationError([
-  {
-    loc: ['upload'],
-    msg: 'there is no such upload, or a job has taken it; upload the zip again',
-    type: 'upload',
-  },
-]);
+function noUpload(): Refusal {
+  const msg = 'there is no such upload, or a job has taken it; upload the zip again';
+  return new Refusal(422, [{ loc: ['body', 'upload'], msg, type: 'upload' }]);
+}

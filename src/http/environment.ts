@@ -1,5 +1,6 @@
 import type { RequestIdVariables } from 'hono/request-id';
 import type { Account } from '../contract/index.js';
+import type { Route } from './route.js';
 
 /** What a server knows of a request beside the request. */
 export interface Connection {
@@ -11,8 +12,8 @@ export interface Connection {
 export interface HandlerEnvironment {
   readonly Bindings: Connection;
   readonly Variables: RequestIdVariables & {
-    /** The path of the route, with the names of its parameters. */
-    route?: string;
+    /** Absent where no key is needed. */
+    route?: Route;
     account?: Account;
     /** Those that were answered; absent where no model is asked. */
     inferenceCalls?: number;

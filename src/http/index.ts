@@ -3,8 +3,7 @@ export { type AccountServices, type AccountServicesOptions, accountServices } fr
 export type { Admission } from './admission.js';
 export { type Authenticate, hashedKeys, newApiKey, parseStoredKeys, type StoredKey } from './api-keys.js';
 export { type CalendarQuota, type CalendarQuotaOptions, calendarQuota } from './calendar-quota.js';
-export { USAGE } from './command-options.js';
-export { newKeyCommand, serveCommand } from './commands.js';
+export { orchard } from './commands.js';
 export { createHandler, type Handler, type HandlerOptions } from './create-handler.js';
 export type { DatasetUploads } from './dataset-uploads.js';
 export type { Connection } from './environment.js';

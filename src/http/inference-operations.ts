@@ -5,18 +5,23 @@ import {
   medleyRequestSchema,
   querySchema,
 } from '../contract/index.js';
-import { type Operation, operation } from './operation.js';
+import { type Failure, type Operation, operation } from './operation.js';
 import {
   medleyResultListsSchema,
   medleyResultSchema,
   modelPathSchema,
+  noQuery,
   oneResultSchema,
   pretrainedPathSchema,
   resultListSchema,
 } from './schemas.js';
+import { outcomeOf } from './services.js';
 
 const query = z.strictObject({ query: querySchema });
 const queries = z.strictObject({ queries: batchQueriesSchema });
+
+const pretrainedFailures: readonly Failure[] = ['not_found', 'model_download'];
+const customFailures: readonly Failure[] = ['not_found', 'model_not_ready'];
 
 export const inferenceOperations: readonly Operation[] = [
   operation({
@@ -25,11 +30,12 @@ export const inferenceOperations: readonly Operation[] = [
     id: 'predictPretrained',
     tag: 'predictor',
     summary: 'One query to a pretrained model',
-    input: z.object({ path: pretrainedPathSchema, body: query }),
+    input: z.object({ path: pretrainedPathSchema, query: noQuery, body: query }),
     output: oneResultSchema,
+    failures: pretrainedFailures,
     inferenceCalls: () => 1,
     answer: ({ predictor }, { account, signal }, { path, body }) =>
-      predictor(account).predictPretrained(path.model_name, body.query, { signal }),
+      outcomeOf(predictor(account).predictPretrained(path.model_name, body.query, { signal })),
   }),
   operation({
     method: 'POST',
@@ -37,11 +43,12 @@ export const inferenceOperations: readonly Operation[] = [
     id: 'predictCustom',
     tag: 'predictor',
     summary: 'One query to a custom model',
-    input: z.object({ path: modelPathSchema, body: query }),
+    input: z.object({ path: modelPathSchema, query: noQuery, body: query }),
     output: oneResultSchema,
+    failures: customFailures,
     inferenceCalls: () => 1,
     answer: ({ predictor }, { account, signal }, { path, body }) =>
-      predictor(account).predictCustom(path.model_id, body.query, { signal }),
+      outcomeOf(predictor(account).predictCustom(path.model_id, body.query, { signal })),
   }),
   operation({
     method: 'POST',
@@ -50,11 +57,12 @@ export const inferenceOperations: readonly Operation[] = [
     tag: 'batch predictor',
     summary: 'Up to 20 queries to a pretrained model',
     needsPro: true,
-    input: z.object({ path: pretrainedPathSchema, body: queries }),
+    input: z.object({ path: pretrainedPathSchema, query: noQuery, body: queries }),
     output: resultListSchema,
+    failures: pretrainedFailures,
     inferenceCalls: ({ body }) => body.queries.length,
     answer: ({ predictor }, { account, signal }, { path, body }) =>
-      predictor(account).predictPretrainedBatch(path.model_name, body.queries, { signal }),
+      outcomeOf(predictor(account).predictPretrainedBatch(path.model_name, body.queries, { signal })),
   }),
   operation({
     method: 'POST',
@@ -63,11 +71,12 @@ export const inferenceOperations: readonly Operation[] = [
     tag: 'batch predictor',
     summary: 'Up to 20 queries to a custom model',
     needsPro: true,
-    input: z.object({ path: modelPathSchema, body: queries }),
+    input: z.object({ path: modelPathSchema, query: noQuery, body: queries }),
     output: resultListSchema,
+    failures: customFailures,
     inferenceCalls: ({ body }) => body.queries.length,
     answer: ({ predictor }, { account, signal }, { path, body }) =>
-      predictor(account).predictCustomBatch(path.model_id, body.queries, { signal }),
+      outcomeOf(predictor(account).predictCustomBatch(path.model_id, body.queries, { signal })),
   }),
   operation({
     method: 'POST',
@@ -76,10 +85,12 @@ export const inferenceOperations: readonly Operation[] = [
     tag: 'medley',
     summary: 'One query to up to 11 pretrained models',
     needsPro: true,
-    input: z.object({ body: medleyRequestSchema }),
+    input: z.object({ query: noQuery, body: medleyRequestSchema }),
     output: medleyResultSchema,
+    failures: pretrainedFailures,
     inferenceCalls: () => 1,
-    answer: ({ medley }, { account, signal }, { body }) => medley(account).predict(body, { signal }),
+    answer: ({ medley }, { account, signal }, { body }) =>
+      outcomeOf(medley(account).predict(body, { signal })),
   }),
   operation({
     method: 'POST',
@@ -88,10 +99,12 @@ export const inferenceOperations: readonly Operation[] = [
     tag: 'medley',
     summary: 'Up to 50 queries to up to 11 pretrained models',
     needsPro: true,
-    input: z.object({ body: medleyBatchRequestSchema }),
+    input: z.object({ query: noQuery, body: medleyBatchRequestSchema }),
     output: medleyResultListsSchema,
+    failures: pretrainedFailures,
     inferenceCalls: ({ body }) => body.queries.length,
-    answer: ({ medley }, { account, signal }, { body }) => medley(account).predictBatch(body, { signal }),
+    answer: ({ medley }, { account, signal }, { body }) =>
+      outcomeOf(medley(account).predictBatch(body, { signal })),
   }),
   operation({
     method: 'POST',
@@ -100,10 +113,11 @@ export const inferenceOperations: readonly Operation[] = [
     tag: 'medley',
     summary: 'A batch of queries to a pretrained model',
     needsPro: true,
-    input: z.object({ path: pretrainedPathSchema, body: queries }),
+    input: z.object({ path: pretrainedPathSchema, query: noQuery, body: queries }),
     output: resultListSchema,
+    failures: pretrainedFailures,
     inferenceCalls: ({ body }) => body.queries.length,
     answer: ({ medley }, { account, signal }, { path, body }) =>
-      medley(account).predictPretrainedBatch(path.model_name, body.queries, { signal }),
+      outcomeOf(medley(account).predictPretrainedBatch(path.model_name, body.queries, { signal })),
   }),
 ];

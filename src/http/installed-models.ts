@@ -10,7 +10,7 @@ export interface InstalledModel {
   readonly type: ModelType;
 }
 
-/** Those of the documented pretrained models that a loader has, in the documented order. Never rejects. */
+/** The pretrained models of the contract that a loader has, in the contract's order. Never rejects. */
 export async function installedModels(loader: ModelLoader): Promise<InstalledModel[]> {
   const found = await Promise.all(pretrainedModelNames.map((name) => installedModel(loader, name)));
   return found.flatMap((model) => model ?? []);

@@ -20,7 +20,7 @@ export interface JobProgress {
 }
 
 /**
- * What a watched job's stream tells. `job` is the documented information with all figures so far: it comes first, and
+ * What a watched job's stream tells. `job` is the job information with all figures so far: it comes first, and
  * again whenever something of it changes. `failed` is the last event where the job can't be watched further.
  */
 export type JobStreamEvent =

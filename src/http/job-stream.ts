@@ -1,12 +1,11 @@
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
-import { type OrchardError, toOrchardError } from '../errors.js';
-import type { JobInformation, TrainingEvent } from '../trainer/index.js';
+import type { TrainingEvent } from '../trainer/index.js';
 import type { HandlerEnvironment } from './environment.js';
+import { jobAnswer } from './job-answer.js';
 import type { JobProgress, JobStreamEvent } from './job-stream-event.js';
 import { refusalOf } from './refusal.js';
-import type { TrainerService } from './services.js';
-import { documented } from './trainer-operations.js';
+import { outcomeOf, type TrainerService } from './services.js';
 
 /** How often a comment is sent. Proxies cut connections that are silent for some time, commonly 60 s. */
 const HEARTBEAT_MS = 15_000;
@@ -25,33 +24,20 @@ export function jobStream(
     const gone = new AbortController();
     stream.onAbort(() => gone.abort());
     const heartbeat = setInterval(() => void stream.write(HEARTBEAT), HEARTBEAT_MS);
+    const send = ({ event, data }: JobStreamEvent) => stream.writeSSE({ event, data: JSON.stringify(data) });
     try {
-      for await (const { event, data } of jobEvents(trainer, id, gone.signal)) {
-        await stream.writeSSE({ event, data: JSON.stringify(data) });
-      }
+      for await (const event of watched(trainer, id, gone.signal)) await send(event);
+    } catch (thrown) {
+      const { detail } = refusalOf(thrown, context.get('route')?.places);
+      await send({
+        event: 'failed',
+        data: { detail: detail.map((each) => ({ ...each, loc: [...each.loc] })) },
+      });
     } finally {
       clearInterval(heartbeat);
     }
   });
 }
-
-async function* jobEvents(
-  trainer: TrainerService,
-  id: string,
-  signal: AbortSignal,
-): AsyncGenerator<JobStreamEvent, void, undefined> {
-  try {
-    yield* watched(trainer, id, signal);
-  } catch (thrown) {
-    const { detail } = refusalOf(toOrchardError(thrown, `watching training job ${id}`), places);
-    yield {
-      event: 'failed',
-      data: { detail: detail.map(({ loc, ...rest }) => ({ loc: [...loc], ...rest })) },
-    };
-  }
-}
-
-const places = { input: 'query', subject: ['path', 'model_id'] } as const;
 
 /** @throws OrchardError */
 async function* watched(
@@ -59,30 +45,19 @@ async function* watched(
   id: string,
   signal: AbortSignal,
 ): AsyncGenerator<JobStreamEvent, void, undefined> {
-  let job = await readJob(trainer, id);
+  let job = await outcomeOf(trainer.getTrainingJob(id));
   for await (const event of trainer.watch(id, { signal })) {
     if (event.type === 'progress') {
       yield { event: 'progress', data: progressOf(event) };
       continue;
     }
     // An event may come before the record tells of it, but a state never does.
-    if (event.type === 'state') job = await readJob(trainer, id);
+    if (event.type === 'state') job = await outcomeOf(trainer.getTrainingJob(id));
     else if (event.type === 'epoch') job = { ...job, training_stats: event.stats };
     else if (event.type === 'warnings') job = { ...job, warnings: [...job.warnings, ...event.warnings] };
     else continue;
-    yield { event: 'job', data: documented(job) };
+    yield { event: 'job', data: jobAnswer(job) };
   }
-}
-
-/** @throws OrchardError */
-async function readJob(trainer: TrainerService, id: string): Promise<JobInformation> {
-  const job = await trainer.getTrainingJob(id);
-  return job.match(
-    (found) => found,
-    (error: OrchardError) => {
-      throw error;
-    },
-  );
 }
 
 type ProgressEvent = Extract<TrainingEvent, { type: 'progress' }>;

@@ -1,22 +1,21 @@
 import { existsSync } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
-import { okAsync, ResultAsync } from 'neverthrow';
-import { StorageError, type ValidationError } from '../errors.js';
+import { StorageError } from '../errors.js';
 import { parseStoredKeys, type StoredKey } from './api-keys.js';
 
-export type KeyFileError = StorageError | ValidationError;
-
-/** The keys in a file. */
-export function readKeyFile(path: string): ResultAsync<StoredKey[], KeyFileError> {
-  return ResultAsync.fromPromise(readFile(path, 'utf8'), failed(path)).andThen(parseStoredKeys);
+/** The keys in a file. @throws StorageError, ValidationError */
+export async function readKeyFile(path: string): Promise<StoredKey[]> {
+  return parseStoredKeys(await named(path, readFile(path, 'utf8')));
 }
 
-/** Adds a key to a file, which is made where there is none. Its owner alone can read it. */
-export function addToKeyFile(path: string, key: StoredKey): ResultAsync<void, KeyFileError> {
-  const known = existsSync(path) ? readKeyFile(path) : okAsync<StoredKey[], KeyFileError>([]);
-  return known
-    .andThen((keys) => parseStoredKeys(JSON.stringify([...keys, key])))
-    .andThen((keys) => ResultAsync.fromPromise(replaceFile(path, keys), failed(path)));
+/**
+ * Adds a key to a file, which is made where there is none. Its owner alone can read it.
+ * @throws StorageError, ValidationError; the file is then as it was
+ */
+export async function addToKeyFile(path: string, key: StoredKey): Promise<void> {
+  const known = existsSync(path) ? await readKeyFile(path) : [];
+  const keys = parseStoredKeys(JSON.stringify([...known, key]));
+  await named(path, replaceFile(path, keys));
 }
 
 /** Whole or not at all: a server may be starting on it. */
@@ -25,6 +24,11 @@ async function replaceFile(path: string, keys: readonly StoredKey[]): Promise<vo
   await rename(`${path}.new`, path);
 }
 
-function failed(path: string): (thrown: unknown) => StorageError {
-  return (thrown) => new StorageError(`the file of keys ${path}: ${thrown}`, { cause: thrown });
+/** Has a failure tell which file it is about. @throws StorageError */
+async function named<T>(path: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (thrown) {
+    throw new StorageError(`the file of keys ${path}: ${thrown}`, { cause: thrown });
+  }
 }

@@ -2,7 +2,7 @@
  * What the service counts by: the limiters of rate-limiter-flexible are all of these, with stores in memory, Redis,
  * PostgreSQL, … A count rejects with `{ msBeforeNext }` beyond the limit, and with an Error where the store fails.
  */
-import { type Refusal, refusal } from './refusal.js';
+import { Refusal } from './refusal.js';
 
 /** Counts the requests of an account. */
 export interface RateLimiter {
@@ -37,5 +37,5 @@ export async function waitAfter(counting: Promise<unknown>): Promise<number | un
 export function tooMany(what: string, type: string, waitMs: number): Refusal {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000));
   const problem = { loc: ['header', 'x-api-key'], msg: `${what}; try again in ${seconds} s`, type };
-  return refusal(429, problem, { 'retry-after': String(seconds) });
+  return new Refusal(429, [problem], { headers: { 'retry-after': String(seconds) } });
 }

@@ -52,7 +52,7 @@ export function observe(
     const elapsedMs = performance.now() - start;
     const { status } = context.res;
     const { method } = context.req;
-    const labels = { method, route: context.get('route') ?? 'none', status };
+    const labels = { method, route: context.get('route')?.path ?? 'none', status };
     requests.inc(labels);
     durations.observe(labels, elapsedMs / 1000);
     const account = context.get('account');

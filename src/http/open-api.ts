@@ -1,18 +1,29 @@
 import { type CreateDocumentOptions, createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { inferenceResultSchema, modelRecordSchema, paginationSchema } from '../contract/index.js';
-import type { Operation } from './operation.js';
+import type { Failure, Operation } from './operation.js';
+import { type RefusalStatus, statuses } from './refusal.js';
 import { errorSchema, jobSchema, problemSchema } from './schemas.js';
 
-/** Spec, "Versioning". */
+/** Of the interface, not of this package (docs/service.md). */
 const INTERFACE_VERSION = '1.0';
 
-/** The operations as an OpenAPI 3.1 document, of the very schemas that check the requests. */
-export function openApiDocument(operations: readonly Operation[]): ReturnType<typeof createDocument> {
+/** Which limits there are; each is there where it is anything. */
+export interface DocumentedLimits {
+  readonly rateLimiter?: unknown;
+  readonly wrongKeyLimiter?: unknown;
+  readonly quota?: unknown;
+}
+
+/** The operations as an OpenAPI 3.1 document, of the very definitions that answer the requests. */
+export function openApiDocument(
+  operations: readonly Operation[],
+  limits: DocumentedLimits = {},
+): ReturnType<typeof createDocument> {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
   for (const operation of operations) {
     paths[operation.path] = {
       ...paths[operation.path],
-      [operation.method.toLowerCase()]: operationObject(operation),
+      [operation.method.toLowerCase()]: operationObject(operation, limits),
     };
   }
   return createDocument(
@@ -46,43 +57,58 @@ export function openApiDocument(operations: readonly Operation[]): ReturnType<ty
 
 const documentOptions: CreateDocumentOptions = { reused: 'inline' };
 
-/** What each refusal means; those of 415, 413 and 408 come only where there is a body. */
-const refusals = {
-  401: 'No API key, or one of nobody',
-  403: 'The tier does not include this',
-  404: 'No such model, job or pretrained model for this account',
-  408: 'The body came too slowly',
-  409: 'The model or job is not in a state for this',
-  413: 'The body is too large',
-  415: 'The body is not application/json',
-  422: 'The request does not validate',
-  429: 'Too many requests, or too many jobs waiting',
-  500: 'A defect of the service',
-  502: 'A model could not be fetched',
-  503: 'The service is shutting down',
-} as const;
-
-function operationObject(operation: Operation): ZodOpenApiOperationObject {
+function operationObject(operation: Operation, limits: DocumentedLimits): ZodOpenApiOperationObject {
   const { id, tag, summary, input, output } = operation;
   const { path, query, body } = input.shape;
+  const failures = [...failuresOf(operation, limits)];
   return {
     operationId: id,
     tags: [tag],
     summary,
-    requestParams: { ...(path && { path }), ...(query && { query }) },
+    requestParams: { ...(path && { path }), query },
     ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
     responses: {
       200: { description: 'Success', content: { 'application/json': { schema: output } } },
-      ...Object.fromEntries(refusalStatuses(operation).map((status) => [status, refusalObject(status)])),
+      ...Object.fromEntries(failures.map(([status, reasons]) => [status, failureObject(reasons)])),
     },
   };
 }
 
-function refusalObject(status: keyof typeof refusals) {
-  return { description: refusals[status], content: { 'application/json': { schema: errorSchema } } };
+function failureObject(reasons: readonly string[]) {
+  return { description: reasons.join('; '), content: { 'application/json': { schema: errorSchema } } };
 }
 
-function refusalStatuses({ input }: Operation): (keyof typeof refusals)[] {
-  const always = [401, 403, 404, 409, 422, 429, 500, 502, 503] as const;
-  return input.shape.body === undefined ? [...always] : [...always, 408, 413, 415];
+/** The statuses that an operation can refuse with, and why each. */
+export function failuresOf(
+  { input, needsPro, asksModels, failures }: Operation,
+  { rateLimiter, wrongKeyLimiter, quota }: DocumentedLimits,
+): ReadonlyMap<RefusalStatus, readonly string[]> {
+  const found = new Map<RefusalStatus, string[]>();
+  const add = (status: RefusalStatus, reason: string) =>
+    found.set(status, [...(found.get(status) ?? []), reason]);
+  add(401, 'No API key, or one of nobody');
+  if (needsPro) add(statuses.tier, reasons.tier);
+  if (input.shape.body !== undefined) {
+    add(400, 'The body broke off');
+    add(408, 'The body came too slowly');
+    add(413, 'The body is too large');
+    add(415, 'The body is not application/json');
+  }
+  add(422, 'The request does not validate');
+  for (const failure of failures) add(statuses[failure], reasons[failure]);
+  if (rateLimiter !== undefined) add(429, 'Too many requests');
+  if (wrongKeyLimiter !== undefined) add(429, 'Too many wrong API keys');
+  if (quota !== undefined && asksModels) add(429, 'The inference calls of the account are used up');
+  add(500, 'A defect of the service');
+  add(503, 'The service is shutting down');
+  return found;
 }
+
+const reasons: Readonly<Record<Failure, string>> = {
+  tier: 'The tier does not include this',
+  not_found: 'No such model or job for this account',
+  model_not_ready: 'The model is not READY',
+  transition: 'The job has ended already',
+  queue_full: 'Too many jobs of the account are waiting',
+  model_download: 'The model could not be fetched',
+};

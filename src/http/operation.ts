@@ -1,12 +1,12 @@
-import type { Result, ResultAsync } from 'neverthrow';
 import type * as z from 'zod';
 import { type Account, validate } from '../contract/index.js';
-import type { OrchardError } from '../errors.js';
-import { invalid, type Place, type Refusal, refusalOf } from './refusal.js';
+import { isOrchardError } from '../errors.js';
+import { invalid, type Place } from './refusal.js';
+import type { Route } from './route.js';
 import type { Services } from './services.js';
 
-/** The parts of a request that an operation reads. */
-type InputSchema = z.ZodObject<{ path?: z.ZodObject; query?: z.ZodObject; body?: z.ZodType }>;
+/** The parts of a request that an operation reads; {@link noQuery} for one that takes no query string. */
+type InputSchema = z.ZodObject<{ path?: z.ZodObject; query: z.ZodObject; body?: z.ZodType }>;
 
 /** Who asks, and for whom there may be nobody left to answer. */
 export interface Caller {
@@ -21,57 +21,61 @@ export interface RawInput {
   readonly body: unknown;
 }
 
-interface Definition<Input extends InputSchema> {
+/** How the library may fail at an operation, beside what any call of it may: by the codes of its errors. */
+export type Failure =
+  | 'tier'
+  | 'not_found'
+  | 'model_not_ready'
+  | 'transition'
+  | 'queue_full'
+  | 'model_download';
+
+interface Definition<Input extends InputSchema> extends Omit<Route, 'places'> {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** As documented: `/trainer/language/models/{model_id}`. */
-  readonly path: `/${string}`;
   /** Its name in the OpenAPI document. */
   readonly id: string;
-  readonly tag: 'trainer' | 'predictor' | 'batch predictor' | 'medley' | 'page';
   readonly summary: string;
-  readonly needsPro?: true;
   readonly input: Input;
   readonly output: z.ZodType;
+  readonly failures: readonly Failure[];
   /** What the answer counts as, where a model is asked: each query of a batch is one call, a medley one for each query. */
   readonly inferenceCalls?: (input: z.infer<Input>) => number;
   /** Asks the library. The input is valid. */
-  readonly answer: (
-    services: Services,
-    caller: Caller,
-    input: z.infer<Input>,
-  ) => ResultAsync<object, OrchardError>;
+  readonly answer: (services: Services, caller: Caller, input: z.infer<Input>) => Promise<object>;
 }
 
-/** A documented operation: everything about it, for the router and for the OpenAPI document. */
-export interface Operation extends Omit<Definition<InputSchema>, 'answer' | 'inferenceCalls'> {
-  /** What names the model or job that is asked for. */
-  readonly subject: Place;
-  /** Checks the input. */
-  readonly prepare: (input: RawInput) => Result<Call, Refusal>;
+/** An operation: everything about it, for the router and for the OpenAPI document. */
+export interface Operation extends Route, Omit<Definition<InputSchema>, 'answer' | 'inferenceCalls'> {
+  /** Whether it counts for a quota. */
+  readonly asksModels: boolean;
+  /** Checks the input. @throws Refusal 422 */
+  readonly prepare: (input: RawInput) => Call;
 }
 
 /** A valid request that can be answered. */
 export interface Call {
   /** 0 where no model is asked. */
   readonly inferenceCalls: number;
-  readonly answer: (services: Services, caller: Caller) => ResultAsync<object, Refusal>;
+  readonly answer: (services: Services, caller: Caller) => Promise<object>;
 }
 
 export function operation<Input extends InputSchema>(definition: Definition<Input>): Operation {
   const { input, path, answer, inferenceCalls } = definition;
-  const subject = subjectOf(path);
-  const places = { input: input.shape.body === undefined ? 'query' : 'body', subject } as const;
+  const places = {
+    input: input.shape.body === undefined ? 'query' : 'body',
+    subject: subjectOf(path),
+  } as const;
   return {
     ...definition,
-    subject,
-    prepare: (raw) =>
-      validate(input, raw)
-        .mapErr(({ problems }) => invalid(problems))
-        .map((valid) => ({
-          inferenceCalls: inferenceCalls?.(valid) ?? 0,
-          answer: (services, caller) =>
-            answer(services, caller, valid).mapErr((error) => refusalOf(error, places)),
-        })),
+    places,
+    asksModels: inferenceCalls !== undefined,
+    prepare(raw) {
+      const valid = checked(input, raw);
+      return {
+        inferenceCalls: inferenceCalls?.(valid) ?? 0,
+        answer: (services, caller) => answer(services, caller, valid),
+      };
+    },
   };
 }
 
@@ -79,4 +83,13 @@ export function operation<Input extends InputSchema>(definition: Definition<Inpu
 function subjectOf(path: string): Place {
   const parameter = /\{(\w+)\}/.exec(path)?.[1];
   return parameter === undefined ? ['body'] : ['path', parameter];
+}
+
+/** Problems here have their place in the request already, unlike those that the library finds in its arguments. */
+export function checked<Schema extends z.ZodType>(schema: Schema, request: object): z.infer<Schema> {
+  try {
+    return validate(schema, request);
+  } catch (thrown) {
+    throw isOrchardError(thrown) && thrown.code === 'validation' ? invalid(thrown.problems) : thrown;
+  }
 }

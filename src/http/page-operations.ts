@@ -1,23 +1,29 @@
-import { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
-import { modelConfigSchema, modelTypeSchema, trainingConfigSchema } from '../contract/index.js';
+import {
+  modelTypeSchema,
+  type TrainableType,
+  trainableModelSchema,
+  trainingConfigSchema,
+} from '../contract/index.js';
 import { type Operation, operation } from './operation.js';
 import type { PageServices } from './page-services.js';
-import { createdSchema } from './schemas.js';
-
-/** As the documented request, with an upload where that has a dataset_url. */
-const uploadedRequestSchema = z.strictObject({
-  upload: z.string(),
-  model_config: modelConfigSchema,
-  training_config: trainingConfigSchema.optional(),
-});
+import { createdSchema, noQuery } from './schemas.js';
 
 const installedSchema = z.strictObject({
   data: z.array(z.strictObject({ name: z.string(), type: modelTypeSchema })),
 });
 
-/** What the page asks for in JSON beyond the documented operations; not in the OpenAPI document. */
-export function pageOperations(page: PageServices): readonly Operation[] {
+/**
+ * What the page asks for in JSON beyond the service's operations; not in the OpenAPI document.
+ * @param types that can be trained.
+ */
+export function pageOperations(page: PageServices, types: readonly TrainableType[]): readonly Operation[] {
+  /** As the training request, with an upload where that has a dataset_url. */
+  const uploadedRequest = z.strictObject({
+    upload: z.string(),
+    model_config: trainableModelSchema(types),
+    training_config: trainingConfigSchema.optional(),
+  });
   return [
     operation({
       method: 'GET',
@@ -25,9 +31,10 @@ export function pageOperations(page: PageServices): readonly Operation[] {
       id: 'listInstalledModels',
       tag: 'page',
       summary: 'The pretrained models that answer here',
-      input: z.object({}),
+      input: z.object({ query: noQuery }),
       output: installedSchema,
-      answer: () => ResultAsync.fromSafePromise(page.installedModels().then((data) => ({ data }))),
+      failures: [],
+      answer: async () => ({ data: await page.installedModels() }),
     }),
     operation({
       method: 'POST',
@@ -35,8 +42,9 @@ export function pageOperations(page: PageServices): readonly Operation[] {
       id: 'createTrainingJobFromUpload',
       tag: 'page',
       summary: 'Train a custom model on an uploaded dataset',
-      input: z.object({ body: uploadedRequestSchema }),
+      input: z.object({ query: noQuery, body: uploadedRequest }),
       output: createdSchema,
+      failures: ['tier', 'queue_full'],
       answer: (_, { account, signal }, { body: { upload, ...request } }) =>
         page.uploads.train(account, upload, request, { signal }),
     }),

@@ -1,26 +1,37 @@
 import type { Context, Hono } from 'hono';
-import type { Result } from 'neverthrow';
+import * as z from 'zod';
 import type { Account } from '../contract/index.js';
 import { type Admission, admit } from './admission.js';
 import type { HandlerEnvironment } from './environment.js';
 import { jobStream } from './job-stream.js';
+import { checked } from './operation.js';
 import { pageFiles } from './page-files.js';
 import type { PageServices } from './page-services.js';
-import { type Refusal, refusal, refusalOf, refuse } from './refusal.js';
-import type { Services } from './services.js';
+import { otherType } from './read-body.js';
+import { queryOf, type Route, routePath } from './route.js';
+import { noQuery } from './schemas.js';
+import { outcomeOf, type Services } from './services.js';
 
 export interface PageRouteOptions extends Services, Admission {
   readonly maxUploadBytes?: number;
 }
 
-const UPLOADS = '/page/uploads';
-const EVENTS = '/page/training-jobs/:model_id/events';
+const uploadsRoute: Route = {
+  path: '/page/uploads',
+  tag: 'page',
+  places: { input: 'body', subject: ['body'] },
+};
+const eventsRoute: Route = {
+  path: '/page/training-jobs/{model_id}/events',
+  tag: 'page',
+  places: { input: 'query', subject: ['path', 'model_id'] },
+};
 
 /** The method of each path here. */
 export const pageMethods: Readonly<Record<string, string>> = {
   '/': 'GET',
-  [UPLOADS]: 'POST',
-  [EVENTS]: 'GET',
+  [routePath(uploadsRoute)]: 'POST',
+  [routePath(eventsRoute)]: 'GET',
 };
 
 const DEFAULT_MAX_UPLOAD_BYTES = 128 * 2 ** 20;
@@ -34,45 +45,30 @@ export function addPageRoutes(
   options: PageRouteOptions,
 ): void {
   const { maxUploadBytes: maxBodyBytes = DEFAULT_MAX_UPLOAD_BYTES } = options;
-  app.post(UPLOADS, async (context) => {
-    context.set('route', UPLOADS);
-    const account = await admitted(context, options);
-    if (account.isErr()) return refuse(context, account.error);
-    if (context.req.header('content-type') !== 'application/zip') return refuse(context, notZipType);
-    const limits = { maxBodyBytes, bodyTimeoutMs: UPLOAD_TIMEOUT_MS };
-    const saved = await uploads.save(account.value, context.req.raw, limits);
-    return saved.match(
-      (upload) => context.json({ upload }),
-      (refused) => refuse(context, refused),
-    );
+  const limits = { maxBodyBytes, bodyTimeoutMs: UPLOAD_TIMEOUT_MS };
+  app.post(routePath(uploadsRoute), async (context) => {
+    const account = await admitted(context, uploadsRoute, options);
+    if (context.req.header('content-type') !== 'application/zip') throw otherType('application/zip');
+    return context.json({ upload: await uploads.save(account, context.req.raw, limits) });
   });
-  app.get(EVENTS, async (context) => {
-    context.set('route', '/page/training-jobs/{model_id}/events');
-    const account = await admitted(context, options);
-    if (account.isErr()) return refuse(context, account.error);
-    const trainer = options.trainer(account.value);
-    const id = context.req.param('model_id');
-    const job = await trainer.getTrainingJob(id);
-    return job.match(
-      () => jobStream(context, trainer, id),
-      (error) => refuse(context, refusalOf(error, { input: 'query', subject: ['path', 'model_id'] })),
-    );
+  app.get(routePath(eventsRoute), async (context) => {
+    const account = await admitted(context, eventsRoute, options);
+    const id = context.req.param('model_id') ?? '';
+    const trainer = options.trainer(account);
+    await outcomeOf(trainer.getTrainingJob(id)); // a 404 rather than a stream that fails at once
+    return jobStream(context, trainer, id);
   });
   app.route('/', pageFiles());
 }
 
+const withoutQuery = z.object({ query: noQuery });
+
 async function admitted(
   context: Context<HandlerEnvironment>,
+  route: Route,
   admission: Admission,
-): Promise<Result<Account, Refusal>> {
-  const operation = { tag: 'page', subject: ['path'] } as const;
-  const account = await admit(context.req.raw, context.env, operation, admission);
-  if (account.isOk()) context.set('account', account.value);
+): Promise<Account> {
+  const account = await admit(context, route, admission);
+  checked(withoutQuery, { query: queryOf(context.req.raw) });
   return account;
 }
-
-const notZipType = refusal(415, {
-  loc: ['header', 'content-type'],
-  msg: 'send the zip as content-type: application/zip',
-  type: 'content_type',
-});

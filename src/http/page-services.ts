@@ -4,9 +4,9 @@ import { DatasetUploads } from './dataset-uploads.js';
 import { type InstalledModel, installedModels } from './installed-models.js';
 import type { TrainerService } from './services.js';
 
-/** What only the page at / asks for, beyond the documented service. */
+/** What only the page at / asks for. */
 export interface PageServices {
-  /** The documented pretrained models that answer here. */
+  /** The contract's pretrained models that answer here. */
   installedModels(): Promise<readonly InstalledModel[]>;
   readonly uploads: DatasetUploads;
 }

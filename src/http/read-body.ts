@@ -1,5 +1,4 @@
-import { err, ok, Result } from 'neverthrow';
-import { type Refusal, refusal } from './refusal.js';
+import { Refusal } from './refusal.js';
 
 export interface BodyLimits {
   readonly maxBodyBytes: number;
@@ -11,33 +10,29 @@ export interface BodyLimits {
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
 
 /**
- * The JSON body of a request; undefined where it is empty. Refused with 415 for another content type, with 413 and 408
- * beyond the limits, with 422 where it isn't JSON in UTF-8.
+ * The JSON body of a request; undefined where it is empty.
+ * @throws Refusal 415 for another content type, 413 and 408 beyond the limits, 422 where it isn't JSON in UTF-8
  */
-export async function readBody(request: Request, limits: BodyLimits): Promise<Result<unknown, Refusal>> {
-  if (!JSON_TYPE.test(request.headers.get('content-type') ?? '')) return err(notJsonType);
+export async function readBody(request: Request, limits: BodyLimits): Promise<unknown> {
+  if (!JSON_TYPE.test(request.headers.get('content-type') ?? '')) throw otherType('application/json');
   const bytes = await readBytes(request, limits);
-  return bytes.andThen(parseJson);
+  return bytes.byteLength === 0 ? undefined : parseJson(bytes);
 }
 
-async function readBytes(
-  request: Request,
-  { maxBodyBytes, bodyTimeoutMs }: BodyLimits,
-): Promise<Result<Uint8Array, Refusal>> {
+async function readBytes(request: Request, { maxBodyBytes, bodyTimeoutMs }: BodyLimits): Promise<Uint8Array> {
   const announced = request.headers.get('content-length');
-  if (Number(announced) > maxBodyBytes) return err(tooLarge(maxBodyBytes));
+  if (Number(announced) > maxBodyBytes) throw tooLarge(maxBodyBytes);
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), bodyTimeoutMs);
-  try {
-    // A server holds a body to the length that it announces; to read it at once spares a web stream.
-    const reading = announced === null ? readPieces(request, maxBodyBytes, late.signal) : readWhole(request);
-    const bytes = await Promise.race([reading, rejectedBy(late.signal)]);
-    return bytes.byteLength > maxBodyBytes ? err(tooLarge(maxBodyBytes)) : ok(bytes);
-  } catch {
-    return err(late.signal.aborted ? tooSlow(bodyTimeoutMs) : brokenOff);
-  } finally {
-    clearTimeout(timer);
-  }
+  // A server holds a body to the length that it announces; to read it at once spares a web stream.
+  const reading = announced === null ? readPieces(request, maxBodyBytes, late.signal) : readWhole(request);
+  const bytes = await Promise.race([reading, rejectedBy(late.signal)])
+    .catch(() => {
+      throw late.signal.aborted ? tooSlow(bodyTimeoutMs) : brokenOff();
+    })
+    .finally(() => clearTimeout(timer));
+  if (bytes.byteLength > maxBodyBytes) throw tooLarge(maxBodyBytes);
+  return bytes;
 }
 
 async function readWhole(request: Request): Promise<Uint8Array> {
@@ -62,33 +57,36 @@ function rejectedBy(signal: AbortSignal): Promise<never> {
   });
 }
 
-function parseJson(bytes: Uint8Array): Result<unknown, Refusal> {
-  if (bytes.byteLength === 0) return ok(undefined);
-  const parse = Result.fromThrowable(
-    (): unknown => JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)),
-    (thrown) => {
-      const reason =
-        thrown instanceof SyntaxError ? 'it ends early or has a wrong character' : 'it is not UTF-8';
-      return refusal(422, { loc: ['body'], msg: `the body is no JSON: ${reason}`, type: 'json_invalid' });
-    },
-  );
-  return parse();
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (thrown) {
+    const reason =
+      thrown instanceof SyntaxError ? 'it ends early or has a wrong character' : 'it is not UTF-8';
+    const msg = `the body is no JSON: ${reason}`;
+    throw new Refusal(422, [{ loc: ['body'], msg, type: 'json_invalid' }]);
+  }
 }
 
-const notJsonType = refusal(415, {
-  loc: ['header', 'content-type'],
-  msg: 'send the body as content-type: application/json',
-  type: 'content_type',
-});
+/** A 415 that names the type there should be. */
+export function otherType(type: string): Refusal {
+  const msg = `send the body as content-type: ${type}`;
+  return new Refusal(415, [{ loc: ['header', 'content-type'], msg, type: 'content_type' }]);
+}
 
-export const brokenOff = refusal(400, { loc: ['body'], msg: 'the body broke off', type: 'incomplete' });
+export function brokenOff(): Refusal {
+  return new Refusal(400, [{ loc: ['body'], msg: 'the body broke off', type: 'incomplete' }]);
+}
 
 export function tooLarge(maxBodyBytes: number): Refusal {
   const msg = `the body is larger than ${maxBodyBytes.toLocaleString('en-US')} bytes`;
-  return refusal(413, { loc: ['body'], msg, type: 'too_large' }, { connection: 'close' });
+  return new Refusal(413, [{ loc: ['body'], msg, type: 'too_large' }], { headers: HANG_UP });
 }
 
 export function tooSlow(bodyTimeoutMs: number): Refusal {
   const msg = `the body did not arrive within ${bodyTimeoutMs / 1000} s`;
-  return refusal(408, { loc: ['body'], msg, type: 'too_slow' }, { connection: 'close' });
+  return new Refusal(408, [{ loc: ['body'], msg, type: 'too_slow' }], { headers: HANG_UP });
 }
+
+/** What the client still sends is not read. */
+const HANG_UP = { connection: 'close' };

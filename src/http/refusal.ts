@@ -1,7 +1,6 @@
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { MAX_LISTED_PROBLEMS, type OrchardError, type ValidationProblem } from '../errors.js';
-import type { JobError } from '../trainer/index.js';
+import { isOrchardError, MAX_LISTED_PROBLEMS, type OrchardError, type ValidationProblem } from '../errors.js';
 import type { HandlerEnvironment } from './environment.js';
 
 export type RefusalStatus = Extract<
@@ -9,10 +8,7 @@ export type RefusalStatus = Extract<
   400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 422 | 429 | 500 | 502 | 503
 >;
 
-/** An answer other than the one asked for, with what is wrong as the documented `detail`. */
-export interface Refusal {
-  readonly status: RefusalStatus;
-  readonly detail: readonly ValidationProblem[];
+export interface RefusalOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** What there is all the same: of a medley, the answers of the models that did answer. */
   readonly data?: unknown;
@@ -20,16 +16,26 @@ export interface Refusal {
   readonly cause?: unknown;
 }
 
+/** An answer other than the one asked for. Thrown wherever a request can't go on; the handler answers with it. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly headers: RefusalOptions['headers'];
+  readonly data: unknown;
+
+  /** @param detail what is wrong. */
+  constructor(
+    readonly status: RefusalStatus,
+    readonly detail: readonly ValidationProblem[],
+    { headers, data, cause }: RefusalOptions = {},
+  ) {
+    super(detail.map(({ msg }) => msg).join('; '), { cause });
+    this.headers = headers;
+    this.data = data;
+  }
+}
+
 /** Where in a request something is wrong: `['body', 'queries', 3]`. */
 export type Place = ValidationProblem['loc'];
-
-export function refusal(
-  status: RefusalStatus,
-  problem: ValidationProblem,
-  headers?: Readonly<Record<string, string>>,
-): Refusal {
-  return { status, detail: [problem], ...(headers && { headers }) };
-}
 
 /** Answers with a refusal; what lies beneath it goes to the log. */
 export function refuse(
@@ -40,7 +46,8 @@ export function refuse(
   return context.json({ detail, ...(data !== undefined && { data }) }, status, headers);
 }
 
-const statuses: Readonly<Record<OrchardError['code'], RefusalStatus>> = {
+/** What each error of the library is over HTTP. */
+export const statuses = {
   validation: 422,
   dataset: 422,
   download: 422,
@@ -57,9 +64,9 @@ const statuses: Readonly<Record<OrchardError['code'], RefusalStatus>> = {
   training: 500,
   storage: 500,
   internal: 500,
-};
+} as const satisfies Readonly<Record<OrchardError['code'], RefusalStatus>>;
 
-/** Which part of the request an error is about, where the error doesn't say it. */
+/** Which part of the request an error of the library is about, where the error doesn't say it. */
 export interface Places {
   /** What the paths of a ValidationError lie in. */
   readonly input: 'query' | 'body';
@@ -67,24 +74,32 @@ export interface Places {
   readonly subject: Place;
 }
 
+/** Of a path that asks nothing of the library. */
+const nowhere: Places = { input: 'query', subject: [] };
+
 /** What the library's paths call the model that a request names. */
 const MODEL_FIELDS = ['model', 'model_name'];
 
-/** An error of the library as an answer. Statuses of 500 and more tell nothing of what is inside. */
-export function refusalOf(error: OrchardError, places: Places): Refusal {
-  if (error.code === 'medley') return medleyRefusal(error, places);
-  const status = statuses[error.code];
-  if (status >= 500) return { ...unexpected(status), cause: error };
-  if (error.code !== 'validation') {
-    return refusal(status, { loc: places.subject, msg: messageOf(error), type: error.code });
-  }
+/** Whatever was thrown, as an answer. Statuses of 500 and more tell nothing of what is inside. */
+export function refusalOf(thrown: unknown, places: Places = nowhere): Refusal {
+  if (thrown instanceof Refusal) return thrown;
+  if (!isOrchardError(thrown)) return unexpected(500, thrown);
+  if (thrown.code === 'medley') return medleyRefusal(thrown, places);
+  if (thrown.code === 'validation') return invalidArguments(thrown.problems, places);
+  const status = statuses[thrown.code];
+  if (status >= 500) return unexpected(status, thrown);
+  return new Refusal(status, [{ loc: places.subject, msg: messageOf(thrown), type: thrown.code }]);
+}
+
+/** The problems' paths lie in the arguments of a call of the library. */
+function invalidArguments(problems: readonly ValidationProblem[], { input, subject }: Places): Refusal {
   // What can't name a model names none: the OpenAPI document takes any text for a name.
-  const impossible = error.problems.find(({ type }) => type === 'model_name');
-  if (impossible) return refusal(404, { loc: places.subject, msg: impossible.msg, type: 'not_found' });
+  const impossible = problems.find(({ type }) => type === 'model_name');
+  if (impossible) return new Refusal(404, [{ loc: subject, msg: impossible.msg, type: 'not_found' }]);
   return invalid(
-    error.problems.map(({ loc, ...problem }) => {
+    problems.map(({ loc, ...problem }) => {
       const isModel = MODEL_FIELDS.includes(String(loc[0]));
-      return { ...problem, loc: isModel ? places.subject : [places.input, ...loc] };
+      return { ...problem, loc: isModel ? subject : [input, ...loc] };
     }),
   );
 }
@@ -95,7 +110,10 @@ const MAX_MESSAGE_LENGTH = 1000;
 /** A request that does not validate. Of very many problems, the first are told. */
 export function invalid(problems: readonly ValidationProblem[]): Refusal {
   const listed = problems.slice(0, MAX_LISTED_PROBLEMS);
-  return { status: 422, detail: listed.map(({ msg, ...each }) => ({ ...each, msg: shortened(msg) })) };
+  return new Refusal(
+    422,
+    listed.map(({ msg, ...each }) => ({ ...each, msg: shortened(msg) })),
+  );
 }
 
 function shortened(msg: string): string {
@@ -109,16 +127,6 @@ function messageOf(error: OrchardError): string {
   return error.message;
 }
 
-/** Of a job that went on when the upload that it trains on had been removed. */
-const UPLOAD_GONE = 'the uploaded dataset is no longer there; upload it again for a new job';
-
-/** What is told of why a job failed: nothing of what is inside. */
-export function describeJobError({ code, message }: JobError): { code: string; message: string } {
-  if (code === 'download' && message.startsWith('dataset_url file:')) return { code, message: UPLOAD_GONE };
-  const isInside = ['storage', 'internal', 'model_folder', 'model_download'].includes(code);
-  return { code, message: isInside ? 'the service failed; its log may tell more' : message };
-}
-
 /** Names each model that failed; the worst of their statuses counts. */
 function medleyRefusal(error: Extract<OrchardError, { code: 'medley' }>, places: Places): Refusal {
   const refusals = Object.entries(error.failures).map(([name, failure]) => {
@@ -127,18 +135,23 @@ function medleyRefusal(error: Extract<OrchardError, { code: 'medley' }>, places:
     return { status, detail: detail.map((problem) => ({ ...problem, loc: subject })) };
   });
   const [{ status } = unexpected()] = refusals.toSorted((a, b) => b.status - a.status);
-  const detail = refusals.flatMap((each) => each.detail);
-  const hasAnswers = Object.keys(error.answers).length > 0;
-  return {
+  return new Refusal(
     status,
-    detail,
-    ...(hasAnswers && { data: error.answers }),
-    ...(status >= 500 && { cause: error }),
-  };
+    refusals.flatMap(({ detail }) => detail),
+    {
+      ...(hasAnswers(error) && { data: error.answers }),
+      ...(status >= 500 && { cause: error }),
+    },
+  );
+}
+
+/** Whether an error leaves something to answer with: a medley's, where some models did answer. */
+export function hasAnswers(thrown: unknown): boolean {
+  return isOrchardError(thrown) && thrown.code === 'medley' && Object.keys(thrown.answers).length > 0;
 }
 
 /** The answer to what is nobody's fault but ours. */
-export function unexpected(status: RefusalStatus = 500): Refusal {
+function unexpected(status: RefusalStatus = 500, cause?: unknown): Refusal {
   const msg = 'the request could not be answered; x-request-id names it in the log';
-  return refusal(status, { loc: [], msg, type: 'server_error' });
+  return new Refusal(status, [{ loc: [], msg, type: 'server_error' }], { cause });
 }

@@ -2,20 +2,19 @@ import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { err, ok, type Result } from 'neverthrow';
 import { type BodyLimits, brokenOff, tooLarge, tooSlow } from './read-body.js';
 import type { Refusal } from './refusal.js';
 
 /**
- * Writes the body of a request to a new file that only this user may read; after a refusal there is none.
- * Refused with 413 and 408 beyond the limits. Rejects where the file can't be written.
+ * Writes the body of a request to a new file that only this user may read; after a failure there is none.
+ * @throws Refusal 413 and 408 beyond the limits. @throws what the file system does
  */
 export async function saveBody(
   { body, headers, signal }: Request,
   path: string,
   { maxBodyBytes, bodyTimeoutMs }: BodyLimits,
-): Promise<Result<void, Refusal>> {
-  if (Number(headers.get('content-length')) > maxBodyBytes) return err(tooLarge(maxBodyBytes));
+): Promise<void> {
+  if (Number(headers.get('content-length')) > maxBodyBytes) throw tooLarge(maxBodyBytes);
   const late = AbortSignal.timeout(bodyTimeoutMs);
   /** What is wrong with the body; what else goes wrong is the file's. */
   let refused: Refusal | undefined;
@@ -24,12 +23,14 @@ export async function saveBody(
     try {
       for await (const piece of pieces) {
         length += piece.byteLength;
-        if (length > maxBodyBytes) refused = tooLarge(maxBodyBytes);
-        if (refused) throw new Error('the body is too large');
+        if (length > maxBodyBytes) {
+          refused = tooLarge(maxBodyBytes);
+          throw refused;
+        }
         yield piece;
       }
     } catch (thrown) {
-      refused ??= late.aborted ? tooSlow(bodyTimeoutMs) : brokenOff;
+      refused ??= late.aborted ? tooSlow(bodyTimeoutMs) : brokenOff();
       throw thrown;
     }
   }
@@ -37,10 +38,8 @@ export async function saveBody(
     const source = body === null ? Readable.from([]) : Readable.fromWeb(body);
     const file = createWriteStream(path, { flags: 'wx', mode: 0o600 });
     await pipeline(source, upToLimit, file, { signal: AbortSignal.any([signal, late]) });
-    return ok();
   } catch (thrown) {
     await rm(path, { force: true });
-    if (refused) return err(refused);
-    throw thrown;
+    throw refused ?? thrown; // the pipeline may reject with what it broke off for
   }
 }

@@ -1,4 +1,4 @@
-/** The documented envelopes of requests and answers around the objects of the contract. */
+/** What requests and answers wrap around the objects of the contract. */
 import * as z from 'zod';
 import {
   inferenceResultSchema,
@@ -7,6 +7,7 @@ import {
   paginationSchema,
   trainingJobInformationSchema,
 } from '../contract/index.js';
+import { MAX_LISTED_PROBLEMS } from '../errors.js';
 
 export const problemSchema = z.strictObject({
   loc: z
@@ -27,6 +28,9 @@ export const errorSchema = z.strictObject({
     .meta({ description: 'Of a medley: what the models answered that did not fail.' }),
 });
 
+/** Of an operation that takes no query string: a parameter all the same is a mistake. */
+export const noQuery = z.strictObject({});
+
 export const modelPathSchema = z.object({ model_id: z.string() });
 export const pretrainedPathSchema = z.object({ model_name: z.string().meta({ example: 'customer-review' }) });
 
@@ -37,14 +41,38 @@ export const modelListSchema = z.strictObject({
   pagination: paginationSchema,
 });
 
-/** The documented information, and why a job failed or what was noticed in its dataset, where there is such. */
-export const jobSchema = trainingJobInformationSchema.extend({
-  error: z
-    .object({ code: z.string(), message: z.string() })
+const datasetProblemSchema = z.strictObject({
+  file: z
+    .string()
+    .meta({ description: "Path inside the zip; the zip's name where the whole of it is meant." }),
+  line: z.int().optional().meta({ description: 'Counted from 1.' }),
+  column: z
+    .union([z.int(), z.string()])
     .optional()
-    .meta({ description: 'Why the job ended in ERROR.' }),
+    .meta({ description: 'Counted from 1 in UTF-16 code units, or the name of a field.' }),
+  found: z.string().meta({ description: 'What is there.' }),
+  expected: z.string().meta({ description: 'What the format asks for.' }),
+});
+
+const jobErrorSchema = z.strictObject({
+  code: z.string().meta({ description: 'A stable name of the kind of failure.' }),
+  message: z.string(),
+  problems: z.array(datasetProblemSchema).max(MAX_LISTED_PROBLEMS).optional().meta({
+    description: 'What is wrong in the dataset, where that is why; of very many problems the first.',
+  }),
+});
+
+const warningSchema = z.strictObject({
+  kind: z.string().meta({ description: 'A stable name of the kind of warning.' }),
+  count: z.int().meta({ description: 'How many rows or classes it concerns.' }),
+  message: z.string(),
+});
+
+/** The job information, and why a job failed or what was noticed in its dataset, where there is such. */
+export const jobSchema = trainingJobInformationSchema.extend({
+  error: jobErrorSchema.optional().meta({ description: 'Why the job ended in ERROR.' }),
   warnings: z
-    .array(z.object({ kind: z.string(), count: z.int(), message: z.string() }))
+    .array(warningSchema)
     .optional()
     .meta({ description: 'What was noticed in the dataset that training could live with.' }),
 });

@@ -4,7 +4,6 @@ import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import { forwardedAddress } from './client-network.js';
 import type { Handler } from './create-handler.js';
-import { refusal } from './refusal.js';
 
 export interface ServeOptions {
   /** Default 127.0.0.1: this machine alone. */
@@ -76,15 +75,14 @@ async function drain(server: Server, timeoutMs: number): Promise<void> {
   clearTimeout(timer);
 }
 
-/** What is no HTTP never reaches the handler; its answer has the documented shape all the same. */
+/** What is no HTTP never reaches the handler; its answer has a `detail` all the same. */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
   const [status, msg] = brokenRequests[error.code ?? ''] ?? ['400 Bad Request', 'the request is no HTTP'];
-  const { detail } = refusal(400, { loc: [], msg, type: 'bad_request' });
-  const body = JSON.stringify({ detail });
+  const body = JSON.stringify({ detail: [{ loc: [], msg, type: 'bad_request' }] });
   const head = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close`;
   socket.end(`HTTP/1.1 ${status}\r\n${head}\r\n\r\n${body}`);
 }

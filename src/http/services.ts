@@ -1,4 +1,6 @@
+import type { ResultAsync } from 'neverthrow';
 import type { Account } from '../contract/index.js';
+import type { OrchardError } from '../errors.js';
 import type { Medley } from '../medley/index.js';
 import type { Predictor } from '../predictor/index.js';
 import type { Trainer } from '../trainer/index.js';
@@ -28,4 +30,11 @@ export interface Services {
   readonly medley: (account: Account) => MedleyService;
   /** What only the page at / needs. Without it there is no page. */
   readonly page?: PageServices | undefined;
+}
+
+/** What a call of theirs comes to. @throws the error that it fails with */
+export async function outcomeOf<Value>(call: ResultAsync<Value, OrchardError>): Promise<Value> {
+  const outcome = await call;
+  if (outcome.isErr()) throw outcome.error;
+  return outcome.value;
 }

@@ -1,7 +1,15 @@
+export { answered, type CallOptions } from './answered.js';
+export { implementation } from './implementation.js';
 export type { InferenceService, Predictions } from './inference-service.js';
 export { type InferenceOptions, inlineInference } from './inline-service.js';
 export { lengthGroups } from './length-groups.js';
 export { PretrainedModels } from './pretrained-models.js';
-export { inferenceService, type RunOptions, type ServiceOptions, serviceOf } from './service-options.js';
-export { type CallOptions, untilAborted } from './until-aborted.js';
+export { batchResponse, queryResponse } from './responses.js';
+export {
+  createService,
+  inferenceService,
+  type RunOptions,
+  runSchema,
+  type ServiceOptions,
+} from './service-options.js';
 export { type PoolOptions, workerInference } from './worker-pool.js';

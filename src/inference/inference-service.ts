@@ -1,6 +1,4 @@
-import type { ResultAsync } from 'neverthrow';
 import type { InferenceResult } from '../contract/index.js';
-import type { OrchardError } from '../errors.js';
 
 /** What one request came to. */
 export interface Predictions {
@@ -12,8 +10,11 @@ export interface Predictions {
 
 /** Runs models that lie in folders, and keeps those loaded that it was asked for. */
 export interface InferenceService {
-  /** @param directory a model folder. @returns a result for each text, in their order. */
-  predict(directory: string, texts: readonly string[]): ResultAsync<Predictions, OrchardError>;
+  /**
+   * @param directory a model folder. @returns a result for each text, in their order.
+   * @throws ModelFolderError for a folder that can't be run, ClosedError
+   */
+  predict(directory: string, texts: readonly string[]): Promise<Predictions>;
   /** Gives up what is kept of a folder's model, which is about to be deleted. */
   forget(directory: string): void;
   /** Waits for what runs and frees everything. Idempotent. */

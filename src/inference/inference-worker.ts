@@ -1,6 +1,6 @@
 /** Entry of an inference worker thread. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { describeError } from '../errors.js';
+import { describeError, toOrchardError } from '../errors.js';
 import { type InferenceOptions, inlineInference } from './inline-service.js';
 import type { PoolMessage, WorkerMessage } from './messages.js';
 
@@ -8,11 +8,11 @@ const options: InferenceOptions = workerData;
 const service = inlineInference(options);
 
 async function predict({ id, directory, texts }: Extract<PoolMessage, { type: 'predict' }>): Promise<void> {
-  const outcome = await service.predict(directory, texts);
-  const message: WorkerMessage = outcome.isErr()
-    ? { id, error: describeError(outcome.error) }
-    : { id, predictions: outcome.value };
-  parentPort?.postMessage(message);
+  const answer: WorkerMessage = await service.predict(directory, texts).then(
+    (predictions) => ({ id, predictions }),
+    (thrown) => ({ id, error: describeError(toOrchardError(thrown, 'inference')) }),
+  );
+  parentPort?.postMessage(answer);
 }
 
 parentPort?.on('message', (message: PoolMessage) => {

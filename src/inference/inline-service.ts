@@ -1,8 +1,10 @@
-import { errAsync, ResultAsync } from 'neverthrow';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ClosedError } from '../errors.js';
-import type { InferenceService } from './inference-service.js';
+import type { InferenceService, Predictions } from './inference-service.js';
 import { ModelCache } from './model-cache.js';
-import { RequestQueue } from './request-queue.js';
+
+/** Texts that requests for one model may be joined to; beyond it, runs get no faster and answers later. */
+const MAX_JOINED_TEXTS = 64;
 
 export interface InferenceOptions {
   /** Bound on the loaded models' graph files together, in bytes. */
@@ -13,17 +15,76 @@ export interface InferenceOptions {
 
 /** Runs models in the calling thread, which each run blocks. */
 export function inlineInference({ maxModelBytes, threads }: InferenceOptions): InferenceService {
-  const models = new ModelCache(maxModelBytes, threads);
-  const queue = new RequestQueue(models);
-  let closed = false;
-  return {
-    predict: (directory, texts) =>
-      closed ? errAsync(new ClosedError('inference service')) : new ResultAsync(queue.add(directory, texts)),
-    forget: (directory) => models.forget(directory),
-    async close() {
-      closed = true;
-      await queue.idle();
-      await models.clear();
-    },
-  };
+  return new InlineService(new ModelCache(maxModelBytes, threads));
+}
+
+interface Request {
+  readonly directory: string;
+  readonly texts: readonly string[];
+  readonly resolve: (predictions: Predictions) => void;
+  readonly reject: (thrown: unknown) => void;
+}
+
+/**
+ * Answers requests one after the other, first in first out. Those that wait for the same model when its turn
+ * comes are joined and answered by the same runs.
+ */
+class InlineService implements InferenceService {
+  #waiting: Request[] = [];
+  #working: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(private readonly models: ModelCache) {}
+
+  async predict(directory: string, texts: readonly string[]): Promise<Predictions> {
+    if (this.#closed) throw new ClosedError('inference service');
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ directory, texts, resolve, reject });
+      this.#working ??= this.#work();
+    });
+  }
+
+  forget(directory: string): void {
+    this.models.forget(directory);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#working;
+    await this.models.clear();
+  }
+
+  async #work(): Promise<void> {
+    for (let [first] = this.#waiting; first !== undefined; [first] = this.#waiting) {
+      // A run blocks the thread; a turn of the event loop lets in whatever came meanwhile.
+      await nextTurn();
+      const requests = this.#take(first.directory);
+      try {
+        const model = await this.models.get(first.directory);
+        const startedAt = performance.now();
+        const results = await model.predict(requests.flatMap(({ texts }) => texts));
+        const elapsedMs = performance.now() - startedAt;
+        for (const { texts, resolve } of requests) {
+          resolve({ results: results.splice(0, texts.length), elapsedMs });
+        }
+      } catch (thrown) {
+        for (const { reject } of requests) reject(thrown);
+      }
+      this.models.trim();
+    }
+    this.#working = undefined;
+  }
+
+  /** Takes the first request for a model and those that can join it. */
+  #take(directory: string): Request[] {
+    const joined: Request[] = [];
+    let texts = 0;
+    for (const request of this.#waiting.filter((each) => each.directory === directory)) {
+      texts += request.texts.length;
+      if (joined.length > 0 && texts > MAX_JOINED_TEXTS) break;
+      joined.push(request);
+    }
+    this.#waiting = this.#waiting.filter((request) => !joined.includes(request));
+    return joined;
+  }
 }

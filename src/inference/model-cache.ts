@@ -1,6 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import type { ResultAsync } from 'neverthrow';
-import type { OrchardError } from '../errors.js';
 import { SharedTokenizers } from './shared-tokenizers.js';
 import { TextModel } from './text-model.js';
 
@@ -10,6 +8,8 @@ export class ModelCache {
   readonly #tokenizers = new SharedTokenizers();
   readonly #threads: number;
   readonly #released: Promise<void>[] = [];
+  /** In use, but above the bound by itself. */
+  #tooLarge: TextModel | undefined;
 
   /**
    * @param maxBytes bound on the loaded models' graph files together; a single larger model is used all the same,
@@ -24,20 +24,19 @@ export class ModelCache {
     });
   }
 
-  /** Lets a task use the model of a folder, which is loaded if need be. Call it for one task after the other. */
-  use<Value>(
-    directory: string,
-    task: (model: TextModel) => ResultAsync<Value, OrchardError>,
-  ): ResultAsync<Value, OrchardError> {
+  /** The model of a folder, loaded if need be; good until `trim`, which is called before the next one is got. */
+  async get(directory: string): Promise<TextModel> {
     const known = this.#models.get(directory);
-    if (known !== undefined) return task(known);
-    return TextModel.load(directory, this.#threads, this.#tokenizers).andThen((model) => {
-      this.#models.set(directory, model);
-      const done = task(model);
-      // A model above the bound by itself is never kept.
-      if (!this.#models.has(directory)) done.then(() => this.#released.push(model.release()));
-      return done;
-    });
+    if (known !== undefined) return known;
+    const model = await TextModel.load(directory, this.#threads, this.#tokenizers);
+    if (!this.#models.set(directory, model).has(directory)) this.#tooLarge = model;
+    return model;
+  }
+
+  /** Gives up a model that is above the bound by itself, once it has been used. */
+  trim(): void {
+    if (this.#tooLarge !== undefined) this.#released.push(this.#tooLarge.release());
+    this.#tooLarge = undefined;
   }
 
   /** Gives a folder's model up, if it is loaded. */

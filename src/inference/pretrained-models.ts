@@ -1,5 +1,4 @@
-import { ResultAsync } from 'neverthrow';
-import { type OrchardError, toOrchardError } from '../errors.js';
+import { toOrchardError } from '../errors.js';
 import type { ModelLoader } from '../model-loader/index.js';
 import type { InferenceService, Predictions } from './inference-service.js';
 
@@ -14,30 +13,30 @@ export class PretrainedModels {
     private readonly inference: InferenceService,
   ) {}
 
-  /** Fails as the loader does for a model that can't be had. The signal aborts the loading of its files. */
-  predict(
-    name: string,
-    queries: readonly string[],
-    signal?: AbortSignal,
-  ): ResultAsync<Predictions, OrchardError> {
-    return ResultAsync.fromPromise(this.#directory(name, signal), (thrown) =>
-      toOrchardError(thrown, `loading model ${name}`),
-    ).andThen((directory) => this.inference.predict(directory, queries));
+  /**
+   * @param signal aborts the loading of the model's files.
+   * @throws what the loader does for a model that can't be had
+   */
+  async predict(name: string, queries: readonly string[], signal?: AbortSignal): Promise<Predictions> {
+    return this.inference.predict(await this.#directoryOf(name, signal), queries);
   }
 
-  /** Gives up the files that are being loaded, waits for what runs and frees everything. Idempotent. */
-  async close(): Promise<void> {
+  /** Gives up the files that are being loaded. */
+  close(): void {
     this.#closing.abort();
-    await this.inference.close();
   }
 
-  async #directory(name: string, signal: AbortSignal | undefined): Promise<string> {
+  async #directoryOf(name: string, signal: AbortSignal | undefined): Promise<string> {
     const known = this.#directories.get(name);
     if (known !== undefined) return known;
-    const stop =
-      signal === undefined ? this.#closing.signal : AbortSignal.any([this.#closing.signal, signal]);
-    const { directory } = await this.loader.load(name, { signal: stop });
-    this.#directories.set(name, directory);
-    return directory;
+    const closing = this.#closing.signal;
+    const stop = signal === undefined ? closing : AbortSignal.any([closing, signal]);
+    try {
+      const { directory } = await this.loader.load(name, { signal: stop });
+      this.#directories.set(name, directory);
+      return directory;
+    } catch (thrown) {
+      throw toOrchardError(thrown, `loading model ${name}`);
+    }
   }
 }

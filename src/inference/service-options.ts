@@ -1,5 +1,7 @@
 import * as z from 'zod';
-import { validate } from '../contract/index.js';
+import { accountSchema, LOCAL_ACCOUNT, validate } from '../contract/index.js';
+import { catalogueModels, type ModelLoader } from '../model-loader/index.js';
+import { implementation } from './implementation.js';
 import type { InferenceService } from './inference-service.js';
 import { inlineInference } from './inline-service.js';
 import { workerInference } from './worker-pool.js';
@@ -28,7 +30,7 @@ export interface RunOptions extends ServiceOptions {
   readonly inference?: InferenceService;
 }
 
-const settingsSchema = z.strictObject({
+const serviceSchema = z.strictObject({
   isolation: z.enum(['worker', 'inline']).default('worker'),
   workers: z.int().min(1).default(1),
   threads: z.int().min(1).default(1),
@@ -37,21 +39,27 @@ const settingsSchema = z.strictObject({
     .min(1)
     .default(2 ** 30),
 });
+type ServiceSettings = z.infer<typeof serviceSchema>;
+
+/** What a predictor and a medley can both be told. */
+export const runSchema = serviceSchema.extend({
+  inference: implementation<InferenceService>(
+    ['predict', 'forget', 'close'],
+    'pass an inference service, such as inferenceService()',
+  ).optional(),
+  modelLoader: implementation<ModelLoader>(
+    ['load'],
+    "pass a model loader, such as catalogueModels() or folderModels('./models')",
+  ).default(() => catalogueModels()),
+  account: accountSchema.default(LOCAL_ACCOUNT),
+});
 
 /** A service that runs models as these options say, for several predictors and medleys. @throws ValidationError */
 export function inferenceService(options: ServiceOptions = {}): InferenceService {
-  const settings = validate(settingsSchema, options);
-  if (settings.isErr()) throw settings.error;
-  const { isolation, ...pool } = settings.value;
-  return isolation === 'inline' ? inlineInference(pool) : workerInference(pool);
+  return createService(validate(serviceSchema, options));
 }
 
-/** The service that was given, which closing leaves open, or one of these options. @throws ValidationError */
-export function serviceOf({ inference, ...options }: RunOptions): InferenceService {
-  if (inference === undefined) return inferenceService(options);
-  return {
-    predict: (directory, texts) => inference.predict(directory, texts),
-    forget: (directory) => inference.forget(directory),
-    close: async () => undefined,
-  };
+/** The service of these settings. */
+export function createService({ isolation, ...pool }: ServiceSettings): InferenceService {
+  return isolation === 'inline' ? inlineInference(pool) : workerInference(pool);
 }

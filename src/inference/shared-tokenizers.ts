@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { ok, type Result } from 'neverthrow';
-import type { ModelFolderError } from '../errors.js';
 import { type EncodeOptions, type Encoding, loadTokenizer, type Tokenizer } from '../tokenizer/index.js';
 
 /** Enough for a batch of a medley: 50 queries. */
@@ -16,18 +14,19 @@ const MAX_REMEMBERED_TOKENS = 1 << 16;
 export class SharedTokenizers {
   readonly #tokenizers = new Map<string, WeakRef<Tokenizer>>();
 
-  /** @param json the parsed tokenizer.json. @param config the parsed tokenizer_config.json. */
-  load(json: unknown, config: unknown): Result<Tokenizer, ModelFolderError> {
+  /**
+   * @param json the parsed tokenizer.json. @param config the parsed tokenizer_config.json.
+   * @throws ModelFolderError
+   */
+  load(json: unknown, config: unknown): Tokenizer {
     const key = createHash('sha256')
       .update(JSON.stringify([json, config]))
       .digest('hex');
     const known = this.#tokenizers.get(key)?.deref();
-    if (known !== undefined) return ok(known);
-    return loadTokenizer(json, config).map((loaded) => {
-      const tokenizer = new RememberingTokenizer(loaded);
-      this.#tokenizers.set(key, new WeakRef(tokenizer));
-      return tokenizer;
-    });
+    if (known !== undefined) return known;
+    const tokenizer = new RememberingTokenizer(loadTokenizer(json, config));
+    this.#tokenizers.set(key, new WeakRef(tokenizer));
+    return tokenizer;
   }
 }
 

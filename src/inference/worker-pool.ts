@@ -1,5 +1,4 @@
 import { Worker } from 'node:worker_threads';
-import { err, errAsync, ok, type Result, ResultAsync } from 'neverthrow';
 import { ClosedError, InternalError, type OrchardError, reviveError } from '../errors.js';
 import type { InferenceService, Predictions } from './inference-service.js';
 import type { InferenceOptions } from './inline-service.js';
@@ -20,12 +19,12 @@ export function workerInference({ workers, maxModelBytes, threads }: PoolOptions
   const pool = Array.from({ length: workers }, () => new PoolWorker(options));
   let closed = false;
   return {
-    predict(directory, texts) {
-      if (closed) return errAsync(new ClosedError('inference pool'));
-      const leastBusy = pool.reduce((best, each) => (each.waiting < best.waiting ? each : best));
+    async predict(directory, texts) {
+      if (closed) throw new ClosedError('inference pool');
       const idle = pool.filter((each) => each.waiting === 0);
-      if (idle.length < 2) return new ResultAsync(leastBusy.predict(directory, texts));
-      return predictTogether(idle, directory, texts);
+      if (idle.length > 1) return predictTogether(idle, directory, texts);
+      const leastBusy = pool.reduce((best, each) => (each.waiting < best.waiting ? each : best));
+      return leastBusy.predict(directory, texts);
     },
     forget(directory) {
       for (const worker of pool) worker.forget(directory);
@@ -37,33 +36,35 @@ export function workerInference({ workers, maxModelBytes, threads }: PoolOptions
   };
 }
 
-function predictTogether(
+async function predictTogether(
   workers: readonly PoolWorker[],
   directory: string,
   texts: readonly string[],
-): ResultAsync<Predictions, OrchardError> {
+): Promise<Predictions> {
   const lengths = texts.map((text) => text.length);
   const parts = shareTexts(lengths, workers.length);
   const answers = workers.slice(0, parts.length).map((worker, at) => {
     const part = (parts[at] ?? []).map((position) => texts[position] ?? '');
-    return new ResultAsync(worker.predict(directory, part));
+    return worker.predict(directory, part);
   });
-  return ResultAsync.combine(answers).map((predictions) => {
-    const byPosition = new Map(
-      parts.flatMap((part, at) => part.map((position, row) => [position, predictions[at]?.results[row]])),
-    );
-    return {
-      results: texts.flatMap((_, position) => byPosition.get(position) ?? []),
-      elapsedMs: Math.max(0, ...predictions.map(({ elapsedMs }) => elapsedMs)),
-    };
-  });
+  const predictions = await Promise.all(answers);
+  const byPosition = new Map(
+    parts.flatMap((part, at) => part.map((position, row) => [position, predictions[at]?.results[row]])),
+  );
+  return {
+    results: texts.flatMap((_, position) => byPosition.get(position) ?? []),
+    elapsedMs: Math.max(0, ...predictions.map(({ elapsedMs }) => elapsedMs)),
+  };
 }
 
-type Answer = (outcome: Result<Predictions, OrchardError>) => void;
+interface Asker {
+  readonly resolve: (predictions: Predictions) => void;
+  readonly reject: (error: OrchardError) => void;
+}
 
 /** One worker thread and the requests that it has not answered. A thread that breaks is replaced on next use. */
 class PoolWorker {
-  readonly #unanswered = new Map<number, Answer>();
+  readonly #unanswered = new Map<number, Asker>();
   #worker: Worker | undefined;
   #lastId = 0;
 
@@ -73,12 +74,12 @@ class PoolWorker {
     return this.#unanswered.size;
   }
 
-  predict(directory: string, texts: readonly string[]): Promise<Result<Predictions, OrchardError>> {
+  predict(directory: string, texts: readonly string[]): Promise<Predictions> {
     const worker = this.#started();
     this.#lastId += 1;
     const id = this.#lastId;
-    return new Promise((answer) => {
-      this.#unanswered.set(id, answer);
+    return new Promise((resolve, reject) => {
+      this.#unanswered.set(id, { resolve, reject });
       // An idle worker does not keep the process alive, one with work does.
       worker.ref();
       post(worker, { type: 'predict', id, directory, texts });
@@ -112,15 +113,16 @@ class PoolWorker {
   }
 
   #answer(message: WorkerMessage): void {
-    const answer = this.#unanswered.get(message.id);
+    const asker = this.#unanswered.get(message.id);
     this.#unanswered.delete(message.id);
     if (this.#unanswered.size === 0) this.#worker?.unref();
-    answer?.('error' in message ? err(reviveError(message.error)) : ok(message.predictions));
+    if ('error' in message) asker?.reject(reviveError(message.error));
+    else asker?.resolve(message.predictions);
   }
 
   #broken(error: InternalError): void {
     this.#worker = undefined;
-    for (const answer of this.#unanswered.values()) answer(err(error));
+    for (const { reject } of this.#unanswered.values()) reject(error);
     this.#unanswered.clear();
   }
 }

@@ -1,4 +1,22 @@
-export { type JobError, type JobRecord, newJobRecord, toJobError } from './job-record.js';
+export type {
+  JobHandler,
+  JobLease,
+  JobOutcome,
+  JobQueue,
+  JobWorker,
+  QueuedJob,
+  StopReason,
+} from './job-queue.js';
+export type { JobQueueMedium } from './job-queue-check.js';
+export { type CreateJobQueueMedium, jobQueueContract } from './job-queue-contract.js';
+export {
+  type BlendFigures,
+  type JobError,
+  type JobRecord,
+  newJobRecord,
+  toJobError,
+  tuningSchema,
+} from './job-record.js';
 export { JobRepository } from './job-repository.js';
 export { canReach, hasEnded, isWaiting, moved } from './job-states.js';
 export { type ReadyModel, readyModel } from './ready-model.js';

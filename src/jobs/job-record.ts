@@ -1,31 +1,17 @@
 import * as z from 'zod';
 import {
-  DEFAULT_BATCH_SIZE,
   modelConfigSchema,
   type TrainingRequest,
+  topkSchema,
   trainingConfigSchema,
   trainingJobStatusSchema,
   trainingStatsSchema,
 } from '../contract/index.js';
-import type { DatasetWarning, DatasetWarningKind } from '../datasets/index.js';
+import type { DatasetWarning } from '../datasets/index.js';
 import type { DatasetProblem, OrchardError } from '../errors.js';
 
-const warningKinds = {
-  duplicate_row: 'duplicate_row',
-  conflicting_labels: 'conflicting_labels',
-  train_row_in_dev: 'train_row_in_dev',
-  class_without_examples: 'class_without_examples',
-  passage_without_question: 'passage_without_question',
-  empty_sentence: 'empty_sentence',
-  inside_without_begin: 'inside_without_begin',
-  truncated_text: 'truncated_text',
-  no_backbone: 'no_backbone',
-  float32_kept: 'float32_kept',
-  backbone_lowercase: 'backbone_lowercase',
-} as const satisfies { [Kind in DatasetWarningKind]: Kind };
-
 const warningSchema: z.ZodType<DatasetWarning> = z.strictObject({
-  kind: z.enum(warningKinds),
+  kind: z.string(),
   count: z.int(),
   message: z.string(),
   examples: z.array(z.strictObject({ file: z.string(), line: z.int() })),
@@ -43,9 +29,30 @@ const jobErrorSchema = z.strictObject({
   code: z.string(),
   message: z.string(),
   problems: z.array(problemSchema).exactOptional(),
+  source: z.enum(['file', 'web']).exactOptional(),
 });
-/** Why a job ended in ERROR: the failure's `code` and message, and what is wrong in the dataset where that is it. */
+/**
+ * Why a job ended in ERROR: the failure's `code` and message; `problems`, where something is wrong in the dataset; and,
+ * where it could not be had, whether its `source` is a file or the web.
+ */
 export type JobError = z.infer<typeof jobErrorSchema>;
+
+const share = z.number().min(0).lt(1);
+/** Choices beyond the documented training_config; training/ says what each does. */
+export const tuningSchema = z.strictObject({
+  tokenDropout: share.exactOptional(),
+  labelSmoothing: share.exactOptional(),
+  classWeights: z.enum(['none', 'balanced']).exactOptional(),
+  quantize: z.boolean().exactOptional(),
+});
+
+const blendSchema = z.strictObject({
+  accuracy: z.number().exactOptional(),
+  f1: z.number().exactOptional(),
+  topk: topkSchema.exactOptional(),
+});
+/** What a trained model reaches on dev, its encoder and its lexical expert together. */
+export type BlendFigures = z.infer<typeof blendSchema>;
 
 /** What the storage keeps of a training job, which is also its model's record. */
 export const jobRecordSchema = z.strictObject({
@@ -57,7 +64,16 @@ export const jobRecordSchema = z.strictObject({
   model_config: modelConfigSchema,
   training_config: trainingConfigSchema,
   seed: z.int(),
+  // What the trainer allowed and chose that created the job. Jobs of earlier releases lack it, and go by the one that
+  // runs them.
+  allow_file_url: z.boolean().exactOptional(),
+  allow_private_addresses: z.boolean().exactOptional(),
+  tuning: tuningSchema.exactOptional(),
+  /** Null where none was chosen, so that language and size decide. */
+  backbone: z.string().nullable().exactOptional(),
   stats: trainingStatsSchema,
+  /** Once the training has come to its end. */
+  blend: blendSchema.exactOptional(),
   warnings: z.array(warningSchema),
   error: jobErrorSchema.exactOptional(),
   /** Asks whichever process runs the job to stop it. */
@@ -65,12 +81,14 @@ export const jobRecordSchema = z.strictObject({
 });
 export type JobRecord = z.infer<typeof jobRecordSchema>;
 
-export interface NewJob {
-  readonly id: string;
-  readonly app_id: string;
-  readonly created: string;
-  readonly seed: number;
-}
+/** What a trainer adds to a request. */
+export type NewJob = Pick<
+  JobRecord,
+  'id' | 'app_id' | 'created' | 'seed' | 'allow_file_url' | 'allow_private_addresses' | 'tuning' | 'backbone'
+>;
+
+/** Of a job whose request names none: its training chooses one when it knows how many rows there are. */
+const NO_BATCH_SIZE_YET = 0;
 
 /** A job as it is first written: CREATED, nothing measured yet. */
 export function newJobRecord(
@@ -84,7 +102,7 @@ export function newJobRecord(
     model_config,
     training_config,
     stats: {
-      batch_size: training_config.batch_size ?? DEFAULT_BATCH_SIZE,
+      batch_size: training_config.batch_size ?? NO_BATCH_SIZE_YET,
       epoch: 0,
       metrics: { elapsed_time: [], training: { loss: [] }, validation: {} },
     },
@@ -94,5 +112,12 @@ export function newJobRecord(
 
 export function toJobError(error: OrchardError): JobError {
   const { code, message } = error;
-  return error.code === 'dataset' ? { code, message, problems: [...error.problems] } : { code, message };
+  switch (error.code) {
+    case 'dataset':
+      return { code, message, problems: [...error.problems] };
+    case 'download':
+      return { code, message, source: /^file:/i.test(error.url) ? 'file' : 'web' };
+    default:
+      return { code, message };
+  }
 }

@@ -1,31 +1,44 @@
 import { validate as isUuid } from 'uuid';
-import type { ZodError } from 'zod';
-import type { ListFilter, ModelType, Page } from '../contract/index.js';
-import { InternalError, NotFoundError, StorageError } from '../errors.js';
-import { type JsonValue, type Storage, VersionConflict, type Versioned } from '../storage/index.js';
-import { type JobRecord, jobRecordSchema } from './job-record.js';
-import { hasEnded } from './job-states.js';
+import type { ListFilter, Page } from '../contract/index.js';
+import { NotFoundError, StorageError } from '../errors.js';
+import { isVersionConflict, type Storage, type Version } from '../storage/index.js';
+import { JobIndex } from './job-index.js';
+import type { JobRecord } from './job-record.js';
+import { hasEnded, isWaiting } from './job-states.js';
+import { type JobFilter, matches, OPEN_VIEW, viewsOf, viewsWith } from './job-views.js';
 import { countWrite } from './job-writes.js';
 import { stored } from './stored.js';
+import { JOBS, parseJob, toJson } from './stored-job.js';
 
-const JOBS = 'jobs';
 const DEFAULT_PAGE_LIMIT = 20;
-/** Records read at a time while jobs are looked through. */
-const SCAN_LIMIT = 100;
+/** Records read at a time. */
+const READ_TOGETHER = 100;
 /** Each conflict means that another write came through, so this many in a row mean a broken storage. */
 const MAX_WRITE_ATTEMPTS = 100;
 
+/** A job as it was read, with the version to write against. */
+interface StoredJob {
+  readonly job: JobRecord;
+  readonly version: Version;
+}
+
 /**
- * The jobs of one account, as `jobs/<app_id>/<id>`. Ids sort by time, so keys do.
+ * The jobs of one account, as `jobs/<app_id>/<id>`. Ids sort by time, so keys do. What is listed or counted is looked up
+ * in a {@link JobIndex}, which an account that an earlier release wrote is given on first use.
  * Every method throws a StorageError where the storage fails or holds something that is no job.
  */
 export class JobRepository {
   readonly #storage: Storage;
   readonly #prefix: string;
+  readonly #index: JobIndex;
+  #indexed: Promise<void> | undefined;
+  /** Whether the index is known to say that it is complete. */
+  #isMarked = false;
 
   constructor(storage: Storage, appId: string) {
     this.#storage = storage;
     this.#prefix = `${encodeURIComponent(appId)}/`;
+    this.#index = new JobIndex(storage, this.#prefix);
   }
 
   async find(id: string): Promise<JobRecord | undefined> {
@@ -40,6 +53,10 @@ export class JobRepository {
   }
 
   async create(job: JobRecord): Promise<void> {
+    await this.#ensureIndex();
+    if (!this.#isMarked) await this.#index.markComplete();
+    this.#isMarked = true;
+    await this.#index.add(job.id, viewsOf(job));
     await this.#write(job, undefined);
   }
 
@@ -57,7 +74,7 @@ export class JobRepository {
       const found = await this.#read(id);
       if (found === undefined) throw new NotFoundError(resource, id);
       const changed = change(found.job);
-      if (changed === found.job || (await this.#replace(changed, found.version))) return changed;
+      if (changed === found.job || (await this.#replace(found, changed))) return changed;
     }
     throw new StorageError(
       `record ${JOBS}/${this.#key(id)} could not be written: its version always changes`,
@@ -67,8 +84,8 @@ export class JobRepository {
   /** One page, newest first; the cursor is the id of the last job on the page before. Jobs that are DELETED are only in a page that asks for them. */
   async page({ limit = DEFAULT_PAGE_LIMIT, cursor, ...filter }: ListFilter): Promise<Page<JobRecord>> {
     const jobs: JobRecord[] = [];
-    for await (const job of this.#scan({ reverse: true, after: cursor })) {
-      if (matches(job, filter)) jobs.push(job);
+    for await (const job of this.#newest(filter, cursor, limit + 1)) {
+      jobs.push(job);
       if (jobs.length > limit) break;
     }
     const data = jobs.slice(0, limit);
@@ -80,26 +97,68 @@ export class JobRepository {
 
   /** All jobs that have not ended, oldest first. */
   async unfinished(): Promise<JobRecord[]> {
+    await this.#ensureIndex();
+    const ids = await this.#index.all(OPEN_VIEW);
     const jobs: JobRecord[] = [];
-    for await (const job of this.#scan({ reverse: false })) {
-      if (!hasEnded(job.status)) jobs.push(job);
+    for (let next = 0; next < ids.length; next += READ_TOGETHER) {
+      jobs.push(...(await this.#findAll(ids.slice(next, next + READ_TOGETHER))));
     }
-    return jobs;
+    return jobs.filter(({ status }) => !hasEnded(status));
   }
 
-  async *#scan(options: { reverse: boolean; after?: string | undefined }): AsyncGenerator<JobRecord> {
-    let after = options.after === undefined ? undefined : this.#key(options.after);
-    for (;;) {
+  /** How many jobs have yet to start. */
+  async countWaiting(): Promise<number> {
+    const unfinished = await this.unfinished();
+    return unfinished.filter(({ status }) => isWaiting(status)).length;
+  }
+
+  /** The jobs that a filter asks for, newest first. @param count how many are wanted, presumably */
+  async *#newest(filter: JobFilter, cursor: string | undefined, count: number): AsyncGenerator<JobRecord> {
+    await this.#ensureIndex();
+    for (let after = cursor; ; ) {
+      const { ids, isLast } = await this.#index.newest(viewsWith(filter), after, count);
+      for (let next = 0; next < ids.length; next += count) {
+        const jobs = await this.#findAll(ids.slice(next, next + count));
+        yield* jobs.filter((job) => matches(job, filter));
+      }
+      if (isLast) return;
+      after = ids.at(-1);
+    }
+  }
+
+  async #findAll(ids: readonly string[]): Promise<JobRecord[]> {
+    const jobs = await Promise.all(ids.map((id) => this.find(id)));
+    return jobs.filter((job) => job !== undefined);
+  }
+
+  #ensureIndex(): Promise<void> {
+    this.#indexed ??= this.#completeIndex().catch((thrown: unknown) => {
+      this.#indexed = undefined; // the storage may work again
+      throw thrown;
+    });
+    return this.#indexed;
+  }
+
+  /** Gives all jobs their markers where an earlier release wrote some without. Again after a crash, it goes through all. */
+  async #completeIndex(): Promise<void> {
+    this.#isMarked = await this.#index.isComplete();
+    if (this.#isMarked) return;
+    let after: string | undefined;
+    for (let isLast = false; !isLast; ) {
       const position = after === undefined ? {} : { after };
-      const listing = { prefix: this.#prefix, reverse: options.reverse, limit: SCAN_LIMIT, ...position };
+      const listing = { prefix: this.#prefix, limit: READ_TOGETHER, ...position };
       const records = await stored(() => this.#storage.list(JOBS, listing));
-      for (const { key, value } of records) yield parseJob(key, value);
+      const jobs = records.map(({ key, value }) => parseJob(key, value));
+      await Promise.all(jobs.map((job) => this.#index.add(job.id, viewsOf(job))));
       after = records.at(-1)?.key;
-      if (records.length < SCAN_LIMIT) return;
+      isLast = records.length < READ_TOGETHER;
     }
+    if (after === undefined) return; // nothing is written for an account that has no jobs
+    await this.#index.markComplete();
+    this.#isMarked = true;
   }
 
-  async #read(id: string): Promise<{ job: JobRecord; version: Versioned['version'] } | undefined> {
+  async #read(id: string): Promise<StoredJob | undefined> {
     if (!isUuid(id)) return undefined;
     const key = this.#key(id);
     const found = await stored(() => this.#storage.read(JOBS, key));
@@ -107,17 +166,21 @@ export class JobRepository {
   }
 
   /** @returns false where someone else wrote first. */
-  async #replace(job: JobRecord, version: Versioned['version']): Promise<boolean> {
+  async #replace({ job, version }: StoredJob, changed: JobRecord): Promise<boolean> {
+    const [before, now] = [viewsOf(job), viewsOf(changed)];
+    await this.#index.add(job.id, without(now, before));
     try {
-      await this.#write(job, version);
-      return true;
+      await this.#write(changed, version);
     } catch (thrown) {
-      if (thrown instanceof VersionConflict) return false;
+      if (isVersionConflict(thrown)) return false;
       throw thrown;
     }
+    // No job comes back to a view. The markers are in nobody's way: should this fail, the change is made all the same.
+    await this.#index.remove(job.id, without(before, now)).catch(() => undefined);
+    return true;
   }
 
-  async #write(job: JobRecord, expected: Versioned['version'] | undefined): Promise<void> {
+  async #write(job: JobRecord, expected: Version | undefined): Promise<void> {
     await stored(() => this.#storage.write(JOBS, this.#key(job.id), toJson(job), expected));
     countWrite(this.#storage);
   }
@@ -127,38 +190,6 @@ export class JobRepository {
   }
 }
 
-function parseJob(key: string, value: JsonValue): JobRecord {
-  const parsed = jobRecordSchema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const problem = firstProblem(parsed.error);
-  throw new StorageError(`record ${JOBS}/${key} is no training job (${problem}); repair or remove it`);
-}
-
-function firstProblem({ issues: [issue] }: ZodError): string {
-  return issue ? `${issue.path.join('.')}: ${issue.message}` : 'it does not fit';
-}
-
-/**
- * Drops what is undefined, as JSON has no such value.
- * @throws InternalError for what could not be read again, such as a figure that is not finite.
- */
-function toJson(job: JobRecord): JsonValue {
-  const checked = jobRecordSchema.safeParse(job);
-  if (!checked.success) {
-    throw new InternalError(`training job ${job.id} can't be recorded: ${firstProblem(checked.error)}`);
-  }
-  return JSON.parse(JSON.stringify(job));
-}
-
-function matches(
-  { status, model_config }: JobRecord,
-  { modelType, trainingStatus }: Pick<ListFilter, 'modelType' | 'trainingStatus'>,
-): boolean {
-  const hasStatus = trainingStatus === undefined ? status !== 'DELETED' : status === trainingStatus;
-  return hasStatus && (modelType === undefined || taskOf(modelType) === taskOf(model_config.type));
-}
-
-/** Two model types name the same task: the documented filter knows only one of them, requests the other. */
-function taskOf(type: ModelType): ModelType {
-  return type === 'sequence-labeling' ? 'named-entity-recognition' : type;
+function without(views: readonly string[], others: readonly string[]): string[] {
+  return views.filter((view) => !others.includes(view));
 }

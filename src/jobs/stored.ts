@@ -1,5 +1,5 @@
 import { isOrchardError, StorageError } from '../errors.js';
-import { VersionConflict } from '../storage/index.js';
+import { isVersionConflict } from '../storage/index.js';
 
 /**
  * Awaits a call of any Storage.
@@ -9,7 +9,7 @@ export async function stored<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (thrown) {
-    if (thrown instanceof VersionConflict || isOrchardError(thrown)) throw thrown;
+    if (isVersionConflict(thrown) || isOrchardError(thrown)) throw thrown;
     throw new StorageError(thrown instanceof Error ? thrown.message : String(thrown), { cause: thrown });
   }
 }

@@ -1,8 +1,8 @@
-import { err, ok, Result } from 'neverthrow';
 import * as z from 'zod';
 import { ModelFolderError } from '../errors.js';
-import { decodeSafetensors, encodeSafetensors, type IntegerTensor } from '../model-folder/index.js';
+import { decodeSafetensors, encodeSafetensors, type IntegerTensor } from '../safetensors/index.js';
 import { type Scored, topScores } from '../top-scores.js';
+import { parseEntry } from './parse-entry.js';
 import { findPostingsProblem, type Postings, PostingsBuilder } from './postings.js';
 import { searchWords, stemEnglish } from './search-terms.js';
 
@@ -133,27 +133,27 @@ export class Bm25Index {
     return encodeSafetensors(tensors, { bm25: JSON.stringify(settings) });
   }
 
-  /** @param file named in errors. */
-  static decode(bytes: Uint8Array, file: string): Result<Bm25Index, ModelFolderError> {
-    const refuse = (reason: string) => err(new ModelFolderError(file, reason));
-    return decodeSafetensors(bytes, file).andThen(({ integers, metadata }) => {
-      const settings = parseSettings(metadata.bm25);
-      if (settings === undefined) return refuse('its bm25 entry is missing or of a later version');
-      const tensor = (name: string) => integers.get(name)?.values;
-      const [text, starts, passages] = [tensor('terms'), tensor('starts'), tensor('passages')];
-      const [frequencies, lengths] = [tensor('frequencies'), tensor('lengths')];
-      const areBytes = text instanceof Int8Array && frequencies instanceof Int8Array;
-      const areIntegers =
-        starts instanceof Int32Array && passages instanceof Int32Array && lengths instanceof Int32Array;
-      if (!areBytes || !areIntegers) {
-        return refuse('one of terms, frequencies (I8), starts, passages, lengths (I32) is missing');
-      }
-      const joined = Buffer.from(text.buffer, text.byteOffset, text.length).toString('utf8');
-      const terms = joined === '' ? [] : joined.split(TERM_SEPARATOR);
-      const postings = { starts, passages, frequencies };
-      const problem = findPostingsProblem(postings, terms.length, lengths.length);
-      return problem ? refuse(problem) : ok(new Bm25Index({ settings, terms, postings, lengths }));
-    });
+  /** @param file named in errors. @throws ModelFolderError */
+  static decode(bytes: Uint8Array, file: string): Bm25Index {
+    const refused = (reason: string) => new ModelFolderError(file, reason);
+    const { integers, metadata } = decodeSafetensors(bytes, file);
+    const settings = parseEntry(optionsSchema, metadata.bm25);
+    if (settings === undefined) throw refused('its bm25 entry is missing or of a later version');
+    const tensor = (name: string) => integers.get(name)?.values;
+    const [text, starts, passages] = [tensor('terms'), tensor('starts'), tensor('passages')];
+    const [frequencies, lengths] = [tensor('frequencies'), tensor('lengths')];
+    const areBytes = text instanceof Int8Array && frequencies instanceof Int8Array;
+    const areIntegers =
+      starts instanceof Int32Array && passages instanceof Int32Array && lengths instanceof Int32Array;
+    if (!areBytes || !areIntegers) {
+      throw refused('one of terms, frequencies (I8), starts, passages, lengths (I32) is missing');
+    }
+    const joined = Buffer.from(text.buffer, text.byteOffset, text.length).toString('utf8');
+    const terms = joined === '' ? [] : joined.split(TERM_SEPARATOR);
+    const postings = { starts, passages, frequencies };
+    const problem = findPostingsProblem(postings, terms.length, lengths.length);
+    if (problem) throw refused(problem);
+    return new Bm25Index({ settings, terms, postings, lengths });
   }
 }
 
@@ -185,10 +185,4 @@ class TermNumbering {
     this.#ofWords.set(word, id);
     return id;
   }
-}
-
-function parseSettings(text: string | undefined): Settings | undefined {
-  const json = Result.fromThrowable((given: string): unknown => JSON.parse(given))(text ?? '');
-  const parsed = optionsSchema.safeParse(json.unwrapOr(undefined));
-  return parsed.success ? parsed.data : undefined;
 }

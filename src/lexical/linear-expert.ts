@@ -1,16 +1,15 @@
-import { err, ok, Result } from 'neverthrow';
 import * as z from 'zod';
 import { ModelFolderError } from '../errors.js';
 import { Arena, type Kernels, loadKernels } from '../kernels/index.js';
+import { roundRow } from '../round-row.js';
 import {
   decodeSafetensors,
   encodeSafetensors,
   type IntegerTensor,
   type NamedTensor,
   roundedToFloat16,
-} from '../model-folder/index.js';
-import { roundRow } from '../round-row.js';
-import type { NGramOptions } from './n-grams.js';
+} from '../safetensors/index.js';
+import { parseEntry } from './parse-entry.js';
 import { paddedOutputs } from './svm-problem.js';
 import { TfIdf } from './tf-idf.js';
 
@@ -117,36 +116,29 @@ export class LinearExpert {
     return encodeSafetensors(tensors, { n_grams: JSON.stringify(options) }, { floats: 'F16' });
   }
 
-  /** @param file named in errors. */
-  static decode(bytes: Uint8Array, file: string): Result<LinearExpert, ModelFolderError> {
-    const refuse = (reason: string) => err(new ModelFolderError(file, reason));
-    return decodeSafetensors(bytes, file).andThen(({ tensors, integers, metadata }) => {
-      const options = parseOptions(metadata.n_grams);
-      if (options === undefined) return refuse('its n_grams entry is missing or of a later version');
-      const hashes = integers.get('hashes')?.values;
-      const weights = integers.get('weights')?.values;
-      const terms = tensors.get('term_weights')?.values;
-      const scales = tensors.get('scales')?.values;
-      const bias = tensors.get('bias')?.values;
-      if (!(hashes instanceof Int32Array && weights instanceof Int8Array && terms && scales && bias)) {
-        return refuse('one of hashes (I32), weights (I8), term_weights, scales, bias is missing');
-      }
-      const size = hashes.length;
-      if (terms.length !== size || scales.length !== size || weights.length !== size * bias.length) {
-        return refuse(`${size} hashes, and term_weights, scales or weights don't fit them`);
-      }
-      const tfIdf = new TfIdf(options, hashes, terms);
-      if (tfIdf.distinct !== size) return refuse('a hash comes twice');
-      return ok(new LinearExpert(tfIdf, { bytes: weights, scales, bias }));
-    });
+  /** @param file named in errors. @throws ModelFolderError */
+  static decode(bytes: Uint8Array, file: string): LinearExpert {
+    const refused = (reason: string) => new ModelFolderError(file, reason);
+    const { tensors, integers, metadata } = decodeSafetensors(bytes, file);
+    const options = parseEntry(optionsSchema, metadata.n_grams);
+    if (options === undefined) throw refused('its n_grams entry is missing or of a later version');
+    const hashes = integers.get('hashes')?.values;
+    const weights = integers.get('weights')?.values;
+    const terms = tensors.get('term_weights')?.values;
+    const scales = tensors.get('scales')?.values;
+    const bias = tensors.get('bias')?.values;
+    if (!(hashes instanceof Int32Array && weights instanceof Int8Array && terms && scales && bias)) {
+      throw refused('one of hashes (I32), weights (I8), term_weights, scales, bias is missing');
+    }
+    const size = hashes.length;
+    if (terms.length !== size || scales.length !== size || weights.length !== size * bias.length) {
+      throw refused(`${size} hashes, and term_weights, scales or weights don't fit them`);
+    }
+    const tfIdf = new TfIdf(options, hashes, terms);
+    if (tfIdf.distinct !== size) throw refused('a hash comes twice');
+    return new LinearExpert(tfIdf, { bytes: weights, scales, bias });
   }
 }
 
 /** Features that the kernel sums at once; a text with more takes several runs. */
 const MAX_FEATURES_A_TEXT = 4096;
-
-function parseOptions(text: string | undefined): NGramOptions | undefined {
-  const json = Result.fromThrowable((given: string): unknown => JSON.parse(given))(text ?? '');
-  const parsed = optionsSchema.safeParse(json.unwrapOr(undefined));
-  return parsed.success ? parsed.data : undefined;
-}

@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { err, ok, type Result } from 'neverthrow';
 import { AbortedError } from '../errors.js';
 import { Random } from '../random.js';
 import { isUnspaced } from './character-kinds.js';
@@ -33,25 +32,26 @@ const TOLERANCE = 0.1;
 
 /**
  * Trains a one-vs-rest linear SVM over n-grams. The same arguments give the same weights to the bit.
- * Blocks its thread for a pass at a time, up to a second on large sets; an AbortedError soon after the signal fires.
+ * Blocks its thread for a pass at a time, up to a second on large sets.
  * @param active for each text, the outputs that should be on.
+ * @throws AbortedError soon after the signal fires.
  */
 export async function trainLinearExpert(
   texts: readonly string[],
   active: readonly (readonly number[])[],
   { outputs, lowercase, seed, classWeights = [], signal }: LinearExpertOptions,
-): Promise<Result<LinearExpert, AbortedError>> {
+): Promise<LinearExpert> {
   const byFrequency = TfIdf.fit(texts, chooseNGrams(texts, lowercase), featureLimit(outputs));
   const tfIdf = byFrequency.withWeights(termWeights(byFrequency, texts, active, outputs));
   const { problem, order, kernels } = svmMemory(tfIdf, { texts, active, outputs, classWeights });
   const random = Random.fromSeed(seed);
   for (let pass = 0; pass < MAX_PASSES; pass += 1) {
     await nextTurn();
-    if (signal?.aborted) return err(new AbortedError('the lexical expert'));
+    if (signal?.aborted) throw new AbortedError('the lexical expert');
     shuffleInPlace(order, random);
     if (kernels.svmPass(problem, order) < TOLERANCE) break;
   }
-  return ok(LinearExpert.fromWeights(tfIdf, problem.weights, outputs, paddedOutputs(outputs)));
+  return LinearExpert.fromWeights(tfIdf, problem.weights, outputs, paddedOutputs(outputs));
 }
 
 function chooseNGrams(texts: readonly string[], lowercase: boolean): NGramOptions {

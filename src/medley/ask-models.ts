@@ -1,27 +1,33 @@
-import type { Result, ResultAsync } from 'neverthrow';
 import { MAX_CONCURRENT_MODELS } from '../contract/index.js';
-import type { OrchardError } from '../errors.js';
+import { type OrchardError, toOrchardError } from '../errors.js';
 
-/** What became of each model that was asked, by its name. */
-export type Outcomes<Value> = ReadonlyMap<string, Result<Value, OrchardError>>;
+/** What became of one model that was asked. */
+export type Outcome<Answer> = { readonly answer: Answer } | { readonly failure: OrchardError };
+
+/** What became of each, by its name. */
+export type Outcomes<Answer> = ReadonlyMap<string, Outcome<Answer>>;
 
 /**
  * Asks models in their order, at most two at the same time; one that fails does not stop the others.
  * @param signal once it fires, no further model is asked.
  * @returns the outcomes in the order of `names`.
  */
-export async function askModels<Value>(
+export async function askModels<Answer>(
   names: readonly string[],
-  ask: (name: string) => ResultAsync<Value, OrchardError>,
+  ask: (name: string) => Promise<Answer>,
   signal?: AbortSignal,
-): Promise<Outcomes<Value>> {
-  const outcomes: [name: string, outcome: Result<Value, OrchardError>][] = [];
+): Promise<Outcomes<Answer>> {
+  const outcomes: [name: string, outcome: Outcome<Answer>][] = [];
   // One iterator for all lanes: each takes the next name when its last one has answered.
   const waiting = names.values();
   const lane = async () => {
     for (const name of waiting) {
       if (signal?.aborted) return;
-      outcomes.push([name, await ask(name)]);
+      try {
+        outcomes.push([name, { answer: await ask(name) }]);
+      } catch (thrown) {
+        outcomes.push([name, { failure: toOrchardError(thrown, `asking model ${name}`) }]);
+      }
     }
   };
   await Promise.all(Array.from({ length: MAX_CONCURRENT_MODELS }, lane));

@@ -1,5 +1,5 @@
-import type { Account } from '../contract/index.js';
-import type { RunOptions } from '../inference/index.js';
+import { type Account, MAX_CONCURRENT_MODELS } from '../contract/index.js';
+import { type RunOptions, runSchema } from '../inference/index.js';
 import type { ModelLoader } from '../model-loader/index.js';
 
 export interface MedleyOptions extends RunOptions {
@@ -8,3 +8,7 @@ export interface MedleyOptions extends RunOptions {
   /** Who asks. Default: the local account, of tier pro, which a medley needs. */
   readonly account?: Account;
 }
+
+export const medleySchema = runSchema.extend({
+  workers: runSchema.shape.workers.default(MAX_CONCURRENT_MODELS),
+});

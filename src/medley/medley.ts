@@ -1,12 +1,10 @@
-import { err, errAsync, ok, okAsync, type Result, ResultAsync } from 'neverthrow';
+import { err, ok, type ResultAsync } from 'neverthrow';
 import {
   type Account,
   batchQueriesSchema,
   type InferenceResponse,
   type InferenceResult,
   type InferenceUsage,
-  LOCAL_ACCOUNT,
-  MAX_CONCURRENT_MODELS,
   type MedleyBatchRequest,
   type MedleyRequest,
   medleyBatchRequestSchema,
@@ -14,18 +12,20 @@ import {
   pretrainedNameSchema,
   validate,
 } from '../contract/index.js';
-import { ClosedError, InternalError, type MedleyError, type OrchardError, TierError } from '../errors.js';
+import { ClosedError, InternalError, MedleyError, type OrchardError, TierError } from '../errors.js';
 import {
+  answered,
+  batchResponse,
   type CallOptions,
+  createService,
+  type InferenceService,
   type Predictions,
   PretrainedModels,
-  serviceOf,
-  untilAborted,
+  queryResponse,
 } from '../inference/index.js';
-import { catalogueModels } from '../model-loader/index.js';
 import { askModels } from './ask-models.js';
-import type { MedleyOptions } from './medley-options.js';
-import { type MedleyAnswers, type ModelAnswer, medleyResponse } from './medley-response.js';
+import { type MedleyOptions, medleySchema } from './medley-options.js';
+import { type MedleyAnswers, medleyResponse } from './medley-response.js';
 
 /** How a medley fails; what a MedleyError keeps is of the kind that was asked for. */
 export type MedleyFailure<Answer> = Exclude<OrchardError, MedleyError> | MedleyError<Answer>;
@@ -42,32 +42,33 @@ type MedleyResult<Answer> = ResultAsync<InferenceResponse<MedleyAnswers<Answer>>
  */
 export class Medley implements AsyncDisposable {
   readonly #account: Account;
+  /** The service that this medley made and has to close. */
+  readonly #ownInference: InferenceService | undefined;
   readonly #models: PretrainedModels;
   #calls = 0;
   #closed = false;
 
-  /** @throws ValidationError for an option outside its range. */
-  constructor({ modelLoader, account = LOCAL_ACCOUNT, ...options }: MedleyOptions = {}) {
+  /** @throws ValidationError for an unknown option, or one outside its range. */
+  constructor(options: MedleyOptions = {}) {
+    const { account, modelLoader, inference, ...service } = validate(medleySchema, options);
     this.#account = account;
-    const inference = serviceOf({ workers: MAX_CONCURRENT_MODELS, ...options });
-    this.#models = new PretrainedModels(modelLoader ?? catalogueModels(), inference);
+    const runs = inference ?? createService(service);
+    this.#ownInference = inference === undefined ? runs : undefined;
+    this.#models = new PretrainedModels(modelLoader, runs);
   }
 
   /** One query to several models. */
-  predict(request: MedleyRequest, options: CallOptions = {}): MedleyResult<InferenceResult> {
-    return this.#open()
-      .andThen(() => validate(medleyRequestSchema, request))
-      .andThen(({ query, models }) => this.#ask([query], models, onlyResult, options));
+  predict(request: MedleyRequest, options?: CallOptions): MedleyResult<InferenceResult> {
+    const checked = () => {
+      const { query, models } = validate(medleyRequestSchema, request);
+      return { queries: [query], models };
+    };
+    return this.#ask(checked, queryResponse, options);
   }
 
   /** 1 to 50 queries to several models; each model's answers are in the order of the queries. */
-  predictBatch(
-    request: MedleyBatchRequest,
-    options: CallOptions = {},
-  ): MedleyResult<readonly InferenceResult[]> {
-    return this.#open()
-      .andThen(() => validate(medleyBatchRequestSchema, request))
-      .andThen(({ queries, models }) => this.#ask(queries, models, ({ results }) => ok(results), options));
+  predictBatch(request: MedleyBatchRequest, options?: CallOptions): MedleyResult<readonly InferenceResult[]> {
+    return this.#ask(() => validate(medleyBatchRequestSchema, request), batchResponse, options);
   }
 
   /** 1 to 20 queries to one model, answered in their order; fails as that model does. */
@@ -76,17 +77,12 @@ export class Medley implements AsyncDisposable {
     queries: readonly string[],
     { signal }: CallOptions = {},
   ): ResultAsync<InferenceResponse<readonly InferenceResult[]>, OrchardError> {
-    const ask = (name: string, valid: readonly string[]) =>
-      untilAborted(() => this.#models.predict(name, valid, signal), `asking model ${name}`, signal);
-    return this.#open()
-      .andThen(() => validate(pretrainedNameSchema, model_name, ['model_name']))
-      .andThen((name) =>
-        validate(batchQueriesSchema, queries, ['queries']).asyncAndThen((valid) => ask(name, valid)),
-      )
-      .map(({ results, elapsedMs }) => {
-        this.#calls += results.length;
-        return { data: results, metadata: { model_inference_time_ms: elapsedMs } };
-      });
+    return answered(`asking model ${model_name}`, signal, async () => {
+      this.#checkOpen();
+      const name = validate(pretrainedNameSchema, model_name, ['model_name']);
+      const batch = validate(batchQueriesSchema, queries, ['queries']);
+      return batchResponse(await this.#models.predict(name, batch, signal));
+    }).andTee(({ data }) => this.#count(data.length));
   }
 
   /** What this medley has answered so far. A query to several models is one call, also where some of them failed. */
@@ -97,40 +93,44 @@ export class Medley implements AsyncDisposable {
   /** Waits for what runs and frees the models. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#models.close();
+    this.#models.close();
+    await this.#ownInference?.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  #open(): ResultAsync<void, ClosedError | TierError> {
-    if (this.#closed) return errAsync(new ClosedError('medley'));
-    return this.#account.tier === 'pro' ? okAsync(undefined) : errAsync(new TierError('the medley'));
+  #checkOpen(): void {
+    if (this.#closed) throw new ClosedError('medley');
+    if (this.#account.tier !== 'pro') throw new TierError('the medley');
   }
 
   #ask<Answer>(
-    queries: readonly string[],
-    names: readonly string[],
-    answerOf: (predictions: Predictions) => Result<Answer, OrchardError>,
-    { signal }: CallOptions,
+    checked: () => MedleyBatchRequest,
+    responseOf: (predictions: Predictions) => InferenceResponse<Answer>,
+    { signal }: CallOptions = {},
   ): MedleyResult<Answer> {
-    const ask = (name: string) =>
-      this.#models
-        .predict(name, queries, signal)
-        .andThen((predictions) =>
-          answerOf(predictions).map(
-            (answer): ModelAnswer<Answer> => ({ answer, elapsedMs: predictions.elapsedMs }),
-          ),
-        );
-    const work = () => ResultAsync.fromSafePromise(askModels(names, ask, signal));
-    return untilAborted(work, `asking models ${names.join(', ')}`, signal).andThen((outcomes) => {
-      if ([...outcomes.values()].some((outcome) => outcome.isOk())) this.#calls += queries.length;
-      return medleyResponse(outcomes);
-    });
+    return answered('asking several models', signal, async () => {
+      this.#checkOpen();
+      const { queries, models } = checked();
+      const ask = async (name: string) => responseOf(await this.#models.predict(name, queries, signal));
+      return { queries, outcomes: await askModels(models, ask, signal) };
+    })
+      .mapErr(withoutModels)
+      .andThen(({ queries, outcomes }) => {
+        if ([...outcomes.values()].some((outcome) => 'answer' in outcome)) this.#count(queries.length);
+        const response = medleyResponse(outcomes);
+        return response instanceof MedleyError ? err(response) : ok(response);
+      });
+  }
+
+  #count(answers: number): void {
+    this.#calls += answers;
   }
 }
 
-function onlyResult({ results: [result] }: Predictions): Result<InferenceResult, OrchardError> {
-  return result === undefined ? err(new InternalError('the model gave no result')) : ok(result);
+/** The error of a call that came to no outcomes of models: none is a MedleyError, which is made of them afterwards. */
+function withoutModels(error: OrchardError): Exclude<OrchardError, MedleyError> {
+  return error.code === 'medley' ? new InternalError('a medley failed too early', { cause: error }) : error;
 }

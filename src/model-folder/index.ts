@@ -1,4 +1,3 @@
-export { decodeWeights, encodeByteRows } from './byte-rows.js';
 export {
   type Calibration,
   type CalibrationBin,
@@ -12,7 +11,6 @@ export {
   modelEvaluationSchema,
 } from './evaluation.js';
 export * from './files.js';
-export { roundedToFloat16 } from './float16.js';
 export { type ModelFolderConfig, modelFolderConfigSchema } from './model-config.js';
 export {
   type ModelFolder,
@@ -21,13 +19,6 @@ export {
   writeModelFolder,
 } from './model-folder.js';
 export { type ModelReport, readModelReport } from './read-model-report.js';
-export {
-  decodeSafetensors,
-  encodeSafetensors,
-  type IntegerTensor,
-  type NamedTensor,
-  type Safetensors,
-} from './safetensors.js';
 export {
   type RecordedPart,
   type RecordedPrecision,

@@ -34,6 +34,8 @@ export const modelFolderConfigSchema = z.looseObject({
     lowercase: z.boolean(),
     /** The most tokens that are read at once, special ones included. */
     max_tokens: z.int().positive(),
+    /** Pieces that neighbouring windows of a longer text share. Absent: as text-reader/ says for `pooling`. */
+    window_overlap: z.int().nonnegative().exactOptional(),
     /** Further files that running the model needs. */
     files: z.array(z.string()).readonly(),
     /** The graph that answers; `blend` was fitted to its outputs. Absent: the one in float32. */

@@ -1,7 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { err, ok, type Result, ResultAsync } from 'neverthrow';
-import { ModelFolderError } from '../errors.js';
+import { encodeSafetensors, type NamedTensor } from '../safetensors/index.js';
 import {
   CONFIG_FILE,
   ONNX_FILE,
@@ -11,8 +10,8 @@ import {
   TRAINING_FILE,
   WEIGHTS_FILE,
 } from './files.js';
+import { readChecked, readJson, withFile } from './folder-file.js';
 import { type ModelFolderConfig, modelFolderConfigSchema } from './model-config.js';
-import { encodeSafetensors, type NamedTensor } from './safetensors.js';
 
 /** All that one trained model leaves on disk. */
 export interface ModelFolder {
@@ -46,11 +45,11 @@ export interface OpenedFile {
   readonly file: string;
 }
 
-/** Writes every file of a model folder into a directory, which is created if it's missing. */
-export function writeModelFolder(
-  directory: string,
-  folder: ModelFolder,
-): ResultAsync<void, ModelFolderError> {
+/**
+ * Writes every file of a model folder into a directory, which is created if it's missing.
+ * @throws ModelFolderError
+ */
+export async function writeModelFolder(directory: string, folder: ModelFolder): Promise<void> {
   const files: Readonly<Record<string, string | Uint8Array>> = {
     [CONFIG_FILE]: toJson(folder.config),
     [TOKENIZER_FILE]: toJson(folder.tokenizer),
@@ -61,69 +60,31 @@ export function writeModelFolder(
     ...(folder.quantizedOnnx && { [QUANTIZED_ONNX_FILE]: folder.quantizedOnnx }),
     ...Object.fromEntries(folder.files),
   };
-  const writes = Object.entries(files).map(([file, content]) => writeOne(directory, file, content));
-  return ResultAsync.combine(writes).map(() => undefined);
-}
-
-/** Reads what running the model needs. */
-export function openModelFolder(directory: string): ResultAsync<OpenedModelFolder, ModelFolderError> {
-  return ResultAsync.combine([
-    readJson(directory, CONFIG_FILE).andThen((json) => parseConfig(json, join(directory, CONFIG_FILE))),
-    readJson(directory, TOKENIZER_FILE),
-    readJson(directory, TOKENIZER_CONFIG_FILE),
-  ]).andThen(([config, tokenizer, tokenizerConfig]) =>
-    readFiles(directory, config.orchard.files).map((files) => ({
-      config,
-      tokenizer,
-      tokenizerConfig,
-      onnxPath: join(directory, config.orchard.graph ?? ONNX_FILE),
-      files,
-    })),
-  );
-}
-
-function readFiles(
-  directory: string,
-  names: readonly string[],
-): ResultAsync<OpenedModelFolder['files'], ModelFolderError> {
-  const reads = names.map((name) => {
+  // One after another, so that none is still being written once this has failed.
+  for (const [name, content] of Object.entries(files)) {
     const file = join(directory, name);
-    return ResultAsync.fromPromise(
-      readFile(file),
-      (cause) => new ModelFolderError(file, reasonOf(cause), { cause }),
-    ).map((bytes): [string, OpenedFile] => [name, { bytes, file }]);
-  });
-  return ResultAsync.combine(reads).map((read) => new Map(read));
+    await withFile(file, async () => {
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, content);
+    });
+  }
 }
 
-function parseConfig(json: unknown, file: string): Result<ModelFolderConfig, ModelFolderError> {
-  const parsed = modelFolderConfigSchema.safeParse(json);
-  if (parsed.success) return ok(parsed.data);
-  const [issue] = parsed.error.issues;
-  return err(new ModelFolderError(file, `${issue?.path.join('.')}: ${issue?.message}`));
-}
-
-function readJson(directory: string, name: string): ResultAsync<unknown, ModelFolderError> {
-  const file = join(directory, name);
-  const parse = async (): Promise<unknown> => JSON.parse(await readFile(file, 'utf8'));
-  return ResultAsync.fromPromise(parse(), (cause) => new ModelFolderError(file, reasonOf(cause), { cause }));
-}
-
-function writeOne(
-  directory: string,
-  name: string,
-  content: string | Uint8Array,
-): ResultAsync<void, ModelFolderError> {
-  const file = join(directory, name);
-  const write = async () => {
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, content);
-  };
-  return ResultAsync.fromPromise(write(), (cause) => new ModelFolderError(file, reasonOf(cause), { cause }));
-}
-
-function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
+/** Reads what running the model needs. @throws ModelFolderError */
+export async function openModelFolder(directory: string): Promise<OpenedModelFolder> {
+  const [config, tokenizer, tokenizerConfig] = await Promise.all([
+    readChecked(join(directory, CONFIG_FILE), modelFolderConfigSchema),
+    readJson(join(directory, TOKENIZER_FILE)),
+    readJson(join(directory, TOKENIZER_CONFIG_FILE)),
+  ]);
+  const files = await Promise.all(
+    config.orchard.files.map(async (name): Promise<[string, OpenedFile]> => {
+      const file = join(directory, name);
+      return [name, { bytes: await withFile(file, () => readFile(file)), file }];
+    }),
+  );
+  const onnxPath = join(directory, config.orchard.graph ?? ONNX_FILE);
+  return { config, tokenizer, tokenizerConfig, onnxPath, files: new Map(files) };
 }
 
 function toJson(value: unknown): string {

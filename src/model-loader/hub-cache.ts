@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { copyFile, link, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { link, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import { ensureDirectory, FileLocks, failedWith, move, readTextIfPresent } from '../storage/index.js';
+import { ensureDirectory, FileLocks, failedWith, readTextIfPresent, replaceFile } from '../files/index.js';
 
 const COMMIT = /^[0-9a-f]{40}$/;
 
@@ -63,10 +63,9 @@ export class HubCache {
   async rememberRevision(revision: string, commit: string): Promise<void> {
     if (revision === commit) return;
     const path = this.#ref(revision);
-    await ensureDirectory(dirname(path));
-    const draft = join(this.#lockDirectory, randomUUID());
-    await writeFile(draft, commit, { flag: 'wx' });
-    await move(draft, path);
+    if ((await readTextIfPresent(path)) === commit) return;
+    // Every file beside it would be a revision to huggingface_hub.
+    await replaceFile(path, commit, { draft: join(this.#lockDirectory, randomUUID()) });
   }
 
   /** Gives a blob its place among the files of a commit. */
@@ -76,7 +75,7 @@ export class HubCache {
     const there = await stat(path).catch(() => undefined);
     if (there !== undefined) return;
     await rm(path, { force: true }); // a link whose blob was deleted
-    await linkOrCopy(this.blob(hash), path);
+    await linkTo(this.blob(hash), path);
   }
 
   #ref(revision: string): string {
@@ -85,17 +84,11 @@ export class HubCache {
 }
 
 /** Windows allows symbolic links only to administrators and developers. */
-async function linkOrCopy(blob: string, path: string): Promise<void> {
+async function linkTo(blob: string, path: string): Promise<void> {
   const target = relative(dirname(path), blob).split(sep).join('/');
-  const ways = [() => symlink(target, path), () => link(blob, path), () => copyFile(blob, path)];
-  let failure: unknown;
-  for (const way of ways) {
-    try {
-      return await way();
-    } catch (thrown) {
-      if (failedWith(thrown, 'EEXIST')) return; // another process was faster
-      failure = thrown;
-    }
+  try {
+    await symlink(target, path).catch(() => link(blob, path));
+  } catch (thrown) {
+    if (!failedWith(thrown, 'EEXIST')) throw thrown; // another process was faster
   }
-  throw failure;
 }

@@ -91,8 +91,8 @@ function progressReports(
 const escapedPath = (path: string): string => path.split('/').map(encodeURIComponent).join('/');
 
 function asOurs(thrown: unknown, name: string, signal: AbortSignal | undefined): Error {
-  if (thrown instanceof Error && isOrchardError(thrown)) return thrown;
   if (signal?.aborted) return new AbortedError(`loading model ${name}`, { cause: thrown });
+  if (isOrchardError(thrown)) return thrown;
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
   return new StorageError(`keeping model ${name}: ${reason}`, { cause: thrown });
 }

@@ -1,9 +1,12 @@
 import * as z from 'zod';
 import { ModelDownloadError } from '../errors.js';
+import { fetchText } from '../network/index.js';
 import type { Checksum } from './checksum.js';
-import { type HubRequest, hubRequest } from './hub-request.js';
+import { hubError, requestOptions } from './hub-request.js';
 import type { HubSettings } from './hub-settings.js';
-import { retrying } from './retrying.js';
+
+/** Largest list of a model's files: 64 MiB, which is some 300,000 of them. */
+const MAX_LIST_BYTES = 64 * 1024 ** 2;
 
 /** A model of the Hub at one commit. */
 export interface HubRepository {
@@ -40,7 +43,10 @@ const answerSchema = z.object({
   ),
 });
 
-/** Asks the Hub which commit a revision is at and which files it has. @throws as `hubRequest`. */
+/**
+ * Asks the Hub which commit a revision is at and which files it has.
+ * @throws NotFoundError, ModelDownloadError; the signal's reason.
+ */
 export async function describeRepository(
   model: string,
   revision: string,
@@ -49,10 +55,10 @@ export async function describeRepository(
 ): Promise<HubRepository> {
   const path = `api/models/${model}/revision/${encodeURIComponent(revision)}?blobs=true`;
   const url = new URL(`${settings.endpoint}/${path}`);
-  const request: HubRequest = { model, revision, url, signal, headers: { accept: 'application/json' } };
-  const text = await retrying(() => hubRequest(request, settings, (response) => response.text()), settings, {
-    model,
-    signal,
+  const request = { model, revision, url, signal };
+  const options = { ...requestOptions(request, settings), maxBytes: MAX_LIST_BYTES };
+  const text = await fetchText(options).catch((thrown) => {
+    throw hubError(thrown, request, settings);
   });
   const answer = answerSchema.safeParse(parsedJson(text));
   if (!answer.success) {

@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import { validate } from '../contract/index.js';
-import type { Fetch } from '../datasets/index.js';
+import type { Fetch } from '../network/index.js';
 
 /** Options left out follow the environment variables of huggingface_hub, then its defaults. */
 export interface HubOptions {
@@ -51,15 +51,13 @@ export interface HubSettings extends Readonly<z.infer<typeof settingsSchema>> {
 /** @throws ValidationError */
 export function hubSettings(options: HubOptions, environment: NodeJS.ProcessEnv = process.env): HubSettings {
   const variable = (name: string): string | undefined => environment[name]?.trim() || undefined;
-  const checked = validate(settingsSchema, {
+  const { cacheDirectory, endpoint, ...others } = validate(settingsSchema, {
     cacheDirectory: defaultCache(variable),
     token: variable('HF_TOKEN'),
     offline: isSwitchedOn(variable('HF_HUB_OFFLINE')),
     endpoint: variable('HF_ENDPOINT') ?? DEFAULT_ENDPOINT,
     ...options,
   });
-  if (checked.isErr()) throw checked.error;
-  const { cacheDirectory, endpoint, ...others } = checked.value;
   return {
     ...others,
     cacheDirectory: resolve(cacheDirectory),

@@ -1,6 +1,5 @@
 /**
  * Where a model's files come from. Implementations pass `modelLoaderContract` from `orchard-nlp/testing`.
- * Like the other interfaces that an application can implement, it rejects where its callers return results.
  */
 export interface ModelLoader {
   readonly specificationVersion: 1;

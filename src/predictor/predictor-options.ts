@@ -1,5 +1,5 @@
 import type { Account } from '../contract/index.js';
-import type { RunOptions } from '../inference/index.js';
+import { implementation, type RunOptions, runSchema } from '../inference/index.js';
 import type { ModelLoader } from '../model-loader/index.js';
 import type { Storage } from '../storage/index.js';
 
@@ -11,3 +11,10 @@ export interface PredictorOptions extends RunOptions {
   /** Who asks, and whose custom models these are. Default: the local account, of tier pro. */
   readonly account?: Account;
 }
+
+export const predictorSchema = runSchema.extend({
+  storage: implementation<Storage>(
+    ['read', 'openFolder'],
+    "pass the storage of the Trainer that made the models, such as fileStorage('./models'); for pretrained models alone memoryStorage() will do",
+  ),
+});

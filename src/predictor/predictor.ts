@@ -1,31 +1,30 @@
-import { err, errAsync, ok, okAsync, ResultAsync } from 'neverthrow';
+import type { ResultAsync } from 'neverthrow';
 import {
   type Account,
   batchQueriesSchema,
   type InferenceResponse,
   type InferenceResult,
   type InferenceUsage,
-  LOCAL_ACCOUNT,
   pretrainedNameSchema,
   querySchema,
   validate,
 } from '../contract/index.js';
-import { ClosedError, InternalError, type OrchardError, TierError, toOrchardError } from '../errors.js';
+import { ClosedError, type OrchardError, TierError } from '../errors.js';
 import {
+  answered,
+  batchResponse,
   type CallOptions,
+  createService,
   type InferenceService,
   type Predictions,
   PretrainedModels,
-  serviceOf,
-  untilAborted,
+  queryResponse,
 } from '../inference/index.js';
 import { ReadyModels } from '../jobs/index.js';
-import { catalogueModels } from '../model-loader/index.js';
-import type { PredictorOptions } from './predictor-options.js';
+import { type PredictorOptions, predictorSchema } from './predictor-options.js';
 
 type OneResponse = ResultAsync<InferenceResponse<InferenceResult>, OrchardError>;
 type BatchResponse = ResultAsync<InferenceResponse<readonly InferenceResult[]>, OrchardError>;
-type Ask = (queries: readonly string[]) => ResultAsync<Predictions, OrchardError>;
 
 /**
  * Answers queries with trained models. Models are loaded on first use and kept while memory allows.
@@ -37,46 +36,66 @@ export class Predictor implements AsyncDisposable {
   readonly #account: Account;
   readonly #ready: ReadyModels;
   readonly #inference: InferenceService;
+  /** The service that this predictor made and has to close. */
+  readonly #ownInference: InferenceService | undefined;
   readonly #pretrained: PretrainedModels;
   #calls = 0;
   #closed = false;
 
-  /** @throws ValidationError for an option outside its range. */
-  constructor({ storage, modelLoader, account = LOCAL_ACCOUNT, ...options }: PredictorOptions) {
+  /** @throws ValidationError for an unknown option, or one outside its range. */
+  constructor(options: PredictorOptions) {
+    const { storage, account, modelLoader, inference, ...service } = validate(predictorSchema, options ?? {});
     this.#account = account;
     this.#ready = new ReadyModels(storage, account.app_id);
-    this.#inference = serviceOf(options);
-    this.#pretrained = new PretrainedModels(modelLoader ?? catalogueModels(), this.#inference);
+    this.#inference = inference ?? createService(service);
+    this.#ownInference = inference === undefined ? this.#inference : undefined;
+    this.#pretrained = new PretrainedModels(modelLoader, this.#inference);
   }
 
   /**
    * One query to a custom model. Fails with a NotFoundError for an unknown or deleted id, and with a
    * ModelNotReadyError until the model's status is READY. That another process deletes it is noticed within a second.
    */
-  predictCustom(model_id: string, query: string, options?: CallOptions): OneResponse {
-    return this.#one(query, this.#custom(model_id, options));
+  predictCustom(model_id: string, query: string, { signal }: CallOptions = {}): OneResponse {
+    return answered(`asking model ${model_id}`, signal, async () =>
+      queryResponse(await this.#custom(model_id, this.#query(query))),
+    ).andTee(() => this.#count(1));
   }
 
   /** 1 to 20 queries to a custom model, answered in their order. */
-  predictCustomBatch(model_id: string, queries: readonly string[], options?: CallOptions): BatchResponse {
-    return this.#batch(queries, this.#custom(model_id, options));
+  predictCustomBatch(
+    model_id: string,
+    queries: readonly string[],
+    { signal }: CallOptions = {},
+  ): BatchResponse {
+    return answered(`asking model ${model_id}`, signal, async () =>
+      batchResponse(await this.#custom(model_id, this.#batch(queries))),
+    ).andTee(({ data }) => this.#count(data.length));
   }
 
   /**
    * One query to a pretrained model. Fails with a NotFoundError that names what there is for a name that the model
    * loader doesn't know, and with a ModelDownloadError where the loader fetches models and can't.
    */
-  predictPretrained(model_name: string, query: string, options?: CallOptions): OneResponse {
-    return this.#one(query, this.#named(model_name, options));
+  predictPretrained(model_name: string, query: string, { signal }: CallOptions = {}): OneResponse {
+    return answered(`asking model ${model_name}`, signal, async () => {
+      const queries = this.#query(query);
+      const name = validate(pretrainedNameSchema, model_name, ['model_name']);
+      return queryResponse(await this.#pretrained.predict(name, queries, signal));
+    }).andTee(() => this.#count(1));
   }
 
   /** 1 to 20 queries to a pretrained model, answered in their order. */
   predictPretrainedBatch(
     model_name: string,
     queries: readonly string[],
-    options?: CallOptions,
+    { signal }: CallOptions = {},
   ): BatchResponse {
-    return this.#batch(queries, this.#named(model_name, options));
+    return answered(`asking model ${model_name}`, signal, async () => {
+      const batch = this.#batch(queries);
+      const name = validate(pretrainedNameSchema, model_name, ['model_name']);
+      return batchResponse(await this.#pretrained.predict(name, batch, signal));
+    }).andTee(({ data }) => this.#count(data.length));
   }
 
   /** What this predictor has answered so far. */
@@ -87,68 +106,43 @@ export class Predictor implements AsyncDisposable {
   /** Waits for what runs and frees the models. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#pretrained.close();
+    this.#pretrained.close();
+    await this.#ownInference?.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  #custom(id: string, { signal }: CallOptions = {}): Ask {
-    const ask: Ask = (queries) =>
-      this.#folderOf(id).andThen((directory) =>
-        this.#inference.predict(directory, queries).orElse((error) => this.#unlessGone(id, error)),
-      );
-    return (queries) => untilAborted(() => ask(queries), `asking model ${id}`, signal);
+  /** A checked query, as the only one of its request. */
+  #query(query: string): readonly string[] {
+    this.#checkOpen();
+    return [validate(querySchema, query, ['query'])];
   }
 
-  #named(name: string, { signal }: CallOptions = {}): Ask {
-    const ask: Ask = (queries) =>
-      validate(pretrainedNameSchema, name, ['model_name']).asyncAndThen((valid) =>
-        this.#pretrained.predict(valid, queries, signal),
-      );
-    return (queries) => untilAborted(() => ask(queries), `asking model ${name}`, signal);
+  #batch(queries: readonly string[]): readonly string[] {
+    this.#checkOpen();
+    if (this.#account.tier !== 'pro') throw new TierError('batch inference');
+    return validate(batchQueriesSchema, queries, ['queries']);
   }
 
-  #one(query: string, ask: Ask): OneResponse {
-    return this.#open()
-      .andThen(() => validate(querySchema, query, ['query']))
-      .andThen((valid) => this.#answer([valid], ask))
-      .andThen(({ data: [result], metadata }) =>
-        result === undefined
-          ? err(new InternalError('the model gave no result'))
-          : ok({ data: result, metadata }),
-      );
+  #checkOpen(): void {
+    if (this.#closed) throw new ClosedError('predictor');
   }
 
-  #batch(queries: readonly string[], ask: Ask): BatchResponse {
-    return this.#open()
-      .andThen(() => (this.#account.tier === 'pro' ? ok(undefined) : err(new TierError('batch inference'))))
-      .andThen(() => validate(batchQueriesSchema, queries, ['queries']))
-      .andThen((valid) => this.#answer(valid, ask));
+  async #custom(model_id: string, queries: readonly string[]): Promise<Predictions> {
+    const directory = await this.#ready.directoryOf(model_id);
+    try {
+      return await this.#inference.predict(directory, queries);
+    } catch (thrown) {
+      // A model that failed may have been deleted by another process: that tells more than how it failed.
+      this.#ready.forget(model_id);
+      await this.#ready.directoryOf(model_id);
+      throw thrown;
+    }
   }
 
-  #answer(queries: readonly string[], ask: Ask): BatchResponse {
-    return ask(queries).map(({ results, elapsedMs }) => {
-      this.#calls += queries.length;
-      return { data: results, metadata: { model_inference_time_ms: elapsedMs } };
-    });
-  }
-
-  #open(): ResultAsync<void, OrchardError> {
-    return this.#closed ? errAsync(new ClosedError('predictor')) : okAsync(undefined);
-  }
-
-  /** A model that failed may have been deleted by another process: that tells more than how it failed. */
-  #unlessGone(model_id: string, error: OrchardError): ResultAsync<never, OrchardError> {
-    this.#ready.forget(model_id);
-    return this.#folderOf(model_id).andThen(() => err(error));
-  }
-
-  /** Where the files of a READY model of this account are. */
-  #folderOf(model_id: string): ResultAsync<string, OrchardError> {
-    return ResultAsync.fromPromise(this.#ready.directoryOf(model_id), (thrown) =>
-      toOrchardError(thrown, `looking up model ${model_id}`),
-    );
+  #count(answers: number): void {
+    this.#calls += answers;
   }
 }

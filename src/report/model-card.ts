@@ -1,31 +1,11 @@
 /** The README.md of a model folder: a model card as the Hugging Face Hub reads it. */
-import type { ModelType } from '../contract/index.js';
-import type { ClassFigures, RecordedPart } from '../model-folder/index.js';
+import { modelKind } from '../families/index.js';
+import { type ClassFigures, CONFIG_FILE, type RecordedPart } from '../model-folder/index.js';
 import { classNames } from './class-names.js';
 import { asWords, counted, decimal, FLATTERED, partsOf, percent, scoresOf, whole } from './figures.js';
 import { languageCode } from './language-code.js';
 import { escapeMarkdown, markdownTable } from './markdown.js';
 import type { ReportInput } from './report-input.js';
-
-/** What the Hub calls a task, and what the card says of it. */
-interface Task {
-  readonly pipeline: 'text-classification' | 'token-classification' | 'sentence-similarity';
-  readonly does: string;
-}
-
-const classifier = (does: string): Task => ({ pipeline: 'text-classification', does });
-const tagger: Task = { pipeline: 'token-classification', does: 'finds entities in a text and says where' };
-const tasks: Readonly<Record<ModelType, Task>> = {
-  'binary-text-classification': classifier('gives a text one of two labels'),
-  'multiclass-text-classification': classifier('gives a text one of several labels'),
-  'multilabel-text-classification': classifier('gives a text any number of labels'),
-  'named-entity-recognition': tagger,
-  'sequence-labeling': tagger,
-  'question-answering': {
-    pipeline: 'sentence-similarity',
-    does: 'answers a question with the passages that fit it best',
-  },
-};
 
 /** More labels than these are counted instead of listed. */
 const MAX_LISTED_LABELS = 100;
@@ -33,7 +13,10 @@ const MAX_LISTED_LABELS = 100;
 /** A model of the Hub, a revision after it or not; others are names of folders. */
 const HUB_NAME = /^[\w.-]+\/[\w.-]+(?:@.*)?$/;
 
-/** The card as Markdown with YAML front matter. Its licence is `other`: whoever publishes the model chooses one. */
+/**
+ * The card as Markdown with YAML front matter. Its licence is `other`: whoever publishes the model chooses one.
+ * @throws ModelFolderError where the model's family isn't known here.
+ */
 export function modelCard(report: ReportInput): string {
   const { name } = report.training.model_config;
   const sections = [
@@ -49,7 +32,11 @@ export function modelCard(report: ReportInput): string {
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }
 
-function frontMatter({ training: { model_config, hyperparameters, backbone } }: ReportInput): string {
+/** What is said of all models of this type. */
+const factsOf = ({ config }: ReportInput) => modelKind(config, CONFIG_FILE).type.card;
+
+function frontMatter(report: ReportInput): string {
+  const { model_config, hyperparameters, backbone } = report.training;
   const { type, family } = model_config;
   const code = languageCode(String(hyperparameters.language ?? ''));
   return [
@@ -61,20 +48,21 @@ function frontMatter({ training: { model_config, hyperparameters, backbone } }: 
     ...(backbone !== undefined && HUB_NAME.test(backbone.name)
       ? [`base_model: ${backbone.name.replace(/@.*/, '')}`]
       : []),
-    `pipeline_tag: ${tasks[type].pipeline}`,
+    `pipeline_tag: ${factsOf(report).pipeline}`,
     'tags:',
     ...['orchard', family.toLowerCase(), type, 'bert', 'onnx', 'safetensors'].map((tag) => `  - ${tag}`),
     '---',
   ].join('\n');
 }
 
-function introduction({ config, training }: ReportInput): string {
+function introduction(report: ReportInput): string {
+  const { config, training } = report;
   const { family, size, type } = training.model_config;
   const { hyperparameters, dataset, backbone } = training;
   const start = backbone === undefined ? '' : ` from the backbone ${escapeMarkdown(backbone.name)}`;
   const rows = dataset === undefined ? '' : ` on ${whole(dataset.train_rows)} rows`;
   const layers = `${config.num_hidden_layers} layers of ${config.hidden_size}`;
-  return `A ${family} model of size ${size} (a BERT encoder with ${layers}) for ${type}: it ${tasks[type].does}. It was trained with Orchard (the npm package orchard-nlp)${start}${rows}, in ${escapeMarkdown(String(hyperparameters.language ?? 'a language not recorded'))}.`;
+  return `A ${family} model of size ${size} (a BERT encoder with ${layers}) for ${type}: it ${factsOf(report).does}. It was trained with Orchard (the npm package orchard-nlp)${start}${rows}, in ${escapeMarkdown(String(hyperparameters.language ?? 'a language not recorded'))}.`;
 }
 
 function figures({ training, evaluation }: ReportInput): string {
@@ -102,7 +90,7 @@ function figures({ training, evaluation }: ReportInput): string {
 function labels({ config, evaluation }: ReportInput): string {
   const { noun, names } = classNames(config);
   if (names.length === 0) return '';
-  const heading = noun === 'label' ? '## Labels' : '## Entity types';
+  const heading = `## ${noun.slice(0, 1).toUpperCase()}${noun.slice(1)}s`;
   if (names.length > MAX_LISTED_LABELS) {
     return `${heading}\n\n${whole(names.length)}, listed in \`config.json\`.`;
   }
@@ -128,8 +116,8 @@ function hyperparameters({ training }: ReportInput): string {
   )}`;
 }
 
-function usage({ training: { model_config }, config, id }: ReportInput): string {
-  const { pipeline } = tasks[model_config.type];
+function usage(report: ReportInput): string {
+  const { config, id } = report;
   const blocks = [
     '## How to use it',
     `With Orchard, where its trainer left it:\n\n${code(
@@ -138,22 +126,9 @@ function usage({ training: { model_config }, config, id }: ReportInput): string 
       "const predictor = new Predictor({ storage: fileStorage('./models') });",
       `const answer = await predictor.predictCustom('${id ?? '<id of the model>'}', 'A text.');`,
     )}`,
+    factsOf(report).usage,
+    'With any ONNX runtime: `onnx/model.onnx`, tokenized by `tokenizer.json`.',
   ];
-  if (pipeline !== 'sentence-similarity') {
-    blocks.push(
-      `With transformers.js, the encoder alone:\n\n${code(
-        "import { pipeline } from '@huggingface/transformers';",
-        '',
-        `const model = await pipeline('${pipeline}', '<this folder>', { dtype: 'fp32' });`,
-        "console.log(await model('A text.'));",
-      )}`,
-    );
-  } else {
-    blocks.push(
-      'With sentence-transformers, the encoder alone: `SentenceTransformer("<this folder>").encode(["A text."])`.',
-    );
-  }
-  blocks.push('With any ONNX runtime: `onnx/model.onnx`, tokenized by `tokenizer.json`.');
   if (config.orchard.token_types === 'capitals') {
     blocks.push(
       'It sees capitals by `token_type_ids`: 1 for each piece that holds one, else 0. Other libraries give 0 throughout, and it then reads texts as if in lower case.',

@@ -10,21 +10,35 @@ const WINDOWS_DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)$/;
 /**
  * A text as a file name of at most 150 characters of a–z, 0–9 and `-_%~`; texts that differ get names that
  * differ, also where the file system ignores case or normalises Unicode.
- * Any other UTF-16 code unit becomes `%2f` or, beyond ASCII, `%u00e9`. A text too long for that ends in `~`
- * and its hash, and can't be read back from its name.
+ * One whose {@link escapeName} is too long for that ends in `~` and its hash, and can't be read back from its name.
  */
 export function encodeFileName(text: string): string {
-  const name = text.replace(/[^a-z0-9_-]/g, escapeUnit);
-  if (name.length > MAX_NAME_LENGTH) return `${name.slice(0, READABLE_LENGTH)}~${hash(text)}`;
-  return WINDOWS_DEVICE.test(name) ? name.replace(/^./, escapeUnit) : name;
+  const name = escapeName(text);
+  return name.length > MAX_NAME_LENGTH ? `${name.slice(0, READABLE_LENGTH)}${hashedName(text)}` : name;
 }
 
 /** The text that {@link encodeFileName} made this name of; undefined for a hashed name and for any other file. */
 export function decodeFileName(name: string): string | undefined {
+  return name.length > MAX_NAME_LENGTH ? undefined : unescapeName(name);
+}
+
+/** A text as a name of any length: a UTF-16 code unit that is not a–z, 0–9, `-` or `_` becomes `%2f` or `%u00e9`. */
+export function escapeName(text: string): string {
+  const name = text.replace(/[^a-z0-9_-]/g, escapeUnit);
+  return WINDOWS_DEVICE.test(name) ? name.replace(/^./, escapeUnit) : name;
+}
+
+/** The text that {@link escapeName} made this name of; undefined for any other name. */
+export function unescapeName(name: string): string | undefined {
   const text = name.replace(/%u([0-9a-f]{4})|%([0-9a-f]{2})/g, (_, wide?: string, narrow?: string) =>
     String.fromCharCode(Number.parseInt(wide ?? narrow ?? '', 16)),
   );
-  return encodeFileName(text) === name ? text : undefined;
+  return escapeName(text) === name ? text : undefined;
+}
+
+/** `~` and the SHA-256 of a text: of its UTF-16 units, not of UTF-8, in which all lone surrogates are the same. */
+export function hashedName(text: string): string {
+  return `~${createHash('sha256').update(text, 'utf16le').digest('hex')}`;
 }
 
 /** True for the name of a text that was too long to be kept in it. */
@@ -39,9 +53,4 @@ function escapeUnit(unit: string): string {
 
 function hexadecimal(code: number, digits: number): string {
   return code.toString(16).padStart(digits, '0');
-}
-
-/** Of the UTF-16 units, not of UTF-8, in which all lone surrogates are the same. */
-function hash(text: string): string {
-  return createHash('sha256').update(text, 'utf16le').digest('hex');
 }

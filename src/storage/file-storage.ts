@@ -6,6 +6,7 @@ import { DEFAULT_LIMIT } from './listing.js';
 import { RecordFiles } from './record-files.js';
 import type { JsonValue, ListOptions, Storage, StoredRecord, Version, Versioned } from './storage.js';
 import { whileDoing } from './storage-failure.js';
+import { StorageLayout } from './storage-layout.js';
 
 /**
  * Storage in a directory of the local disk, which is made where it does not exist. Several processes may use one
@@ -13,9 +14,11 @@ import { whileDoing } from './storage-failure.js';
  *
  * ```
  * records/<collection>/<key>.json   folders/<key>/published-<n>/   folders/<key>/staged/
+ * layout                            the version of all this; a directory of an earlier one is converted on first use
  * locks/  temporary/  trash/        in use for moments; what a crash left in them is deleted later
  * ```
- * Characters of a key that not every file system can hold are escaped (`jobs/A1` is `jobs%2f%411`).
+ * The key of a record is cut into directories, so that none grows large and records are listed in order without looking
+ * at the others. Characters of a key that not every file system can hold are escaped (`A/1` is `%41%2f/1`).
  * The file system must have hard links, as all but FAT do.
  */
 export function fileStorage(directory: string): Storage {
@@ -25,6 +28,7 @@ export function fileStorage(directory: string): Storage {
 class FileStorage implements Storage {
   readonly specificationVersion = 1;
   readonly #root: string;
+  readonly #layout: StorageLayout;
   readonly #records: RecordFiles;
   readonly #folders: FolderStore;
   #sweeping: Promise<void> | undefined;
@@ -33,6 +37,7 @@ class FileStorage implements Storage {
 
   constructor(root: string) {
     this.#root = root;
+    this.#layout = new StorageLayout(root);
     this.#records = new RecordFiles(root);
     this.#folders = new FolderStore(root);
   }
@@ -42,9 +47,10 @@ class FileStorage implements Storage {
   }
 
   write(collection: string, key: string, value: JsonValue, expected: Version | undefined): Promise<Version> {
-    return this.#withRecord(collection, key, 'written', () =>
-      this.#records.write(collection, key, value, expected),
-    );
+    return this.#withRecord(collection, key, 'written', async () => {
+      await this.#layout.mark();
+      return this.#records.write(collection, key, value, expected);
+    });
   }
 
   remove(collection: string, key: string): Promise<void> {
@@ -98,6 +104,7 @@ class FileStorage implements Storage {
     this.#sweeping ??= this.#sweep();
     return whileDoing(what, async () => {
       await this.#requireRecords();
+      await this.#layout.ready();
       return work();
     });
   }

@@ -8,7 +8,7 @@ import {
   move,
   moveIfPresent,
   namesIn,
-} from './durable-files.js';
+} from '../files/index.js';
 import { encodeFileName } from './file-name.js';
 
 const STAGED = 'staged';

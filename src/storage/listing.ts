@@ -3,19 +3,17 @@ import type { ListOptions } from './storage.js';
 /** How many records a listing has where `limit` is not given. */
 export const DEFAULT_LIMIT = 100;
 
-/** The keys that the options ask for, in their order; `limit` is left to the caller. */
-export function listedKeys(
-  keys: Iterable<string>,
-  { prefix = '', after, reverse = false }: ListOptions,
-): string[] {
-  const direction = reverse ? -1 : 1;
-  return [...keys]
-    .filter((key) => key.startsWith(prefix))
-    .filter((key) => after === undefined || compareCodeUnits(key, after) * direction > 0)
-    .sort((a, b) => compareCodeUnits(a, b) * direction);
+/** The keys that a listing asks for. */
+export type KeyRange = Omit<ListOptions, 'limit'>;
+
+/** True where the listing asks for this key. */
+export function isListed(key: string, { prefix = '', after, reverse = false }: KeyRange): boolean {
+  return key.startsWith(prefix) && (after === undefined || (reverse ? key < after : key > after));
 }
 
-function compareCodeUnits(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
+/** False where the listing asks for no key that begins like this. */
+export function mayBeginListed(beginning: string, { prefix = '', after, reverse }: KeyRange): boolean {
+  const fitsPrefix = beginning.startsWith(prefix) || prefix.startsWith(beginning);
+  if (after === undefined || after.startsWith(beginning)) return fitsPrefix;
+  return fitsPrefix && (reverse ? beginning < after : beginning > after);
 }

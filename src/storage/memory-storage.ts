@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { TemporaryDirectory } from '../files/index.js';
 import { checkCollection, checkKey, checkLimit } from './check-arguments.js';
 import { FolderStore } from './folder-store.js';
-import { DEFAULT_LIMIT, listedKeys } from './listing.js';
+import { DEFAULT_LIMIT } from './listing.js';
+import { SortedKeys } from './sorted-keys.js';
 import {
   type JsonValue,
   type ListOptions,
@@ -12,7 +14,6 @@ import {
   type Versioned,
 } from './storage.js';
 import { whileDoing } from './storage-failure.js';
-import { TemporaryDirectory } from './temporary-directory.js';
 
 /**
  * Storage for tests and for applications that keep nothing: records in memory, folders in a temporary directory
@@ -28,14 +29,19 @@ interface MemoryRecord {
   readonly version: Version;
 }
 
+class MemoryCollection {
+  readonly records = new Map<string, MemoryRecord>();
+  readonly keys = new SortedKeys();
+}
+
 class MemoryStorage implements Storage {
   readonly specificationVersion = 1;
-  readonly #collections = new Map<string, Map<string, MemoryRecord>>();
+  readonly #collections = new Map<string, MemoryCollection>();
   readonly #directory = new TemporaryDirectory();
 
   async read(collection: string, key: string): Promise<Versioned | undefined> {
     checkKey(key);
-    const record = this.#records(collection).get(key);
+    const record = this.#collection(collection).records.get(key);
     return record && unpack(record);
   }
 
@@ -46,24 +52,25 @@ class MemoryStorage implements Storage {
     expected: Version | undefined,
   ): Promise<Version> {
     checkKey(key);
-    const records = this.#records(collection);
+    const { records, keys } = this.#collection(collection);
     if (records.get(key)?.version !== expected) throw new VersionConflict(collection, key);
     const version = randomUUID();
+    if (expected === undefined) keys.add(key);
     records.set(key, { text: JSON.stringify(value), version });
     return version;
   }
 
   async remove(collection: string, key: string): Promise<void> {
     checkKey(key);
-    this.#records(collection).delete(key);
+    const { records, keys } = this.#collection(collection);
+    if (records.delete(key)) keys.delete(key);
   }
 
   async list(collection: string, options: ListOptions = {}): Promise<readonly StoredRecord[]> {
     const { limit = DEFAULT_LIMIT } = options;
     checkLimit(limit);
-    const records = this.#records(collection);
-    const keys = listedKeys(records.keys(), options).slice(0, limit);
-    return keys.flatMap((key) => {
+    const { records, keys } = this.#collection(collection);
+    return keys.first(options, limit).flatMap((key) => {
       const record = records.get(key);
       return record === undefined ? [] : { key, ...unpack(record) };
     });
@@ -93,11 +100,11 @@ class MemoryStorage implements Storage {
     return this.#directory.remove();
   }
 
-  #records(collection: string): Map<string, MemoryRecord> {
-    checkCollection(collection);
-    const records = this.#collections.get(collection) ?? new Map<string, MemoryRecord>();
-    this.#collections.set(collection, records);
-    return records;
+  #collection(name: string): MemoryCollection {
+    checkCollection(name);
+    const collection = this.#collections.get(name) ?? new MemoryCollection();
+    this.#collections.set(name, collection);
+    return collection;
   }
 
   async #withFolders<T>(key: string, done: string, work: (folders: FolderStore) => Promise<T>): Promise<T> {

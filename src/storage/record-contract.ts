@@ -1,14 +1,6 @@
 import assert from 'node:assert/strict';
-import type { JsonValue, Storage } from './storage.js';
-import {
-  isVersionConflict,
-  ODD_KEYS,
-  observeDuring,
-  outcomes,
-  range,
-  type StorageChecks,
-  tamperWith,
-} from './storage-check.js';
+import { isVersionConflict, type JsonValue, type Storage } from './storage.js';
+import { ODD_KEYS, observeDuring, outcomes, range, type StorageChecks, tamperWith } from './storage-check.js';
 
 const CONTENDERS = 12;
 /** Numbers in a record so large that one system call does not write it. */
@@ -161,8 +153,11 @@ export const recordContract: StorageChecks = {
 };
 
 async function assertConflict(storage: Storage, expected: string | undefined): Promise<void> {
-  const conflict = { name: 'VersionConflict', collection: 'jobs', key: 'a' };
-  await assert.rejects(storage.write('jobs', 'a', 'refused', expected), conflict);
+  await assert.rejects(storage.write('jobs', 'a', 'refused', expected), (thrown) => {
+    assert.ok(isVersionConflict(thrown), `failed with ${thrown}`);
+    assert.deepEqual([thrown.collection, thrown.key], ['jobs', 'a']);
+    return true;
+  });
 }
 
 function assertUniform(value: JsonValue | undefined): void {

@@ -57,10 +57,6 @@ export function outcomes<T>(
   return { results, failures: settled.length - results.length };
 }
 
-export function isVersionConflict(reason: unknown): boolean {
-  return reason instanceof Error && reason.name === 'VersionConflict';
-}
-
 /** Changes an object in place, as a careless caller would. */
 export function tamperWith(value: JsonValue | undefined): void {
   assert.ok(typeof value === 'object' && value !== null);

@@ -33,15 +33,24 @@ export interface ListOptions {
   readonly reverse?: boolean;
 }
 
+/** Marks our conflicts across duplicate copies of the package, where `instanceof` would miss them. */
+const CONFLICT = Symbol.for('orchard-nlp.version-conflict');
+
 /** Thrown by a conditional write whose expectation the stored record does not meet. */
 export class VersionConflict extends Error {
   override readonly name = 'VersionConflict';
+  readonly [CONFLICT] = true;
   constructor(
     readonly collection: string,
     readonly key: string,
   ) {
     super(`${collection}/${key} was written by someone else since it was read`);
   }
+}
+
+/** True for a conflict, also one that another copy of this package made. */
+export function isVersionConflict(thrown: unknown): thrown is VersionConflict {
+  return typeof thrown === 'object' && thrown !== null && CONFLICT in thrown;
 }
 
 /**
@@ -69,7 +78,10 @@ export interface Storage {
   /** Removes a record; one that is absent is no error. */
   remove(collection: string, key: string): Promise<void>;
 
-  /** Records in key order. Records written meanwhile may or may not be among them; none comes twice. */
+  /**
+   * Records in key order. Records written meanwhile may or may not be among them; none comes twice.
+   * The cost is that of the records listed: those before `after`, outside `prefix` or beyond `limit` are not read.
+   */
   list(collection: string, options?: ListOptions): Promise<readonly StoredRecord[]>;
 
   /**

@@ -1,6 +1,5 @@
 /** Any tokenizer.json that isn't of BERT's kind, run by @huggingface/tokenizers. */
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
-import { err, type Result } from 'neverthrow';
 import { ModelFolderError } from '../errors.js';
 import { alignPieces, type PieceNotation } from './piece-alignment.js';
 import {
@@ -59,20 +58,17 @@ export class JsonTokenizer implements Tokenizer {
   }
 }
 
-/** @returns an error where the package doesn't know a part of the file, or a special token is missing. */
-export function createJsonTokenizer(
-  json: AnyTokenizerJson,
-  config: SpecialTokenNames,
-): Result<Tokenizer, ModelFolderError> {
+/** @throws ModelFolderError where the package doesn't know a part of the file, or a special token is missing. */
+export function createJsonTokenizer(json: AnyTokenizerJson, config: SpecialTokenNames): Tokenizer {
   const absent = { normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null };
   try {
     const tokenizer = new HuggingFaceTokenizer({ ...absent, ...json }, config);
-    return findSpecialTokens((token) => tokenizer.token_to_id(token), config).map(
-      (specialTokens) => new JsonTokenizer(tokenizer, specialTokens, notationOf(json)),
-    );
+    const specialTokens = findSpecialTokens((token) => tokenizer.token_to_id(token), config);
+    return new JsonTokenizer(tokenizer, specialTokens, notationOf(json));
   } catch (cause) {
+    if (cause instanceof ModelFolderError) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
-    return err(new ModelFolderError('tokenizer.json', `can't be used: ${reason}`, { cause }));
+    throw new ModelFolderError('tokenizer.json', `can't be used: ${reason}`, { cause });
   }
 }
 

@@ -1,5 +1,4 @@
 /** Which tokens of a vocabulary are the pad, unknown, classifier, separator and mask token. */
-import { err, ok, type Result } from 'neverthrow';
 import { ModelFolderError } from '../errors.js';
 import type { SpecialTokenIds } from './tokenizer.js';
 import type { SpecialTokenNames } from './tokenizer-json.js';
@@ -22,11 +21,14 @@ const ROLES = {
   mask: { field: 'mask_token', names: ['[MASK]', '<mask>'] },
 } as const;
 
-/** Looks the five tokens up by the names that `config` gives, else by the customary ones. All must exist. */
+/**
+ * Looks the five tokens up by the names that `config` gives, else by the customary ones.
+ * @throws ModelFolderError unless all exist.
+ */
 export function findSpecialTokens(
   idOf: (token: string) => number | undefined,
   config: SpecialTokenNames,
-): Result<SpecialTokenIds, ModelFolderError> {
+): SpecialTokenIds {
   const missing: string[] = [];
   const find = ({ field, names }: (typeof ROLES)[keyof typeof ROLES]): number => {
     const named = config[field];
@@ -42,7 +44,7 @@ export function findSpecialTokens(
     separator: find(ROLES.separator),
     mask: find(ROLES.mask),
   };
-  if (missing.length === 0) return ok(ids);
+  if (missing.length === 0) return ids;
   const reason = `has no entry for ${missing.join(', ')}; name the tokens in tokenizer_config.json`;
-  return err(new ModelFolderError('tokenizer.json', `its vocabulary ${reason}`));
+  throw new ModelFolderError('tokenizer.json', `its vocabulary ${reason}`);
 }

@@ -1,7 +1,7 @@
 /** Older BERT checkpoints have no tokenizer.json, but the pieces alone. */
-import { err, ok, type Result } from 'neverthrow';
 import * as z from 'zod';
 import { ModelFolderError } from '../errors.js';
+import { checkFile } from './check-file.js';
 import { TRAINED_SPECIAL_TOKENS } from './special-tokens.js';
 import type { BertTokenizerJson } from './tokenizer-json.js';
 import { wordPieceTokenizerJson } from './word-piece-json.js';
@@ -16,27 +16,18 @@ const optionsSchema = z.object({
 /**
  * The tokenizer.json of a BERT's vocab.txt: a piece a line, whose number counted from 0 is its id.
  * @param config the parsed tokenizer_config.json, or {}.
+ * @throws ModelFolderError
  */
-export function vocabularyTokenizer(
-  vocabulary: string,
-  config: unknown,
-): Result<BertTokenizerJson, ModelFolderError> {
-  const options = optionsSchema.safeParse(config);
-  if (!options.success) {
-    const [issue] = options.error.issues;
-    return err(new ModelFolderError('tokenizer_config.json', `${issue?.path.join('.')}: ${issue?.message}`));
-  }
+export function vocabularyTokenizer(vocabulary: string, config: unknown): BertTokenizerJson {
+  const options = checkFile(optionsSchema, config, 'tokenizer_config.json');
   const pieces = vocabulary.replace(/\r?\n$/, '').split(/\r?\n/);
   const missing = Object.keys(TRAINED_SPECIAL_TOKENS).filter((token) => !pieces.includes(token));
   if (missing.length > 0) {
-    return err(new ModelFolderError('vocab.txt', `no BERT vocabulary: it lacks ${missing.join(', ')}`));
+    throw new ModelFolderError('vocab.txt', `no BERT vocabulary: it lacks ${missing.join(', ')}`);
   }
-  const { do_lower_case: lowercase, strip_accents: stripAccents, tokenize_chinese_chars } = options.data;
-  return ok(
-    wordPieceTokenizerJson(pieces, {
-      lowercase,
-      stripAccents,
-      splitChineseCharacters: tokenize_chinese_chars,
-    }),
-  );
+  return wordPieceTokenizerJson(pieces, {
+    lowercase: options.do_lower_case,
+    stripAccents: options.strip_accents,
+    splitChineseCharacters: options.tokenize_chinese_chars,
+  });
 }

@@ -12,24 +12,31 @@ export class EventBuffer {
   #wake: (() => void) | undefined;
 
   push(event: TrainingEvent): void {
+    if (this.#failure) return;
     const earlier = this.#pending.find((pending) => isSameKind(pending, event));
     this.#pending = this.#pending.filter((pending) => pending !== earlier);
     this.#pending.push(earlier === undefined ? event : joined(earlier, event));
     this.#wake?.();
   }
 
-  /** Makes `next` reject, now and later. */
+  /** Makes `next` reject once what is pending has been read. */
   fail(error: unknown): void {
     this.#failure ??= { error };
     this.#wake?.();
   }
 
+  /** Makes `next` reject at once. */
+  abort(error: unknown): void {
+    this.#pending = [];
+    this.fail(error);
+  }
+
   /** The oldest event, as soon as there is one; waiting for it keeps the process alive. One reader at a time. */
   async next(): Promise<TrainingEvent> {
     for (;;) {
-      if (this.#failure) throw this.#failure.error;
       const event = this.#pending.shift();
       if (event) return event;
+      if (this.#failure) throw this.#failure.error;
       const news = new Promise<void>((resolve) => {
         this.#wake = resolve;
       });

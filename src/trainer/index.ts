@@ -1,5 +1,14 @@
-export type { JobError } from '../jobs/index.js';
-export type { Clock } from './clock.js';
+export type {
+  BlendFigures,
+  JobError,
+  JobHandler,
+  JobLease,
+  JobOutcome,
+  JobQueue,
+  JobWorker,
+  QueuedJob,
+  StopReason,
+} from '../jobs/index.js';
 export type { JobInformation } from './job-information.js';
 export { type CreateJobOptions, type SignalOptions, Trainer } from './trainer.js';
 export type { TrainerOptions } from './trainer-options.js';

@@ -25,20 +25,31 @@ export class JobEvents {
     this.publish(this.#stateEvent(job));
   }
 
-  /** Ids of the jobs that someone watches. */
-  get watchedIds(): string[] {
-    return [...this.#watchers.keys()];
+  /**
+   * Tells watchers how the jobs stand that don't run here, and ends the watch of one that can't be read. Never rejects.
+   * @param runningId the one that runs here, and tells by itself.
+   */
+  async poll(runningId: string | undefined): Promise<void> {
+    for (const [id, watchers] of [...this.#watchers]) {
+      if (id === runningId) continue;
+      await this.#jobs.get(id).then(
+        (job) => this.publishState(job),
+        (thrown: unknown) => {
+          for (const watcher of watchers) watcher.fail(thrown);
+        },
+      );
+    }
   }
 
   /**
    * The job's present state, then what happens until it has ended. Watching begins with the first `next` and
    * stops with the loop.
-   * @throws NotFoundError, StorageError; AbortedError when the signal fires; whatever `failWatches` or `fail` is given.
+   * @throws NotFoundError, StorageError; AbortedError when the signal fires; whatever `fail` is given.
    */
   async *watch(id: string, signal?: AbortSignal): AsyncGenerator<TrainingEvent, void, undefined> {
     const buffer = new EventBuffer();
     if (this.#failure) buffer.fail(this.#failure);
-    const abort = () => buffer.fail(new AbortedError(`waiting for training job ${id}`));
+    const abort = () => buffer.abort(new AbortedError(`waiting for training job ${id}`));
     if (signal?.aborted) abort();
     signal?.addEventListener('abort', abort);
     this.#subscribe(id, buffer); // before the read, so that no state falls between
@@ -55,11 +66,6 @@ export class JobEvents {
   /** Resolves when the job has ended. @throws as `watch` does. */
   async ended(id: string, signal?: AbortSignal): Promise<void> {
     for await (const _ of this.watch(id, signal));
-  }
-
-  /** Ends the watches of one job with what was thrown. */
-  failWatches(id: string, thrown: unknown): void {
-    for (const watcher of this.#watchers.get(id) ?? []) watcher.fail(thrown);
   }
 
   /** Ends every watch, and each one begun later, with this error. */

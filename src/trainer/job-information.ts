@@ -1,11 +1,13 @@
 import type { ModelRecord, TrainingJobInformation } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
-import type { JobError, JobRecord } from '../jobs/index.js';
+import type { BlendFigures, JobError, JobRecord } from '../jobs/index.js';
 
 /** The documented training job information, and what only the library tells beside it. */
 export interface JobInformation extends TrainingJobInformation {
   /** Present in the state ERROR. */
   readonly error?: JobError;
+  /** What the model reaches on dev, its encoder and its lexical expert together; present once it is READY. */
+  readonly blend?: BlendFigures;
   /** What the dataset's reader noticed and training could live with. */
   readonly warnings: readonly DatasetWarning[];
 }
@@ -29,6 +31,7 @@ export function toJobInformation(job: JobRecord): JobInformation {
     status: job.status,
     created: job.created,
     ...(job.error && { error: job.error }),
+    ...(job.blend && { blend: job.blend }),
     warnings: job.warnings,
   };
 }

@@ -1,13 +1,23 @@
-import { err, ok, type Result } from 'neverthrow';
-import type { TrainingStats } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
-import { AbortedError, type OrchardError, toOrchardError } from '../errors.js';
-import { hasEnded, type JobRecord, type JobRepository, moved, stored, toJobError } from '../jobs/index.js';
+import { AbortedError, isOrchardError, type OrchardError, toOrchardError } from '../errors.js';
+import type { Blend } from '../families/index.js';
+import {
+  type BlendFigures,
+  hasEnded,
+  type JobLease,
+  type JobOutcome,
+  type JobRecord,
+  type JobRepository,
+  moved,
+  type StopReason,
+  stored,
+  toJobError,
+} from '../jobs/index.js';
 import type { Storage } from '../storage/index.js';
-import type { BackboneSource, TrainingHost, TrainingRunEvent, Tuning } from '../training/index.js';
+import type { BackboneSource, TrainingHost, TrainingRunEvent } from '../training/index.js';
 import type { JobEvents } from './job-events.js';
-import { type BackboneChoice, loadBackbone } from './load-backbone.js';
-import type { RunningSlot } from './running-slot.js';
+import { type LoaderOf, loadBackbone } from './load-backbone.js';
+import type { TrainerSettings } from './trainer-options.js';
 
 /** What every run of a trainer shares. */
 export interface JobRunContext {
@@ -15,149 +25,158 @@ export interface JobRunContext {
   readonly host: TrainingHost;
   readonly jobs: JobRepository;
   readonly events: JobEvents;
-  readonly slot: RunningSlot;
-  readonly allowPrivateAddresses: boolean;
-  readonly threads: number;
-  readonly tuning: Tuning;
-  readonly backbone: BackboneChoice;
+  /** The threads, and what jobs go by that say nothing else themselves. */
+  readonly settings: TrainerSettings;
+  readonly loaderOf: LoaderOf;
 }
 
-/**
- * Why a run is stopped: its job was cancelled; the trainer closes (the job stays RUNNING and resumable); or
- * another trainer has taken the slot over (the job is that one's now).
- */
-export type StopReason = 'cancel' | 'close' | 'lost';
-
-/** One run of one job by the holder of the account's slot: from its claim to its recorded end. */
+/** One run of one job by the holder of its lease: from its claim to its recorded end. */
 export class JobRun {
-  readonly id: string;
-  /** Resolves with whether the job has ended; where not, it stays RUNNING for a later run. */
-  readonly done: Promise<boolean>;
+  readonly #id: string;
+  readonly #lease: JobLease;
   readonly #context: JobRunContext;
   readonly #controller = new AbortController();
-  #stopReason: StopReason | undefined;
+  /** Whether the job's record says so; the queue may not know. */
+  #isCancelled = false;
+  /** Those of this run, in place of what an earlier one had told. */
   #warnings: readonly DatasetWarning[] = [];
-  /** Writes of figures and warnings, one after another. */
+  /** Writes of what the run tells, one after another. */
   #writing: Promise<void> = Promise.resolve();
   #writeFailure: OrchardError | undefined;
 
-  /** Starts the run. `done` rejects with a StorageError where the job can't be claimed or its end recorded. */
-  constructor(id: string, context: JobRunContext) {
-    this.id = id;
+  constructor(lease: JobLease, context: JobRunContext) {
+    this.#id = lease.id;
+    this.#lease = lease;
     this.#context = context;
-    this.done = this.#run();
+    if (lease.signal.aborted) this.#controller.abort();
+    lease.signal.addEventListener('abort', () => this.#controller.abort(), { once: true });
   }
 
-  /** Stops the run within two training steps; await `done`. The first reason counts, but a lost slot always does. */
-  stop(reason: StopReason): void {
-    if (this.#stopReason === undefined || reason === 'lost') this.#stopReason = reason;
-    this.#controller.abort();
-  }
-
-  async #run(): Promise<boolean> {
-    const { jobs, events } = this.#context;
-    const job = await jobs.update(this.id, claimed);
-    if (hasEnded(job.status)) return true; // cancelled since it was picked
+  /** @throws StorageError where the job can't be claimed or its end recorded; another run makes up for that. */
+  async run(): Promise<JobOutcome> {
+    const { jobs, events, storage } = this.#context;
+    const job = await jobs.update(this.#id, claimed).catch(unlessGone);
+    if (job === undefined || hasEnded(job.status)) return 'ended'; // cancelled or deleted since it was queued
     events.publishState(job);
-    if (job.cancel_requested) this.stop('cancel');
-    const outcome = await this.#attempt(job);
-    return outcome.match(
-      () => this.#end((running) => moved(running, 'READY')),
-      (error) => this.#fail(error),
-    );
-  }
-
-  /** Trains and publishes the model folder. Never rejects. */
-  async #attempt(job: JobRecord): Promise<Result<void, OrchardError>> {
-    const { storage } = this.#context;
+    this.#isCancelled = job.cancel_requested ?? false;
     try {
       this.#requireGoingOn();
       // An earlier run may have published the folder and died before it could say so.
-      if ((await stored(() => storage.openFolder(job.id))) !== undefined) return ok();
-      const trained = await this.#train(job);
-      await this.#writing;
-      if (this.#writeFailure !== undefined) return err(this.#writeFailure);
-      if (trained.isErr()) return err(trained.error);
-      await this.#record({ stats: trained.value });
-      await this.#publishFolder();
-      return ok();
+      if ((await stored(() => storage.openFolder(job.id))) === undefined) await this.#train(job);
     } catch (thrown) {
-      return err(toOrchardError(thrown, `training job ${job.id}`));
+      return this.#fail(toOrchardError(thrown, `training job ${job.id}`));
     }
+    return this.#end((running) => moved(running, 'READY'));
   }
 
-  async #train(job: JobRecord): Promise<Result<TrainingStats, OrchardError>> {
-    const { storage, host, allowPrivateAddresses, threads, tuning } = this.#context;
+  /** Trains and publishes the model folder. */
+  async #train(job: JobRecord): Promise<void> {
+    const { storage, host, settings } = this.#context;
     const { id, dataset_url, model_config, training_config, seed } = job;
     const directory = await stored(() => storage.stageFolder(id));
     const backbone = await this.#backbone(job);
     this.#requireGoingOn();
-    // Which file: URLs may be was decided when the job was created.
-    const allowFileUrls = new URL(dataset_url).protocol === 'file:';
-    const spec = { id, dataset_url, model_config, training_config, seed, directory };
-    return host.run(
-      { ...spec, allowFileUrls, allowPrivateAddresses, threads, tuning, ...(backbone && { backbone }) },
-      { signal: this.#controller.signal, onEvent: (event) => this.#onEvent(event) },
-    );
+    const spec = {
+      ...{ id, dataset_url, model_config, training_config, seed, directory, threads: settings.threads },
+      allowFileUrls: job.allow_file_url ?? settings.allowFileUrls,
+      allowPrivateAddresses: job.allow_private_addresses ?? settings.allowPrivateAddresses,
+      tuning: job.tuning ?? settings.tuning,
+      ...(backbone && { backbone }),
+    };
+    const onEvent = (event: TrainingRunEvent) => this.#onEvent(event);
+    const stats = await host
+      .run(spec, { signal: this.#controller.signal, onEvent })
+      .finally(() => this.#allWritten());
+    await this.#record(() => ({ stats }));
+    await this.#lease.renew();
+    // A run that is complete when the trainer closes is published all the same.
+    if (this.#stopReason !== 'closing') this.#requireGoingOn();
+    await stored(() => storage.publishFolder(id));
   }
 
   async #backbone(job: JobRecord): Promise<BackboneSource | undefined> {
-    if (job.training_config.use_pretrained === false) return undefined;
-    return loadBackbone(this.#context.backbone, job, this.#controller.signal, (progress) =>
+    const { loaderOf, settings } = this.#context;
+    const { training_config, backbone: name = settings.backbone } = job;
+    if (training_config.use_pretrained === false) return undefined;
+    return loadBackbone(loaderOf, name, job, this.#controller.signal, (progress) =>
       this.#onEvent({ type: 'backbone', ...progress }),
     );
   }
 
-  async #publishFolder(): Promise<void> {
-    if (!(await this.#context.slot.renew())) this.stop('lost');
-    // A run that is complete when the trainer closes is published all the same.
-    if (this.#stopReason !== 'close') this.#requireGoingOn();
-    await stored(() => this.#context.storage.publishFolder(this.id));
+  get #stopReason(): StopReason | undefined {
+    const { stopReason } = this.#lease;
+    return stopReason !== 'lost' && this.#isCancelled ? 'cancelled' : stopReason;
   }
 
   #requireGoingOn(): void {
-    if (this.#controller.signal.aborted) throw new AbortedError(`training job ${this.id}`);
+    if (this.#isCancelled || this.#controller.signal.aborted) {
+      throw new AbortedError(`training job ${this.#id}`);
+    }
   }
 
   #onEvent(event: TrainingRunEvent): void {
-    if (event.type === 'epoch') this.#recordSoon({ stats: event.stats });
-    if (event.type === 'warnings') {
-      this.#warnings = [...this.#warnings, ...event.warnings];
-      this.#recordSoon({ warnings: [...this.#warnings] });
+    const change = this.#changeBy(event);
+    if (change !== undefined) this.#recordSoon(change);
+    this.#context.events.publish({ ...event, id: this.#id });
+  }
+
+  /** What the job's record takes from an event. */
+  #changeBy(event: TrainingRunEvent): JobChange | undefined {
+    switch (event.type) {
+      case 'plan':
+        return ({ stats }) => ({ stats: { ...stats, batch_size: event.batchSize } });
+      case 'epoch':
+        return () => ({ stats: event.stats });
+      case 'warnings': {
+        const warnings = [...this.#warnings, ...event.warnings];
+        this.#warnings = warnings;
+        return () => ({ warnings });
+      }
+      case 'blend':
+        return () => ({ blend: blendFigures(event.parts) });
+      default:
+        return undefined;
     }
-    this.#context.events.publish({ ...event, id: this.id });
   }
 
   /** A write that fails stops the run, which then ends with that failure. */
-  #recordSoon(change: Partial<Pick<JobRecord, 'stats' | 'warnings'>>): void {
+  #recordSoon(change: JobChange): void {
     this.#writing = this.#writing
       .then(() => this.#record(change))
       .catch((thrown: unknown) => {
-        this.#writeFailure ??= toOrchardError(thrown, `training job ${this.id}`);
+        this.#writeFailure ??= toOrchardError(thrown, `training job ${this.#id}`);
         this.#controller.abort();
       });
   }
 
-  async #record(change: Partial<Pick<JobRecord, 'stats' | 'warnings'>>): Promise<void> {
-    await this.#context.jobs.update(this.id, (job) => (hasEnded(job.status) ? job : { ...job, ...change }));
+  /** Waits for the writes so far. @throws the failure of one, which comes before what it made of the run. */
+  async #allWritten(): Promise<void> {
+    await this.#writing;
+    if (this.#writeFailure !== undefined) throw this.#writeFailure;
+  }
+
+  async #record(change: JobChange): Promise<void> {
+    await this.#context.jobs.update(this.#id, (job) =>
+      hasEnded(job.status) ? job : { ...job, ...change(job) },
+    );
   }
 
   /** Records how a run that failed or was stopped leaves its job. */
-  async #fail(error: OrchardError): Promise<boolean> {
-    if (!(await this.#context.slot.renew())) this.stop('lost');
+  async #fail(error: OrchardError): Promise<JobOutcome> {
+    await this.#lease.renew();
     const reason = this.#stopReason;
-    if (reason === 'lost' || (reason === 'close' && error.code === 'aborted')) return false;
-    await this.#end((job) =>
-      reason === 'cancel' ? moved(job, 'CANCELLED') : { ...moved(job, 'ERROR'), error: toJobError(error) },
+    if (reason === 'lost' || (reason === 'closing' && error.code === 'aborted')) return 'left';
+    const outcome = await this.#end((job) =>
+      reason === 'cancelled' ? moved(job, 'CANCELLED') : { ...moved(job, 'ERROR'), error: toJobError(error) },
     );
     // Left where this fails: the record counts, and deleteModel removes folders again.
-    await this.#context.storage.removeFolder(this.id).catch(() => undefined);
-    return true;
+    await this.#context.storage.removeFolder(this.#id).catch(() => undefined);
+    return outcome;
   }
 
-  async #end(change: (job: JobRecord) => JobRecord): Promise<true> {
-    this.#context.events.publishState(await this.#context.jobs.update(this.id, change));
-    return true;
+  async #end(change: (job: JobRecord) => JobRecord): Promise<JobOutcome> {
+    this.#context.events.publishState(await this.#context.jobs.update(this.#id, change));
+    return 'ended';
   }
 }
 
@@ -166,3 +185,18 @@ function claimed(job: JobRecord): JobRecord {
   if (job.status === 'CREATED') return claimed(moved(job, 'QUEUED'));
   return job.status === 'QUEUED' ? moved(job, 'RUNNING') : job;
 }
+
+/** A job whose record somebody removed is none to run. */
+function unlessGone(thrown: unknown): undefined {
+  if (!isOrchardError(thrown) || thrown.code !== 'not_found') throw thrown;
+}
+
+function blendFigures({ blend: { accuracy, f1, topk } }: Blend): BlendFigures {
+  return {
+    ...(accuracy !== undefined && { accuracy }),
+    ...(f1 !== undefined && { f1 }),
+    ...(topk !== undefined && { topk }),
+  };
+}
+
+type JobChange = (job: JobRecord) => Partial<Pick<JobRecord, 'stats' | 'warnings' | 'blend'>>;

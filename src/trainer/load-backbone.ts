@@ -1,13 +1,27 @@
 import type { ModelConfig, TrainingConfig } from '../contract/index.js';
 import { isOrchardError, NotFoundError } from '../errors.js';
-import type { ModelLoader, ModelProgress } from '../model-loader/index.js';
+import {
+  catalogueBackbones,
+  hubModels,
+  type ModelLoader,
+  type ModelProgress,
+} from '../model-loader/index.js';
 import { BACKBONE_FILES, type BackboneSource, trainingLanguage } from '../training/index.js';
 
-/** What a trainer's jobs start from. */
-export interface BackboneChoice {
-  readonly loader: ModelLoader;
-  /** The same for every job. Without it, each starts from what the loader has for its language and size, if anything. */
-  readonly name?: string;
+/** Where a backbone comes from, by the name that was chosen; null where language and size decide. */
+export type LoaderOf = (name: string | null) => ModelLoader;
+
+/** The loader of the options, or the one for such a name. @throws ValidationError for a wrong environment of the Hub's */
+export function backboneLoader({
+  backbone,
+  modelLoader,
+}: {
+  readonly backbone: string | null;
+  readonly modelLoader?: ModelLoader | undefined;
+}): LoaderOf {
+  if (modelLoader !== undefined) return () => modelLoader;
+  const hub = backbone === null ? undefined : hubModels();
+  return (name) => (name === null ? catalogueBackbones() : (hub ?? hubModels()));
 }
 
 interface AskedModel {
@@ -17,18 +31,19 @@ interface AskedModel {
 
 /**
  * Brings the backbone's files to the local disk.
- * @returns undefined where there is none for the job's language and size. @throws what the loader does; a NotFoundError
- *   calls it a backbone, whatever the loader calls its models.
+ * @param name null for the one of the job's language and size, if there is any. @returns undefined where there is none.
+ * @throws what the loader does; a NotFoundError calls it a backbone, whatever the loader calls its models.
  */
 export async function loadBackbone(
-  { loader, name }: BackboneChoice,
+  loaderOf: LoaderOf,
+  name: string | null,
   job: AskedModel,
   signal: AbortSignal,
   onProgress: (progress: ModelProgress) => void,
 ): Promise<BackboneSource | undefined> {
   const asked = name ?? `${trainingLanguage(job.training_config)}-${job.model_config.size}`;
-  const load = loader.load(asked, { files: BACKBONE_FILES, signal, onProgress });
-  const loaded = await load.catch(name === undefined ? absent : refuse);
+  const load = loaderOf(name).load(asked, { files: BACKBONE_FILES, signal, onProgress });
+  const loaded = await load.catch(name === null ? absent : refuse);
   if (loaded === undefined) return undefined;
   const { directory, revision } = loaded;
   return { name: asked, directory, ...(revision !== undefined && { revision }) };

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { errAsync, ResultAsync } from 'neverthrow';
 import { v7 as uuidV7 } from 'uuid';
 import {
@@ -9,26 +8,22 @@ import {
   type TrainingRequest,
   validate,
 } from '../contract/index.js';
-import { requirePublicHost } from '../datasets/index.js';
 import { AbortedError, ClosedError, type OrchardError, toOrchardError } from '../errors.js';
-import { type JobRecord, JobRepository, newJobRecord, readyModel } from '../jobs/index.js';
+import { modelTypes } from '../families/index.js';
+import { type JobQueue, type JobRecord, JobRepository, newJobRecord, readyModel } from '../jobs/index.js';
 import { readModelReport } from '../model-folder/index.js';
+import { requirePublicHost } from '../network/index.js';
 import { reportHtml } from '../report/index.js';
-import type { Storage } from '../storage/index.js';
 import { createTrainingHost, type TrainingHost } from '../training/index.js';
 import { checkTrainingRequest } from './check-request.js';
-import { type Clock, systemClock, timestamp } from './clock.js';
+import { type Clock, timestamp } from './clock.js';
+import { EmbeddedQueue } from './embedded-queue.js';
+import { internalsOf } from './internals.js';
+import { JobControl } from './job-control.js';
 import { JobEvents } from './job-events.js';
 import { type JobInformation, toJobInformation, toModelRecord } from './job-information.js';
-import { JobQueue } from './job-queue.js';
-import { JobRun } from './job-run.js';
-import { RunningSlot } from './running-slot.js';
-import {
-  backboneChoice,
-  type TrainerOptions,
-  type TrainerSettings,
-  trainerSettings,
-} from './trainer-options.js';
+import { backboneLoader } from './load-backbone.js';
+import { type TrainerOptions, type TrainerSettings, trainerSettings } from './trainer-options.js';
 import type { TrainingEvent } from './training-event.js';
 
 export interface SignalOptions {
@@ -50,36 +45,30 @@ export interface CreateJobOptions extends SignalOptions {
 export class Trainer {
   readonly #settings: TrainerSettings;
   readonly #clock: Clock;
-  readonly #newId: () => string;
-  readonly #storage: Storage;
   readonly #jobs: JobRepository;
   readonly #events: JobEvents;
-  readonly #queue: JobQueue;
-  /** The host that this trainer made and has to close. */
-  readonly #ownHost: TrainingHost | undefined;
+  readonly #control: JobControl;
+  /** What this trainer made itself and has to close. */
+  readonly #own: readonly (TrainingHost | JobQueue)[];
   readonly #calls = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
-  /** @throws ValidationError for an option outside its range. */
+  /** @throws ValidationError for an unknown option, or one outside its range. */
   constructor(options: TrainerOptions) {
     const settings = trainerSettings(options);
-    const { storage, clock = systemClock, newId = uuidV7 } = options;
-    const { app_id } = settings.account;
+    const { storage, isolation, executor, account } = settings;
+    const { clock } = internalsOf(options);
+    const loaderOf = backboneLoader(settings);
+    const host = settings.host ?? createTrainingHost(isolation, executor);
+    const queue = settings.queue ?? new EmbeddedQueue(storage, clock);
+    const jobs = new JobRepository(storage, account.app_id);
+    const events = new JobEvents(jobs, clock);
     this.#settings = settings;
     this.#clock = clock;
-    this.#newId = newId;
-    const host = options.host ?? createTrainingHost(settings.isolation, options.executor);
-    this.#ownHost = options.host === undefined ? host : undefined;
-    const jobs = new JobRepository(storage, app_id);
-    const events = new JobEvents(jobs, clock);
-    const slot = new RunningSlot(storage, app_id, { clock, holder: randomUUID() });
-    const backbone = backboneChoice(options);
-    const context = { ...settings, backbone, storage, host, jobs, events, slot };
-    const startRun = (id: string) => new JobRun(id, context);
-    this.#storage = storage;
     this.#jobs = jobs;
     this.#events = events;
-    this.#queue = new JobQueue({ ...settings, storage, jobs, slot, events, clock, startRun });
+    this.#control = new JobControl({ settings, storage, host, queue, jobs, events, clock, loaderOf });
+    this.#own = [settings.queue ? [] : [queue], settings.host ? [] : [host]].flat();
   }
 
   /**
@@ -95,10 +84,9 @@ export class Trainer {
     return this.#call('creating a training job', async () => {
       if (signal?.aborted) throw new AbortedError('creating the training job', { cause: signal.reason });
       const checked = checkTrainingRequest(request, { ...this.#settings, allowFileUrls: allowFileUrl });
-      if (checked.isErr()) throw checked.error;
-      if (!this.#settings.allowPrivateAddresses) await requirePublicHost(checked.value.dataset_url);
-      const job = this.#newJob(checked.value);
-      await this.#queue.enqueue(job, signal);
+      if (!this.#settings.allowPrivateAddresses) await requirePublicHost(checked.dataset_url);
+      const job = this.#newJob(checked, allowFileUrl);
+      await this.#control.create(job, signal);
       return { id: job.id };
     });
   }
@@ -122,7 +110,7 @@ export class Trainer {
    * Fails with a NotFoundError, or with a TransitionError where the job has ended already.
    */
   cancelTrainingJob(id: string): ResultAsync<void, OrchardError> {
-    return this.#call('cancelling a training job', () => this.#queue.cancel(id));
+    return this.#call('cancelling a training job', () => this.#control.cancel(id));
   }
 
   /** A model's record, from the creation of its job on; a deleted one's says DELETED. Fails with a NotFoundError. */
@@ -142,10 +130,8 @@ export class Trainer {
    */
   report(id: string): ResultAsync<string, OrchardError> {
     return this.#call('writing the report of a model', async () => {
-      const { job, directory } = await readyModel(id, this.#jobs, this.#storage);
-      const read = await readModelReport(directory);
-      if (read.isErr()) throw read.error;
-      return reportHtml({ ...read.value, id, created: job.created });
+      const { job, directory } = await readyModel(id, this.#jobs, this.#settings.storage);
+      return reportHtml({ ...(await readModelReport(directory)), id, created: job.created });
     });
   }
 
@@ -154,7 +140,7 @@ export class Trainer {
    * deleted model again does no harm and removes files that a failure left. Fails with a NotFoundError.
    */
   deleteModel(id: string): ResultAsync<void, OrchardError> {
-    return this.#call('deleting a model', () => this.#queue.delete(id));
+    return this.#call('deleting a model', () => this.#control.delete(id));
   }
 
   /**
@@ -193,15 +179,23 @@ export class Trainer {
   }
 
   async #close(): Promise<void> {
-    await this.#queue.close();
+    await this.#control.close();
     await Promise.allSettled(this.#calls);
-    await this.#ownHost?.close();
+    for (const each of this.#own) await each.close();
   }
 
-  #newJob(request: TrainingRequest): JobRecord {
-    const { account, seed } = this.#settings;
-    const created = timestamp(this.#clock.now());
-    return newJobRecord(request, { id: this.#newId(), app_id: account.app_id, created, seed });
+  #newJob(request: TrainingRequest, allow_file_url: boolean): JobRecord {
+    const { account, seed, allowPrivateAddresses, tuning, backbone } = this.#settings;
+    return newJobRecord(request, {
+      id: uuidV7(),
+      app_id: account.app_id,
+      created: timestamp(this.#clock.now()),
+      seed,
+      allow_file_url,
+      allow_private_addresses: allowPrivateAddresses,
+      tuning,
+      backbone,
+    });
   }
 
   #list<Item>(
@@ -210,9 +204,7 @@ export class Trainer {
     toItem: (job: JobRecord) => Item,
   ): ResultAsync<Page<Item>, OrchardError> {
     return this.#call(doing, async () => {
-      const checked = validate(listFilterSchema, filter);
-      if (checked.isErr()) throw checked.error;
-      const { data, pagination } = await this.#jobs.page(checked.value);
+      const { data, pagination } = await this.#jobs.page(validate(listFilterSchema(modelTypes()), filter));
       return { data: data.map(toItem), pagination };
     });
   }

@@ -1,7 +1,6 @@
 /** Pretrained encoders that a training starts from: a folder in Hugging Face's layout becomes weights and a tokenizer. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { err, ok, type Result, ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import {
   type BertConfig,
@@ -11,13 +10,8 @@ import {
   parseCheckpointConfig,
 } from '../encoder/index.js';
 import { ModelFolderError } from '../errors.js';
-import {
-  CONFIG_FILE,
-  decodeWeights,
-  TOKENIZER_CONFIG_FILE,
-  TOKENIZER_FILE,
-  WEIGHTS_FILE,
-} from '../model-folder/index.js';
+import { CONFIG_FILE, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, WEIGHTS_FILE } from '../model-folder/index.js';
+import { decodeWeights } from '../safetensors/index.js';
 import { loadTokenizer, type Tokenizer, vocabularyTokenizer } from '../tokenizer/index.js';
 
 /** Which backbone, and where its files lie. */
@@ -61,63 +55,54 @@ export const BACKBONE_FILES = [
   VOCABULARY_FILE,
 ] as const;
 
-/** Fails with a ModelFolderError that names the file and says what it lacks or why it can't be used. */
-export function readBackbone(source: BackboneSource): ResultAsync<Backbone, ModelFolderError> {
-  const files = ResultAsync.combine([
-    readJson(source.directory, CONFIG_FILE).andThen(required(source, CONFIG_FILE)),
-    readBytes(source.directory, WEIGHTS_FILE).andThen(required(source, WEIGHTS_FILE)),
-    readTokenizer(source),
-  ]);
-  return files.andThen(([json, bytes, tokenizer]) =>
-    parseCheckpointConfig(json, join(source.directory, CONFIG_FILE)).andThen((config) =>
-      readWeights(config, bytes, source)
-        .andThen((weights) => checkVocabulary(config, tokenizer, source).map(() => weights))
-        .map((weights) => ({
-          source,
-          encoder: config.encoder,
-          weights,
-          tokenizer,
-          lowercase: ignoresCase(tokenizer.tokenizer),
-          maxTokens: maxTokensOf(config.encoder, tokenizer),
-        })),
-    ),
-  );
-}
-
-function readWeights(
-  config: CheckpointConfig,
-  bytes: Uint8Array,
-  { directory }: BackboneSource,
-): Result<CheckpointWeights, ModelFolderError> {
-  const file = join(directory, WEIGHTS_FILE);
-  return decodeWeights(bytes, file).andThen((tensors) => checkpointWeights(config, tensors, file));
-}
-
-function readTokenizer(source: BackboneSource): ResultAsync<LoadedTokenizer, ModelFolderError> {
+/** @throws ModelFolderError that names the file and says what it lacks or why it can't be used. */
+export async function readBackbone(source: BackboneSource): Promise<Backbone> {
   const { directory } = source;
-  const files = ResultAsync.combine([
+  const json = required(source, CONFIG_FILE, await readJson(directory, CONFIG_FILE));
+  const bytes = required(source, WEIGHTS_FILE, await readBytes(directory, WEIGHTS_FILE));
+  const tokenizer = await readTokenizer(source);
+  const config = parseCheckpointConfig(json, join(directory, CONFIG_FILE));
+  const file = join(directory, WEIGHTS_FILE);
+  const weights = checkpointWeights(config, decodeWeights(bytes, file), file);
+  checkVocabulary(config, tokenizer, source);
+  return {
+    source,
+    encoder: config.encoder,
+    weights,
+    tokenizer,
+    lowercase: ignoresCase(tokenizer.tokenizer),
+    maxTokens: maxTokensOf(config.encoder, tokenizer),
+  };
+}
+
+async function readTokenizer(source: BackboneSource): Promise<LoadedTokenizer> {
+  const { directory } = source;
+  const [stored, settings, pieces] = await Promise.all([
     readJson(directory, TOKENIZER_FILE),
     readJson(directory, TOKENIZER_CONFIG_FILE),
     readBytes(directory, VOCABULARY_FILE),
   ]);
-  return files
-    .andThen(([json, config = {}, pieces]) => {
-      if (json !== undefined) return ok({ json: withoutPadding(json), config });
-      if (pieces === undefined) return err(missing(source, `${TOKENIZER_FILE} or ${VOCABULARY_FILE}`));
-      const text = Buffer.from(pieces).toString('utf8');
-      return vocabularyTokenizer(text, config).map((built) => ({ json: built, config }));
-    })
-    .andThen(({ json, config }) =>
-      loadTokenizer(json, config).map((tokenizer) => ({ tokenizer, json, config })),
-    )
-    .mapErr((error) =>
-      error.file.startsWith(directory)
-        ? error
-        : new ModelFolderError(join(directory, error.file), withoutFile(error), { cause: error }),
-    );
+  const config = settings ?? {};
+  try {
+    const json = stored === undefined ? fromVocabulary(source, pieces, config) : withoutPadding(stored);
+    return { tokenizer: loadTokenizer(json, config), json, config };
+  } catch (thrown) {
+    throw withPath(thrown, directory);
+  }
 }
 
-const withoutFile = ({ file, message }: ModelFolderError): string => message.replace(`${file}: `, '');
+/** @throws ModelFolderError where the vocabulary is missing too, or is none. */
+function fromVocabulary(source: BackboneSource, pieces: Uint8Array | undefined, config: unknown): unknown {
+  if (pieces === undefined) throw missing(source, `${TOKENIZER_FILE} or ${VOCABULARY_FILE}`);
+  return vocabularyTokenizer(Buffer.from(pieces).toString('utf8'), config);
+}
+
+/** An error that names a file alone, with the file's path. */
+function withPath(thrown: unknown, directory: string): unknown {
+  if (!(thrown instanceof ModelFolderError) || thrown.file.startsWith(directory)) return thrown;
+  const { file, message } = thrown;
+  return new ModelFolderError(join(directory, file), message.replace(`${file}: `, ''), { cause: thrown });
+}
 
 const tokenizerJsonSchema = z.record(z.string(), z.unknown());
 
@@ -131,10 +116,10 @@ function checkVocabulary(
   { encoder }: CheckpointConfig,
   { tokenizer }: LoadedTokenizer,
   { directory }: BackboneSource,
-): Result<void, ModelFolderError> {
-  if (tokenizer.vocabularySize <= encoder.vocab_size) return ok();
+): void {
+  if (tokenizer.vocabularySize <= encoder.vocab_size) return;
   const reason = `has ids up to ${tokenizer.vocabularySize - 1}, but ${CONFIG_FILE} a vocab_size of ${encoder.vocab_size}: they are not of one model`;
-  return err(new ModelFolderError(join(directory, TOKENIZER_FILE), reason));
+  throw new ModelFolderError(join(directory, TOKENIZER_FILE), reason);
 }
 
 const lengthSchema = z.object({ model_max_length: z.int().positive() });
@@ -155,31 +140,30 @@ function ignoresCase(tokenizer: Tokenizer): boolean {
 }
 
 /** @returns undefined where there is no such file. */
-function readBytes(directory: string, name: string): ResultAsync<Uint8Array | undefined, ModelFolderError> {
+async function readBytes(directory: string, name: string): Promise<Uint8Array | undefined> {
   const file = join(directory, name);
-  const read = readFile(file).catch((thrown: unknown) => {
-    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return undefined;
-    throw thrown;
-  });
-  return ResultAsync.fromPromise(read, (cause) => new ModelFolderError(file, reasonOf(cause), { cause }));
+  try {
+    return await readFile(file);
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;
+    throw new ModelFolderError(file, reasonOf(cause), { cause });
+  }
 }
 
 /** @returns undefined where there is no such file. */
-function readJson(directory: string, name: string): ResultAsync<unknown, ModelFolderError> {
-  return readBytes(directory, name).andThen((bytes) => {
-    if (bytes === undefined) return ok(undefined);
-    try {
-      const json: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
-      return ok(json);
-    } catch (cause) {
-      return err(new ModelFolderError(join(directory, name), reasonOf(cause), { cause }));
-    }
-  });
+async function readJson(directory: string, name: string): Promise<unknown> {
+  const bytes = await readBytes(directory, name);
+  if (bytes === undefined) return undefined;
+  try {
+    return JSON.parse(Buffer.from(bytes).toString('utf8'));
+  } catch (cause) {
+    throw new ModelFolderError(join(directory, name), reasonOf(cause), { cause });
+  }
 }
 
-function required(source: BackboneSource, file: string) {
-  return <T>(content: T | undefined): Result<T, ModelFolderError> =>
-    content === undefined ? err(missing(source, file)) : ok(content);
+function required<T>(source: BackboneSource, file: string, content: T | undefined): T {
+  if (content === undefined) throw missing(source, file);
+  return content;
 }
 
 function missing({ name, directory }: BackboneSource, file: string): ModelFolderError {

@@ -3,6 +3,7 @@ import { type BertConfig, exportedInputs } from '../encoder/index.js';
 import type { Family, TaskDescription } from '../families/index.js';
 import { Graph, type Quantization, toOnnx } from '../graph/index.js';
 import type { ModelFolderConfig } from '../model-folder/index.js';
+import type { ReadingFields } from '../text-reader/index.js';
 
 type OrchardFields = ModelFolderConfig['orchard'];
 
@@ -17,13 +18,11 @@ export function modelFolderConfig(
     blend,
     files,
     lowercase,
-    token_types,
     backbone,
     graph,
     ...description
-  }: TaskDescription &
-    Pick<OrchardFields, 'blend' | 'files' | 'lowercase' | 'token_types' | 'backbone' | 'graph'>,
-  maxTokens: number,
+  }: TaskDescription & Pick<OrchardFields, 'blend' | 'files' | 'lowercase' | 'backbone' | 'graph'>,
+  reading: ReadingFields,
 ): ModelFolderConfig {
   return {
     ...encoder,
@@ -35,11 +34,10 @@ export function modelFolderConfig(
       size: model.size,
       ...(backbone !== undefined && { backbone }),
       labels,
-      pooling,
       ...(words && { words }),
-      ...(token_types && { token_types }),
       lowercase,
-      max_tokens: maxTokens,
+      ...reading,
+      pooling,
       files,
       ...(graph !== undefined && { graph }),
       ...(blend && { blend }),

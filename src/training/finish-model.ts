@@ -1,11 +1,8 @@
-import { ok, type Result } from 'neverthrow';
 import type { DatasetWarning } from '../datasets/index.js';
-import type { AbortedError } from '../errors.js';
+import { calibrate, Evaluator } from '../engine/index.js';
 import type { FinishedTask, TrainedExpert } from '../families/index.js';
-import { onnxExecutor, type Quantization } from '../graph/index.js';
+import type { Quantization } from '../graph/index.js';
 import type { RecordedPrecision } from '../model-folder/index.js';
-import { calibrate } from './calibrate.js';
-import { Evaluator } from './evaluation.js';
 import type { Tuning } from './hyperparameters.js';
 import type { LoopInput, TrainedModel } from './training-loop.js';
 
@@ -24,31 +21,29 @@ export interface FinishedPrecision extends FinishedTask {
 /**
  * Weighs encoder and expert against each other. Where 8-bit weights are asked for, dev is read with them too; if they hold,
  * blend and figures are fitted to what they give, and so are those of the model that answers.
+ * @throws AbortedError when the signal fires.
  */
 export async function finishModel(
   input: LoopInput,
   { weights, devOutputs }: TrainedModel,
   expert: TrainedExpert,
   { quantize = false }: Tuning,
-): Promise<Result<FinishedPrecision, AbortedError>> {
+): Promise<FinishedPrecision> {
   const plain = expert.finish(devOutputs);
-  if (!quantize) return ok(plain);
-  const { task, encoder, train, dev, threads, signal } = input;
+  if (!quantize) return plain;
+  const { task, encoder, train, dev, executor, signal } = input;
   const texts = train.map(({ encoding }) => encoding);
-  const quantization = await calibrate(task.head, encoder, weights, texts, threads);
-  const executor = onnxExecutor({ quantization });
-  const evaluator = await Evaluator.create(executor, task.head, encoder, threads, weights);
+  const quantization = await calibrate(executor, task.head, encoder, weights, texts);
+  const evaluator = await Evaluator.create(executor, task.head, encoder, { weights, quantization });
   const outputs = await evaluator.outputs(dev, {}, signal).finally(() => evaluator.release());
-  return outputs.map((quantizedOutputs): FinishedPrecision => {
-    const quantized = expert.finish(quantizedOutputs);
-    const float32 = plain.blend.blend.value;
-    const int8 = quantized.blend.blend.value;
-    if (int8 >= float32 - MAX_LOSS) {
-      return { ...quantized, quantization, precision: { float32, int8, answers: 'int8' } };
-    }
-    const precision = { float32, int8, answers: 'float32' } as const;
-    return { ...plain, precision, refusal: refusalOf(float32 - int8) };
-  });
+  const quantized = expert.finish(outputs);
+  const float32 = plain.blend.blend.value;
+  const int8 = quantized.blend.blend.value;
+  if (int8 >= float32 - MAX_LOSS) {
+    return { ...quantized, quantization, precision: { float32, int8, answers: 'int8' } };
+  }
+  const precision = { float32, int8, answers: 'float32' } as const;
+  return { ...plain, precision, refusal: refusalOf(float32 - int8) };
 }
 
 function refusalOf(loss: number): DatasetWarning {

@@ -1,13 +1,13 @@
 import {
   DEFAULT_BATCH_SIZE,
-  type FamilyName,
   type ModelConfig,
   type ModelSize,
   type TrainingConfig,
 } from '../contract/index.js';
+import type { BertConfig } from '../encoder/index.js';
+import { InternalError } from '../errors.js';
+import { type Duration, type Family, familyNamed } from '../families/index.js';
 import type { Backbone } from './backbone.js';
-import { backboneDurations, backboneLearningRate } from './backbone-defaults.js';
-import type { Duration } from './duration.js';
 import { languageName } from './language-name.js';
 
 /** Every choice of a run, with the defaults filled in. */
@@ -35,7 +35,7 @@ export interface Hyperparameters {
 export interface Tuning {
   /** Share of the tokens hidden behind [MASK] at each step, 0 to below 1. Default 0.15, in short texts 0.05. */
   readonly tokenDropout?: number;
-  /** Share of a row's target that is spread over all labels evenly, 0 to below 1. Default 0.1; 0 for multilabel. */
+  /** Share of a row's target that is spread over all labels evenly, 0 to below 1. Default 0.1, unless the type has its own. */
   readonly labelSmoothing?: number;
   /** `balanced` lets rare labels count as much as frequent ones. Default `none`. */
   readonly classWeights?: 'none' | 'balanced';
@@ -65,7 +65,7 @@ const SHORT_TEXT_TOKEN_DROPOUT = 0.05;
 /** Texts up to this long on average, in UTF-16 code units, are short. */
 const SHORT_TEXT = 60;
 
-/** Where each row has one label; by the sweep in docs/training.md. */
+/** By the sweep in docs/training.md. Types that it does not suit have their own. */
 const LABEL_SMOOTHING = 0.1;
 
 /** Gradients are scaled down to this joint norm, as in BERT's fine-tuning. */
@@ -74,13 +74,18 @@ export const MAX_GRADIENT_NORM = 1;
 /** Peak learning rates from random weights, by the sweep in docs/training.md. */
 const learningRates: Readonly<Record<ModelSize, number>> = { mini: 5e-4, base: 3e-4 };
 
-/** From random weights, by the sweep in docs/training.md. */
-const durations: Readonly<Record<FamilyName, Duration>> = {
-  Papaya: { rows: 40_000, minEpochs: 3, maxEpochs: 30 },
-  Grapefruit: { rows: 60_000, minEpochs: 3, maxEpochs: 30 },
-  // Each question brings two passages along, and all passages are read again after each epoch.
-  Dragonfruit: { rows: 15_000, minEpochs: 2, maxEpochs: 5 },
-};
+/** Peak learning rates from a backbone, by the width of its encoder: the wider it is, the less it bears (docs/backbones.md). */
+const backboneLearningRates: readonly { readonly upToHidden: number; readonly rate: number }[] = [
+  { upToHidden: 384, rate: 3e-4 },
+  { upToHidden: 512, rate: 1e-4 },
+  { upToHidden: 768, rate: 5e-5 }, // Devlin et al. 2019, A.3
+  { upToHidden: Number.POSITIVE_INFINITY, rate: 2e-5 },
+];
+
+/** A backbone has its own geometry, so the size that was asked for decides nothing. */
+function backboneLearningRate({ hidden_size }: Pick<BertConfig, 'hidden_size'>): number | undefined {
+  return backboneLearningRates.find(({ upToHidden }) => hidden_size <= upToHidden)?.rate;
+}
 
 /** Datasets with fewer rows take more and smaller steps. */
 const SMALL_DATASET = 2000;
@@ -111,11 +116,13 @@ export function resolveHyperparameters(
   backbone?: Pick<Backbone, 'encoder' | 'lowercase' | 'maxTokens'>,
 ): Hyperparameters {
   const rows = texts.length;
-  const learningRate = backbone ? backboneLearningRate(backbone.encoder) : learningRates[model.size];
-  const duration = (backbone ? backboneDurations : durations)[model.family];
+  const { durations, types } = familyOf(model);
+  const learningRate = backbone && backboneLearningRate(backbone.encoder);
+  const duration = backbone ? durations.backbone : durations.scratch;
+  const ownSmoothing = types.find(({ name }) => name === model.type)?.labelSmoothing;
   return {
     batchSize: training.batch_size ?? (rows < SMALL_DATASET ? SMALL_BATCH_SIZE : DEFAULT_BATCH_SIZE),
-    learningRate: training.learning_rate ?? learningRate,
+    learningRate: training.learning_rate ?? learningRate ?? learningRates[model.size],
     epochs: training.num_epochs ?? defaultEpochs(duration, texts),
     maxTokens: backbone?.maxTokens ?? MAX_TOKENS,
     language: trainingLanguage(training),
@@ -123,9 +130,16 @@ export function resolveHyperparameters(
     augment: training.data_augmentation ?? false,
     pretrained: training.use_pretrained ?? true,
     tokenDropout: tuning.tokenDropout ?? (isShort(texts) ? SHORT_TEXT_TOKEN_DROPOUT : TOKEN_DROPOUT),
-    labelSmoothing: tuning.labelSmoothing ?? (isMultilabel(model) ? 0 : LABEL_SMOOTHING),
+    labelSmoothing: tuning.labelSmoothing ?? ownSmoothing ?? LABEL_SMOOTHING,
     balanced: tuning.classWeights === 'balanced',
   };
+}
+
+/** @throws InternalError for a family that its request should have been refused for */
+function familyOf({ family: name }: ModelConfig): Family {
+  const family = familyNamed(name);
+  if (family === undefined) throw new InternalError(`the family ${name} is not registered in this thread`);
+  return family;
 }
 
 /** The English name of the language, in lower case. */
@@ -139,8 +153,6 @@ export function askedLowercase(model: ModelConfig, training: TrainingConfig): bo
 }
 
 const isShort = (texts: readonly string[]): boolean => meanLength(texts) <= SHORT_TEXT;
-
-const isMultilabel = ({ type }: ModelConfig): boolean => type === 'multilabel-text-classification';
 
 /** Epochs without a better main metric after which training stops: half of them, at least 3. */
 export function patienceFor(epochs: number): number {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { errAsync, okAsync, type Result, type ResultAsync } from 'neverthrow';
-import { fetchDataset, publicFetch, unzip } from '../datasets/index.js';
-import { type OrchardError, ValidationError } from '../errors.js';
+import { fetchDataset, unzip } from '../datasets/index.js';
+import { ValidationError } from '../errors.js';
 import { type Family, familyNamed, type TrainingTask } from '../families/index.js';
+import { publicFetch } from '../network/index.js';
 import type { ProgressReporter } from './progress-reporter.js';
 import type { TrainingSpec } from './training-run.js';
 
@@ -11,28 +11,28 @@ export interface PreparedTask {
   readonly task: TrainingTask;
 }
 
-/** Brings the dataset to the local disk, unpacks it under `directory` and reads it. */
-export function prepareTask(
+/**
+ * Brings the dataset to the local disk, unpacks it under `directory` and reads it.
+ * @throws ValidationError, DownloadError, DatasetError; AbortedError when the signal fires.
+ */
+export async function prepareTask(
   spec: TrainingSpec,
   directory: string,
   signal: AbortSignal,
   progress: ProgressReporter,
-): ResultAsync<PreparedTask, OrchardError> {
+): Promise<PreparedTask> {
   const { family: familyName, type } = spec.model_config;
   const family = familyNamed(familyName);
-  if (family === undefined) return errAsync(unavailable(familyName));
+  if (family === undefined) throw unavailable(familyName);
   progress.entered('download');
   const { allowFileUrls: allowFile, allowPrivateAddresses = true } = spec;
   const fetch = allowPrivateAddresses ? undefined : publicFetch;
-  return fetchDataset(spec.dataset_url, { directory, allowFile, signal, fetch })
-    .andThen((dataset): ResultAsync<string, OrchardError> => {
-      progress.entered('read');
-      if (dataset.kind === 'folder') return okAsync(dataset.path);
-      const target = join(directory, 'dataset');
-      return unzip(dataset.path, target, { name: dataset.name, signal }).map(() => target);
-    })
-    .andThen((folder): Result<TrainingTask, OrchardError> => family.readArchive(folder, type))
-    .map((task) => ({ family, task }));
+  const dataset = await fetchDataset(spec.dataset_url, { directory, allowFile, signal, fetch });
+  progress.entered('read');
+  if (dataset.kind === 'folder') return { family, task: family.readArchive(dataset.path, type) };
+  const folder = join(directory, 'dataset');
+  await unzip(dataset.path, folder, { name: dataset.name, signal });
+  return { family, task: family.readArchive(folder, type) };
 }
 
 function unavailable(family: string): ValidationError {

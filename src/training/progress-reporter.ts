@@ -1,6 +1,7 @@
 import type { TrainingStats } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
 import type { Blend } from '../families/index.js';
+import type { Hyperparameters } from './hyperparameters.js';
 import type { TrainingPhase, TrainingProgress, TrainingRunEvent } from './training-events.js';
 
 /** Progress is told at most this often. */
@@ -38,9 +39,10 @@ export class ProgressReporter {
     this.#tell();
   }
 
-  /** The number of epochs is known. */
-  planned(epochs: number): void {
+  /** What the run makes of the request is known. */
+  planned({ epochs, batchSize }: Pick<Hyperparameters, 'epochs' | 'batchSize'>): void {
     this.epochs = epochs;
+    this.onEvent({ type: 'plan', epochs, batchSize });
   }
 
   warned(warnings: readonly DatasetWarning[]): void {

@@ -7,7 +7,7 @@ import type { TrainingSpec } from './training-run.js';
 /** What the user should know of a run, beside what the dataset shows. */
 export function runWarnings(
   { model_config, training_config }: TrainingSpec,
-  { train, capitals }: Pick<TokenizedRows, 'train' | 'capitals'>,
+  { train, reading }: Pick<TokenizedRows, 'train' | 'reading'>,
   { pretrained, maxTokens, language }: Hyperparameters,
   backbone: Backbone | undefined,
 ): DatasetWarning[] {
@@ -27,7 +27,7 @@ export function runWarnings(
     warn('no_backbone', 1, `${lacking}; ${advice}`);
   }
   const asked = askedLowercase(model_config, training_config);
-  if (backbone && asked !== undefined && asked !== backbone.lowercase && !capitals) {
+  if (backbone && asked !== undefined && asked !== backbone.lowercase && reading.token_types !== 'capitals') {
     const reads = backbone.lowercase ? 'folds texts to lower case' : 'tells upper from lower case';
     const message = `preprocessing.lowercase is ${asked}, but the backbone ${backbone.source.name} ${reads}, and so does the encoder; the lexical expert goes by what was asked`;
     warn('backbone_lowercase', 1, message);

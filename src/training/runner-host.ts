@@ -1,7 +1,7 @@
-import { err, ok, type Result, ResultAsync } from 'neverthrow';
 import type { TrainingStats } from '../contract/index.js';
-import { type OrchardError, reviveError, TrainingError } from '../errors.js';
+import { reviveError, TrainingError } from '../errors.js';
 import type { HostMessage, RunnerMessage } from './messages.js';
+import { trackingHost } from './tracking-host.js';
 import type { TrainingHost, TrainingRunOptions, TrainingSpec } from './training-run.js';
 
 /** A started thread or process, as a host sees it. */
@@ -17,37 +17,27 @@ export interface Runner {
  * thread that is terminated while ONNX Runtime works takes the whole process with it.
  */
 export function runnerHost(start: () => Runner): TrainingHost {
-  const running = new Set<Promise<unknown>>();
-  return {
-    run(spec, options) {
-      const outcome = runIn(start(), spec, options);
-      running.add(outcome);
-      const done = () => running.delete(outcome);
-      outcome.then(done, done);
-      return new ResultAsync(outcome);
-    },
-    async close() {
-      await Promise.all(running);
-    },
-  };
+  return trackingHost((spec, options) => runIn(start(), spec, options));
 }
 
 function runIn(
   runner: Runner,
   spec: TrainingSpec,
   { signal, onEvent }: TrainingRunOptions,
-): Promise<Result<TrainingStats, OrchardError>> {
-  return new Promise((resolve) => {
-    let outcome: Result<TrainingStats, OrchardError> | undefined;
+): Promise<TrainingStats> {
+  return new Promise((resolve, reject) => {
+    let outcome: Exclude<RunnerMessage, { readonly type: 'event' }> | undefined;
     const abort = () => runner.send({ type: 'abort' });
     signal.addEventListener('abort', abort, { once: true });
     runner.onMessage((message) => {
       if (message.type === 'event') onEvent(message.event);
-      else outcome = message.type === 'done' ? ok(message.stats) : err(reviveError(message.error));
+      else outcome = message;
     });
     runner.onExit((reason = 'it left without a result') => {
       signal.removeEventListener('abort', abort);
-      resolve(outcome ?? err(new TrainingError(`the training of job ${spec.id} broke off: ${reason}`)));
+      if (outcome?.type === 'done') return resolve(outcome.stats);
+      if (outcome?.type === 'failed') return reject(reviveError(outcome.error));
+      reject(new TrainingError(`the training of job ${spec.id} broke off: ${reason}`));
     });
     runner.send({ type: 'run', spec });
     if (signal.aborted) abort();

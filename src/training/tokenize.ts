@@ -1,22 +1,25 @@
-import { ok, type Result } from 'neverthrow';
-import type { ModelFolderError } from '../errors.js';
-import type { Family, TextWindow } from '../families/index.js';
+import type { Family, TrainingTask } from '../families/index.js';
+import {
+  defaultWindowOverlap,
+  type ReadingFields,
+  TextReader,
+  type TextWindow,
+} from '../text-reader/index.js';
 import {
   type BertTokenizerJson,
-  encodingWindows,
   englishTokenizer,
   loadTokenizer,
-  markCapitals,
   type Tokenizer,
   tokenizerConfig,
   trainWordPiece,
 } from '../tokenizer/index.js';
 import type { Backbone, LoadedTokenizer } from './backbone.js';
-import { type Hyperparameters, MAX_TOKENS, MAX_VOCABULARY, WINDOW_OVERLAP } from './hyperparameters.js';
+import { type Hyperparameters, MAX_TOKENS, MAX_VOCABULARY } from './hyperparameters.js';
 
 /** What decides how a text is read. */
 type ReadingFamily = Pick<Family, 'longTexts' | 'marksCapitals'>;
 type ReadingBackbone = Pick<Backbone, 'tokenizer' | 'lowercase' | 'encoder'>;
+type ReadTask = Pick<TrainingTask, 'train' | 'dev' | 'describe'>;
 
 /** Rows of a task as token ids, and what made them. */
 export interface TokenizedRows {
@@ -25,41 +28,40 @@ export interface TokenizedRows {
   readonly tokenizerConfig: object;
   readonly vocabularySize: number;
   readonly maskId: number;
-  /** Whether token types tell which pieces hold capitals. */
-  readonly capitals: boolean;
+  /** How texts are read; the model folder keeps it, so that answers are read as the rows were. */
+  readonly reading: ReadingFields;
   readonly train: readonly TextWindow[];
   readonly dev: readonly TextWindow[];
 }
 
 /**
- * Encodes every row.
- * @param backbone what training starts from. Without one, the tokenizer is the English vocabulary that comes along or one
- *   learned from the training texts.
+ * Reads every row as the finished model will read texts.
+ * @param backbone what training starts from. Without one, the tokenizer is the English vocabulary of this package, or
+ *   one learned from the training texts.
  */
 export function tokenize(
-  { train, dev }: { readonly train: readonly string[]; readonly dev: readonly string[] },
+  task: ReadTask,
   family: ReadingFamily,
   { lowercase, language, maxTokens }: Hyperparameters,
   backbone?: ReadingBackbone,
-): Result<TokenizedRows, ModelFolderError> {
-  const chosen = backbone ? ok(backbone.tokenizer) : chooseTokenizer(train, lowercase, language);
-  const capitals = marksCapitals(family, lowercase, backbone);
-  return chosen.map(({ json, config, tokenizer }) => {
-    const encode: Tokenizer['encode'] = (text, options) => {
-      const encoding = tokenizer.encode(text, options);
-      return capitals ? markCapitals(text, encoding) : encoding;
-    };
-    const windows = (text: string, row: number) => textWindows(encode, text, row, family, maxTokens);
-    return {
-      tokenizerJson: json,
-      tokenizerConfig: { ...config, model_max_length: maxTokens },
-      vocabularySize: tokenizer.vocabularySize,
-      maskId: tokenizer.specialTokens.mask,
-      capitals,
-      train: train.flatMap(windows),
-      dev: dev.flatMap(windows),
-    };
-  });
+): TokenizedRows {
+  const { json, config, tokenizer } = backbone?.tokenizer ?? chooseTokenizer(task.train, lowercase, language);
+  const reading: ReadingFields = {
+    max_tokens: maxTokens,
+    pooling: task.describe().pooling,
+    ...(family.longTexts === 'windows' && { window_overlap: defaultWindowOverlap(maxTokens) }),
+    ...(marksCapitals(family, lowercase, backbone) && { token_types: 'capitals' }),
+  };
+  const reader = new TextReader(tokenizer, reading);
+  return {
+    tokenizerJson: json,
+    tokenizerConfig: { ...config, model_max_length: maxTokens },
+    vocabularySize: tokenizer.vocabularySize,
+    maskId: tokenizer.specialTokens.mask,
+    reading,
+    train: reader.read(task.train),
+    dev: reader.read(task.dev),
+  };
 }
 
 /**
@@ -71,38 +73,17 @@ function marksCapitals(family: ReadingFamily, lowercase: boolean, backbone?: Rea
   return family.marksCapitals && backbone.lowercase && backbone.encoder.type_vocab_size > 1;
 }
 
-function textWindows(
-  encode: Tokenizer['encode'],
-  text: string,
-  row: number,
-  { longTexts }: ReadingFamily,
-  maxTokens: number,
-): TextWindow[] {
-  if (longTexts === 'truncate') return [{ row, encoding: encode(text, { maxLength: maxTokens }) }];
-  const overlap = Math.min(WINDOW_OVERLAP, Math.floor(maxTokens / 4));
-  const windows = encodingWindows(encode(text), maxTokens, overlap);
-  return windows.map((encoding) => ({ row, encoding }));
-}
-
-function load(json: BertTokenizerJson): Result<LoadedTokenizer, ModelFolderError> {
-  return loadTokenizer(json).map((tokenizer) => ({
-    json,
-    config: tokenizerConfig(json, MAX_TOKENS),
-    tokenizer,
-  }));
+function load(json: BertTokenizerJson): LoadedTokenizer {
+  return { json, config: tokenizerConfig(json, MAX_TOKENS), tokenizer: loadTokenizer(json) };
 }
 
 /** A vocabulary of general English knows words that a small dataset lacks (docs/training.md has what that brings). */
-function chooseTokenizer(
-  texts: readonly string[],
-  lowercase: boolean,
-  language: string,
-): Result<LoadedTokenizer, ModelFolderError> {
-  const learn = () => load(trainWordPiece(texts, { vocabularySize: MAX_VOCABULARY, lowercase, language }));
-  if (!lowercase || language.toLowerCase() !== 'english') return learn();
-  return load(englishTokenizer()).andThen((english) =>
-    readsWell(english.tokenizer, texts) ? ok(english) : learn(),
-  );
+function chooseTokenizer(texts: readonly string[], lowercase: boolean, language: string): LoadedTokenizer {
+  if (lowercase && language.toLowerCase() === 'english') {
+    const english = load(englishTokenizer());
+    if (readsWell(english.tokenizer, texts)) return english;
+  }
+  return load(trainWordPiece(texts, { vocabularySize: MAX_VOCABULARY, lowercase, language }));
 }
 
 /** Texts that are looked at to see whether a vocabulary fits. */

@@ -25,6 +25,15 @@ export interface TrainingProgress {
   readonly remainingMs?: number;
 }
 
+/** The dataset has been read, and what it makes of the request is known. */
+export interface TrainingPlan {
+  readonly type: 'plan';
+  /** Rows of each step. */
+  readonly batchSize: number;
+  /** At most; fewer where nothing gets better. */
+  readonly epochs: number;
+}
+
 /** An epoch has ended and been evaluated; `stats` covers all epochs so far. */
 export interface EpochEnd {
   readonly type: 'epoch';
@@ -49,4 +58,10 @@ export interface BackboneDownload extends ModelProgress {
 }
 
 /** What a training run tells while it runs. */
-export type TrainingRunEvent = TrainingProgress | EpochEnd | DatasetNotice | BlendNotice | BackboneDownload;
+export type TrainingRunEvent =
+  | TrainingProgress
+  | TrainingPlan
+  | EpochEnd
+  | DatasetNotice
+  | BlendNotice
+  | BackboneDownload;

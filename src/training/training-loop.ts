@@ -1,35 +1,28 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { err, ok, type Result } from 'neverthrow';
 import type { TrainingStats } from '../contract/index.js';
+import type { BertConfig, CheckpointWeights, ParameterSpec } from '../encoder/index.js';
 import {
-  type BertConfig,
-  bertName,
-  type CheckpointWeights,
-  initialize,
-  type ParameterSpec,
-} from '../encoder/index.js';
-import { AbortedError, type OrchardError } from '../errors.js';
-import type { PairTraining, TextOutputs, TextWindow, TrainingTask } from '../families/index.js';
+  checkpointTensors,
+  createTaskLearner,
+  Evaluator,
+  linearLearningRate,
+  readCheckpoint,
+  restoreParameters,
+  saveCheckpoint,
+  type TaskLearner,
+  type Weights,
+} from '../engine/index.js';
+import { AbortedError, TrainingError } from '../errors.js';
+import type { TrainingTask } from '../families/index.js';
 import type { GraphExecutor } from '../graph/index.js';
-import { Random } from '../random.js';
-import { AdamWOptimizer } from './adamw-optimizer.js';
-import { type BatchGradients, type GradientInput, longestOf } from './batch-gradients.js';
-import { restoreCheckpoint, saveCheckpoint, type Weights } from './checkpoint.js';
-import { Evaluator } from './evaluation.js';
-import { GradientEngine } from './gradient-engine.js';
-import { type Hyperparameters, MAX_GRADIENT_NORM, patienceFor, WARMUP_FRACTION } from './hyperparameters.js';
-import { linearLearningRate } from './learning-rate-schedule.js';
-import { lengthBatches } from './length-batches.js';
-import { PairGradients } from './pair-gradients.js';
+import type { TextOutputs, TextWindow } from '../text-reader/index.js';
+import { type Hyperparameters, patienceFor, WARMUP_FRACTION } from './hyperparameters.js';
 import type { ProgressReporter } from './progress-reporter.js';
-import { TextGradients } from './text-gradients.js';
-import { emptyStats, type TrainingState, withEpoch } from './training-state.js';
+import { emptyStats, type TrainingState, trainingStateSchema, withEpoch } from './training-state.js';
 
 export interface LoopInput {
   readonly task: TrainingTask;
-  /** Where texts are compared with each other. */
-  readonly pairs?: PairTraining;
-  /** The task's rows, tokenised. */
+  /** The task's rows as the encoder reads them. */
   readonly train: readonly TextWindow[];
   readonly dev: readonly TextWindow[];
   readonly encoder: BertConfig;
@@ -39,7 +32,6 @@ export interface LoopInput {
   readonly maskId: number;
   readonly hyperparameters: Hyperparameters;
   readonly executor: GraphExecutor;
-  readonly threads: number;
   readonly seed: number;
   readonly signal: AbortSignal;
   readonly progress: ProgressReporter;
@@ -64,173 +56,131 @@ export interface TrainedModel {
   readonly devOutputs: readonly TextOutputs[];
 }
 
-/** Trains until the last epoch, or until the main metric has not risen for a while; the best epoch is kept. */
-export async function trainModel(input: LoopInput): Promise<Result<TrainedModel, OrchardError>> {
-  const { task, pairs, encoder, hyperparameters, executor, threads, seed } = input;
+/**
+ * Trains until the last epoch, or until the main metric has not risen for a while; the best epoch is kept.
+ * @throws TrainingError where training diverges; AbortedError when the signal fires
+ */
+export async function trainModel(input: LoopInput): Promise<TrainedModel> {
+  const { task, encoder, hyperparameters, executor } = input;
   const { head } = task;
-  const parameters = head.parameters(encoder);
-  const textsPerExample = Math.max(1, ...(pairs?.examples.map((texts) => texts.length) ?? []));
-  const engine = await GradientEngine.create({
-    executor,
-    head,
-    encoder,
-    parameters,
-    batchSize: hyperparameters.batchSize * textsPerExample,
-    longest: longestOf(input.train),
-    split: pairs !== undefined,
-    forward: pairs !== undefined,
-    threads,
-    seed,
-  });
-  const gradients = await gradientsOf({ ...input, head, engine }, pairs, executor);
-  const evaluator = await Evaluator.create(executor, head, encoder, threads);
+  const { batchSize, language } = hyperparameters;
+  const learner = await createTaskLearner({ ...input, head, options: hyperparameters, batchSize, language });
+  const evaluator = await Evaluator.create(executor, head, encoder);
   try {
-    const loop = new TrainingLoop(input, engine, gradients, evaluator);
-    loop.initialize(parameters);
-    const outcome = await loop.run();
-    return outcome.map((trained) => ({ parameters, ...trained }));
+    const trained = await new TrainingLoop(input, learner, evaluator).run();
+    return { parameters: head.parameters(encoder), ...trained };
   } finally {
-    await engine.release();
-    await gradients.release?.();
+    await learner.release();
     await evaluator.release();
   }
 }
 
-async function gradientsOf(
-  input: GradientInput,
-  pairs: PairTraining | undefined,
-  executor: GraphExecutor,
-): Promise<BatchGradients> {
-  return pairs ? PairGradients.create(input, pairs, executor) : new TextGradients(input);
-}
-
 class TrainingLoop {
-  readonly #optimizer: AdamWOptimizer;
+  readonly #input: LoopInput;
+  readonly #learning: TaskLearner;
+  readonly #evaluator: Evaluator;
   readonly #totalSteps: number;
   #stats: TrainingStats;
   #bestWeights: Weights = new Map();
   #best: { readonly epoch: number; readonly value: number } | undefined;
   #savedAt = performance.now();
 
-  constructor(
-    private readonly input: LoopInput,
-    private readonly engine: GradientEngine,
-    private readonly gradients: BatchGradients,
-    private readonly evaluator: Evaluator,
-  ) {
+  constructor(input: LoopInput, learning: TaskLearner, evaluator: Evaluator) {
     const { batchSize, epochs } = input.hyperparameters;
-    this.#optimizer = new AdamWOptimizer(engine.store, engine.kernels);
-    this.#totalSteps = epochs * Math.ceil(gradients.lengths.length / batchSize);
+    this.#input = input;
+    this.#learning = learning;
+    this.#evaluator = evaluator;
+    this.#totalSteps = epochs * learning.learner.stepsPerEpoch;
     this.#stats = emptyStats(batchSize, input.task.mainMetric);
   }
 
-  /** Fills the parameters from the backbone and, where it has none of them, from the seed. */
-  initialize(parameters: readonly ParameterSpec[]): void {
-    const { seed, pretrained } = this.input;
-    const random = Random.fromSeed(seed, 0);
-    for (const spec of parameters) {
-      const { weights } = this.engine.store.get(spec.name);
-      const given = pretrained?.get(bertName(spec.name));
-      if (given === undefined) initialize(spec, weights, () => random.normal());
-      else weights.set(given);
-    }
-  }
-
-  async run(): Promise<Result<Omit<TrainedModel, 'parameters'>, OrchardError>> {
+  async run(): Promise<Omit<TrainedModel, 'parameters'>> {
     await this.#restore();
-    const { epochs } = this.input.hyperparameters;
+    const { epochs } = this.#input.hyperparameters;
     const patience = patienceFor(epochs);
     while (this.#stats.epoch < epochs && this.#stats.epoch - (this.#best?.epoch ?? 0) < patience) {
-      const epoch = await this.#epoch();
-      if (epoch.isErr()) return err(epoch.error);
+      await this.#epoch();
       await this.#saveNowAndThen();
     }
-    for (const { name, weights } of this.engine.store.parameters) {
-      weights.set(this.#bestWeights.get(name) ?? weights);
-    }
+    this.#learning.engine.store.setWeights(this.#bestWeights);
     const devOutputs = await this.#devOutputs();
-    return devOutputs.map((outputs) => ({
-      weights: this.#bestWeights,
-      stats: this.#stats,
-      devOutputs: outputs,
-    }));
+    return { weights: this.#bestWeights, stats: this.#stats, devOutputs };
   }
 
-  async #epoch(): Promise<Result<void, OrchardError>> {
+  async #epoch(): Promise<void> {
+    const { task, progress } = this.#input;
     const startedAt = performance.now();
     const loss = await this.#trainEpoch();
-    if (loss.isErr()) return err(loss.error);
-    const scores = await this.#evaluate();
-    if (scores.isErr()) return err(scores.error);
+    progress.evaluating();
+    const scores = task.evaluate(await this.#devOutputs());
     const elapsedSeconds = (performance.now() - startedAt) / 1000;
-    this.#stats = withEpoch(this.#stats, { elapsedSeconds, loss: loss.value, scores: scores.value });
-    if (this.#best === undefined || scores.value.value > this.#best.value) this.#keepBest(scores.value.value);
-    this.input.progress.epochEnded(this.#stats);
-    return ok();
+    this.#stats = withEpoch(this.#stats, { elapsedSeconds, loss, scores });
+    if (this.#best === undefined || scores.value > this.#best.value) this.#keepBest(scores.value);
+    progress.epochEnded(this.#stats);
   }
 
   /** @returns the mean training loss. */
-  async #trainEpoch(): Promise<Result<number, OrchardError>> {
-    const { hyperparameters, seed, signal, progress } = this.input;
-    const { epoch } = this.#stats;
-    const { lengths } = this.gradients;
+  async #trainEpoch(): Promise<number> {
+    const { hyperparameters, signal, progress } = this.#input;
+    const { learner } = this.#learning;
+    const { epoch } = learner.state;
+    const schedule = {
+      peak: hyperparameters.learningRate,
+      totalSteps: this.#totalSteps,
+      warmupFraction: WARMUP_FRACTION,
+    };
     let sum = 0;
-    let rows = 0;
-    for (const batch of lengthBatches(lengths, { batchSize: hyperparameters.batchSize, seed, epoch })) {
+    let examples = 0;
+    while (learner.state.epoch === epoch) {
       // The event loop must turn for a request to stop to come in: a run blocks its thread.
       await nextTurn();
-      if (signal.aborted) return err(new AbortedError('the training'));
-      sum += batch.length * (await this.gradients.compute(batch, this.#optimizer.steps));
-      rows += batch.length;
-      const rate = linearLearningRate(this.#optimizer.steps, {
-        peak: hyperparameters.learningRate,
-        totalSteps: this.#totalSteps,
-        warmupFraction: WARMUP_FRACTION,
-      });
-      const step = this.#optimizer.step(rate, { maxGradientNorm: MAX_GRADIENT_NORM });
-      if (step.isErr()) return err(step.error);
-      progress.stepped({ epoch, step: this.#optimizer.steps, steps: this.#totalSteps, loss: sum / rows });
+      if (signal.aborted) throw new AbortedError('the training');
+      const step = await learner.step(linearLearningRate(learner.state.steps, schedule));
+      sum += step.examples * step.loss;
+      examples += step.examples;
+      const { steps } = learner.state;
+      progress.stepped({ epoch, step: steps, steps: this.#totalSteps, loss: sum / examples });
     }
-    return ok(sum / rows);
+    return sum / examples;
   }
 
-  async #evaluate() {
-    this.input.progress.evaluating();
-    return (await this.#devOutputs()).map((outputs) => this.input.task.evaluate(outputs));
-  }
-
-  #devOutputs() {
-    return this.evaluator.outputs(this.input.dev, this.engine.parameterFeeds, this.input.signal);
+  #devOutputs(): Promise<TextOutputs[]> {
+    const { dev, signal } = this.#input;
+    return this.#evaluator.outputs(dev, this.#learning.engine.parameterFeeds, signal);
   }
 
   #keepBest(value: number): void {
     this.#best = { epoch: this.#stats.epoch, value };
-    this.#bestWeights = new Map(
-      this.engine.store.parameters.map(({ name, weights }) => [name, weights.slice()]),
-    );
+    this.#bestWeights = this.#learning.engine.store.copyWeights();
   }
 
+  /** Goes on from the checkpoint, where there is one of this very training. */
   async #restore(): Promise<void> {
-    const { file, fingerprint } = this.input.checkpoint;
-    const saved = await restoreCheckpoint(file, fingerprint, this.engine.store, this.#optimizer);
-    if (saved === undefined) return;
-    this.#stats = saved.state.stats;
-    this.#best = saved.state.best;
-    this.#bestWeights = saved.best;
-    this.engine.dropoutState = saved.state.dropout;
+    const { file, fingerprint } = this.#input.checkpoint;
+    const checkpoint = await readCheckpoint(file);
+    const state = trainingStateSchema.safeParse(checkpoint?.state).data;
+    if (checkpoint === undefined || state === undefined || state.fingerprint !== fingerprint) return;
+    const { engine, learner } = this.#learning;
+    try {
+      restoreParameters(checkpoint, engine.store);
+    } catch (thrown) {
+      if (thrown instanceof TrainingError) return; // it is of another model
+      throw thrown;
+    }
+    learner.state = { epoch: state.stats.epoch, batch: 0, steps: state.steps, dropout: state.dropout };
+    this.#stats = state.stats;
+    this.#best = state.best;
+    const best = checkpointTensors(checkpoint, 'best');
+    this.#bestWeights = new Map([...best].map(([name, { values }]) => [name, values]));
   }
 
   async #saveNowAndThen(): Promise<void> {
-    const { file, fingerprint, intervalMs } = this.input.checkpoint;
+    const { file, fingerprint, intervalMs } = this.#input.checkpoint;
     if (performance.now() - this.#savedAt < intervalMs) return;
     this.#savedAt = performance.now();
-    const state: TrainingState = {
-      fingerprint,
-      stats: this.#stats,
-      steps: this.#optimizer.steps,
-      dropout: this.engine.dropoutState,
-      ...(this.#best && { best: this.#best }),
-    };
-    await saveCheckpoint(file, state, this.engine.store, this.#bestWeights);
+    const { steps, dropout } = this.#learning.learner.state;
+    const best = this.#best && { best: this.#best };
+    const state: TrainingState = { fingerprint, stats: this.#stats, steps, dropout, ...best };
+    await saveCheckpoint(file, this.#learning.engine.store, { state, best: this.#bestWeights });
   }
 }

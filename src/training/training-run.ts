@@ -1,6 +1,4 @@
-import type { ResultAsync } from 'neverthrow';
 import type { ModelConfig, TrainingConfig, TrainingStats } from '../contract/index.js';
-import type { OrchardError } from '../errors.js';
 import type { BackboneSource } from './backbone.js';
 import type { Tuning } from './hyperparameters.js';
 import type { TrainingRunEvent } from './training-events.js';
@@ -38,7 +36,8 @@ export interface TrainingRunOptions {
 
 /** Where training runs take place: in this thread, in a worker thread, or in a child process. */
 export interface TrainingHost {
-  run(spec: TrainingSpec, options: TrainingRunOptions): ResultAsync<TrainingStats, OrchardError>;
+  /** @throws OrchardError: of the dataset, the backbone or the training; an AbortedError when the signal fires. */
+  run(spec: TrainingSpec, options: TrainingRunOptions): Promise<TrainingStats>;
   /** Waits for a run under way (abort it first) and frees the host. Idempotent. */
   close(): Promise<void>;
 }

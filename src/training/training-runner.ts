@@ -1,8 +1,9 @@
 /** Entry of the worker thread or child process that one training run takes place in. */
 import { parentPort } from 'node:worker_threads';
-import { describeError } from '../errors.js';
+import { describeError, toOrchardError } from '../errors.js';
 import type { HostMessage, RunnerMessage } from './messages.js';
 import { runTraining } from './run-training.js';
+import type { TrainingRunEvent } from './training-events.js';
 import type { TrainingSpec } from './training-run.js';
 
 /** The way back to whoever started this runner. */
@@ -35,16 +36,13 @@ const stop = new AbortController();
 process.on('disconnect', () => stop.abort());
 
 async function run(spec: TrainingSpec): Promise<void> {
-  const outcome = await runTraining(spec, {
-    signal: stop.signal,
-    onEvent: (event) => port.send({ type: 'event', event }),
-  });
-  port.send(
-    outcome.match<RunnerMessage>(
-      (stats) => ({ type: 'done', stats }),
-      (error) => ({ type: 'failed', error: describeError(error) }),
-    ),
-  );
+  const onEvent = (event: TrainingRunEvent) => port.send({ type: 'event', event });
+  try {
+    const stats = await runTraining(spec, { signal: stop.signal, onEvent });
+    port.send({ type: 'done', stats });
+  } catch (thrown) {
+    port.send({ type: 'failed', error: describeError(toOrchardError(thrown, 'training')) });
+  }
   port.close();
 }
 

@@ -46,21 +46,21 @@ export function withEpoch(
   { elapsedSeconds, loss, scores }: EpochFigures,
 ): TrainingStats {
   const { elapsed_time, training, validation } = stats.metrics;
-  const { accuracy, f1, topk, value } = scores;
+  const { accuracy, f1, topk } = scores;
+  const metrics = {
+    elapsed_time: [...elapsed_time, elapsedSeconds],
+    training: { loss: [...training.loss, loss] },
+    validation: {
+      ...(accuracy !== undefined && { accuracy: [...(validation.accuracy ?? []), accuracy] }),
+      ...(f1 !== undefined && { f1: [...(validation.f1 ?? []), f1] }),
+      ...(topk !== undefined && { topk: [...(validation.topk ?? []), topk] }),
+    },
+  };
+  const main = stats.main_eval_metric && metrics.validation[stats.main_eval_metric];
   return {
     ...stats,
     epoch: stats.epoch + 1,
-    ...(stats.main_eval_metric && {
-      best_eval_metric_value: Math.max(value, stats.best_eval_metric_value ?? 0),
-    }),
-    metrics: {
-      elapsed_time: [...elapsed_time, elapsedSeconds],
-      training: { loss: [...training.loss, loss] },
-      validation: {
-        ...(accuracy !== undefined && { accuracy: [...(validation.accuracy ?? []), accuracy] }),
-        ...(f1 !== undefined && { f1: [...(validation.f1 ?? []), f1] }),
-        ...(topk !== undefined && { topk: [...(validation.topk ?? []), topk] }),
-      },
-    },
+    ...(main && { best_eval_metric_value: Math.max(...main) }),
+    metrics,
   };
 }

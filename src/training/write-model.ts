@@ -1,15 +1,14 @@
-import { ResultAsync } from 'neverthrow';
 import type { DatasetWarning } from '../datasets/index.js';
 import type { BertConfig } from '../encoder/index.js';
-import { type OrchardError, toOrchardError } from '../errors.js';
+import { toOrchardError } from '../errors.js';
 import {
   type ModelFolderConfig,
-  type NamedTensor,
   QUANTIZED_ONNX_FILE,
   type TrainingRecord,
   writeModelFolder,
 } from '../model-folder/index.js';
 import { reportFiles } from '../report/index.js';
+import type { NamedTensor } from '../safetensors/index.js';
 import { runtimeVersions } from '../versions.js';
 import type { Backbone, BackboneSource } from './backbone.js';
 import { exportOnnx, modelFolderConfig } from './export-model.js';
@@ -28,8 +27,8 @@ export interface FinishedModel extends PreparedTask, TokenizedRows, TrainedModel
   readonly backbone?: Backbone;
 }
 
-/** Writes the model folder into the run's directory. */
-export function writeModel(spec: TrainingSpec, model: FinishedModel): ResultAsync<void, OrchardError> {
+/** Writes the model folder into the run's directory. @throws ModelFolderError, InternalError */
+export async function writeModel(spec: TrainingSpec, model: FinishedModel): Promise<void> {
   const { family, encoder, files, evaluation, quantization } = model;
   const config = configOf(spec, model);
   const training = recordOf(spec, model);
@@ -39,24 +38,24 @@ export function writeModel(spec: TrainingSpec, model: FinishedModel): ResultAsyn
     exportOnnx(family, encoder, config, model.weights),
     quantization && exportOnnx(family, encoder, config, model.weights, quantization),
   ]);
-  return ResultAsync.fromPromise(graphs, (thrown) => toOrchardError(thrown, 'export')).andThen(
-    ([onnx, quantizedOnnx]) =>
-      writeModelFolder(spec.directory, {
-        config,
-        tokenizer: model.tokenizerJson,
-        tokenizerConfig: model.tokenizerConfig,
-        weights: namedWeights(model),
-        files: new Map<string, string | Uint8Array>([...files, ...companions, ...report]),
-        onnx,
-        ...(quantizedOnnx && { quantizedOnnx }),
-        training,
-      }),
-  );
+  const [onnx, quantizedOnnx] = await graphs.catch((thrown: unknown) => {
+    throw toOrchardError(thrown, 'export');
+  });
+  await writeModelFolder(spec.directory, {
+    config,
+    tokenizer: model.tokenizerJson,
+    tokenizerConfig: model.tokenizerConfig,
+    weights: namedWeights(model),
+    files: new Map<string, string | Uint8Array>([...files, ...companions, ...report]),
+    onnx,
+    ...(quantizedOnnx && { quantizedOnnx }),
+    training,
+  });
 }
 
 function configOf(
   { model_config }: TrainingSpec,
-  { task, encoder, blend, files, hyperparameters, capitals, backbone, quantization }: FinishedModel,
+  { task, encoder, blend, files, hyperparameters, reading, backbone, quantization }: FinishedModel,
 ): ModelFolderConfig {
   return modelFolderConfig(
     encoder,
@@ -66,11 +65,10 @@ function configOf(
       blend: blend.blend.weights,
       files: [...files.keys()],
       lowercase: hyperparameters.lowercase,
-      ...(capitals && { token_types: 'capitals' }),
       ...(backbone && { backbone: backbone.source.name }),
       ...(quantization && { graph: QUANTIZED_ONNX_FILE }),
     },
-    hyperparameters.maxTokens,
+    reading,
   );
 }
 

@@ -1,7 +1,6 @@
-import { err, ok, type Result } from 'neverthrow';
 import { ModelFolderError } from '../errors.js';
 import { Arena, DOT_STEP, type Kernels, loadKernels } from '../kernels/index.js';
-import { decodeSafetensors, encodeSafetensors } from '../model-folder/index.js';
+import { decodeSafetensors, encodeSafetensors } from '../safetensors/index.js';
 import { type Scored, topScores } from '../top-scores.js';
 import { quantizeQuery, quantizeVector } from './quantize.js';
 
@@ -132,18 +131,19 @@ export class VectorIndex {
     return encodeSafetensors(new Map([['vectors', { shape: [size, width], values }]]));
   }
 
-  /** @param file named in errors. */
-  static decode(bytes: Uint8Array, file: string): Result<VectorIndex, ModelFolderError> {
-    const refuse = (reason: string) => err(new ModelFolderError(file, reason));
-    return decodeSafetensors(bytes, file).andThen(({ tensors }) => {
-      const vectors = tensors.get('vectors');
-      const [size, width, ...more] = vectors?.shape ?? [];
-      if (vectors === undefined || size === undefined || width === undefined || more.length > 0) {
-        return refuse('a tensor "vectors" of the shape [passages, width] is missing');
-      }
-      if (width === 0) return refuse('its vectors have no elements');
-      if (!vectors.values.every(Number.isFinite)) return refuse('one of its vectors is not finite');
-      return ok(VectorIndex.fromVectors(vectors.values, width));
-    });
+  /**
+   * @param file named in errors.
+   * @throws ModelFolderError
+   */
+  static decode(bytes: Uint8Array, file: string): VectorIndex {
+    const refusal = (reason: string) => new ModelFolderError(file, reason);
+    const vectors = decodeSafetensors(bytes, file).tensors.get('vectors');
+    const [size, width, ...more] = vectors?.shape ?? [];
+    if (vectors === undefined || size === undefined || width === undefined || more.length > 0) {
+      throw refusal('a tensor "vectors" of the shape [passages, width] is missing');
+    }
+    if (width === 0) throw refusal('its vectors have no elements');
+    if (!vectors.values.every(Number.isFinite)) throw refusal('one of its vectors is not finite');
+    return VectorIndex.fromVectors(vectors.values, width);
   }
 }

@@ -2,6 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openArchive } from '../../src/datasets/index.js';
+import { failureOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 /** A directory with empty files of these paths. */
@@ -21,7 +22,7 @@ describe('openArchive', () => {
     ['several levels deep', 'data/v2/reviews'],
   ])('finds the folder of config.json %s', (_, folder) => {
     const directory = directoryWith(join(folder, 'config.json'), join(folder, 'train/sentences.txt'));
-    expect(openArchive(directory)._unsafeUnwrap()).toEqual({
+    expect(openArchive(directory)).toEqual({
       path: join(directory, folder),
       files: ['config.json', 'train/sentences.txt'],
     });
@@ -29,7 +30,7 @@ describe('openArchive', () => {
 
   it('knows nothing of files beside the folder', () => {
     const directory = directoryWith('README.md', 'reviews/config.json', 'reviews2/train.tsv');
-    expect(openArchive(directory)._unsafeUnwrap().files).toEqual(['config.json']);
+    expect(openArchive(directory).files).toEqual(['config.json']);
   });
 
   it('passes over what operating systems leave', () => {
@@ -39,7 +40,7 @@ describe('openArchive', () => {
       'a/.DS_Store',
       'a/._config.json',
     );
-    expect(openArchive(directory)._unsafeUnwrap().files).toEqual(['config.json']);
+    expect(openArchive(directory).files).toEqual(['config.json']);
   });
 
   it('does not follow links', () => {
@@ -47,7 +48,7 @@ describe('openArchive', () => {
     const directory = directoryWith('config.json');
     symlinkSync(outside, join(directory, 'folder'));
     symlinkSync(join(outside, 'secret.txt'), join(directory, 'train.tsv'));
-    expect(openArchive(directory)._unsafeUnwrap().files).toEqual(['config.json']);
+    expect(openArchive(directory).files).toEqual(['config.json']);
   });
 
   it.each([
@@ -55,15 +56,16 @@ describe('openArchive', () => {
     ['only one of another case', ['a/Config.json'], 'found no config.json among a/Config.json'],
     ['several', ['a/config.json', 'b/config.json'], 'found a/config.json, b/config.json'],
     ['nothing', [], 'found no config.json among nothing'],
-  ])('says what it found where there is %s', (_, files, found) => {
-    const error = openArchive(directoryWith(...files))._unsafeUnwrapErr();
+  ])('says what it found where there is %s', async (_, files, found) => {
+    const error = await failureOf('dataset', () => openArchive(directoryWith(...files)));
     expect(error.problems).toEqual([
       { file: 'the archive', found, expected: 'one folder with a file config.json' },
     ]);
   });
 
-  it('makes a directory that can not be read a problem', () => {
+  it('makes a directory that can not be read a problem', async () => {
     const absent = join(temporaryDirectory(), 'absent');
-    expect(openArchive(absent)._unsafeUnwrapErr().message).toContain("the archive: it can't be read");
+    const { message } = await failureOf('dataset', () => openArchive(absent));
+    expect(message).toContain("the archive: it can't be read");
   });
 });

@@ -1,48 +1,42 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type FetchDatasetOptions, fetchDataset } from '../../src/datasets/index.js';
 import { ValidationError } from '../../src/errors.js';
+import { serve, serveInTurn } from '../network/serve.js';
 import { anArchive } from '../support/archive-builder.js';
+import { failureOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const zip = await anArchive().zipped();
 
-/** Serves on a free port of this machine until the test ends; gives the base URL. */
-async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${await freePort(server)}`;
+/** A dataset to be fetched into a new directory, with little patience. */
+function aDataset(url: string, options: Partial<FetchDatasetOptions> = {}) {
+  const directory = join(temporaryDirectory(), 'downloads');
+  return { directory, fetched: () => fetchDataset(url, { directory, retryPauseMs: 1, ...options }) };
 }
 
-async function freePort(server: Server): Promise<number> {
+/** A port of this machine at which nobody listens. */
+async function closedPort(): Promise<number> {
+  const server = createServer();
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the server has no port');
-  return address.port;
-}
-
-/** Fetches into a new directory; gives both. */
-async function fetched(url: string, options: Partial<FetchDatasetOptions> = {}) {
-  const directory = join(temporaryDirectory(), 'downloads');
-  return { directory, result: await fetchDataset(url, { directory, ...options }) };
+  await new Promise((closed) => server.close(closed));
+  return typeof address === 'object' && address !== null ? address.port : expect.fail('no port');
 }
 
 describe('fetchDataset over http', () => {
   it('saves the zip and tells how far it is', async () => {
     const base = await serve((_, response) => response.end(zip));
     const received: number[] = [];
-    const { directory, result } = await fetched(`${base}/data/reviews.zip?v=2`, {
+    const { directory, fetched } = aDataset(`${base}/data/reviews.zip?v=2`, {
       onProgress: ({ receivedBytes, totalBytes }) => received.push(receivedBytes, totalBytes ?? -1),
     });
     const path = join(directory, 'dataset.zip');
-    expect(result._unsafeUnwrap()).toEqual({ kind: 'zip', path, name: 'reviews.zip', bytes: zip.length });
+    expect(await fetched()).toEqual({ kind: 'zip', path, name: 'reviews.zip', bytes: zip.length });
     expect(readFileSync(path)).toEqual(zip);
     expect(received.slice(-2)).toEqual([zip.length, zip.length]);
   });
@@ -51,7 +45,7 @@ describe('fetchDataset over http', () => {
     const base = await serve((_, response) => response.end(zip));
     const directory = temporaryDirectory();
     writeFileSync(join(directory, 'dataset.zip'), Buffer.concat([zip, zip]));
-    expect((await fetchDataset(base, { directory })).isOk()).toBe(true);
+    await fetchDataset(base, { directory });
     expect(readFileSync(join(directory, 'dataset.zip'))).toEqual(zip);
   });
 
@@ -60,8 +54,8 @@ describe('fetchDataset over http', () => {
       if (url === '/zip') response.end(zip);
       else response.writeHead(302, { location: url === '/moved' ? '/zip' : `${base}/moved` }).end();
     });
-    const { result } = await fetched(`${base}/first`);
-    expect(result._unsafeUnwrap()).toMatchObject({ kind: 'zip', bytes: zip.length });
+    const { fetched } = aDataset(`${base}/first`);
+    expect(await fetched()).toMatchObject({ kind: 'zip', bytes: zip.length });
   });
 
   it('follows five redirects and no more', async () => {
@@ -70,17 +64,19 @@ describe('fetchDataset over http', () => {
       if (left === 0) response.end(zip);
       else response.writeHead(307, { location: `/${left - 1}` }).end();
     });
-    expect((await fetched(`${base}/5`)).result.isOk()).toBe(true);
-    const { result } = await fetched(`${base}/6`);
-    expect(result._unsafeUnwrapErr().message).toBe(`dataset_url ${base}/6: more than 5 redirects`);
+    await aDataset(`${base}/5`).fetched();
+    const { fetched } = aDataset(`${base}/6`);
+    expect((await failureOf('download', fetched)).message).toBe(
+      `dataset_url ${base}/6: more than 5 redirects`,
+    );
   });
 
   it('follows a redirect to http and https only, even where file URLs are allowed', async () => {
     const base = await serve((_, response) =>
       response.writeHead(302, { location: 'file:///etc/passwd' }).end(),
     );
-    const { result } = await fetched(base, { allowFile: true });
-    expect(result._unsafeUnwrapErr()).toMatchObject({ code: 'download', status: 302 });
+    const { fetched } = aDataset(base, { allowFile: true });
+    expect((await failureOf('download', fetched)).status).toBe(302);
   });
 
   it('sends every address through the fetch it is given, which may refuse', async () => {
@@ -90,17 +86,16 @@ describe('fetchDataset over http', () => {
     const refusal = new ValidationError([
       { loc: ['dataset_url'], msg: 'a private address', type: 'private' },
     ]);
-    const { result } = await fetched(base, {
+    const { fetched } = aDataset(base, {
       fetch: (url, init) => (url.hostname === '10.0.0.1' ? Promise.reject(refusal) : fetch(url, init)),
     });
-    expect(result._unsafeUnwrapErr()).toBe(refusal);
+    expect(await failureOf('validation', fetched)).toBe(refusal);
   });
 
   it('gives the status of a refusal', async () => {
     const base = await serve((_, response) => response.writeHead(404).end('nothing here'));
-    const { directory, result } = await fetched(`${base}/gone.zip`);
-    expect(result._unsafeUnwrapErr()).toMatchObject({
-      code: 'download',
+    const { directory, fetched } = aDataset(`${base}/gone.zip`);
+    expect(await failureOf('download', fetched)).toMatchObject({
       status: 404,
       message: `dataset_url ${base}/gone.zip: the server answered 404 Not Found`,
     });
@@ -108,11 +103,10 @@ describe('fetchDataset over http', () => {
   });
 
   it('says in words why a server is not reached', async () => {
-    const server = createServer();
-    const port = await freePort(server);
-    await new Promise((closed) => server.close(closed));
-    const { result } = await fetched(`http://127.0.0.1:${port}/reviews.zip`);
-    expect(result._unsafeUnwrapErr().message).toContain('the server refused the connection (ECONNREFUSED)');
+    const { fetched } = aDataset(`http://127.0.0.1:${await closedPort()}/reviews.zip`);
+    expect((await failureOf('download', fetched)).message).toContain(
+      'the server refused the connection (ECONNREFUSED)',
+    );
   });
 
   it('says that the server broke off in the middle', async () => {
@@ -120,9 +114,8 @@ describe('fetchDataset over http', () => {
       response.writeHead(200, { 'content-length': zip.length });
       response.write(zip.subarray(0, 100), () => response.destroy());
     });
-    const { directory, result } = await fetched(base);
-    expect(result._unsafeUnwrapErr()).toMatchObject({ code: 'download' });
-    expect(result._unsafeUnwrapErr().message).toContain('broke the connection off');
+    const { directory, fetched } = aDataset(base);
+    expect((await failureOf('download', fetched)).message).toContain('broke the connection off');
     expect(readdirSync(directory)).toEqual([]);
   });
 
@@ -130,8 +123,8 @@ describe('fetchDataset over http', () => {
     const base = await serve((_, response) => {
       response.write(zip.subarray(0, 10));
     });
-    const { directory, result } = await fetched(base, { timeoutMs: 50 });
-    expect(result._unsafeUnwrapErr().message).toContain('the download took longer than 0.05 s');
+    const { directory, fetched } = aDataset(base, { timeoutMs: 50 });
+    expect((await failureOf('download', fetched)).message).toContain('the download took longer than 0.05 s');
     expect(readdirSync(directory)).toEqual([]);
   });
 
@@ -140,8 +133,8 @@ describe('fetchDataset over http', () => {
       response.writeHead(200, { 'content-length': 5000 });
       response.flushHeaders();
     });
-    const { result } = await fetched(base, { maxBytes: 4096 });
-    expect(result._unsafeUnwrapErr().message).toContain('larger than the limit of 4 KiB');
+    const { fetched } = aDataset(base, { maxBytes: 4096 });
+    expect((await failureOf('download', fetched)).message).toContain('larger than the limit of 4 KiB');
   });
 
   it('refuses a file that turns out too large', async () => {
@@ -149,8 +142,8 @@ describe('fetchDataset over http', () => {
       response.write(Buffer.alloc(3000));
       response.write(Buffer.alloc(3000));
     });
-    const { directory, result } = await fetched(base, { maxBytes: 4096 });
-    expect(result._unsafeUnwrapErr().message).toContain('larger than the limit of 4 KiB');
+    const { directory, fetched } = aDataset(base, { maxBytes: 4096 });
+    expect((await failureOf('download', fetched)).message).toContain('larger than the limit of 4 KiB');
     expect(readdirSync(directory)).toEqual([]);
   });
 
@@ -160,14 +153,14 @@ describe('fetchDataset over http', () => {
       response.write(zip.subarray(0, 10));
     });
     const onProgress = () => abort.abort();
-    const { directory, result } = await fetched(base, { signal: abort.signal, onProgress });
-    expect(result._unsafeUnwrapErr().code).toBe('aborted');
+    const { directory, fetched } = aDataset(base, { signal: abort.signal, onProgress });
+    await failureOf('aborted', fetched);
     expect(readdirSync(directory)).toEqual([]);
   });
 
   it('does not start when it is aborted before', async () => {
-    const { result } = await fetched('http://127.0.0.1:9/', { signal: AbortSignal.abort() });
-    expect(result._unsafeUnwrapErr().code).toBe('aborted');
+    const { fetched } = aDataset('http://127.0.0.1:9/', { signal: AbortSignal.abort() });
+    await failureOf('aborted', fetched);
   });
 
   it.each([
@@ -181,10 +174,65 @@ describe('fetchDataset over http', () => {
     ['a file of an unknown kind', Buffer.from([0, 1, 2, 3, 255])],
   ])('refuses %s', async (kind, body) => {
     const base = await serve((_, response) => response.end(body));
-    const { result } = await fetched(`${base}/reviews.zip`);
-    const error = result._unsafeUnwrapErr();
-    expect(error.code).toBe('dataset');
-    expect(error.message).toContain(`reviews.zip: found ${kind}; expected a zip archive`);
+    const { fetched } = aDataset(`${base}/reviews.zip`);
+    const { message } = await failureOf('dataset', fetched);
+    expect(message).toContain(`reviews.zip: found ${kind}; expected a zip archive`);
+  });
+});
+
+describe('fetchDataset over a network that can not be relied on', () => {
+  it('goes on where the connection broke', async () => {
+    let broken: ServerResponse | undefined;
+    const etag = '"v1"';
+    const { url, asked } = await serveInTurn(
+      (_, response) => {
+        broken = response;
+        response.writeHead(200, { 'content-length': zip.length, etag }).write(zip.subarray(0, 100));
+      },
+      (_, response) => {
+        const bytes = `bytes 100-${zip.length - 1}/${zip.length}`;
+        response.writeHead(206, { 'content-range': bytes, etag }).end(zip.subarray(100));
+      },
+    );
+    const onProgress = () => broken?.destroy();
+    const { directory, fetched } = aDataset(url.href, { onProgress });
+    expect(await fetched()).toMatchObject({ bytes: zip.length });
+    expect(readFileSync(join(directory, 'dataset.zip'))).toEqual(zip);
+    expect(asked[1]).toMatchObject({ range: 'bytes=100-', 'if-range': etag });
+  });
+
+  it('asks again after a 503', async () => {
+    const { url } = await serveInTurn(
+      (_, response) => response.writeHead(503).end(),
+      (_, response) => response.end(zip),
+    );
+    expect(await aDataset(url.href).fetched()).toMatchObject({ bytes: zip.length });
+  });
+
+  it('does not ask again after a 404', async () => {
+    const { url, asked } = await serveInTurn((_, response) => response.writeHead(404).end());
+    await failureOf('download', aDataset(url.href).fetched);
+    expect(asked).toHaveLength(1);
+  });
+
+  it('asks again where a server has stopped sending', async () => {
+    const { url } = await serveInTurn(
+      (_, response) => response.writeHead(200, { 'content-length': zip.length }).write(zip.subarray(0, 100)),
+      (_, response) => response.end(zip),
+    );
+    const { fetched } = aDataset(url.href, { stallTimeoutMs: 100 });
+    expect(await fetched()).toMatchObject({ bytes: zip.length });
+  });
+
+  it('stops at once where it is aborted while it waits to ask again', async () => {
+    const abort = new AbortController();
+    const { url, asked } = await serveInTurn((_, response) =>
+      response.writeHead(503).end(() => abort.abort()),
+    );
+    const { directory, fetched } = aDataset(url.href, { signal: abort.signal, retryPauseMs: 60_000 });
+    await failureOf('aborted', fetched);
+    expect(asked).toHaveLength(1);
+    expect(readdirSync(directory)).toEqual([]);
   });
 });
 
@@ -195,8 +243,8 @@ describe('fetchDataset of a URL it does not take', () => {
     ['file:///reviews.zip', 'a URL of scheme file; give an http or https URL'],
     ['https://ann:secret@example.com/reviews.zip', 'holds a user name or password'],
   ])('%s: a problem at dataset_url', async (url, message) => {
-    const error = (await fetched(url)).result._unsafeUnwrapErr();
-    expect(error).toMatchObject({ code: 'validation', problems: [{ loc: ['dataset_url'] }] });
+    const error = await failureOf('validation', aDataset(url).fetched);
+    expect(error.problems).toMatchObject([{ loc: ['dataset_url'] }]);
     expect(error.message).toContain(message);
   });
 });
@@ -205,35 +253,39 @@ describe('fetchDataset of a file URL, where allowed', () => {
   it('uses a zip where it lies', async () => {
     const path = join(temporaryDirectory(), 'my reviews.zip');
     writeFileSync(path, zip);
-    const { directory, result } = await fetched(pathToFileURL(path).href, { allowFile: true });
-    expect(result._unsafeUnwrap()).toEqual({ kind: 'zip', path, name: 'my reviews.zip', bytes: zip.length });
+    const { directory, fetched } = aDataset(pathToFileURL(path).href, { allowFile: true });
+    expect(await fetched()).toEqual({ kind: 'zip', path, name: 'my reviews.zip', bytes: zip.length });
     expect(() => readdirSync(directory)).toThrow('ENOENT');
   });
 
   it('uses a folder where it lies', async () => {
     const path = join(temporaryDirectory(), 'reviews');
     mkdirSync(path);
-    const { result } = await fetched(pathToFileURL(path).href, { allowFile: true });
-    expect(result._unsafeUnwrap()).toEqual({ kind: 'folder', path, name: 'reviews' });
+    const { fetched } = aDataset(pathToFileURL(path).href, { allowFile: true });
+    expect(await fetched()).toEqual({ kind: 'folder', path, name: 'reviews' });
   });
 
   it('says that there is no such file', async () => {
     const url = pathToFileURL(join(temporaryDirectory(), 'absent.zip')).href;
-    const { result } = await fetched(url, { allowFile: true });
-    expect(result._unsafeUnwrapErr().message).toBe(`dataset_url ${url}: there is no such file or folder`);
+    const { fetched } = aDataset(url, { allowFile: true });
+    expect((await failureOf('download', fetched)).message).toBe(
+      `dataset_url ${url}: there is no such file or folder`,
+    );
   });
 
   it('limits its size as that of a download', async () => {
     const path = join(temporaryDirectory(), 'reviews.zip');
     writeFileSync(path, zip);
-    const { result } = await fetched(pathToFileURL(path).href, { allowFile: true, maxBytes: 100 });
-    expect(result._unsafeUnwrapErr().message).toContain('larger than the limit of 100 bytes');
+    const { fetched } = aDataset(pathToFileURL(path).href, { allowFile: true, maxBytes: 100 });
+    expect((await failureOf('download', fetched)).message).toContain('larger than the limit of 100 bytes');
   });
 
   it('refuses what is no zip', async () => {
     const path = join(temporaryDirectory(), 'reviews.zip');
     writeFileSync(path, 'sentence\tlabel\n');
-    const { result } = await fetched(pathToFileURL(path).href, { allowFile: true });
-    expect(result._unsafeUnwrapErr().message).toContain('found a text file; expected a zip archive');
+    const { fetched } = aDataset(pathToFileURL(path).href, { allowFile: true });
+    expect((await failureOf('dataset', fetched)).message).toContain(
+      'found a text file; expected a zip archive',
+    );
   });
 });

@@ -5,7 +5,7 @@ import { temporaryDirectory } from '../support/temporary-directory.js';
 
 function read(archive = anArchive()) {
   const problems = new ProblemList();
-  const folder = openArchive(archive.writeTo(temporaryDirectory()))._unsafeUnwrap();
+  const folder = openArchive(archive.writeTo(temporaryDirectory()));
   const labels = readLabelIds(folder, problems);
   return { labels, problems: problems.toError().problems };
 }

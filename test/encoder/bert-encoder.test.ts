@@ -10,6 +10,7 @@ import {
 } from '../../src/encoder/index.js';
 import { Graph, onnxExecutor, type Tensor, type TensorData } from '../../src/graph/index.js';
 import { gradientError, someNumbers } from '../support/finite-differences.js';
+import { failureOf } from '../support/outcomes.js';
 
 const config: BertConfig = parseBertConfig(
   {
@@ -22,7 +23,7 @@ const config: BertConfig = parseBertConfig(
     max_position_embeddings: 6,
   },
   'config.json',
-)._unsafeUnwrap();
+);
 
 const [tokens, batch] = [4, 3];
 /** Sequences of 4, 2 and 3 tokens, as [tokens, batch]. */
@@ -106,10 +107,14 @@ describe('the BERT encoder', () => {
     },
   );
 
-  it('refuses a config that it would compute otherwise than Hugging Face, with the reason', () => {
-    const refused = parseBertConfig({ ...config, hidden_act: 'relu' }, 'config.json')._unsafeUnwrapErr();
+  it('refuses a config that it would compute otherwise than Hugging Face, with the reason', async () => {
+    const refused = await failureOf('model_folder', () =>
+      parseBertConfig({ ...config, hidden_act: 'relu' }, 'config.json'),
+    );
     expect(refused.message).toContain('hidden_act');
-    const uneven = parseBertConfig({ ...config, num_attention_heads: 3 }, 'config.json')._unsafeUnwrapErr();
+    const uneven = await failureOf('model_folder', () =>
+      parseBertConfig({ ...config, num_attention_heads: 3 }, 'config.json'),
+    );
     expect(uneven.message).toContain('not a multiple of num_attention_heads 3');
   });
 });

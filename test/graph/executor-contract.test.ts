@@ -6,7 +6,7 @@ import {
   onnxExecutor,
   type TensorData,
   tensorflowExecutor,
-} from '../../src/index.js';
+} from '../../src/graph.js';
 import { graphExecutorContract } from '../../src/testing.js';
 
 beforeAll(async () => {

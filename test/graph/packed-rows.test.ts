@@ -19,9 +19,11 @@ const inBits = (bits: TableBits) => ({ linear: new Map(), tables: new Map([['tab
 
 /** What a graph whose table has so many bits gives for each id. */
 async function looksUp(bits: TableBits, table: Float32Array, width: number, ids: readonly number[][]) {
-  const executor = onnxExecutor({ quantization: inBits(bits) });
   const weights = new Map([['table', table]]);
-  const compiled = await executor.compile(lookup(table.length / width, width), { weights });
+  const compiled = await onnxExecutor().compile(lookup(table.length / width, width), {
+    weights,
+    quantization: inBits(bits),
+  });
   const dims = [ids.length, ids[0]?.length ?? 0];
   const data = new Float32Array(ids.flat().length * width);
   const feed = { type: 'int64', dims, data: BigInt64Array.from(ids.flat(), BigInt) } as const;

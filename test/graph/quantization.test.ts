@@ -31,7 +31,7 @@ function lookupAndProject() {
 }
 
 async function computed(ids: readonly number[], quantization?: Quantization) {
-  const compiled = await onnxExecutor(quantization && { quantization }).compile(graph, { weights });
+  const compiled = await onnxExecutor().compile(graph, { weights, ...(quantization && { quantization }) });
   const data = new Float32Array(ids.length * OUTPUTS);
   const feeds: Record<string, TensorData> = {
     ids: { type: 'int64', dims: [ids.length], data: BigInt64Array.from(ids, BigInt) },

@@ -101,7 +101,7 @@ export async function aService({ directory }: Catalogue, options: ServiceOptions
     const text = await response.text();
     const isJson = headers.get('content-type')?.startsWith('application/json') && method !== 'HEAD';
     const body = isJson ? JSON.parse(text) : text;
-    if (method !== 'HEAD') requireDocumented(method, path, status, body);
+    if (method !== 'HEAD') requireDocumented(method, path, status, body, options.handler ?? {});
     return { status, headers, body };
   }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { hashedKeys, newApiKey, parseStoredKeys } from '../../src/http/index.js';
 import { addToKeyFile, readKeyFile } from '../../src/http/key-file.js';
+import { failureOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -47,8 +48,8 @@ describe('keys', () => {
       ]),
       /keys\.1\.tier: acme is of tier pro/,
     ],
-  ])('are refused as %s', (_, json, message) => {
-    expect(parseStoredKeys(json)._unsafeUnwrapErr().message).toMatch(message);
+  ])('are refused as %s', async (_, json, message) => {
+    expect((await failureOf('validation', () => parseStoredKeys(json))).message).toMatch(message);
   });
 });
 
@@ -56,24 +57,24 @@ describe('a file of keys', () => {
   it('is made with its first key, takes more, and is for its owner alone', async () => {
     const path = join(temporaryDirectory(), 'keys.json');
     const [first, second] = [newApiKey(acme).stored, newApiKey(shop).stored];
-    for (const key of [first, second]) (await addToKeyFile(path, key))._unsafeUnwrap();
-    expect((await readKeyFile(path))._unsafeUnwrap()).toEqual([first, second]);
+    for (const key of [first, second]) await addToKeyFile(path, key);
+    expect(await readKeyFile(path)).toEqual([first, second]);
     if (process.platform !== 'win32') expect(statSync(path).mode & 0o077).toBe(0);
   });
 
   it('is left as it was where a key does not fit', async () => {
     const path = join(temporaryDirectory(), 'keys.json');
-    (await addToKeyFile(path, newApiKey(acme).stored))._unsafeUnwrap();
+    await addToKeyFile(path, newApiKey(acme).stored);
     const before = readFileSync(path, 'utf8');
-    const refused = await addToKeyFile(path, newApiKey({ ...acme, tier: 'basic' }).stored);
-    expect(refused._unsafeUnwrapErr().code).toBe('validation');
+    const { stored } = newApiKey({ ...acme, tier: 'basic' });
+    await failureOf('validation', () => addToKeyFile(path, stored));
     expect(readFileSync(path, 'utf8')).toBe(before);
   });
 
   it('that is absent or spoiled is an error that names it', async () => {
     const path = join(temporaryDirectory(), 'keys.json');
-    expect((await readKeyFile(path))._unsafeUnwrapErr().message).toContain(path);
+    expect((await failureOf('storage', () => readKeyFile(path))).message).toContain(path);
     writeFileSync(path, '[');
-    expect((await readKeyFile(path))._unsafeUnwrapErr().code).toBe('validation');
+    await failureOf('validation', () => readKeyFile(path));
   });
 });

@@ -11,6 +11,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { serveSettings } from '../../src/http/command-options.js';
 import { newApiKey, serve } from '../../src/http/index.js';
 import { fileStorage } from '../../src/storage/index.js';
+import { failureOf } from '../support/outcomes.js';
 import { aReadyModelIn } from '../support/ready-model.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { aRequest } from '../trainer/request.js';
@@ -140,12 +141,12 @@ describe('orchard serve', () => {
     [['--quota', '1000'], /quota: give inference calls and their period/],
     [['--quota', '0/month'], /quota: /],
     [['--wrong-keys-per-minute', '0'], /wrong-keys-per-minute: /],
-  ])('refuses %j', (args, message) => {
-    expect(serveSettings(args)._unsafeUnwrapErr().message).toMatch(message);
+  ])('refuses %j', async (args, message) => {
+    expect((await failureOf('validation', () => serveSettings(args))).message).toMatch(message);
   });
 
   it('listens to this machine alone and refuses private addresses, unless told otherwise', () => {
-    expect(serveSettings([])._unsafeUnwrap()).toEqual({
+    expect(serveSettings([])).toEqual({
       host: '127.0.0.1',
       port: 8080,
       data: './orchard-data',
@@ -170,7 +171,7 @@ describe('orchard serve', () => {
     const failure = await run('serve', ...args).catch((thrown: unknown) => thrown);
     expect(failure).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^starting the server: .*EADDRINUSE/m),
+      stderr: expect.stringMatching(/^orchard serve: .*EADDRINUSE/m),
     });
   });
 });

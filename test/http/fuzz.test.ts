@@ -22,7 +22,7 @@ const paths = fc.oneof(
   {
     weight: 8,
     arbitrary: fc
-      .tuple(fc.constantFrom(...operations), names)
+      .tuple(fc.constantFrom(...operations()), names)
       .map(([{ path }, name]) => path.replace(/\{\w+\}/, name)),
   },
   { weight: 1, arbitrary: fc.webPath() },

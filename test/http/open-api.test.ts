@@ -1,13 +1,30 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { describe, expect, it } from 'vitest';
-import { modelTypes, trainingJobStatuses } from '../../src/contract/index.js';
+import { trainingJobStatuses } from '../../src/contract/index.js';
+import { modelTypes } from '../../src/families/index.js';
+import type { HandlerOptions } from '../../src/http/index.js';
 import { aService, useCatalogue } from './a-service.js';
 
 const catalogue = useCatalogue();
 
-async function theDocument() {
-  const { ask } = await aService(catalogue);
+async function theDocument(handler: Partial<HandlerOptions> = {}) {
+  const { ask } = await aService(catalogue, { handler });
   return (await ask('GET', '/openapi.json', { as: null })).body;
+}
+
+/** The statuses of each operation, by its id. */
+async function declaredBy(handler: Partial<HandlerOptions>): Promise<Map<string, number[]>> {
+  const { paths } = await theDocument(handler);
+  const found = Object.values<Record<string, { operationId: string; responses: object }>>(paths);
+  return new Map(
+    found.flatMap((item) =>
+      Object.values(item).map(({ operationId, responses }) => [
+        operationId,
+        Object.keys(responses).map(Number).sort(),
+      ]),
+    ),
+  );
 }
 
 describe('the OpenAPI document', () => {
@@ -65,11 +82,77 @@ describe('the OpenAPI document', () => {
     }
     const { name, type } = bodyOf('/trainer/language/training-jobs').model_config.properties;
     expect(name).toMatchObject({ minLength: 1, maxLength: 24 });
-    expect(type.enum).toEqual([...modelTypes]);
+    expect(type.enum).toEqual(modelTypes().map((each) => each.type));
     const { parameters } = paths['/trainer/language/models'].get;
     const schemaOf = (wanted: string) =>
       parameters.find(({ name }: { name: string }) => name === wanted).schema;
     expect(schemaOf('trainingStatus').enum).toEqual([...trainingJobStatuses]);
     expect(schemaOf('limit')).toMatchObject({ type: 'integer', minimum: 1, maximum: 100 });
+  });
+
+  const body = [400, 408, 413, 415];
+  const failures: Readonly<Record<string, readonly number[]>> = {
+    listModels: [],
+    getModel: [404],
+    deleteModel: [404],
+    listTrainingJobs: [],
+    createTrainingJob: [...body, 403, 429],
+    getTrainingJob: [404],
+    cancelTrainingJob: [404, 409],
+    predictPretrained: [...body, 404, 502],
+    predictCustom: [...body, 404, 409],
+    predictPretrainedBatch: [...body, 403, 404, 502],
+    predictCustomBatch: [...body, 403, 404, 409],
+    medley: [...body, 403, 404, 502],
+    medleyBatch: [...body, 403, 404, 502],
+    medleyPretrainedBatch: [...body, 403, 404, 502],
+  };
+
+  it('tells how each operation can fail, and of no failure that it can not give', async () => {
+    const declared = await declaredBy({});
+    for (const [id, statuses] of Object.entries(failures)) {
+      expect([id, declared.get(id)]).toEqual([id, [200, 401, 422, 500, 503, ...statuses].sort()]);
+    }
+    expect(declared.size).toBe(Object.keys(failures).length);
+  });
+
+  it('tells of a 429 everywhere where requests are limited, and where models are asked under a quota', async () => {
+    const limiter = new RateLimiterMemory({ points: 1000, duration: 60 });
+    const limited = (handler: Partial<HandlerOptions>) =>
+      declaredBy(handler).then((declared) =>
+        [...declared].filter(([, statuses]) => statuses.includes(429)).map(([id]) => id),
+      );
+    expect(await limited({ rateLimiter: limiter })).toHaveLength(14);
+    expect(await limited({ wrongKeyLimiter: limiter })).toHaveLength(14);
+    const asking = Object.keys(failures).filter((id) => /predict|medley/.test(id));
+    expect(await limited({ quota: limiter })).toEqual(expect.arrayContaining(asking));
+    expect(await limited({ quota: limiter })).toHaveLength(asking.length + 1);
+  });
+
+  it('tells units, and what a list leaves out', async () => {
+    const { paths, components } = await theDocument();
+    const { InferenceResult, TrainingJobInformation } = components.schemas;
+    expect(InferenceResult.properties.token_start_positions.description).toContain('UTF-16 code units');
+    const { metrics } = TrainingJobInformation.properties.training_stats.properties;
+    expect(metrics.properties.elapsed_time.description).toContain('seconds');
+    const { responses } = paths['/predictor/language/model/{model_id}'].post;
+    const { metadata } = responses[200].content['application/json'].schema.properties;
+    expect(metadata.properties.model_inference_time_ms.description).toContain('milliseconds');
+    for (const path of ['/trainer/language/models', '/trainer/language/training-jobs']) {
+      const { parameters } = paths[path].get;
+      const descriptionOf = (wanted: string) =>
+        parameters.find(({ name }: { name: string }) => name === wanted).description;
+      expect(descriptionOf('limit')).toContain('20');
+      expect(descriptionOf('trainingStatus')).toContain('DELETED');
+      expect(descriptionOf('cursor')).toContain('next_cursor');
+    }
+  });
+
+  it('tells what a failed job names', async () => {
+    const { components } = await theDocument();
+    const { problems } = components.schemas.TrainingJobInformation.properties.error.properties;
+    expect(problems).toMatchObject({ type: 'array', maxItems: 100 });
+    expect(Object.keys(problems.items.properties)).toEqual(['file', 'line', 'column', 'found', 'expected']);
+    expect(problems.items.required).toEqual(['file', 'found', 'expected']);
   });
 });

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { familyOfType, modelTypes } from '../../src/contract/index.js';
+import { modelTypes } from '../../src/families/index.js';
 import { accountServices, createHandler, type Handler, serve } from '../../src/http/index.js';
 import { saveBody } from '../../src/http/save-body.js';
 import { readPage } from '../report/page.js';
@@ -102,8 +102,8 @@ describe('the files of the page', () => {
       return of('data-family') === undefined ? [] : [[of('value'), of('data-family')]];
     });
     // The same task by another name.
-    const types = modelTypes.filter((type) => type !== 'sequence-labeling');
-    expect(offered).toEqual(types.map((type) => [type, familyOfType[type]]));
+    const types = modelTypes().filter(({ type }) => type !== 'sequence-labeling');
+    expect(offered).toEqual(types.map(({ type, family }) => [type, family]));
   });
 
   it('are not there where the services of the page are not', async () => {
@@ -134,6 +134,16 @@ describe('every route of the page that asks the service', () => {
     const { send } = await aPage({ handler: { rateLimiter } });
     await send(method, path);
     expect((await send(method, path)).status).toBe(429);
+  });
+
+  it.each(routes)('takes no query string: %s %s', async (method, path) => {
+    const { send } = await aPage();
+    const post = { type: 'application/json', body: '{}' };
+    const response = await send(method, `${path}?colour=red`, method === 'POST' ? post : {});
+    expect(response.status).toBe(422);
+    expect(JSON.parse(await response.text()).detail).toContainEqual(
+      expect.objectContaining({ loc: ['query'] }),
+    );
   });
 
   it.each([
@@ -240,8 +250,8 @@ describe('an upload', () => {
     const directory = temporaryDirectory();
     const body = new ReadableStream({ start: (out) => out.enqueue(zip) });
     const request = new Request('http://service.test', { method: 'POST', body, duplex: 'half' });
-    const saved = await saveBody(request, join(directory, 'a.zip'), { maxBodyBytes: 100, bodyTimeoutMs: 1 });
-    expect(saved._unsafeUnwrapErr()).toMatchObject({ status: 408 });
+    const saving = saveBody(request, join(directory, 'a.zip'), { maxBodyBytes: 100, bodyTimeoutMs: 1 });
+    await expect(saving).rejects.toMatchObject({ status: 408 });
     expect(await readdir(directory)).toEqual([]);
   });
 

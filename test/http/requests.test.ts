@@ -3,15 +3,17 @@ import { describe, expect, it } from 'vitest';
 import type { Account } from '../../src/contract/index.js';
 import { operations } from '../../src/http/create-handler.js';
 import type { AccessLogEntry } from '../../src/http/index.js';
+import { aRequest } from '../trainer/request.js';
 import { aService, MODEL, UNKNOWN_ID, useCatalogue } from './a-service.js';
 
 const PREDICT = `/predictor/language/pre-trained/${MODEL}`;
+const JOBS = '/trainer/language/training-jobs';
 const body = { query: 'the lamp was awful' };
 
 const catalogue = useCatalogue();
 
 describe('the API key', () => {
-  it.each(operations.map(({ method, path }) => [method, path]))(
+  it.each(operations().map(({ method, path }) => [method, path]))(
     'is asked for by %s %s',
     async (method, path) => {
       const { ask } = await aService(catalogue);
@@ -92,6 +94,42 @@ describe.each([
     expect(answer.status).toBe(413);
     expect(answer.body.detail[0]).toMatchObject({ loc: ['body'], type: 'too_large' });
     expect((await ask('POST', PREDICT, { body })).status).toBe(200);
+  });
+});
+
+describe('a query string', () => {
+  it.each(operations().map(({ method, path }) => [method, path]))(
+    'with a parameter that %s %s does not have is refused',
+    async (method, path) => {
+      const { ask } = await aService(catalogue);
+      const actual = path.replace('{model_id}', UNKNOWN_ID).replace('{model_name}', MODEL);
+      const answer = await ask(method, `${actual}?colour=red`, method === 'POST' ? { body: {} } : {});
+      expect(answer.status).toBe(422);
+      expect(answer.body.detail).toContainEqual({
+        loc: ['query'],
+        msg: expect.stringContaining('"colour"'),
+        type: 'unrecognized_keys',
+      });
+    },
+  );
+});
+
+describe('a field that is absent', () => {
+  it.each<[string, object, (string | number)[], string]>([
+    [PREDICT, {}, ['body', 'query'], 'missing; give a string'],
+    ['/medley/language', { query: 'a' }, ['body', 'models'], 'missing; give a list'],
+    [JOBS, aRequest.model_config, ['body', 'model_config'], 'missing; give an object'],
+    [
+      JOBS,
+      { ...aRequest, model_config: { ...aRequest.model_config, size: undefined } },
+      ['body', 'model_config', 'size'],
+      'missing; give one of "mini", "base"',
+    ],
+  ])('of %s is called missing, with what it should hold', async (path, body, loc, msg) => {
+    const { ask } = await aService(catalogue);
+    const answer = await ask('POST', path, { body });
+    expect(answer.status).toBe(422);
+    expect(answer.body.detail).toContainEqual({ loc, msg, type: 'missing' });
   });
 });
 
@@ -212,7 +250,7 @@ describe('the access log', () => {
         request_id: 'mine-7',
         method: 'POST',
         path: PREDICT,
-        status: 200,
+        status: 422,
         duration_ms: expect.any(Number),
         app_id: 'acme',
       },

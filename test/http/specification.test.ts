@@ -1,4 +1,4 @@
-/** What the tables of the specification name beside routes: fields, enumerations, limits and results of every kind. */
+/** What the tables of docs/service.md name beside routes: fields, enumerations, limits and results of every kind. */
 import { mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -12,8 +12,8 @@ import {
 } from '@huggingface/transformers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { meanOfRows, unitVector } from '../../src/families/dragonfruit/sentence-vector.js';
-import type { TextOutputs } from '../../src/families/index.js';
 import { TextModel } from '../../src/inference/text-model.js';
+import type { TextOutputs } from '../../src/text-reader/index.js';
 import { probes, type SmallModelName, smallModel } from '../support/small-models.js';
 
 /** Numbers may differ by half a unit of this digit: the order of sums is each library's own. */
@@ -29,8 +29,8 @@ afterAll(() => rm(folder, { recursive: true }));
 /** Trains a model. @returns its folder, and what our own encoder makes of every probe. */
 async function prepare(name: SmallModelName): Promise<{ directory: string; ours: TextOutputs[] }> {
   const directory = await smallModel(name, folder);
-  const model = (await TextModel.load(directory, 1))._unsafeUnwrap();
-  const ours = (await model.encode(probes))._unsafeUnwrap();
+  const model = await TextModel.load(directory, 1);
+  const ours = await model.encode(probes);
   await model.release();
   // Outputs that hardly differ would be equal whatever a library did with the texts.
   const first = ours.map(([window]) => window?.outputs[0] ?? 0);

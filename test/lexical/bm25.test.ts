@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import MiniSearch from 'minisearch';
 import { describe, expect, it } from 'vitest';
 import { Bm25Index } from '../../src/lexical/index.js';
-import { decodeSafetensors, encodeSafetensors } from '../../src/model-folder/index.js';
+import { decodeSafetensors, encodeSafetensors } from '../../src/safetensors/index.js';
+import { failureOf } from '../support/outcomes.js';
 
 const K1 = 1.2;
 const B = 0.75;
@@ -115,7 +116,7 @@ describe('a stored Bm25Index', () => {
     fc.assert(
       fc.property(passages, text, (texts, query) => {
         const index = Bm25Index.fromPassages(texts, { stem: true, k1: 0.9, b: 0.4 });
-        const read = Bm25Index.decode(index.encode(), 'bm25.safetensors')._unsafeUnwrap();
+        const read = Bm25Index.decode(index.encode(), 'bm25.safetensors');
         expect(read.scores(query)).toEqual(index.scores(query));
       }),
     );
@@ -124,7 +125,7 @@ describe('a stored Bm25Index', () => {
   /** A sound file with one tensor or entry changed. */
   function spoiled(changes: Readonly<Record<string, Int32Array | Int8Array>>, metadata?: object): Uint8Array {
     const bytes = Bm25Index.fromPassages(['a b', 'b c'], PLAIN).encode();
-    const { integers, metadata: sound } = decodeSafetensors(bytes, 'sound')._unsafeUnwrap();
+    const { integers, metadata: sound } = decodeSafetensors(bytes, 'sound');
     const tensors = new Map(integers);
     for (const [name, values] of Object.entries(changes))
       tensors.set(name, { shape: [values.length], values });
@@ -140,9 +141,8 @@ describe('a stored Bm25Index', () => {
     ['frequencies too few', spoiled({ frequencies: Int8Array.of(1) }), 'differ in length'],
     ['lengths as bytes', spoiled({ lengths: Int8Array.of(2, 2) }), 'one of terms'],
     ['no safetensors at all', new Uint8Array(4), 'not a safetensors file'],
-  ])('is refused with its name where it holds %s', (_, bytes, reason) => {
-    const error = Bm25Index.decode(bytes, 'bm25.safetensors')._unsafeUnwrapErr();
-    expect(error.code).toBe('model_folder');
+  ])('is refused with its name where it holds %s', async (_, bytes, reason) => {
+    const error = await failureOf('model_folder', () => Bm25Index.decode(bytes, 'bm25.safetensors'));
     expect(error.message).toContain('bm25.safetensors');
     expect(error.message).toContain(reason);
   });

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { LinearExpert, trainLinearExpert } from '../../src/lexical/index.js';
 import { SVM_C, svmMemory } from '../../src/lexical/svm-problem.js';
 import { TfIdf } from '../../src/lexical/tf-idf.js';
-import { decodeSafetensors } from '../../src/model-folder/index.js';
 import { Random } from '../../src/random.js';
+import { decodeSafetensors } from '../../src/safetensors/index.js';
+import { failureOf } from '../support/outcomes.js';
 
 const subjects = ['film', 'book', 'meal', 'hotel', 'train', 'phone'];
 const good = ['great', 'lovely', 'superb', 'delightful'];
@@ -23,17 +24,16 @@ function reviews(count: number, seed = 1) {
 
 const options = { lowercase: true, seed: 1 };
 
-async function trainOn(
+function trainOn(
   rows: ReturnType<typeof reviews>,
   active: (row: (typeof rows)[number]) => number[],
   outputs: number,
 ) {
-  const trained = await trainLinearExpert(
+  return trainLinearExpert(
     rows.map(({ text }) => text),
     rows.map(active),
     { ...options, outputs },
   );
-  return trained._unsafeUnwrap();
 }
 
 describe('the linear expert', () => {
@@ -78,8 +78,8 @@ describe('the linear expert', () => {
       outputs: 1,
       classWeights: [{ active: 10, inactive: 1 }],
     });
-    expect(plain._unsafeUnwrap().margins('same words')[0]).toBeLessThan(0);
-    expect(weighed._unsafeUnwrap().margins('same words')[0]).toBeGreaterThan(0);
+    expect(plain.margins('same words')[0]).toBeLessThan(0);
+    expect(weighed.margins('same words')[0]).toBeGreaterThan(0);
   });
 
   it('reads texts with more features than fit into one sum', async () => {
@@ -88,18 +88,14 @@ describe('the linear expert', () => {
     const long = Array.from({ length: 9000 }, (_, at) => `word${at}`).join(' ');
     expect(expert.margins(long)).toHaveLength(1);
     const memory = await trainLinearExpert([long, 'short'], [[0], []], { ...options, outputs: 1 });
-    expect(memory._unsafeUnwrap().margins(long)[0]).toBeGreaterThan(0);
+    expect(memory.margins(long)[0]).toBeGreaterThan(0);
   });
 
   it('stops soon after the signal', async () => {
-    const controller = new AbortController();
-    controller.abort();
-    const outcome = await trainLinearExpert(['a', 'b'], [[0], []], {
-      ...options,
-      outputs: 1,
-      signal: controller.signal,
-    });
-    expect(outcome._unsafeUnwrapErr().code).toBe('aborted');
+    const signal = AbortSignal.abort();
+    await failureOf('aborted', () =>
+      trainLinearExpert(['a', 'b'], [[0], []], { ...options, outputs: 1, signal }),
+    );
   });
 });
 
@@ -171,7 +167,7 @@ describe('the file of an expert', () => {
   it('answers as before it was stored, to the bit', async () => {
     const rows = reviews(60);
     const trained = await trainOn(rows, ({ subject }) => [subject], 3);
-    const read = LinearExpert.decode(trained.encode(), 'lexical.safetensors')._unsafeUnwrap();
+    const read = LinearExpert.decode(trained.encode(), 'lexical.safetensors');
     for (const { text } of reviews(20, 3)) expect(read.margins(text)).toEqual(trained.margins(text));
   });
 
@@ -180,13 +176,13 @@ describe('the file of an expert', () => {
     const long = reviews(40).map((row) => ({ ...row, text: `${row.text} ${filler}` }));
     const trained = await trainOn(long, ({ subject }) => [subject], 3);
     const bytes = trained.encode();
-    const { metadata } = decodeSafetensors(bytes, 'lexical.safetensors')._unsafeUnwrap();
+    const { metadata } = decodeSafetensors(bytes, 'lexical.safetensors');
     expect(JSON.parse(metadata.n_grams ?? '')).toMatchObject({
       words: true,
       triples: true,
       characters: null,
     });
-    const read = LinearExpert.decode(bytes, 'lexical.safetensors')._unsafeUnwrap();
+    const read = LinearExpert.decode(bytes, 'lexical.safetensors');
     for (const { text } of long) expect(read.margins(text)).toEqual(trained.margins(text));
   });
 
@@ -195,7 +191,9 @@ describe('the file of an expert', () => {
     const bytes = trained.encode();
     const wrong = { nothing: new Uint8Array(0), 'cut off': bytes.subarray(0, bytes.length - 5) };
     for (const [name, content] of Object.entries(wrong)) {
-      const error = LinearExpert.decode(content, 'folder/lexical.safetensors')._unsafeUnwrapErr();
+      const error = await failureOf('model_folder', () =>
+        LinearExpert.decode(content, 'folder/lexical.safetensors'),
+      );
       expect(error.message, name).toContain('folder/lexical.safetensors');
     }
   });

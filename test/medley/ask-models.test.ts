@@ -1,7 +1,6 @@
 import fc from 'fast-check';
-import { errAsync, ok, okAsync, type Result, ResultAsync } from 'neverthrow';
 import { describe, expect, it } from 'vitest';
-import { InternalError, type OrchardError } from '../../src/errors.js';
+import { InternalError } from '../../src/errors.js';
 import { askModels } from '../../src/medley/ask-models.js';
 
 /** Models that answer with their name in capitals, when they are told to. */
@@ -13,13 +12,11 @@ class WaitingModels {
     return [...this.#running.keys()];
   }
 
-  readonly ask = (name: string): ResultAsync<string, OrchardError> => {
+  readonly ask = (name: string): Promise<string> => {
     this.begun.push(name);
-    return new ResultAsync(
-      new Promise<Result<string, OrchardError>>((resolve) => {
-        this.#running.set(name, () => resolve(ok(name.toUpperCase())));
-      }),
-    );
+    return new Promise((resolve) => {
+      this.#running.set(name, () => resolve(name.toUpperCase()));
+    });
   };
 
   async answer(name: string): Promise<void> {
@@ -46,7 +43,7 @@ describe('several models', () => {
           const { value: choice } = choices.next();
           await models.answer(running[choice % running.length] ?? '');
         }
-        const expected = asked.map((name) => [name, ok(name.toUpperCase())]);
+        const expected = asked.map((name) => [name, { answer: name.toUpperCase() }]);
         expect([...(await all)]).toEqual(expected);
       }),
       { numRuns: 50 },
@@ -55,11 +52,12 @@ describe('several models', () => {
 
   it('are all asked where some of them fail', async () => {
     const failure = new InternalError('no');
-    const outcomes = await askModels(names, (name) =>
-      'be'.includes(name) ? errAsync(failure) : okAsync(name),
-    );
-    expect([...outcomes.keys()]).toEqual(names);
-    expect(names.filter((name) => outcomes.get(name)?.isErr())).toEqual(['b', 'e']);
+    const outcomes = await askModels(names, async (name) => {
+      if ('be'.includes(name)) throw failure;
+      return name;
+    });
+    const expected = names.map((name) => [name, 'be'.includes(name) ? { failure } : { answer: name }]);
+    expect([...outcomes]).toEqual(expected);
   });
 
   it('are not asked any more once the signal has fired', async () => {

@@ -2,16 +2,15 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ResultAsync } from 'neverthrow';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Account } from '../../src/contract/index.js';
-import { isOrchardError, type OrchardError } from '../../src/errors.js';
+import { isOrchardError } from '../../src/errors.js';
 import type { InferenceService, Predictions } from '../../src/inference/index.js';
 import { Medley, type MedleyOptions } from '../../src/medley/index.js';
 import { folderModels, type ModelLoader } from '../../src/model-loader/index.js';
 import { Predictor } from '../../src/predictor/index.js';
 import { memoryStorage } from '../../src/storage/index.js';
-import { errorOf, resultOf } from '../support/outcomes.js';
+import { errorOf, failureOf, resultOf } from '../support/outcomes.js';
 import { tinyCatalogue } from '../support/tiny-catalogue.js';
 import { WatchedLoader } from '../support/watched-loader.js';
 
@@ -59,14 +58,13 @@ class BusyInference implements InferenceService {
   #atWork = 0;
   readonly #waiting: (() => void)[] = [];
 
-  predict(model: string, texts: readonly string[]): ResultAsync<Predictions, OrchardError> {
+  async predict(model: string, texts: readonly string[]): Promise<Predictions> {
     this.asked.push(model);
     this.#atWork += 1;
     this.mostAtWork = Math.max(this.mostAtWork, this.#atWork);
-    return ResultAsync.fromSafePromise(this.#company()).map(() => {
-      this.#atWork -= 1;
-      return { results: texts.map(() => ({ labels: ['a'], scores: [1] })), elapsedMs: 3 };
-    });
+    await this.#company();
+    this.#atWork -= 1;
+    return { results: texts.map(() => ({ labels: ['a'], scores: [1] })), elapsedMs: 3 };
   }
 
   /** Resolves once a second model is at work, or none is left to come, and a third has had time to show. */
@@ -247,6 +245,11 @@ describe('a medley', () => {
       aMedley({ inference: new BusyInference() }).predict({ query, models }),
     );
     expect(metadata).toEqual({ model_inference_time_ms: 9 });
+  });
+
+  it('refuses an option that it does not know', async () => {
+    const { message } = await failureOf('validation', () => Reflect.construct(Medley, [{ worker: 3 }]));
+    expect(message).toContain('worker');
   });
 
   it('leaves an inference service open that it was given, for others to go on with', async () => {

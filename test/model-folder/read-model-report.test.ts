@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readModelReport } from '../../src/model-folder/index.js';
 import { aReport } from '../report/a-report.js';
+import { failureOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 function aFolder(files: Readonly<Record<string, unknown>>): string {
@@ -18,13 +19,12 @@ const files = { 'config.json': config, 'training.json': training, 'evaluation.js
 
 describe('readModelReport', () => {
   it('reads configuration, training and evaluation', async () => {
-    const report = await readModelReport(aFolder(files));
-    expect(report._unsafeUnwrap()).toEqual({ config, training, evaluation });
+    expect(await readModelReport(aFolder(files))).toEqual({ config, training, evaluation });
   });
 
   it('reads a folder from before there was an evaluation', async () => {
     const { 'evaluation.json': _, ...older } = files;
-    expect((await readModelReport(aFolder(older)))._unsafeUnwrap()).toEqual({ config, training });
+    expect(await readModelReport(aFolder(older))).toEqual({ config, training });
   });
 
   it.each([
@@ -33,15 +33,14 @@ describe('readModelReport', () => {
     ['training.json', { ...training, seed: undefined }, 'training.json: seed: '],
     ['config.json', [], 'config.json: '],
   ])('names a spoiled %s and the field', async (name, content, message) => {
-    const outcome = await readModelReport(aFolder({ ...files, [name]: content }));
-    const error = outcome._unsafeUnwrapErr();
-    expect(error.code).toBe('model_folder');
+    const directory = aFolder({ ...files, [name]: content });
+    const error = await failureOf('model_folder', () => readModelReport(directory));
     expect(error.message).toContain(message);
   });
 
   it('names a file that is missing', async () => {
     const { 'training.json': _, ...partial } = files;
-    const error = (await readModelReport(aFolder(partial)))._unsafeUnwrapErr();
+    const error = await failureOf('model_folder', () => readModelReport(aFolder(partial)));
     expect(error.message).toMatch(/training\.json: ENOENT/);
   });
 });

@@ -1,8 +1,8 @@
 /** A Hugging Face Hub on this machine, as far as loading models goes. */
 import { createHash } from 'node:crypto';
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import { onTestFinished } from 'vitest';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { ModelFiles } from '../../src/model-loader/index.js';
+import { serve } from '../network/serve.js';
 
 export const TOKEN = 'hf_secret';
 /** Files of more bytes lie in LFS, which another host serves. */
@@ -123,16 +123,4 @@ export function sendRange(content: string, request: IncomingMessage, response: S
     };
     response.writeHead(206, headers).end(bytes.subarray(start));
   }
-}
-
-async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the server has no port');
-  return `http://127.0.0.1:${address.port}`;
 }

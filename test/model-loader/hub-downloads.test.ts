@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { thisProcess } from '../../src/files/process-identity.js';
 import type { LoadOptions } from '../../src/model-loader/index.js';
-import { thisProcess } from '../../src/storage/process-identity.js';
 import { aHub, failureOf, fetches, loadedWeights, MODEL, type Setting, weights } from './a-hub.js';
 import { sendRange, sha256 } from './fake-hub.js';
 

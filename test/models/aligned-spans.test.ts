@@ -4,7 +4,7 @@ import { alignedSpans } from '../../models/recipes/backbones/distillation/aligne
 import { type Encoding, loadTokenizer, type Tokenizer, trainWordPiece } from '../../src/tokenizer/index.js';
 
 const tokenizerOf = (texts: readonly string[], vocabularySize: number): Tokenizer =>
-  loadTokenizer(trainWordPiece(texts, { vocabularySize, lowercase: true }))._unsafeUnwrap();
+  loadTokenizer(trainWordPiece(texts, { vocabularySize, lowercase: true }));
 
 const words = ['unbelievable', 'playing', 'games', 'ing', 'play', 'believe'];
 const coarse = tokenizerOf(Array(5).fill(words.join(' ')), 200);

@@ -7,7 +7,7 @@ import { MAX_PASSAGE_TOKENS } from '../../models/recipes/backbones/settings.js';
 import { Random } from '../../src/random.js';
 import { englishTokenizer, loadTokenizer } from '../../src/tokenizer/index.js';
 
-const tokenizer = loadTokenizer(englishTokenizer())._unsafeUnwrap();
+const tokenizer = loadTokenizer(englishTokenizer());
 const passages = (sentences: readonly string[], seed = 1) => [
   ...passagesOf(sentences, tokenizer, randomAims(Random.fromSeed(seed))),
 ];

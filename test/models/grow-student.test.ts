@@ -12,10 +12,10 @@ import {
   initialize,
   trainingInputs,
 } from '../../src/encoder/index.js';
+import { feedsFor, padBatch } from '../../src/engine/padded-batch.js';
 import { Graph, onnxExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
 import { englishTokenizer, loadTokenizer } from '../../src/tokenizer/index.js';
-import { feedsFor, padBatch } from '../../src/training/padded-batch.js';
 
 const mini = readSmallEncoder(fileURLToPath(new URL('../../models/backbones/english-mini', import.meta.url)));
 const config = bertConfigOfSize('base', mini.config.vocab_size);
@@ -35,7 +35,7 @@ function randomBase(): Map<string, Float32Array> {
 
 /** The last states of one text: a row per token. */
 async function states({ config, weights }: SmallEncoder, text: string): Promise<Float32Array[]> {
-  const tokenizer = loadTokenizer(englishTokenizer())._unsafeUnwrap();
+  const tokenizer = loadTokenizer(englishTokenizer());
   const padded = padBatch([tokenizer.encode(text)], 0);
   const graph = new Graph();
   graph.output('states', bertEncoder(graph, config, trainingInputs(graph), { prefix: '' }));

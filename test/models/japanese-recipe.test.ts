@@ -16,8 +16,8 @@ import { MAX_PASSAGE_TOKENS } from '../../models/recipes/backbones/settings.js';
 import { commonSteps } from '../../models/recipes/backbones/steps.js';
 import { WorkFolder } from '../../models/recipes/backbones/work-folder.js';
 import { parseBertConfig } from '../../src/encoder/index.js';
-import { decodeSafetensors, decodeWeights, roundedToFloat16 } from '../../src/model-folder/index.js';
 import { Random } from '../../src/random.js';
+import { decodeSafetensors, decodeWeights, roundedToFloat16 } from '../../src/safetensors/index.js';
 import { loadTokenizer, type Tokenizer } from '../../src/tokenizer/index.js';
 
 /** The corpus here is shorter than what validation takes otherwise. */
@@ -81,7 +81,7 @@ beforeAll(async () => {
   vi.spyOn(console, 'log').mockImplementation(() => {});
   writeDatasets();
   makeVocabulary(work, datasets);
-  tokenizer = loadTokenizer(japaneseTokenizer(work))._unsafeUnwrap();
+  tokenizer = loadTokenizer(japaneseTokenizer(work));
   makeCorpus(tokenizer);
   lines = work.readPassages();
 });
@@ -181,16 +181,16 @@ describe('the steps of the Japanese recipe', () => {
 
     const read = (file: string) => readFileSync(new URL(`japanese-mini/${file}`, target));
     const json = (file: string): unknown => JSON.parse(read(file).toString());
-    const config = parseBertConfig(json('config.json'), 'config.json')._unsafeUnwrap();
+    const config = parseBertConfig(json('config.json'), 'config.json');
     expect(config).toMatchObject({
       hidden_size: 256,
       num_hidden_layers: 4,
       vocab_size: tokenizer.vocabularySize,
     });
-    const loaded = loadTokenizer(json('tokenizer.json'), json('tokenizer_config.json'))._unsafeUnwrap();
+    const loaded = loadTokenizer(json('tokenizer.json'), json('tokenizer_config.json'));
     expect(loaded.encode('彼は犬が好きです。').ids).toEqual(tokenizer.encode('彼は犬が好きです。').ids);
     const weights = read('model.safetensors');
-    const tensors = decodeWeights(weights, 'model.safetensors')._unsafeUnwrap();
+    const tensors = decodeWeights(weights, 'model.safetensors');
     expect(tensors.get('embeddings.word_embeddings.weight')?.shape).toEqual([tokenizer.vocabularySize, 256]);
     expect([...tensors.keys()].filter((name) => !/^(embeddings|encoder)\./u.test(name))).toEqual([]);
     const numbers = [...tensors.values()].reduce((sum, { values }) => sum + values.length, 0);
@@ -209,10 +209,10 @@ describe('the steps of the Japanese recipe', () => {
       model_type: 'bert',
       torch_dtype: 'float16',
     });
-    const { tensors, metadata } = decodeSafetensors(read('model.safetensors'), 'floats')._unsafeUnwrap();
+    const { tensors, metadata } = decodeSafetensors(read('model.safetensors'), 'floats');
     expect(metadata.format).toBe('pt');
     const exported = readFileSync(new URL('japanese-mini/model.safetensors', target));
-    const weights = decodeWeights(exported, 'bytes')._unsafeUnwrap();
+    const weights = decodeWeights(exported, 'bytes');
     expect(new Set(tensors.keys())).toEqual(new Set(weights.keys()));
     for (const [name, { shape, values }] of weights) {
       expect(tensors.get(name)).toEqual({ shape, values: roundedToFloat16(values) });

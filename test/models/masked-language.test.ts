@@ -12,10 +12,10 @@ import {
 import { Student } from '../../models/recipes/backbones/student/student.js';
 import { readStudent } from '../../models/recipes/backbones/student/student-checkpoint.js';
 import { initialize } from '../../src/encoder/index.js';
+import { GradientEngine } from '../../src/engine/gradient-engine.js';
+import { padBatch } from '../../src/engine/padded-batch.js';
 import { onnxExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
-import { GradientEngine } from '../../src/training/gradient-engine.js';
-import { padBatch } from '../../src/training/padded-batch.js';
 import { tinyBert as config } from '../support/tiny-bert.js';
 
 const MASK = 4;

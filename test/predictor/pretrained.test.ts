@@ -7,7 +7,7 @@ import { inlineInference } from '../../src/inference/index.js';
 import { folderModels, type ModelLoader } from '../../src/model-loader/index.js';
 import { Predictor, type PredictorOptions } from '../../src/predictor/index.js';
 import { memoryStorage } from '../../src/storage/index.js';
-import { errorOf, resultOf } from '../support/outcomes.js';
+import { errorOf, failureOf, resultOf } from '../support/outcomes.js';
 import { tinyCatalogue } from '../support/tiny-catalogue.js';
 import { WatchedLoader } from '../support/watched-loader.js';
 
@@ -46,7 +46,7 @@ async function answersOf(directory: string) {
   onTestFinished(() => service.close());
   const answers = [];
   for (const query of queries) {
-    answers.push(...(await resultOf(service.predict(directory, [query]))).results);
+    answers.push(...(await service.predict(directory, [query])).results);
   }
   return answers;
 }
@@ -185,7 +185,28 @@ describe('a predictor', () => {
     await predictor.close();
   });
 
-  it.each([{ workers: 0 }, { threads: 1.5 }, { maxModelBytes: 0 }])('can not be made with %o', (options) => {
-    expect(() => aPredictor(options)).toThrow(Object.keys(options)[0]);
+  it.each([
+    { workers: 0 },
+    { threads: 1.5 },
+    { maxModelBytes: 0 },
+    { account: { app_id: '' } },
+    { modelLoader: './models' },
+    { inference: {} },
+    { isolated: true },
+  ])('can not be made with %o', async (options) => {
+    const [option = ''] = Object.keys(options);
+    const service = inlineInference({ maxModelBytes: 1e9, threads: 1 });
+    const whole = { storage: memoryStorage(), inference: service, ...options };
+    const { message } = await failureOf('validation', () => Reflect.construct(Predictor, [whole]));
+    expect(message).toContain(option);
   });
+
+  it.each([undefined, {}, { storage: './models' }, { storage: {} }])(
+    'says what storage to pass where it is made with %o',
+    async (options) => {
+      const error = await failureOf('validation', () => Reflect.construct(Predictor, [options]));
+      expect(error.problems).toMatchObject([{ loc: ['storage'] }]);
+      expect(error.message).toMatch(/pass the storage.*fileStorage.*memoryStorage/);
+    },
+  );
 });

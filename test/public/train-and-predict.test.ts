@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileStorage, Predictor, type Storage, Trainer, type TrainingEvent } from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inlineInference } from '../../src/inference/inline-service.js';
+import { failureOf } from '../support/outcomes.js';
 import { itAnswersConsistently } from './consistent-answers.js';
 import { rows, sentimentRequest, temporaryFolder } from './sentiments.js';
 
@@ -68,12 +69,10 @@ describe('its model', () => {
     await cp((await storage.openFolder(id)) ?? '', staged, { recursive: true });
     await writeFile(join(staged, 'lexical.safetensors'), 'nothing');
     const service = inlineInference({ maxModelBytes: 1e9, threads: 1 });
-    const outcome = await service.predict(staged, ['text']);
-    expect(outcome._unsafeUnwrapErr().message).toContain('lexical.safetensors');
+    const refused = () => failureOf('model_folder', () => service.predict(staged, ['text']));
+    expect((await refused()).message).toContain('lexical.safetensors');
     await rm(join(staged, 'lexical.safetensors'));
-    expect((await service.predict(staged, ['text']))._unsafeUnwrapErr().message).toContain(
-      'lexical.safetensors',
-    );
+    expect((await refused()).message).toContain('lexical.safetensors');
     await service.close();
   });
 

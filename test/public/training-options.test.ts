@@ -13,13 +13,13 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Bm25Index } from '../../src/lexical/index.js';
 import {
-  decodeSafetensors,
   EXPERT_FILE,
   modelFolderConfigSchema,
   TRAINING_FILE,
   trainingRecordSchema,
   WEIGHTS_FILE,
 } from '../../src/model-folder/index.js';
+import { decodeSafetensors } from '../../src/safetensors/index.js';
 import { loadTokenizer, trainWordPiece } from '../../src/tokenizer/index.js';
 import { optionsDatasets } from './options-datasets.js';
 import { temporaryFolder } from './sentiments.js';
@@ -72,7 +72,7 @@ const recordOf = async (id: string) => trainingRecordSchema.parse(await jsonOf(i
 
 /** What the model's encoder reads of a text. */
 async function idsOf(id: string, text: string): Promise<readonly number[]> {
-  const tokenizer = loadTokenizer(await jsonOf(id, 'tokenizer.json'))._unsafeUnwrap();
+  const tokenizer = loadTokenizer(await jsonOf(id, 'tokenizer.json'));
   return [...tokenizer.encode(text).ids];
 }
 
@@ -172,7 +172,7 @@ describe('language', () => {
   it('makes BM25 compare English words without their endings, and others as they are', async () => {
     const search = async (config: TrainingConfig, query: string) => {
       const bytes = await fileOf(await trained('Dragonfruit', config), EXPERT_FILE);
-      return Bm25Index.decode(bytes, EXPERT_FILE)._unsafeUnwrap().search(query, 10);
+      return Bm25Index.decode(bytes, EXPERT_FILE).search(query, 10);
     };
     expect(await search(plain, 'swimming')).toHaveLength(1);
     expect(await search(changed, 'swimming')).toEqual([]);
@@ -186,7 +186,7 @@ describe('language', () => {
   ])('%s: %s and %s are the same word: %s', (language, one, other, same) => {
     const texts = [`${one} ${other}`, `${other} ${one}`];
     const json = trainWordPiece(texts, { vocabularySize: 200, lowercase: true, language });
-    const tokenizer = loadTokenizer(json)._unsafeUnwrap();
+    const tokenizer = loadTokenizer(json);
     const [oneIds, otherIds] = [one, other].map((word) => [...tokenizer.encode(word).ids]);
     expect(oneIds).not.toContain(tokenizer.specialTokens.unknown);
     if (same) expect(oneIds).toEqual(otherIds);
@@ -198,7 +198,7 @@ describe('learning_rate', () => {
   it('is how far the weights move', async () => {
     const weightsOf = async (learning_rate: number) => {
       const id = await trained('Papaya', { ...plain, num_epochs: 1, learning_rate });
-      const { tensors } = decodeSafetensors(await fileOf(id, WEIGHTS_FILE), WEIGHTS_FILE)._unsafeUnwrap();
+      const { tensors } = decodeSafetensors(await fileOf(id, WEIGHTS_FILE), WEIGHTS_FILE);
       return [...tensors.values()].flatMap(({ values }) => [values]);
     };
     const [start, near, far] = [await weightsOf(1e-9), await weightsOf(1e-5), await weightsOf(1e-3)];

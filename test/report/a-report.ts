@@ -1,3 +1,4 @@
+import type { ModelConfig } from '../../src/contract/index.js';
 import type { ModelEvaluation, TrainingRecord } from '../../src/model-folder/index.js';
 import type { ReportInput } from '../../src/report/index.js';
 
@@ -72,16 +73,19 @@ export interface ReportParts {
   /** Null: none was written. */
   readonly evaluation?: Partial<ModelEvaluation> | null;
   readonly labels?: readonly string[];
-  /** Whether the labels are BIO tags of words. Default false. */
-  readonly tagsWords?: boolean;
+  /** Default: a multiclass classifier. */
+  readonly model?: Pick<ModelConfig, 'type' | 'family'>;
 }
+
+/** Of a report on entities. */
+export const aTagger = { type: 'named-entity-recognition', family: 'Grapefruit' } as const;
 
 /** A report in which only what the test is about differs. */
 export function aReport({
   training,
   evaluation,
   labels = ['good', 'bad', 'mixed'],
-  tagsWords = false,
+  model = model_config,
 }: ReportParts = {}): ReportInput {
   return {
     config: {
@@ -92,18 +96,17 @@ export function aReport({
       hidden_size: 256,
       orchard: {
         format: 1,
-        family: 'Papaya',
-        type: model_config.type,
+        family: model.family,
+        type: model.type,
         size: 'mini',
         labels: [...labels],
         pooling: 'mean',
-        ...(tagsWords && { words: 'punctuation' }),
         lowercase: true,
         max_tokens: 256,
         files: [],
       },
     },
-    training: { ...aTrainingRecord, ...training },
+    training: { ...aTrainingRecord, model_config: { ...model_config, ...model }, ...training },
     ...(evaluation === null ? {} : { evaluation: { ...anEvaluation, ...evaluation } }),
   };
 }

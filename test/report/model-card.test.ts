@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { modelCard, reportFiles } from '../../src/report/index.js';
 import { languageCode } from '../../src/report/language-code.js';
-import { aReport, aTrainingRecord } from './a-report.js';
+import { failureOf } from '../support/outcomes.js';
+import { aReport, aTagger } from './a-report.js';
 
 /** The cells of each row below a table's header. */
 function tableUnder(card: string, header: string): string[][] {
@@ -40,7 +41,7 @@ describe('the model card', () => {
   });
 
   it('says how other libraries tell capitals to an encoder that reads them by token types', () => {
-    const report = aReport({ tagsWords: true });
+    const report = aReport({ model: aTagger });
     const orchard = { ...report.config.orchard, token_types: 'capitals' } as const;
     const card = modelCard({ ...report, config: { ...report.config, orchard } });
     expect(card).toContain('`token_type_ids`: 1 for each piece that holds one');
@@ -72,11 +73,11 @@ describe('the model card', () => {
 
   it('tells of entity types, not of the tags that they are made of', () => {
     const labels = ['O', 'B-PER', 'I-PER', 'B-LOC'];
-    expect(modelCard(aReport({ labels, tagsWords: true, evaluation: null }))).toContain(
+    expect(modelCard(aReport({ labels, model: aTagger, evaluation: null }))).toContain(
       '## Entity types\n\nPER, LOC\n',
     );
     const classes = [{ label: 'PER', precision: 1, recall: 0.5, f1: 0.667, support: 2 }];
-    const card = modelCard(aReport({ labels, tagsWords: true, evaluation: { classes } }));
+    const card = modelCard(aReport({ labels, model: aTagger, evaluation: { classes } }));
     expect(tableUnder(card, 'entity type')).toEqual([['PER', '100.0 %', '50.0 %', '66.7 %', '2']]);
     expect(card).not.toContain('B-PER');
   });
@@ -86,8 +87,15 @@ describe('the model card', () => {
     ['named-entity-recognition', 'Grapefruit', "pipeline('token-classification'"],
     ['question-answering', 'Dragonfruit', 'SentenceTransformer('],
   ] as const)('shows how other libraries load a %s model', (type, family, call) => {
-    const model_config = { ...aTrainingRecord.model_config, type, family };
-    expect(modelCard(aReport({ training: { model_config } }))).toContain(call);
+    expect(modelCard(aReport({ model: { type, family } }))).toContain(call);
+  });
+
+  it('is of a family that is known here', async () => {
+    const model = { type: 'ripeness', family: 'Pear' };
+    const { message } = await failureOf('model_folder', () => modelCard(aReport({ model })));
+    expect(message).toBe(
+      'config.json: its family Pear is not known here, only Papaya, Grapefruit, Dragonfruit',
+    );
   });
 
   it('warns of labels that no dev row has', () => {

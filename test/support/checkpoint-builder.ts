@@ -1,7 +1,7 @@
 /** Small checkpoints in Hugging Face's layout, as other libraries leave them. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { encodeSafetensors, type NamedTensor } from '../../src/model-folder/index.js';
+import { encodeSafetensors, type NamedTensor } from '../../src/safetensors/index.js';
 import { trainWordPiece } from '../../src/tokenizer/index.js';
 import { someNumbers } from './finite-differences.js';
 

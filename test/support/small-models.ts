@@ -13,12 +13,14 @@ import {
   familyNamed,
 } from '../../src/families/index.js';
 import { classificationTask } from '../../src/families/papaya/classification-task.js';
-import { type NamedTensor, writeModelFolder } from '../../src/model-folder/index.js';
+import { writeModelFolder } from '../../src/model-folder/index.js';
 import { Random } from '../../src/random.js';
+import type { NamedTensor } from '../../src/safetensors/index.js';
 import { loadTokenizer, tokenizerConfig, trainWordPiece } from '../../src/tokenizer/index.js';
 import { exportOnnx, modelFolderConfig } from '../../src/training/export-model.js';
 import { MAX_TOKENS } from '../../src/training/hyperparameters.js';
 import { runTraining } from '../../src/training/run-training.js';
+import { resultOf } from './outcomes.js';
 
 export type SmallModelName =
   | 'binary classifier'
@@ -116,9 +118,8 @@ const EPOCHS = 1;
 
 async function train({ model, archive }: Recipe, directory: string): Promise<void> {
   const path = `${directory}.zip`;
-  const written = await archive(path);
-  if (written.isErr()) throw written.error;
-  const trained = await runTraining(
+  await resultOf(archive(path));
+  await runTraining(
     {
       id: 'small',
       dataset_url: pathToFileURL(path).href,
@@ -132,7 +133,6 @@ async function train({ model, archive }: Recipe, directory: string): Promise<voi
     },
     { signal: new AbortController().signal, onEvent: () => undefined },
   );
-  if (trained.isErr()) throw trained.error;
 }
 
 /** Wider than BERT's, so that logits of random weights differ from text to text. */
@@ -144,7 +144,7 @@ async function buildFirstTokenClassifier(directory: string): Promise<void> {
   const rows = rowsOf(labels);
   const texts = rows.map(({ text }) => text);
   const tokenizer = trainWordPiece(texts, { vocabularySize: 300, lowercase: true });
-  const { vocabularySize } = loadTokenizer(tokenizer)._unsafeUnwrap();
+  const { vocabularySize } = loadTokenizer(tokenizer);
   const labelled = rows.map(({ text }, row) => ({ text, labelIds: [row % 3] }));
   const task = classificationTask(
     { kind: 'multiclass', labels, train: labelled, dev: labelled, warnings: [] },
@@ -164,7 +164,7 @@ async function buildFirstTokenClassifier(directory: string): Promise<void> {
     encoder,
     { name: 'small', type: 'multiclass-text-classification', family: 'Papaya', size: 'mini' },
     { ...task.describe(), files: [], lowercase: true },
-    MAX_TOKENS,
+    { max_tokens: MAX_TOKENS },
   );
   const values = new Map([...weights].map(([name, tensor]) => [name, tensor.values]));
   const onnx = await exportOnnx(family, encoder, config, values);
@@ -175,6 +175,5 @@ async function buildFirstTokenClassifier(directory: string): Promise<void> {
     weights,
     onnx,
   };
-  const written = await writeModelFolder(directory, { ...folder, files: new Map(), training: {} });
-  if (written.isErr()) throw written.error;
+  await writeModelFolder(directory, { ...folder, files: new Map(), training: {} });
 }

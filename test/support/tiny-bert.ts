@@ -13,4 +13,4 @@ export const tinyBert = parseBertConfig(
     initializer_range: 0.2,
   },
   'config.json',
-)._unsafeUnwrap();
+);

@@ -3,7 +3,7 @@ import { englishTokenizer, loadTokenizer } from '../../src/tokenizer/index.js';
 
 describe('the English vocabulary that comes along', () => {
   const json = englishTokenizer();
-  const tokenizer = loadTokenizer(json)._unsafeUnwrap();
+  const tokenizer = loadTokenizer(json);
   const pieceOf = new Map(Object.entries(json.model.vocab).map(([piece, id]) => [id, piece]));
   const pieces = (text: string) => [...tokenizer.encode(text).ids].map((id) => pieceOf.get(id));
 

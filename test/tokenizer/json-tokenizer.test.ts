@@ -177,7 +177,7 @@ describe('JsonTokenizer', () => {
 });
 
 function load(json: unknown): Tokenizer {
-  return loadTokenizer(json)._unsafeUnwrap();
+  return loadTokenizer(json);
 }
 
 function ids(tokens: readonly string[]): Record<string, number> {

@@ -12,9 +12,7 @@ const letters = Array.from('abcdefghijklmnopqrstuvwxyz');
 const pieces = ['paris', 'na', 'phone', 'em', 'σ', 'ǆ', '𐐨', '42', '-', '東', ...letters];
 const inner = ['to', 'phone', 'ile', ...letters].map((piece) => `##${piece}`);
 const vocabulary = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', ...pieces, ...inner].join('\n');
-const tokenizer = vocabularyTokenizer(vocabulary, {})
-  .andThen((json) => loadTokenizer(json))
-  ._unsafeUnwrap();
+const tokenizer = loadTokenizer(vocabularyTokenizer(vocabulary, {}));
 
 /** Each piece of a text with its type, the added tokens left out. */
 function typesOf(text: string): [piece: string | undefined, type: number | undefined][] {

@@ -262,7 +262,7 @@ function wordCounts(upTo: number): number[] {
 }
 
 function load(json: unknown): Tokenizer {
-  return loadTokenizer(json)._unsafeUnwrap();
+  return loadTokenizer(json);
 }
 
 function plain(tokenizer: Tokenizer, text: string, options?: { maxLength?: number; pair?: string }) {

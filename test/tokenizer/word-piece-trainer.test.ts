@@ -81,7 +81,7 @@ describe('trainWordPiece', () => {
     const texts = ['東京でラーメンが好きです。', '大阪のラーメンが有名です。', 'ギターが好きです。'];
     const json = trainWordPiece(texts, { vocabularySize: 200, lowercase: true, language: 'Japanese' });
     expect(json.normalizer.strip_accents).toBe(false);
-    const tokenizer = loadTokenizer(json)._unsafeUnwrap();
+    const tokenizer = loadTokenizer(json);
     const encoding = tokenizer.encode('大好きがギ');
     expect(Array.from(encoding.ids, (id) => tokenizer.token(id)).slice(1, 3)).toEqual(['大', '好']);
     expect(vocabularyOf(json)).toEqual(expect.arrayContaining(['ギ', '##が', 'きです']));
@@ -103,7 +103,7 @@ describe('trainWordPiece', () => {
     const texts = englishTexts(300);
     const json = trainWordPiece(texts, { vocabularySize: 400, lowercase: true });
     const theirs = new HuggingFaceTokenizer(json, tokenizerConfig(json, 128));
-    const ours = loadTokenizer(json, tokenizerConfig(json, 128))._unsafeUnwrap();
+    const ours = loadTokenizer(json, tokenizerConfig(json, 128));
     for (const text of englishTexts(200, 7))
       expect([...ours.encode(text).ids]).toEqual(theirs.encode(text).ids);
   });

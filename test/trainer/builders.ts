@@ -3,11 +3,12 @@ import { onTestFinished } from 'vitest';
 import type { OrchardError } from '../../src/errors.js';
 import { memoryStorage, type Storage } from '../../src/storage/index.js';
 import { Trainer, type TrainerOptions } from '../../src/trainer/index.js';
+import { resultOf } from '../support/outcomes.js';
 import { FakeHost } from './fake-host.js';
 import { ManualClock } from './manual-clock.js';
 import { aRequest } from './request.js';
 
-export { aRequest };
+export { aRequest, resultOf };
 
 export const entityModel = { name: 'places', family: 'Grapefruit', size: 'base' } as const;
 
@@ -34,18 +35,9 @@ export function aMemoryStorage(): Storage {
   return storage;
 }
 
-/** The value of a call that should succeed. */
-export async function resultOf<T>(call: ResultAsync<T, OrchardError>): Promise<T> {
-  const result = await call;
-  if (result.isErr()) throw result.error;
-  return result.value;
-}
-
 /** The error of a call that should fail. */
 export async function errorOf(call: ResultAsync<unknown, OrchardError>): Promise<OrchardError> {
-  const result = await call;
-  if (result.isOk()) throw new Error(`the call succeeded with ${JSON.stringify(result.value)}`);
-  return result.error;
+  return (await call)._unsafeUnwrapErr();
 }
 
 export async function createJob(trainer: Trainer, request = aRequest): Promise<string> {

@@ -1,6 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type GraphExecutor, Trainer, type TrainerOptions, ValidationError } from '../../src/index.js';
+import type { GraphExecutor } from '../../src/graph.js';
+import { Trainer, type TrainerOptions, ValidationError } from '../../src/index.js';
 import { aMemoryStorage, aRequest, resultOf } from './builders.js';
 import { FakeHost } from './fake-host.js';
 

@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { err, ok, type Result, ResultAsync } from 'neverthrow';
 import type { TrainingStats } from '../../src/contract/index.js';
 import { AbortedError, type OrchardError } from '../../src/errors.js';
 import type {
@@ -27,16 +26,18 @@ export function statsAfter(epoch: number): TrainingStats {
 
 /** A run whose course the test decides; it ends as aborted as soon as it is told to stop. */
 export class FakeRun {
-  readonly outcome: Promise<Result<TrainingStats, OrchardError>>;
-  #settle: (outcome: Result<TrainingStats, OrchardError>) => void = () => undefined;
+  readonly outcome: Promise<TrainingStats>;
+  #resolve: (stats: TrainingStats) => void = () => undefined;
+  #reject: (error: OrchardError) => void = () => undefined;
 
   constructor(
     readonly spec: TrainingSpec,
     readonly options: TrainingRunOptions,
     { obeys }: { readonly obeys: boolean },
   ) {
-    this.outcome = new Promise((resolve) => {
-      this.#settle = resolve;
+    this.outcome = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
     });
     if (obeys) options.signal.addEventListener('abort', () => this.obey());
   }
@@ -56,13 +57,13 @@ export class FakeRun {
   }
 
   fail(error: OrchardError): void {
-    this.#settle(err(error));
+    this.#reject(error);
   }
 
   /** Leaves a finished model folder. */
   async finish(stats = statsAfter(2)): Promise<void> {
     await writeFile(join(this.spec.directory, 'model.safetensors'), 'weights');
-    this.#settle(ok(stats));
+    this.#resolve(stats);
   }
 }
 
@@ -76,17 +77,15 @@ export class FakeHost implements TrainingHost {
   #taken = 0;
   #waiting: (() => void) | undefined;
 
-  run(spec: TrainingSpec, options: TrainingRunOptions): ResultAsync<TrainingStats, OrchardError> {
+  run(spec: TrainingSpec, options: TrainingRunOptions): Promise<TrainingStats> {
     const run = new FakeRun(spec, options, this);
     this.runs.push(run);
     this.#together += 1;
     this.mostTogether = Math.max(this.mostTogether, this.#together);
     this.#waiting?.();
-    return new ResultAsync(
-      run.outcome.finally(() => {
-        this.#together -= 1;
-      }),
-    );
+    return run.outcome.finally(() => {
+      this.#together -= 1;
+    });
   }
 
   /** The next run that starts, each only once. */

@@ -58,16 +58,14 @@ async function train(
     backbone: { name: 'owner/tiny', directory: writeCheckpoint(join(root, 'tiny'), backbone) },
   };
   const options = { signal: new AbortController().signal, onEvent: () => undefined };
-  await resultOf(runTraining(spec, options));
+  await runTraining(spec, options);
   return directory;
 }
 
-const reportOf = async (directory: string) => (await readModelReport(directory))._unsafeUnwrap();
-
 /** What the encoder alone says of texts, window by window. */
 async function outputsOf(directory: string, texts: readonly string[]) {
-  const model = (await TextModel.load(directory, 1))._unsafeUnwrap();
-  const outputs = (await model.encode(texts))._unsafeUnwrap();
+  const model = await TextModel.load(directory, 1);
+  const outputs = await model.encode(texts);
   await model.release();
   return outputs;
 }
@@ -75,7 +73,7 @@ async function outputsOf(directory: string, texts: readonly string[]) {
 describe('an encoder without capitals in its vocabulary', () => {
   it('learns labels that hang on capitals alone, and answers so', async () => {
     const directory = await train({ ...casesCount, num_epochs: 40, learning_rate: 1e-2 });
-    const { config, training } = await reportOf(directory);
+    const { config, training } = await readModelReport(directory);
     expect(config.orchard.token_types).toBe('capitals');
     expect(training.parts?.encoder.f1).toBeGreaterThan(0.98);
     expect(training.warnings.map(({ kind }) => kind)).not.toContain('backbone_lowercase');
@@ -145,7 +143,7 @@ describe('an encoder without capitals in its vocabulary', () => {
   ])('is told none where %s', async (_, config, backbone) => {
     const directory = await train(config, backbone);
     expect(existsSync(join(directory, WEIGHTS_FILE))).toBe(true);
-    expect((await reportOf(directory)).config.orchard).not.toHaveProperty('token_types');
+    expect((await readModelReport(directory)).config.orchard).not.toHaveProperty('token_types');
     const [[window] = []] = await outputsOf(directory, ['The LAMP is great']);
     expect([...(window?.encoding.typeIds ?? [])]).toEqual([0, 0, 0, 0, 0, 0]);
   });

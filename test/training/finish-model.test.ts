@@ -1,12 +1,13 @@
 /** Whether a model may answer with integer weights: only where dev falls by half a point at most. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { initialize } from '../../src/encoder/index.js';
-import type { PartFigures, TextOutputs, TrainedExpert } from '../../src/families/index.js';
+import { Evaluator } from '../../src/engine/evaluator.js';
+import type { PartFigures, TrainedExpert } from '../../src/families/index.js';
 import { classificationTask } from '../../src/families/papaya/classification-task.js';
 import { flatOutputs } from '../../src/families/text-outputs.js';
 import { onnxExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
-import { Evaluator } from '../../src/training/evaluation.js';
+import type { TextOutputs } from '../../src/text-reader/index.js';
 import { finishModel } from '../../src/training/finish-model.js';
 import type { LoopInput, TrainedModel } from '../../src/training/training-loop.js';
 import { emptyStats } from '../../src/training/training-state.js';
@@ -34,8 +35,8 @@ beforeAll(async () => {
       return [spec.name, values];
     }),
   );
-  const evaluator = await Evaluator.create(onnxExecutor(), task.head, encoder, 1, weights);
-  const devOutputs = (await evaluator.outputs(dev, {}, signal))._unsafeUnwrap();
+  const evaluator = await Evaluator.create(onnxExecutor(), task.head, encoder, { weights });
+  const devOutputs = await evaluator.outputs(dev, {}, signal);
   await evaluator.release();
   trained = { parameters, weights, devOutputs, stats: emptyStats(8, 'accuracy') };
 });
@@ -56,7 +57,7 @@ function anExpert(float32: number, int8: number) {
 
 async function finished(float32: number, int8: number, quantize = true) {
   const { expert, seen } = anExpert(float32, int8);
-  return { model: (await finishModel(input, trained, expert, { quantize }))._unsafeUnwrap(), seen };
+  return { model: await finishModel(input, trained, expert, { quantize }), seen };
 }
 
 describe('a finished model', () => {

@@ -1,6 +1,7 @@
 /** Small trainings of any family: a tiny encoder over a vocabulary of the texts' own. */
 import { join } from 'node:path';
 import { type BertConfig, parseBertConfig } from '../../src/encoder/index.js';
+import type { TrainingHead } from '../../src/engine/index.js';
 import type { TrainingTask } from '../../src/families/index.js';
 import { onnxExecutor } from '../../src/graph/index.js';
 import { encodingWindows, loadTokenizer, trainWordPiece } from '../../src/tokenizer/index.js';
@@ -40,24 +41,22 @@ export function tinyEncoder(vocabulary: number, dropout: number): BertConfig {
     hidden_dropout_prob: dropout,
     attention_probs_dropout_prob: dropout,
   };
-  return parseBertConfig(json, 'config.json')._unsafeUnwrap();
+  return parseBertConfig(json, 'config.json');
 }
 
-export interface LoopChanges extends Partial<LoopInput> {
+export interface LoopChanges extends Partial<Omit<LoopInput, 'task'>> {
   /** Of the encoder. Default 0. */
   readonly dropout?: number;
 }
 
 /** @param folder for the checkpoint. */
-export function loopInput(
-  task: TrainingTask,
+export function loopInput<Head extends TrainingHead>(
+  task: TrainingTask<Head>,
   folder: string,
   hyperparameters: Partial<Hyperparameters> = {},
   { dropout = 0, ...changes }: LoopChanges = {},
-): LoopInput {
-  const tokenizer = loadTokenizer(
-    trainWordPiece(task.train, { vocabularySize: 200, lowercase: true }),
-  )._unsafeUnwrap();
+): LoopInput & { readonly task: TrainingTask<Head> } {
+  const tokenizer = loadTokenizer(trainWordPiece(task.train, { vocabularySize: 200, lowercase: true }));
   const windowsOf = (texts: readonly string[]) =>
     texts.flatMap((text, row) =>
       encodingWindows(tokenizer.encode(text), POSITIONS, OVERLAP).map((encoding) => ({ row, encoding })),
@@ -70,7 +69,6 @@ export function loopInput(
     maskId: tokenizer.specialTokens.mask,
     hyperparameters: { ...plain, ...hyperparameters },
     executor: onnxExecutor(),
-    threads: 1,
     seed: 3,
     signal: new AbortController().signal,
     progress: new ProgressReporter(() => {}),

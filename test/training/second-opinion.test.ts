@@ -2,8 +2,11 @@
 import * as tf from '@tensorflow/tfjs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { initialize, type Pooling, parseBertConfig } from '../../src/encoder/index.js';
+import { GradientEngine } from '../../src/engine/gradient-engine.js';
+import type { RowHead } from '../../src/engine/index.js';
+import { padBatch } from '../../src/engine/padded-batch.js';
+import { LOSS } from '../../src/engine/training-graph.js';
 import { sequenceTask } from '../../src/families/grapefruit/sequence-task.js';
-import type { TrainingHead } from '../../src/families/index.js';
 import { classificationTask } from '../../src/families/papaya/classification-task.js';
 import {
   type Graph,
@@ -14,10 +17,7 @@ import {
 } from '../../src/graph/index.js';
 import { evaluate } from '../../src/graph/tensorflow/evaluate.js';
 import { Random } from '../../src/random.js';
-import { GradientEngine } from '../../src/training/gradient-engine.js';
-import { padBatch } from '../../src/training/padded-batch.js';
-import { LOSS } from '../../src/training/training-graph.js';
-import { deviating, type Step, toTensor } from './step.js';
+import { deviating, type Step, toTensor } from '../engine/step.js';
 
 beforeAll(async () => {
   await tf.setBackend('cpu');
@@ -36,7 +36,7 @@ const encoder = parseBertConfig(
     attention_probs_dropout_prob: 0.1,
   },
   'config.json',
-)._unsafeUnwrap();
+);
 
 const random = Random.fromSeed(4);
 const ROWS = 5;
@@ -51,7 +51,7 @@ const encodings = Array.from({ length: ROWS }, () => {
 
 type Kind = 'binary' | 'multiclass' | 'multilabel';
 
-function classifierHead(kind: Kind, pooling: Pooling): TrainingHead {
+function classifierHead(kind: Kind, pooling: Pooling): RowHead {
   const labels = kind === 'binary' ? ['no', 'yes'] : ['a', 'b', 'c'];
   const labelIds = (row: number) => (kind === 'multilabel' ? [0, 2].slice(row % 3) : [row % labels.length]);
   const rows = Array.from({ length: ROWS }, (_, row) => ({ text: `${row}`, labelIds: labelIds(row) }));
@@ -59,7 +59,7 @@ function classifierHead(kind: Kind, pooling: Pooling): TrainingHead {
 }
 
 /** Words of one letter; some tokens are further pieces of a word, and some words have none. */
-function taggerHead(): TrainingHead {
+function taggerHead(): RowHead {
   const tags = ['O', 'B-X', 'I-X', 'B-Y'];
   const rows = encodings.map((_, row) => ({
     words: ['a', 'b', 'c', 'd'],
@@ -93,16 +93,15 @@ function watched(executor: GraphExecutor, seen: Seen): GraphExecutor {
 }
 
 /** One step of the trainer's own engine: masks, graph, row gradients and all. */
-async function engineStep(head: TrainingHead, executor: GraphExecutor): Promise<Step> {
+async function engineStep(head: RowHead, executor: GraphExecutor): Promise<Step> {
   const parameters = head.parameters(encoder);
   const engine = await GradientEngine.create({
     executor,
     head,
     encoder,
-    parameters,
+    trainable: parameters,
     batchSize: ROWS,
     longest: 12,
-    threads: 1,
     seed: 8,
   });
   const normal = Random.fromSeed(2);
@@ -144,7 +143,7 @@ async function differentiated({ graph, feeds }: Seen): Promise<Step> {
   return { loss: (await value.data())[0] ?? Number.NaN, gradients };
 }
 
-const heads: readonly (readonly [string, TrainingHead])[] = [
+const heads: readonly (readonly [string, RowHead])[] = [
   ...(['binary', 'multiclass', 'multilabel'] as const).flatMap((kind) =>
     (['first', 'mean'] as const).map(
       (pooling) => [`${kind}, pooled by ${pooling}`, classifierHead(kind, pooling)] as const,

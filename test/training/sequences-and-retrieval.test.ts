@@ -7,10 +7,11 @@ import type { RetrievalDataset } from '../../src/families/dragonfruit/retrieval-
 import { retrievalTask } from '../../src/families/dragonfruit/retrieval-task.js';
 import type { SequenceDataset } from '../../src/families/grapefruit/sequence-dataset.js';
 import { sequenceTask } from '../../src/families/grapefruit/sequence-task.js';
-import type { TrainedExpert, TrainingTask } from '../../src/families/index.js';
+import type { TrainingTask } from '../../src/families/index.js';
 import { Random } from '../../src/random.js';
 import { ProgressReporter } from '../../src/training/progress-reporter.js';
 import { type TrainedModel, trainModel } from '../../src/training/training-loop.js';
+import { failureOf } from '../support/outcomes.js';
 import { loopInput, words } from './loop-input.js';
 
 const random = Random.fromSeed(5);
@@ -59,25 +60,14 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-async function expertOf(task: TrainingTask): Promise<TrainedExpert> {
-  const { signal } = new AbortController();
-  const options = { lowercase: true, language: 'english', balanced: false, seed: 1, signal };
-  return (await task.trainExpert(options))._unsafeUnwrap();
-}
-
 type Changes = Parameters<typeof loopInput>[3];
 
-async function inputFor(
-  task: TrainingTask,
-  hyperparameters: Parameters<typeof loopInput>[2],
-  changes?: Changes,
-) {
-  const { pairs } = await expertOf(task);
-  return loopInput(task, folder, hyperparameters, { ...(pairs && { pairs }), ...changes });
+function inputFor(task: TrainingTask, hyperparameters: Parameters<typeof loopInput>[2], changes?: Changes) {
+  return loopInput(task, folder, hyperparameters, changes);
 }
 
 async function train(...args: Parameters<typeof inputFor>): Promise<TrainedModel> {
-  return (await trainModel(await inputFor(...args)))._unsafeUnwrap();
+  return trainModel(inputFor(...args));
 }
 
 describe('training', () => {
@@ -115,13 +105,13 @@ describe('training', () => {
         if (epoch === 2) stop.abort();
       };
       const checkpoint = { file: join(folder, 'resumed.safetensors'), fingerprint: 'x', intervalMs: 0 };
-      const interrupted = await inputFor(task, hyperparameters, {
+      const interrupted = inputFor(task, hyperparameters, {
         ...options,
         checkpoint,
         signal: stop.signal,
         progress,
       });
-      expect((await trainModel(interrupted))._unsafeUnwrapErr().code).toBe('aborted');
+      await failureOf('aborted', () => trainModel(interrupted));
       const resumed = await train(task, hyperparameters, { ...options, checkpoint });
       expect(resumed.weights).toEqual(whole.weights);
       expect(resumed.stats.metrics.training).toEqual(whole.stats.metrics.training);
@@ -132,7 +122,9 @@ describe('training', () => {
   it.each(tasks)(
     'ends in a blend that is no worse than either expert, and in the record of its mistakes: %s',
     async (_, task) => {
-      const expert = await expertOf(task);
+      const { signal } = new AbortController();
+      const options = { lowercase: true, language: 'english', balanced: false, seed: 1, signal };
+      const expert = await task.trainExpert(options);
       const { devOutputs } = await train(task, { epochs: 3 });
       const { blend, evaluation } = expert.finish(devOutputs);
       const first = ({ topk, f1 }: typeof blend.blend) => topk?.[1] ?? f1;

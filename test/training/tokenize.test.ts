@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { TaskDescription } from '../../src/families/index.js';
 import { englishTokenizer, loadTokenizer } from '../../src/tokenizer/index.js';
 import { resolveHyperparameters } from '../../src/training/hyperparameters.js';
 import { tokenize } from '../../src/training/tokenize.js';
@@ -6,12 +7,20 @@ import { tokenize } from '../../src/training/tokenize.js';
 const model = { name: 'm', type: 'binary-text-classification', family: 'Papaya', size: 'mini' } as const;
 const reviews = ['The delivery was wonderfully quick.', 'A disappointing and overpriced meal!'];
 
+const description: TaskDescription = {
+  architectures: [],
+  id2label: {},
+  label2id: {},
+  labels: [],
+  pooling: 'mean',
+};
+
 function tokenized(texts: readonly string[], config: Parameters<typeof resolveHyperparameters>[1] = {}) {
   return tokenize(
-    { train: texts, dev: [] },
+    { train: texts, dev: [], describe: () => description },
     { longTexts: 'truncate', marksCapitals: false },
     resolveHyperparameters(model, config, texts),
-  )._unsafeUnwrap();
+  );
 }
 
 describe('the vocabulary of a training', () => {
@@ -20,7 +29,7 @@ describe('the vocabulary of a training', () => {
     expect(tokenizerJson).toEqual(englishTokenizer());
     for (const word of ['delivery', 'weather'])
       expect(tokenizerJson).toHaveProperty(['model', 'vocab', word]);
-    const general = loadTokenizer(englishTokenizer())._unsafeUnwrap();
+    const general = loadTokenizer(englishTokenizer());
     expect(vocabularySize).toBe(general.vocabularySize);
     expect(maskId).toBe(general.specialTokens.mask);
     expect(train.map(({ encoding }) => encoding.ids.length)).toEqual(

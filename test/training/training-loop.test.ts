@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { initialize } from '../../src/encoder/index.js';
-import type { TextWindow } from '../../src/families/index.js';
+import { GradientEngine, padBatch, type RowHead } from '../../src/engine/index.js';
 import type { ClassificationDataset } from '../../src/families/papaya/classification-dataset.js';
 import { classificationTask } from '../../src/families/papaya/classification-task.js';
 import { flatOutputs } from '../../src/families/text-outputs.js';
 import { tensorflowExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
-import { GradientEngine } from '../../src/training/gradient-engine.js';
+import type { TextWindow } from '../../src/text-reader/index.js';
 import type { Hyperparameters } from '../../src/training/hyperparameters.js';
-import { padBatch } from '../../src/training/padded-batch.js';
 import { ProgressReporter } from '../../src/training/progress-reporter.js';
-import { type LoopInput, type TrainedModel, trainModel } from '../../src/training/training-loop.js';
+import { type TrainedModel, trainModel } from '../../src/training/training-loop.js';
+import { failureOf } from '../support/outcomes.js';
 import { type LoopChanges, loopInput, words } from './loop-input.js';
 
 /** Texts of 4 to 9 words with labels that have nothing to do with them: they can only be learned by heart. */
@@ -38,16 +38,18 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
+type RowInput = ReturnType<typeof loopInput<RowHead>>;
+
 function inputFor(
   dataset: ClassificationDataset,
   hyperparameters: Partial<Hyperparameters>,
   changes: LoopChanges = {},
-): LoopInput {
+): RowInput {
   return loopInput(classificationTask(dataset, 'first'), folder, hyperparameters, changes);
 }
 
-async function train(...args: Parameters<typeof inputFor>): Promise<TrainedModel> {
-  return (await trainModel(inputFor(...args)))._unsafeUnwrap();
+function train(...args: Parameters<typeof inputFor>): Promise<TrainedModel> {
+  return trainModel(inputFor(...args));
 }
 
 /** Relative distance of two sets of numbers. */
@@ -128,10 +130,8 @@ describe('training', () => {
       steps += 1;
       if (steps === 5) stop.abort();
     };
-    const outcome = await trainModel(
-      inputFor(randomTexts('binary', 80), { epochs: 9 }, { signal: stop.signal, progress }),
-    );
-    expect(outcome._unsafeUnwrapErr().code).toBe('aborted');
+    const options = { signal: stop.signal, progress };
+    await failureOf('aborted', () => train(randomTexts('binary', 80), { epochs: 9 }, options));
     expect(steps).toBeLessThanOrEqual(7);
   });
 
@@ -152,7 +152,7 @@ describe('training', () => {
       signal: stop.signal,
       progress,
     });
-    expect((await trainModel(interrupted))._unsafeUnwrapErr().code).toBe('aborted');
+    await failureOf('aborted', () => trainModel(interrupted));
     const resumed = await train(dataset, hyperparameters, { ...options, checkpoint });
     expect(resumed.weights).toEqual(whole.weights);
     expect(resumed.stats.metrics.training).toEqual(whole.stats.metrics.training);
@@ -169,9 +169,8 @@ describe('training', () => {
   });
 
   it('fails with a TrainingError that says what to do when it diverges', async () => {
-    const outcome = await trainModel(inputFor(randomTexts('binary', 16), { learningRate: 1e30, epochs: 20 }));
-    const error = outcome._unsafeUnwrapErr();
-    expect(error.code).toBe('training');
+    const diverging = { learningRate: 1e30, epochs: 20 };
+    const error = await failureOf('training', () => train(randomTexts('binary', 16), diverging));
     expect(error.message).toContain('learning_rate');
   });
 });
@@ -203,16 +202,15 @@ describe('GradientEngine', () => {
   });
 });
 
-async function engineFor({ task, encoder, executor }: LoopInput): Promise<GradientEngine> {
-  const parameters = task.head.parameters(encoder);
+async function engineFor({ task: { head }, encoder, executor }: RowInput): Promise<GradientEngine> {
+  const parameters = head.parameters(encoder);
   const engine = await GradientEngine.create({
     executor,
-    head: task.head,
+    head,
     encoder,
-    parameters,
+    trainable: parameters,
     batchSize: 12,
     longest: 16,
-    threads: 1,
     seed: 1,
   });
   const random = Random.fromSeed(9);
@@ -228,7 +226,7 @@ function padded(windows: readonly TextWindow[]) {
 }
 
 /** Gradients of all parameters in one array, of the mean loss over all rows of the runs. */
-async function gradientsOf(input: LoopInput, runs: readonly (readonly number[])[]): Promise<Float32Array> {
+async function gradientsOf(input: RowInput, runs: readonly (readonly number[])[]): Promise<Float32Array> {
   const engine = await engineFor(input);
   const total = runs.flat().length;
   let sum: Float32Array | undefined;

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ModelSize } from '../../../src/contract/index.js';
 import { type BertConfig, bertConfigOfSize, bertParameters } from '../../../src/encoder/index.js';
-import { encodeByteRows, type NamedTensor } from '../../../src/model-folder/index.js';
+import { encodeByteRows, type NamedTensor } from '../../../src/safetensors/index.js';
 import { loadTokenizer, tokenizerConfig } from '../../../src/tokenizer/index.js';
 import type { Recipe } from './recipe.js';
 import { MAX_PASSAGE_TOKENS } from './settings.js';
@@ -30,7 +30,7 @@ export function exportBackbone(
 ): void {
   const folder = new URL(`${recipe.language}-${size}/`, target);
   const json = recipe.tokenizer(work);
-  const { vocabularySize } = loadTokenizer(json)._unsafeUnwrap();
+  const { vocabularySize } = loadTokenizer(json);
   const config = bertConfigOfSize(size, vocabularySize);
   const { state, weights } = readStudent(work.annealed);
   const encoder = encoderWeights(weights, config, work.annealed);

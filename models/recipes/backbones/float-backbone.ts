@@ -5,12 +5,11 @@ import { z } from 'zod';
 import type { ModelSize } from '../../../src/contract/index.js';
 import {
   CONFIG_FILE,
-  decodeWeights,
-  encodeSafetensors,
   TOKENIZER_CONFIG_FILE,
   TOKENIZER_FILE,
   WEIGHTS_FILE,
 } from '../../../src/model-folder/index.js';
+import { decodeWeights, encodeSafetensors } from '../../../src/safetensors/index.js';
 import { BACKBONES } from './export-backbone.js';
 import type { Recipe } from './recipe.js';
 import type { WorkFolder } from './work-folder.js';
@@ -31,7 +30,7 @@ export function floatBackbone(
   const config = { ...z.record(z.string(), z.unknown()).parse(json), torch_dtype: 'float16' };
   writeFileSync(join(to, CONFIG_FILE), `${JSON.stringify(config, undefined, 2)}\n`);
   const file = join(from, WEIGHTS_FILE);
-  const weights = decodeWeights(readFileSync(file), file)._unsafeUnwrap();
+  const weights = decodeWeights(readFileSync(file), file);
   writeFileSync(join(to, WEIGHTS_FILE), encodeSafetensors(weights, { format: 'pt' }, { floats: 'F16' }));
   console.log(`written to ${to}`);
 }

@@ -59,7 +59,7 @@ export async function exportModel(recipe: Recipe, options: ExportOptions): Promi
   const trained = await trainedFolder(recipe, options.work);
   const data = await readFacts(modelWork(options.work, recipe), DATA_FILE, trainingDataSchema);
   if (data === undefined) throw new Error(`${recipe.name}: its archive was not written by this recipe`);
-  const { config } = (await openModelFolder(trained))._unsafeUnwrap();
+  const { config } = await openModelFolder(trained);
   const target = join(options.catalogue, recipe.name);
   await rm(target, { recursive: true, force: true });
   for (const file of shippedFiles(config)) {
@@ -77,7 +77,7 @@ export async function exportModel(recipe: Recipe, options: ExportOptions): Promi
 
 /** Writes the card anew from what lies in a model's folder. */
 export async function writeCard(recipe: Recipe, directory: string): Promise<void> {
-  const report = (await readModelReport(directory))._unsafeUnwrap();
+  const report = await readModelReport(directory);
   const data = await readFacts(directory, DATA_FILE, trainingDataSchema);
   if (data === undefined) throw new Error(`${directory} has no ${DATA_FILE}; export the model again`);
   const figures = await readFacts(directory, FIGURES_FILE, figuresSchema);

@@ -25,12 +25,12 @@ export async function replacePassages(
   passages: readonly string[],
   threads: number,
 ): Promise<void> {
-  const { config } = (await openModelFolder(directory))._unsafeUnwrap();
+  const { config } = await openModelFolder(directory);
   const width = z.int().parse(config.hidden_size);
-  const model = (await TextModel.load(directory, threads))._unsafeUnwrap();
+  const model = await TextModel.load(directory, threads);
   const vectors: Float32Array[] = [];
   for (let start = 0; start < passages.length; start += BATCH) {
-    const encoded = (await model.encode(passages.slice(start, start + BATCH)))._unsafeUnwrap();
+    const encoded = await model.encode(passages.slice(start, start + BATCH));
     vectors.push(...encoded.map((outputs) => passageVector(outputs, width)));
   }
   await model.release();

@@ -1,5 +1,5 @@
+import type { PairLoss } from '../../engine/index.js';
 import { Graph, type Tensor, type TensorData } from '../../graph/index.js';
-import type { PairLoss } from '../family.js';
 
 /** What cosines are multiplied by before the softmax: the inverse temperature, as in sentence-transformers. */
 const SCALE = 20;
@@ -22,7 +22,7 @@ export function contrastiveLoss(width: number): PairLoss {
   const cosines = graph.gemm(unitRows(graph, questions), unitRows(graph, passages), attributes);
   const terms = graph.multiply(graph.logSoftmax(graph.add(cosines, mask)), targets);
   const loss = graph.scale(graph.reduceSum(terms, [0, 1]), -1);
-  return { graph, questions, passages, loss };
+  return { graph, anchors: questions, candidates: passages, loss };
 }
 
 function unitRows(graph: Graph, x: Tensor): Tensor {

@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { err, ok, type Result } from 'neverthrow';
 import { AbortedError } from '../../errors.js';
 import type { Bm25Index } from '../../lexical/index.js';
 import { foldText } from '../fold-text.js';
@@ -19,23 +18,24 @@ export interface HardNegativeOptions {
  * one that answers the same question elsewhere, nor a copy of these, case and spacing aside. Fewer than asked for
  * where not more passages share a word with it.
  * @param index of the passages.
+ * @throws AbortedError soon after the signal fires.
  */
 export async function mineHardNegatives(
   passages: readonly string[],
   questions: readonly Question[],
   index: Bm25Index,
   { count, signal }: HardNegativeOptions,
-): Promise<Result<readonly (readonly number[])[], AbortedError>> {
+): Promise<readonly (readonly number[])[]> {
   const answers = new AnswerTable(passages, questions);
   const negatives: number[][] = [];
   for (const [at, question] of questions.entries()) {
     if (at % QUESTIONS_A_TURN === 0) await nextTurn();
-    if (signal?.aborted) return err(new AbortedError('the search for hard negatives'));
+    if (signal?.aborted) throw new AbortedError('the search for hard negatives');
     const right = answers.of(question);
     const found = index.search(question.question, count + right.size).map(({ id }) => id);
     negatives.push(found.filter((id) => !right.has(id)).slice(0, count));
   }
-  return ok(negatives);
+  return negatives;
 }
 
 /** Which passages answer a question. */

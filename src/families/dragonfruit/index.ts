@@ -1,4 +1,3 @@
-import { err, ok, Result } from 'neverthrow';
 import type { InferenceResult } from '../../contract/index.js';
 import { ModelFolderError } from '../../errors.js';
 import { Bm25Index } from '../../lexical/index.js';
@@ -13,32 +12,53 @@ import { retrievalTask } from './retrieval-task.js';
 import { sentenceTransformersFiles } from './sentence-transformers.js';
 import { meanOfRows, tokenStates, unitVector } from './sentence-vector.js';
 
-/** Passages of a result, as documented. */
+/** Passages of a result (docs/service.md, "Result"). */
 const PASSAGES = 10;
 
 /** Question answering: the passages that answer a question best. */
 export const dragonfruit: Family = {
   name: 'Dragonfruit',
+  types: [
+    {
+      name: 'question-answering',
+      mainMetric: undefined,
+      card: {
+        does: 'answers a question with the passages that fit it best',
+        pipeline: 'sentence-similarity',
+        usage:
+          'With sentence-transformers, the encoder alone: `SentenceTransformer("<this folder>").encode(["A text."])`.',
+      },
+    },
+  ],
+  tier: 'pro',
+  // Each question brings two passages along, and all passages are read again after each epoch.
+  durations: {
+    scratch: { rows: 15_000, minEpochs: 2, maxEpochs: 5 },
+    backbone: { rows: 10_000, minEpochs: 1, maxEpochs: 5 },
+  },
+  metrics: ['topk'],
+  warningKinds: ['duplicate_row', 'train_row_in_dev', 'passage_without_question', 'unknown_field'],
+  answerView: 'passages',
   longTexts: 'truncate',
   marksCapitals: false,
-  readArchive: (directory) => readRetrievalArchive(directory).map(retrievalTask),
+  classNames: () => ({ noun: 'label', names: [] }),
+  readArchive: (directory) => retrievalTask(readRetrievalArchive(directory)),
   exportedOutputs: (graph, encoder, inputs) => ({
     name: 'last_hidden_state',
     tensor: tokenStates(graph, encoder, inputs),
   }),
   companions: ({ hidden_size }, { orchard }) => sentenceTransformersFiles(hidden_size, orchard.max_tokens),
   decoder({ orchard: { blend } }, files) {
-    if (blend === undefined) {
-      return err(new ModelFolderError(CONFIG_FILE, 'the orchard section has no blend'));
-    }
+    if (blend === undefined) throw new ModelFolderError(CONFIG_FILE, 'the orchard section has no blend');
     const weights = { vector: blend.encoder, bm25: blend.expert };
-    return openPassages(files).map(({ passages, vectors, bm25 }) => (text, [window]): InferenceResult => {
+    const { passages, vectors, bm25 } = openPassages(files);
+    return (text, [window]): InferenceResult => {
       const states = window?.outputs ?? new Float32Array();
       const vector = unitVector(meanOfRows(states, window?.encoding.ids.length ?? 0, vectors.width));
       const ranked = rankCandidates(findCandidates(text, vector, { vectors, bm25 }), weights);
       const best = ranked.slice(0, PASSAGES);
       return { labels: best.map(({ id }) => passages[id] ?? ''), scores: best.map(({ score }) => score) };
-    });
+    };
   },
 };
 
@@ -47,27 +67,23 @@ interface OpenedPassages extends RetrievalExperts {
 }
 
 /** The passages and what both experts know of them. They number passages alike, so all must have as many. */
-function openPassages(files: ModelFiles): Result<OpenedPassages, ModelFolderError> {
-  const opened = Result.combine([
-    fileOf(files, PASSAGES_FILE).andThen(decodePassages),
-    fileOf(files, VECTORS_FILE).andThen(({ bytes, file }) => VectorIndex.decode(bytes, file)),
-    fileOf(files, POSTINGS_FILE).andThen(({ bytes, file }) => Bm25Index.decode(bytes, file)),
-  ]);
-  return opened.andThen(([passages, vectors, bm25]) => {
-    const misfit = [
-      { name: VECTORS_FILE, size: vectors.size },
-      { name: POSTINGS_FILE, size: bm25.size },
-    ].find(({ size }) => size !== passages.length);
-    if (misfit === undefined) return ok({ passages, vectors, bm25 });
-    const file = files.get(misfit.name)?.file ?? misfit.name;
-    const counts = `${misfit.size} passages, but ${PASSAGES_FILE} has ${passages.length}`;
-    return err(new ModelFolderError(file, `it is of ${counts}; restore both from one training`));
-  });
+function openPassages(files: ModelFiles): OpenedPassages {
+  const passages = decodePassages(fileOf(files, PASSAGES_FILE));
+  const vectorFile = fileOf(files, VECTORS_FILE);
+  const vectors = VectorIndex.decode(vectorFile.bytes, vectorFile.file);
+  const postingsFile = fileOf(files, POSTINGS_FILE);
+  const bm25 = Bm25Index.decode(postingsFile.bytes, postingsFile.file);
+  const misfit = [
+    { file: vectorFile.file, size: vectors.size },
+    { file: postingsFile.file, size: bm25.size },
+  ].find(({ size }) => size !== passages.length);
+  if (misfit === undefined) return { passages, vectors, bm25 };
+  const counts = `${misfit.size} passages, but ${PASSAGES_FILE} has ${passages.length}`;
+  throw new ModelFolderError(misfit.file, `it is of ${counts}; restore both from one training`);
 }
 
-function fileOf(files: ModelFiles, name: string): Result<ModelFile, ModelFolderError> {
+function fileOf(files: ModelFiles, name: string): ModelFile {
   const file = files.get(name);
-  return file === undefined
-    ? err(new ModelFolderError(CONFIG_FILE, `the orchard section does not list the file ${name}`))
-    : ok(file);
+  if (file !== undefined) return file;
+  throw new ModelFolderError(CONFIG_FILE, `the orchard section does not list the file ${name}`);
 }

@@ -1,4 +1,3 @@
-import { err, ok, Result } from 'neverthrow';
 import * as z from 'zod';
 import { ModelFolderError } from '../../errors.js';
 import type { ModelFile } from '../family.js';
@@ -16,15 +15,17 @@ export function encodePassages(passages: readonly string[]): Uint8Array {
   return Buffer.from(JSON.stringify(passages, undefined, 1));
 }
 
-export function decodePassages({ bytes, file }: ModelFile): Result<readonly string[], ModelFolderError> {
-  const parse = Result.fromThrowable(
-    (text: string): unknown => JSON.parse(text),
-    (cause) => new ModelFolderError(file, 'it is no JSON', { cause }),
-  );
-  return parse(Buffer.from(bytes).toString('utf8')).andThen((json) => {
-    const passages = passagesSchema.safeParse(json);
-    return passages.success
-      ? ok(passages.data)
-      : err(new ModelFolderError(file, 'it is no array of passages as strings'));
-  });
+/** @throws ModelFolderError */
+export function decodePassages({ bytes, file }: ModelFile): readonly string[] {
+  const passages = passagesSchema.safeParse(parseJson(bytes, file));
+  if (passages.success) return passages.data;
+  throw new ModelFolderError(file, 'it is no array of passages as strings');
+}
+
+function parseJson(bytes: Uint8Array, file: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString('utf8'));
+  } catch (cause) {
+    throw new ModelFolderError(file, 'it is no JSON', { cause });
+  }
 }

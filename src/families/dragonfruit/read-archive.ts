@@ -1,9 +1,9 @@
-import { err, ok, type Result } from 'neverthrow';
 import * as z from 'zod';
 import {
   type ArchiveFile,
   type ArchiveFolder,
   checkIndices,
+  type DatasetLocation,
   findConfiguredFile,
   LABEL_FILE,
   openArchive,
@@ -14,26 +14,26 @@ import {
   readLabelIds,
   splitFilesSchema,
 } from '../../datasets/index.js';
-import type { DatasetError } from '../../errors.js';
 import { checkQuestion, type PassageIds, passageIdsOf, type WrittenQuestion } from './check-question.js';
 import { checkRankable, findWarnings } from './check-splits.js';
 import type { LocatedQuestion, Question, RetrievalDataset } from './retrieval-dataset.js';
+import { UnknownFields } from './unknown-fields.js';
 
-const EXPECTED_ENTRY = 'an object with question and context, both strings, and nothing else';
+const EXPECTED_ENTRY = 'an object with question and context, both strings';
 const splitSchema = z.record(z.string(), z.unknown());
-const entrySchema = z.strictObject({ question: z.string('a string'), context: z.string('a string') });
+const entrySchema = z.looseObject({ question: z.string('a string'), context: z.string('a string') });
 
 /**
- * Reads the documented archive of a question-answering task, unzipped in `directory`, and checks every rule on it.
- * All problems are found in one go, save that questions can't be found without config.json, nor their passages
+ * Reads the archive of a question-answering task (docs/archives.md), unzipped in `directory`, and checks every rule on
+ * it. All problems are found in one go, save that questions can't be found without config.json, nor their passages
  * without label_id.json.
+ * @throws DatasetError with every problem.
  */
-export function readRetrievalArchive(directory: string): Result<RetrievalDataset, DatasetError> {
-  return openArchive(directory).andThen((archive) => {
-    const problems = new ProblemList();
-    const dataset = readDataset(archive, problems);
-    return dataset && problems.total === 0 ? ok(dataset) : err(problems.toError());
-  });
+export function readRetrievalArchive(directory: string): RetrievalDataset {
+  const problems = new ProblemList();
+  const dataset = readDataset(openArchive(directory), problems);
+  if (dataset === undefined || problems.total > 0) throw problems.toError();
+  return dataset;
 }
 
 function readDataset(archive: ArchiveFolder, problems: ProblemList): RetrievalDataset | undefined {
@@ -44,14 +44,15 @@ function readDataset(archive: ArchiveFolder, problems: ProblemList): RetrievalDa
   const passageIds = passages && passageIdsOf(passages);
   const trainFile = findConfiguredFile(archive, config, 'TRAIN_FILE', config.TRAIN_FILE, problems);
   const devFile = findConfiguredFile(archive, config, 'DEV_FILE', config.DEV_FILE, problems);
-  const train = trainFile ? readSplit(trainFile, passageIds, problems) : [];
-  const dev = devFile ? readSplit(devFile, passageIds, problems) : [];
+  const unknown = new UnknownFields();
+  const train = trainFile ? readSplit(trainFile, passageIds, unknown, problems) : [];
+  const dev = devFile ? readSplit(devFile, passageIds, unknown, problems) : [];
   if (passages === undefined || problems.total > 0) return undefined;
   return {
     passages,
     train: train.map(withoutLocation),
     dev: dev.map(withoutLocation),
-    warnings: findWarnings(passages, train, dev),
+    warnings: [...findWarnings(passages, train, dev), ...unknown.warnings()],
   };
 }
 
@@ -63,6 +64,7 @@ function withoutLocation({ question, passage }: LocatedQuestion): Question {
 function readSplit(
   { path, name: file }: ArchiveFile,
   passageIds: PassageIds | undefined,
+  unknown: UnknownFields,
   problems: ProblemList,
 ): LocatedQuestion[] {
   const json = readJsonFile(path, file, problems);
@@ -76,7 +78,7 @@ function readSplit(
   checkIndices(Object.keys(entries), file, problems);
   return Object.entries(entries).flatMap(([key, entry]) => {
     const place = { file, line: json.lines.get(key) ?? 1 };
-    const written = checkEntry(entry, key, place, problems);
+    const written = checkEntry(entry, key, place, unknown, problems);
     const columns = { question: `${key}.question`, context: `${key}.context` };
     return written ? (checkQuestion(written, columns, passageIds, problems) ?? []) : [];
   });
@@ -85,18 +87,18 @@ function readSplit(
 function checkEntry(
   entry: unknown,
   key: string,
-  place: { file: string; line: number },
+  place: DatasetLocation,
+  unknown: UnknownFields,
   problems: ProblemList,
 ): WrittenQuestion | undefined {
   const parsed = entrySchema.safeParse(entry, { reportInput: true });
-  if (parsed.success) return { ...place, ...parsed.data };
+  if (parsed.success) {
+    const { question, context, ...others } = parsed.data;
+    unknown.add(Object.keys(others), place);
+    return { ...place, question, context };
+  }
   for (const issue of parsed.error.issues) {
     const column = [key, ...issue.path].join('.');
-    if (issue.code === 'unrecognized_keys') {
-      const found = `found the unknown ${issue.keys.map((each) => quoted(each)).join(', ')}`;
-      problems.add({ ...place, column, found, expected: EXPECTED_ENTRY });
-      continue;
-    }
     const isField = issue.path.length > 0;
     const found = issue.input === undefined ? 'the field is missing' : `found ${quoted(issue.input)}`;
     problems.add({ ...place, column, found, expected: isField ? issue.message : EXPECTED_ENTRY });

@@ -1,22 +1,17 @@
-import type { Result } from 'neverthrow';
-import type { AbortedError } from '../../errors.js';
+import type { PairExamples, PairHead } from '../../engine/index.js';
 import { Bm25Index } from '../../lexical/index.js';
+import type { TextOutputs } from '../../text-reader/index.js';
 import { VectorIndex } from '../../vector-index/index.js';
 import type {
   Blend,
-  ExpertOptions,
   FinishedTask,
-  PairTraining,
   PartFigures,
   Scores,
   TaskDescription,
-  TextOutputs,
   TrainedExpert,
-  TrainingHead,
   TrainingTask,
 } from '../family.js';
 import { foldText } from '../fold-text.js';
-import { surrogateLoss } from '../output-gradients.js';
 import { augmentQuestions } from './augment-questions.js';
 import {
   fitRetrievalBlend,
@@ -36,8 +31,14 @@ import { meanReciprocalRank, pessimisticRank, topkScores } from './topk-scores.j
 /** Wrong passages that each question brings along, beside those of the other questions of its batch. */
 const HARD_NEGATIVES = 1;
 
-/** A retrieval dataset as the training loop sees it: texts are the questions, then every passage. */
-export function retrievalTask(dataset: RetrievalDataset): TrainingTask {
+/**
+ * A retrieval dataset as the training loop sees it: texts are the questions, then every passage.
+ * @param indexFor gives BM25 over the passages, for questions in a language.
+ */
+export function retrievalTask(
+  dataset: RetrievalDataset,
+  indexFor = passageIndexes(dataset.passages),
+): TrainingTask<PairHead> {
   const { passages, train, dev, warnings } = dataset;
   const texts = (questions: readonly Question[]) => [
     ...questions.map(({ question }) => question),
@@ -49,13 +50,14 @@ export function retrievalTask(dataset: RetrievalDataset): TrainingTask {
     dev: texts(dev),
     examples: { train: train.length, dev: dev.length },
     mainMetric: undefined,
-    head: vectorHead,
-    augmented: (seed) => retrievalTask({ ...dataset, train: [...train, ...augmentQuestions(train, seed)] }),
+    head: vectorHead(dataset, indexFor),
+    augmented: (seed) =>
+      retrievalTask({ ...dataset, train: [...train, ...augmentQuestions(train, seed)] }, indexFor),
     evaluate(outputs) {
       const { questions, index } = split(outputs, dev.length);
       return scoresOf(dev.map(({ passage }, row) => pessimisticRank(index.scores(questions(row)), passage)));
     },
-    trainExpert: (options) => trainExpert(dataset, options),
+    trainExpert: async (options) => trainExpert(dataset, indexFor(options.language)),
     describe,
   };
 }
@@ -72,41 +74,51 @@ function split(outputs: readonly TextOutputs[], questions: number) {
   return { questions: (row: number) => vectors.subarray(row * width, (row + 1) * width), index };
 }
 
-const vectorHead: TrainingHead = {
-  outputs: ({ hidden_size }) => hidden_size,
-  per: 'text',
-  parameters: vectorParameters,
-  logits: pooledVectors,
-  loss: surrogateLoss,
-  targets() {
-    throw new RangeError('texts that are compared with each other have no targets by themselves');
-  },
-};
+/** Makes the index of some passages once for each way to compare words, when it is first asked for. */
+function passageIndexes(passages: readonly string[]): (language: string) => Bm25Index {
+  const made = new Map<boolean, Bm25Index>();
+  return (language) => {
+    const stem = language.toLowerCase() === 'english';
+    const index = made.get(stem) ?? Bm25Index.fromPassages(passages, { stem });
+    made.set(stem, index);
+    return index;
+  };
+}
 
-async function trainExpert(
-  dataset: RetrievalDataset,
-  { language, signal }: ExpertOptions,
-): Promise<Result<TrainedExpert, AbortedError>> {
-  const { passages, train } = dataset;
-  const bm25 = Bm25Index.fromPassages(passages, { stem: language.toLowerCase() === 'english' });
-  const mined = await mineHardNegatives(passages, train, bm25, { count: HARD_NEGATIVES, signal });
-  return mined.map((negatives) => ({
-    pairs: pairTraining(train, negatives),
-    finish: (outputs) => finish(dataset, bm25, outputs),
-  }));
+/** The encoder alone: a question is to be near the passage that answers it, far from the others of its batch. */
+function vectorHead(
+  { passages, train }: RetrievalDataset,
+  indexFor: (language: string) => Bm25Index,
+): PairHead {
+  return {
+    kind: 'pairs',
+    per: 'text',
+    outputs: ({ hidden_size }) => hidden_size,
+    parameters: vectorParameters,
+    logits: pooledVectors,
+    async examples({ language, signal }) {
+      const options = { count: HARD_NEGATIVES, signal };
+      return pairExamples(train, await mineHardNegatives(passages, train, indexFor(language), options));
+    },
+    pairLoss: contrastiveLoss,
+  };
 }
 
 /** Rows of passages come after those of the questions. */
-function pairTraining(train: readonly Question[], negatives: readonly (readonly number[])[]): PairTraining {
+function pairExamples(train: readonly Question[], negatives: readonly (readonly number[])[]): PairExamples {
   const examples = train.map(({ question, passage }, row) => ({
     question: foldText(question),
     passages: [passage, ...(negatives[row] ?? [])],
   }));
   return {
-    examples: examples.map((example, row) => [row, ...example.passages.map((id) => train.length + id)]),
-    loss: contrastiveLoss,
+    rows: examples.map((example, row) => [row, ...example.passages.map((id) => train.length + id)]),
     feeds: (batch) => contrastiveFeeds(batch.flatMap((row) => examples[row] ?? [])),
   };
+}
+
+/** BM25 has nothing to learn. */
+function trainExpert(dataset: RetrievalDataset, bm25: Bm25Index): TrainedExpert {
+  return { finish: (outputs) => finish(dataset, bm25, outputs) };
 }
 
 function finish(

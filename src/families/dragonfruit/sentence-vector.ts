@@ -8,7 +8,7 @@ import {
   pooledStates,
 } from '../../encoder/index.js';
 import type { Graph, Tensor } from '../../graph/index.js';
-import type { TextOutputs } from '../family.js';
+import type { TextOutputs } from '../../text-reader/index.js';
 
 /** A bare BertModel, as sentence-transformers stores it. */
 const ENCODER_PREFIX = '';

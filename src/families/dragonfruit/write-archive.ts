@@ -1,11 +1,11 @@
-import { err, ok, type Result, type ResultAsync } from 'neverthrow';
+import type { ResultAsync } from 'neverthrow';
 import { CONFIG_FILE, LABEL_FILE, ProblemList } from '../../datasets/index.js';
-import type { DatasetError, StorageError, ValidationError } from '../../errors.js';
+import type { OrchardError } from '../../errors.js';
 import {
   type ArchiveOptions,
   type ArchiveSummary,
+  checkArchiveOptions,
   DEFAULT_DEV_FRACTION,
-  findInvalidOption,
   jsonFile,
   type PreparedArchive,
   writeArchive,
@@ -33,20 +33,18 @@ export interface RetrievalArchiveSummary extends ArchiveSummary {
 }
 
 /**
- * Makes the documented zip archive out of questions and passages. Rows are checked as training checks them; each
+ * Makes the zip archive of docs/archives.md out of questions and passages. Rows are checked as training checks them; each
  * problem names the line of the file, or the number of the row. Nothing is written where there is one.
  */
 export function createRetrievalArchive(
   options: RetrievalArchiveOptions,
   outputPath: string,
-): ResultAsync<RetrievalArchiveSummary, ValidationError | DatasetError | StorageError> {
-  const invalid = findInvalidOption(options);
-  return writeArchive(invalid ? err(invalid) : prepareArchive(options), outputPath);
+): ResultAsync<RetrievalArchiveSummary, OrchardError> {
+  return writeArchive(() => prepareArchive(options), outputPath);
 }
 
-function prepareArchive(
-  options: RetrievalArchiveOptions,
-): Result<PreparedArchive<RetrievalArchiveSummary>, DatasetError> {
+function prepareArchive(options: RetrievalArchiveOptions): PreparedArchive<RetrievalArchiveSummary> {
+  checkArchiveOptions(options);
   const { devFraction = DEFAULT_DEV_FRACTION, seed = 0 } = options;
   const problems = new ProblemList();
   const rows = readSource(options.rows, 'rows', problems);
@@ -57,7 +55,7 @@ function prepareArchive(
   const passageIds = passageIdsOf(passages);
   const given = checkRows(rows, passageIds, problems);
   const givenDev = devRows && checkRows(devRows, passageIds, problems);
-  if (problems.total > 0) return err(problems.toError());
+  if (problems.total > 0) throw problems.toError();
 
   const splits = givenDev
     ? { train: given.questions, dev: givenDev.questions }
@@ -70,8 +68,8 @@ function prepareArchive(
       expected: 'two different questions at least, or devRows',
     });
   }
-  if (problems.total > 0) return err(problems.toError());
-  return ok({
+  if (problems.total > 0) throw problems.toError();
+  return {
     files: archiveFiles(options, passages, splits),
     summary: {
       passages: passages.length,
@@ -80,7 +78,7 @@ function prepareArchive(
       removedDuplicates: given.removedDuplicates + (givenDev?.removedDuplicates ?? 0),
       warnings: findWarnings(passages, splits.train, splits.dev),
     },
-  });
+  };
 }
 
 function checkPassages(passages: Iterable<string>, problems: ProblemList): readonly string[] {

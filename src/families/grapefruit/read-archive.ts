@@ -1,15 +1,16 @@
-import { err, ok, type Result } from 'neverthrow';
+import * as z from 'zod';
 import type { ModelType } from '../../contract/index.js';
 import {
   type ArchiveFolder,
   archiveConfigSchema,
+  CONFIG_FILE,
+  LABEL_FILE,
   openArchive,
   ProblemList,
   readArchiveConfig,
   readLabelIds,
   someOf,
 } from '../../datasets/index.js';
-import type { DatasetError } from '../../errors.js';
 import { checkSentences, checkTrainable, findWarnings } from './check-splits.js';
 import { checkTags } from './check-tags.js';
 import { DEV_FOLDER, readSentenceFiles, TAGS_FILE, TRAIN_FOLDER } from './sentence-files.js';
@@ -20,27 +21,28 @@ import {
   type TaggedSentence,
 } from './sequence-dataset.js';
 
+const text = z.string('a string').default('');
+
+/** config.json may lack all its fields, and be lacking: nothing says what it holds for this task. */
+const sequenceConfigSchema = archiveConfigSchema.extend({ DATASET_NAME: text, DATA_DIR: text });
+
 /**
- * Reads the documented archive of a sequence labelling, unzipped in `directory`, and checks every rule on it. All
- * problems are found in one go, save that sentences can't be checked without config.json and label_id.json.
- * @throws TypeError for a model type of another family.
+ * Reads the archive of a sequence labelling (docs/archives.md), unzipped in `directory`, and checks every rule on it. All
+ * problems are found in one go, save that sentences can't be checked without label_id.json and a sound config.json.
+ * @throws DatasetError with every problem; TypeError for a model type of another family.
  */
-export function readSequenceArchive(
-  directory: string,
-  type: ModelType,
-): Result<SequenceDataset, DatasetError> {
+export function readSequenceArchive(directory: string, type: ModelType): SequenceDataset {
   if (!sequenceTypes.some((each) => each === type)) {
     throw new TypeError(`${type} is not a sequence labelling type`);
   }
-  return openArchive(directory).andThen((archive) => {
-    const problems = new ProblemList();
-    const dataset = readDataset(archive, problems);
-    return dataset && problems.total === 0 ? ok(dataset) : err(problems.toError());
-  });
+  const problems = new ProblemList();
+  const dataset = readDataset(openArchive(directory, [CONFIG_FILE, LABEL_FILE]), problems);
+  if (dataset === undefined || problems.total > 0) throw problems.toError();
+  return dataset;
 }
 
 function readDataset(archive: ArchiveFolder, problems: ProblemList): SequenceDataset | undefined {
-  const config = readArchiveConfig(archive, archiveConfigSchema, problems);
+  const config = readArchiveConfig(archive, sequenceConfigSchema, problems);
   const tags = readLabelIds(archive, problems);
   if (tags) checkTags(tags, problems);
   if (config === undefined || tags === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** A split of the documented archive: two files, line for line the words and the tags of a sentence. */
+/** A split of the archive: two files, line for line the words and the tags of a sentence. */
 import {
   type ArchiveConfig,
   type ArchiveFile,
@@ -11,7 +11,7 @@ import {
 } from '../../datasets/index.js';
 import type { WrittenSentence } from './check-sentence.js';
 
-/** The documented folders of the splits, and the files in each. */
+/** The folders of the splits, and the files in each. */
 export const TRAIN_FOLDER = 'train';
 export const DEV_FOLDER = 'val';
 export const SENTENCES_FILE = 'sentences.txt';

@@ -98,7 +98,7 @@ export function foldWords(words: readonly string[], lowercase: boolean): readonl
   return lowercase ? words.map((word) => word.toLowerCase()) : words;
 }
 
-/** The documented result: one label, score, text and position an entity. */
+/** The result: one label, score, text and position an entity. */
 export function entityResult(
   text: string,
   words: readonly Word[],

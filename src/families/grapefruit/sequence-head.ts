@@ -1,5 +1,6 @@
+import type { LossTargets, RowHead, TargetOptions } from '../../engine/index.js';
 import type { TensorData } from '../../graph/index.js';
-import type { LossTargets, TargetOptions, TextWindow, TrainingHead } from '../family.js';
+import type { TextWindow } from '../../text-reader/index.js';
 import type { SequenceDataset } from './sequence-dataset.js';
 import { tagWeights } from './tag-weights.js';
 import { tokenLogits, tokenLoss, tokenParameters } from './token-head.js';
@@ -9,12 +10,13 @@ import { firstPieces, sentencePlaces } from './word-pieces.js';
 const MIN_WEIGHT = 1e-6;
 
 /** Tags for the first piece of every word, learned from the dataset's training sentences. */
-export function sequenceHead({ tags, train }: SequenceDataset): TrainingHead {
+export function sequenceHead({ tags, train }: SequenceDataset): RowHead {
   const places = train.map(({ words }) => sentencePlaces(words));
   const weights = tagWeights(train, tags.length);
   return {
-    outputs: () => tags.length,
+    kind: 'rows',
     per: 'token',
+    outputs: () => tags.length,
     parameters: (encoder) => tokenParameters(encoder, tags.length),
     logits: (graph, encoder, inputs, dropout) => tokenLogits(graph, encoder, inputs, tags.length, dropout),
     loss: tokenLoss,

@@ -1,14 +1,12 @@
-import type { Result } from 'neverthrow';
-import type { AbortedError } from '../../errors.js';
+import type { RowHead } from '../../engine/index.js';
 import { type CrfExpert, type TagTransitions, trainCrfExpert, viterbi } from '../../lexical/index.js';
 import { EXPERT_FILE } from '../../model-folder/index.js';
+import type { TextOutputs } from '../../text-reader/index.js';
 import type {
   Blend,
   ExpertOptions,
   PartFigures,
-  Scores,
   TaskDescription,
-  TextOutputs,
   TrainedExpert,
   TrainingTask,
 } from '../family.js';
@@ -25,7 +23,7 @@ import { sentencePlaces, sentenceText, wordOutputs } from './word-pieces.js';
 import { guessSplitting } from './words.js';
 
 /** A sequence labelling dataset as the training loop sees it. */
-export function sequenceTask(dataset: SequenceDataset): TrainingTask {
+export function sequenceTask(dataset: SequenceDataset): TrainingTask<RowHead> {
   const { tags, train, dev, warnings } = dataset;
   const constraints = bioConstraints(tags);
   const texts = (sentences: readonly TaggedSentence[]) => sentences.map(({ words }) => sentenceText(words));
@@ -43,14 +41,16 @@ export function sequenceTask(dataset: SequenceDataset): TrainingTask {
         const path = viterbi(logProbabilities(logits, tags.length), constraints);
         return Array.from(path, (id) => tags[id] ?? '');
       });
-      return scoresOf(predicted, dataset);
+      const { f1 } = figuresOf(predicted, dataset);
+      return { f1, value: f1 };
     },
     trainExpert: (options) => trainExpert(dataset, constraints, options),
     describe: () => describe(dataset),
   };
 }
 
-function scoresOf(predicted: readonly (readonly string[])[], { tags, dev }: SequenceDataset): Scores {
+/** Entity F1 and, for the report alone, the accuracy of the words' tags, which is high even for a poor model. */
+function figuresOf(predicted: readonly (readonly string[])[], { tags, dev }: SequenceDataset) {
   const actual = dev.map((sentence) => sentence.tags.map((id) => tags[id] ?? ''));
   const { accuracy, f1 } = entityScores(predicted, actual);
   return { accuracy, f1, value: f1 };
@@ -60,10 +60,10 @@ async function trainExpert(
   dataset: SequenceDataset,
   constraints: TagTransitions,
   { lowercase, seed, signal }: ExpertOptions,
-): Promise<Result<TrainedExpert, AbortedError>> {
+): Promise<TrainedExpert> {
   const sentences = dataset.train.map(({ words, tags }) => ({ words: foldWords(words, lowercase), tags }));
-  const trained = await trainCrfExpert(sentences, { tags: dataset.tags.length, seed, signal });
-  return trained.map((expert) => ({
+  const expert = await trainCrfExpert(sentences, { tags: dataset.tags.length, seed, signal });
+  return {
     finish(outputs) {
       const rows = {
         constraints,
@@ -77,7 +77,7 @@ async function trainExpert(
         files: new Map([[EXPERT_FILE, expert.encode()]]),
       };
     },
-  }));
+  };
 }
 
 /** What both experts say of the dev sentences. */
@@ -105,7 +105,7 @@ function fitBlend(dataset: SequenceDataset, rows: TagBlendRows): Blend {
   const figures = (weights: TagWeights): PartFigures => {
     const decoder = new SequenceDecoder(tags, constraints, transitions, weights);
     const predicted = sentences.map((evidence) => decoder.tagsOf(evidence));
-    return { ...scoresOf(predicted, dataset), weights };
+    return { ...figuresOf(predicted, dataset), weights };
   };
   const partOf = (...shares: readonly TagShares[]) =>
     figures(fitOutsideBias(fitTagWeights(rows, shares), tags, (weights) => figures(weights).value));

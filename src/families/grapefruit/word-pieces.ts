@@ -1,5 +1,5 @@
+import type { TextOutputs } from '../../text-reader/index.js';
 import type { Encoding } from '../../tokenizer/index.js';
-import type { TextOutputs } from '../family.js';
 import type { Word } from './words.js';
 
 /** A sentence as the encoder reads it. */

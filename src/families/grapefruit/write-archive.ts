@@ -1,11 +1,11 @@
-import { err, ok, type Result, type ResultAsync } from 'neverthrow';
+import type { ResultAsync } from 'neverthrow';
 import { CONFIG_FILE, LABEL_FILE, ProblemList, quoted, someOf } from '../../datasets/index.js';
-import type { DatasetError, StorageError, ValidationError } from '../../errors.js';
+import type { OrchardError } from '../../errors.js';
 import {
   type ArchiveOptions,
   type ArchiveSummary,
+  checkArchiveOptions,
   DEFAULT_DEV_FRACTION,
-  findInvalidOption,
   invalidOption,
   jsonFile,
   type PreparedArchive,
@@ -33,30 +33,27 @@ export interface SequenceArchiveSummary extends ArchiveSummary {
 }
 
 /**
- * Makes the documented zip archive out of tagged sentences. They are checked as training checks them; each problem
+ * Makes the zip archive of docs/archives.md out of tagged sentences. They are checked as training checks them; each problem
  * names the line of the source. Nothing is written where there is one.
  */
 export function createSequenceArchive(
   options: SequenceArchiveOptions,
   outputPath: string,
-): ResultAsync<SequenceArchiveSummary, ValidationError | DatasetError | StorageError> {
-  return writeArchive(checkOptions(options).andThen(prepareArchive), outputPath);
+): ResultAsync<SequenceArchiveSummary, OrchardError> {
+  return writeArchive(() => prepareArchive(options), outputPath);
 }
 
-function checkOptions(options: SequenceArchiveOptions): Result<SequenceArchiveOptions, ValidationError> {
-  const invalid = findInvalidOption(options);
-  if (invalid) return err(invalid);
+function checkOptions(options: SequenceArchiveOptions): void {
+  checkArchiveOptions(options);
   const { entityTypes: types } = options;
   const areTypes = types?.every((type) => parseTag(beginTag(type)) !== undefined) ?? true;
   if (types && (types.length === 0 || !areTypes || new Set(types).size < types.length)) {
-    return err(invalidOption('entityTypes', 'give every type once, without spaces, and one at least'));
+    throw invalidOption('entityTypes', 'give every type once, without spaces, and one at least');
   }
-  return ok(options);
 }
 
-function prepareArchive(
-  options: SequenceArchiveOptions,
-): Result<PreparedArchive<SequenceArchiveSummary>, DatasetError> {
+function prepareArchive(options: SequenceArchiveOptions): PreparedArchive<SequenceArchiveSummary> {
+  checkOptions(options);
   const { rows, devRows, devFraction = DEFAULT_DEV_FRACTION, seed = 0 } = options;
   const problems = new ProblemList();
   const trainTable = readSource(rows, 'rows', problems);
@@ -66,15 +63,15 @@ function prepareArchive(
   const rules = tagRules(tags, options.entityTypes);
   const given = checkTable(trainTable, TRAIN_FOLDER, rules, problems);
   const givenDev = devTable && checkTable(devTable, DEV_FOLDER, rules, problems);
-  if (problems.total > 0) return err(problems.toError());
+  if (problems.total > 0) throw problems.toError();
 
   const { train, dev } = givenDev
     ? { train: given, dev: givenDev }
     : setAside(given, tags, devFraction, seed);
   checkTrainable(tags, train, trainTable.file, problems);
   if (dev.sentences.length === 0) problems.add(tooFewToSplit(trainTable.file));
-  if (problems.total > 0) return err(problems.toError());
-  return ok({
+  if (problems.total > 0) throw problems.toError();
+  return {
     files: archiveFiles(options, tags, { train: train.sentences, dev: dev.sentences }),
     summary: {
       entityTypes: types,
@@ -84,7 +81,7 @@ function prepareArchive(
       respacedWords: trainTable.respacedWords + (devTable?.respacedWords ?? 0),
       warnings: findWarnings(tags, train, dev),
     },
-  });
+  };
 }
 
 function typesOf(sentences: readonly WrittenSentence[]): readonly string[] {

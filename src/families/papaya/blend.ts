@@ -14,7 +14,7 @@ import { labelThresholds } from './label-thresholds.js';
 export interface BlendTask extends BlendRows {
   /** Whether every output is a yes or no that its own threshold decides. */
   readonly multilabel: boolean;
-  /** The documented metrics of blended logits. */
+  /** Metrics of blended logits. */
   readonly score: (logits: Float32Array) => Scores;
 }
 

@@ -20,7 +20,7 @@ export interface LabelNotation {
   readonly expected: string;
 }
 
-/** Label ids of label_id.json, as the documented archive writes them. */
+/** Label ids of label_id.json, as the archive writes them. */
 export function idNotation(labels: readonly string[]): LabelNotation {
   return {
     idOf: (written) => {

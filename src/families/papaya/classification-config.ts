@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { CONFIG_FILE, counted, type ProblemList, quoted, splitFilesSchema } from '../../datasets/index.js';
 import type { ClassificationKind } from './classification-dataset.js';
 
-/** Columns of the documented archive. */
+/** Columns of the archive (docs/archives.md). */
 export const TEXT_COLUMN = 'sentence';
 export const LABEL_COLUMN = 'label';
 
@@ -20,7 +20,7 @@ const fieldNames = z
 /** config.json of a text classification archive. */
 export const classificationConfigSchema = splitFilesSchema.extend({
   field_names: fieldNames,
-  field_header: z.literal(0, '0 (the header is the first row)'),
+  field_header: z.literal(0, '0 (the header is the first row)').default(0),
   NUM_CLASS_LABELS: z.int('a whole number'),
 });
 

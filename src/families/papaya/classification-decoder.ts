@@ -33,7 +33,7 @@ function isBinary(logits: Float32Array, labels: number): boolean {
   return logits.length === 1 && labels === 2;
 }
 
-/** The documented result: every label with its probability, highest first. */
+/** The result: every label with its probability, highest first. */
 export function classificationResult(
   logits: Float32Array,
   labels: readonly string[],

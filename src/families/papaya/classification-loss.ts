@@ -1,6 +1,6 @@
+import type { LossTargets } from '../../engine/index.js';
 import type { Graph, Tensor, TensorData } from '../../graph/index.js';
 import type { ClassWeights } from '../../lexical/index.js';
-import type { LossTargets } from '../family.js';
 
 /**
  * How logits are read. `softmax`: one class of several. `sigmoid`: each logit says yes or no by itself, which

@@ -1,3 +1,5 @@
+import type { ClassificationKind } from './classification-dataset.js';
+
 /** How often one label was predicted and true. */
 export interface LabelCounts {
   truePositive: number;
@@ -11,10 +13,15 @@ export function f1Of({ truePositive, falsePositive, falseNegative }: LabelCounts
   return denominator === 0 ? 0 : (2 * truePositive) / denominator;
 }
 
-/** What the documented metrics of a classifier are. */
+/** The metrics of a classifier, as jobs report them. */
 export interface ClassificationScores {
   readonly accuracy: number;
   readonly f1: number;
+}
+
+/** Rows with all labels right are rare where there are many labels. */
+export function mainMetricOf(kind: ClassificationKind): keyof ClassificationScores {
+  return kind === 'multilabel' ? 'f1' : 'accuracy';
 }
 
 /**

@@ -1,16 +1,8 @@
-import type { Result } from 'neverthrow';
 import type { Pooling } from '../../encoder/index.js';
-import type { AbortedError } from '../../errors.js';
+import type { RowHead } from '../../engine/index.js';
 import { trainLinearExpert } from '../../lexical/index.js';
 import { EXPERT_FILE } from '../../model-folder/index.js';
-import type {
-  ExpertOptions,
-  Scores,
-  TaskDescription,
-  TrainedExpert,
-  TrainingHead,
-  TrainingTask,
-} from '../family.js';
+import type { ExpertOptions, Scores, TaskDescription, TrainedExpert, TrainingTask } from '../family.js';
 import { flatOutputs } from '../text-outputs.js';
 import { augmentTexts } from './augment-texts.js';
 import { balancedWeights } from './balanced-weights.js';
@@ -20,7 +12,7 @@ import type { ClassificationDataset, ClassificationKind } from './classification
 import { predictedLabels } from './classification-decoder.js';
 import { type ClassifierShape, classifierLogits, classifierParameters } from './classification-head.js';
 import { classificationLoss, type Link, lossTargets } from './classification-loss.js';
-import { classificationScores } from './classification-scores.js';
+import { classificationScores, mainMetricOf } from './classification-scores.js';
 import { classificationEvaluation } from './evaluation.js';
 
 /** A binary model has one logit, for its second label; every other kind has one a label. */
@@ -39,13 +31,13 @@ function activeOutputs(kind: ClassificationKind, labelIds: readonly number[]): r
 }
 
 /** A text classification dataset as the training loop sees it. */
-export function classificationTask(dataset: ClassificationDataset, pooling: Pooling): TrainingTask {
+export function classificationTask(dataset: ClassificationDataset, pooling: Pooling): TrainingTask<RowHead> {
   const { kind, labels, train, dev } = dataset;
   const reading = { link: linkOf(kind), labels: labels.length };
   const outputs = outputsOf(dataset);
   // Binary F1 is that of the second label, as scikit-learn's default has it; otherwise the mean over labels.
   const f1Labels = kind === 'binary' ? [1] : [...labels.keys()];
-  const mainMetric = kind === 'multilabel' ? 'f1' : 'accuracy';
+  const mainMetric = mainMetricOf(kind);
   const score = (logits: Float32Array) => {
     const scores = classificationScores(
       dev.map((_, row) => predictedLabels(logits.subarray(row * outputs, (row + 1) * outputs), reading)),
@@ -74,16 +66,16 @@ async function trainExpert(
   outputs: number,
   { lowercase, balanced, seed, signal }: ExpertOptions,
   score: (logits: Float32Array) => Scores,
-): Promise<Result<TrainedExpert, AbortedError>> {
+): Promise<TrainedExpert> {
   const { kind, train, dev } = dataset;
   const active = train.map(({ labelIds }) => activeOutputs(kind, labelIds));
   const weights = balanced ? balancedWeights(active, outputs) : undefined;
-  const trained = await trainLinearExpert(
+  const expert = await trainLinearExpert(
     train.map(({ text }) => text),
     active,
     { outputs, lowercase, seed, signal, ...(weights === undefined ? {} : { classWeights: weights }) },
   );
-  return trained.map((expert) => ({
+  return {
     finish(texts) {
       const margins = new Float32Array(dev.length * outputs);
       const targets = new Uint8Array(dev.length * outputs);
@@ -107,16 +99,17 @@ async function trainExpert(
       });
       return { blend, evaluation, files: new Map([[EXPERT_FILE, expert.encode()]]) };
     },
-  }));
+  };
 }
 
-function classificationHead({ kind, train }: ClassificationDataset, shape: ClassifierShape): TrainingHead {
+function classificationHead({ kind, train }: ClassificationDataset, shape: ClassifierShape): RowHead {
   const link = linkOf(kind);
   const active = train.map(({ labelIds }) => activeOutputs(kind, labelIds));
   const balance = balancedWeights(active, shape.outputs);
   return {
-    outputs: () => shape.outputs,
+    kind: 'rows',
     per: 'text',
+    outputs: () => shape.outputs,
     parameters: (encoder) => classifierParameters(encoder, shape),
     logits: (graph, encoder, inputs, dropout) => classifierLogits(graph, encoder, inputs, shape, dropout),
     loss: (graph, logits) => classificationLoss(graph, logits, link),

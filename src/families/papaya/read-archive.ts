@@ -1,4 +1,3 @@
-import { err, ok, type Result } from 'neverthrow';
 import type { ModelType } from '../../contract/index.js';
 import {
   type ArchiveFile,
@@ -14,7 +13,6 @@ import {
   readLines,
   type TextLine,
 } from '../../datasets/index.js';
-import type { DatasetError } from '../../errors.js';
 import { checkRow, idNotation, type RowRules } from './check-row.js';
 import { checkTrainable, findWarnings } from './check-splits.js';
 import { checkLabelCount, checkNumClassLabels, classificationConfigSchema } from './classification-config.js';
@@ -27,20 +25,16 @@ import {
 } from './classification-dataset.js';
 
 /**
- * Reads the documented archive of a text classification, unzipped in `directory`, and checks every rule on
+ * Reads the archive of a text classification (docs/archives.md), unzipped in `directory`, and checks every rule on
  * it. All problems are found in one go, save that rows can't be checked without config.json and label_id.json.
- * @throws TypeError for a model type of another family.
+ * @throws DatasetError with every problem; TypeError for a model type of another family.
  */
-export function readClassificationArchive(
-  directory: string,
-  type: ModelType,
-): Result<ClassificationDataset, DatasetError> {
+export function readClassificationArchive(directory: string, type: ModelType): ClassificationDataset {
   const kind = classificationKind(type);
-  return openArchive(directory).andThen((archive) => {
-    const problems = new ProblemList();
-    const dataset = readDataset(archive, kind, problems);
-    return dataset && problems.total === 0 ? ok(dataset) : err(problems.toError());
-  });
+  const problems = new ProblemList();
+  const dataset = readDataset(openArchive(directory), kind, problems);
+  if (dataset === undefined || problems.total > 0) throw problems.toError();
+  return dataset;
 }
 
 function readDataset(

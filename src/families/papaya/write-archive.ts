@@ -1,11 +1,11 @@
-import { err, ok, type Result, type ResultAsync } from 'neverthrow';
+import type { ResultAsync } from 'neverthrow';
 import { CONFIG_FILE, LABEL_FILE, ProblemList } from '../../datasets/index.js';
-import type { DatasetError, StorageError, ValidationError } from '../../errors.js';
+import type { OrchardError } from '../../errors.js';
 import {
   type ArchiveOptions,
   type ArchiveSummary,
+  checkArchiveOptions,
   DEFAULT_DEV_FRACTION,
-  findInvalidOption,
   invalidOption,
   jsonFile,
   type PreparedArchive,
@@ -42,34 +42,31 @@ export interface ClassificationArchiveSummary extends ArchiveSummary {
 }
 
 /**
- * Makes the documented zip archive out of labelled texts. Rows are checked as training checks them; each problem
+ * Makes the zip archive of docs/archives.md out of labelled texts. Rows are checked as training checks them; each problem
  * names the line of the source. Nothing is written where there is one.
  */
 export function createClassificationArchive(
   options: ClassificationArchiveOptions,
   outputPath: string,
-): ResultAsync<ClassificationArchiveSummary, ValidationError | DatasetError | StorageError> {
-  return writeArchive(checkOptions(options).andThen(prepareArchive), outputPath);
+): ResultAsync<ClassificationArchiveSummary, OrchardError> {
+  return writeArchive(() => prepareArchive(options), outputPath);
 }
 
-function checkOptions(
-  options: ClassificationArchiveOptions,
-): Result<ClassificationArchiveOptions, ValidationError> {
+function checkOptions(options: ClassificationArchiveOptions): void {
   const { type, labels = [] } = options;
   if (!classificationTypes.includes(type)) {
-    return err(invalidOption('type', `give one of ${classificationTypes.join(', ')}`));
+    throw invalidOption('type', `give one of ${classificationTypes.join(', ')}`);
   }
-  const invalid = findInvalidOption(options);
-  if (invalid) return err(invalid);
+  checkArchiveOptions(options);
   if (labels.includes('') || new Set(labels).size < labels.length) {
-    return err(invalidOption('labels', 'give every label once, and none that is empty'));
+    throw invalidOption('labels', 'give every label once, and none that is empty');
   }
-  return ok(options);
 }
 
 function prepareArchive(
   options: ClassificationArchiveOptions,
-): Result<PreparedArchive<ClassificationArchiveSummary>, DatasetError> {
+): PreparedArchive<ClassificationArchiveSummary> {
+  checkOptions(options);
   const { type, rows, devRows, devFraction = DEFAULT_DEV_FRACTION, seed = 0 } = options;
   const problems = new ProblemList();
   const kind = classificationKind(type);
@@ -78,7 +75,7 @@ function prepareArchive(
   const labels = options.labels ?? namesIn([...trainTable.rows, ...(devTable?.rows ?? [])]);
   const given = checkTable(trainTable, kind, labels, problems);
   const givenDev = devTable && checkTable(devTable, kind, labels, problems);
-  if (problems.total > 0) return err(problems.toError());
+  if (problems.total > 0) throw problems.toError();
 
   const { train, dev } = givenDev
     ? { train: given.rows, dev: givenDev.rows }
@@ -86,8 +83,8 @@ function prepareArchive(
   checkLabelCount(kind, labels, trainTable.file, problems);
   checkTrainable(kind, labels, train, trainTable.file, problems);
   if (dev.length === 0) problems.add(tooFewToSplit(trainTable.file));
-  if (problems.total > 0) return err(problems.toError());
-  return ok({
+  if (problems.total > 0) throw problems.toError();
+  return {
     files: archiveFiles(options, labels, { train, dev }),
     summary: {
       labels,
@@ -97,7 +94,7 @@ function prepareArchive(
       respacedTexts: given.respacedTexts + (givenDev?.respacedTexts ?? 0),
       warnings: findWarnings(labels, train, dev),
     },
-  });
+  };
 }
 
 /** The different names of labels, sorted; as numbers where all of them are whole numbers. */

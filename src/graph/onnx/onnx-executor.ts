@@ -1,14 +1,27 @@
+import { stat } from 'node:fs/promises';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import { checkFeeds, checkOutputs, fedTensors } from '../check-tensors.js';
-import type { CompiledGraph, CompileOptions, GraphExecutor, TensorData } from '../executor.js';
+import type {
+  CompiledGraph,
+  CompileOptions,
+  LoadedGraph,
+  OnnxExecutor,
+  TensorData,
+  TensorDescription,
+} from '../executor.js';
 import type { Graph } from '../graph.js';
-import type { Quantization } from '../quantization.js';
-import type { Tensor as GraphTensor } from '../tensor.js';
+import { type Shape, ShapeError } from '../shape.js';
+import type { ElementType } from '../tensor.js';
 import { toOnnx } from './to-onnx.js';
 
+/** Where ONNX Runtime computes; which of them there are depends on the platform and its drivers. */
+export type ExecutionProvider = 'cpu' | 'webgpu' | 'cuda' | 'coreml' | 'dml';
+
 export interface OnnxExecutorOptions {
-  /** Fixed weights that are held as integers. Default: none. */
-  readonly quantization?: Quantization;
+  /** Rejects with what there is where the runtime has no such provider. Default `cpu`. */
+  readonly provider?: ExecutionProvider;
+  /** Threads that one run may use on the CPU. Default 1. */
+  readonly threads?: number;
 }
 
 /**
@@ -16,30 +29,49 @@ export interface OnnxExecutorOptions {
  * be touched while a run is under way; shared memory is not accepted. `run` blocks its thread: call it in a
  * worker.
  */
-export function onnxExecutor({ quantization }: OnnxExecutorOptions = {}): GraphExecutor {
+export function onnxExecutor({ provider = 'cpu', threads = 1 }: OnnxExecutorOptions = {}): OnnxExecutor {
+  const open = (model: string | Uint8Array) => createSession(model, provider, threads);
   return {
     specificationVersion: 1,
-    async compile(graph: Graph, { threads = 1, weights }: CompileOptions = {}) {
-      const session = await createSession(await toOnnx(graph, weights, quantization), threads);
-      return new OnnxGraph(session, fedTensors(graph, weights), graph.outputs);
+    async compile(graph: Graph, { weights, quantization }: CompileOptions = {}) {
+      const runtime = await loadRuntime();
+      const session = await open(await toOnnx(graph, weights, quantization));
+      return new OnnxGraph(runtime, session, fedTensors(graph, weights), graph.outputs);
+    },
+    async load(file) {
+      const runtime = await loadRuntime();
+      const [session, { size }] = await Promise.all([open(file), stat(file)]);
+      return new OnnxFile(runtime, session, size);
     },
   };
 }
 
-/** Loaded with the first session: where workers compute, the application's own thread doesn't wait for it. */
-let runtime: typeof import('onnxruntime-node') | undefined;
+type Runtime = typeof import('onnxruntime-node');
 
-/** @throws before any session was created. */
-function loadedRuntime(): typeof import('onnxruntime-node') {
-  if (runtime === undefined) throw new Error('there is no session yet that tensors could be for');
+/** Loaded with the first session: where workers compute, the application's own thread doesn't wait for it. */
+let runtime: Promise<Runtime> | undefined;
+
+function loadRuntime(): Promise<Runtime> {
+  // Read when the library is loaded; otherwise it looks up a host of its maker's and leaves files in the home folder.
+  process.env.ORT_DISABLE_TELEMETRY ??= '1';
+  runtime ??= import('onnxruntime-node');
   return runtime;
 }
 
 /** @param model the path or the bytes of an ONNX model. */
-export async function createSession(model: string | Uint8Array, threads: number): Promise<InferenceSession> {
-  runtime ??= await import('onnxruntime-node');
-  const { InferenceSession } = runtime;
+async function createSession(
+  model: string | Uint8Array,
+  provider: ExecutionProvider,
+  threads: number,
+): Promise<InferenceSession> {
+  const { InferenceSession, listSupportedBackends } = await loadRuntime();
+  const providers = listSupportedBackends().map(({ name }) => name);
+  if (!providers.includes(provider)) {
+    const there = providers.join(', ');
+    throw new RangeError(`ONNX Runtime has no provider ${provider} here; take one of ${there}`);
+  }
   const options: InferenceSession.SessionOptions = {
+    executionProviders: [provider],
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
     executionMode: 'sequential',
@@ -55,15 +87,22 @@ export async function createSession(model: string | Uint8Array, threads: number)
 
 class OnnxGraph implements CompiledGraph {
   #session: InferenceSession | undefined;
+  readonly #runtime: Runtime;
+  readonly #fed: readonly TensorDescription[];
+  readonly #outputs: ReadonlyMap<string, Omit<TensorDescription, 'name'>>;
   /** Wrappers around buffers that come back at every run, such as the parameters. */
   readonly #wrappers = new WeakMap<TensorData, Tensor>();
 
   constructor(
+    runtime: Runtime,
     session: InferenceSession,
-    private readonly fed: readonly GraphTensor[],
-    private readonly outputs: ReadonlyMap<string, GraphTensor>,
+    fed: readonly TensorDescription[],
+    outputs: ReadonlyMap<string, Omit<TensorDescription, 'name'>>,
   ) {
+    this.#runtime = runtime;
     this.#session = session;
+    this.#fed = fed;
+    this.#outputs = outputs;
   }
 
   async run(
@@ -71,7 +110,7 @@ class OnnxGraph implements CompiledGraph {
     outputs: Readonly<Record<string, TensorData>>,
   ): Promise<void> {
     if (this.#session === undefined) throw new Error('the compiled graph was released');
-    checkOutputs(this.outputs, outputs, checkFeeds(this.fed, feeds));
+    checkOutputs(this.#outputs, outputs, checkFeeds(this.#fed, feeds));
     await this.#session.run(this.#wrapAll(feeds), this.#wrapAll(outputs));
   }
 
@@ -93,22 +132,44 @@ class OnnxGraph implements CompiledGraph {
   #wrap(tensor: TensorData): Tensor {
     const known = this.#wrappers.get(tensor);
     if (known !== undefined) return known;
-    const wrapper = toOrtTensor(tensor);
+    const wrapper = toOrtTensor(this.#runtime, tensor);
     this.#wrappers.set(tensor, wrapper);
     return wrapper;
   }
 }
 
-/** One constructor overload an element type, hence the branches. */
-function toOrtTensor(tensor: TensorData): Tensor {
-  const { Tensor } = loadedRuntime();
+/** A session over a file: inputs and outputs are what the file says. */
+class OnnxFile extends OnnxGraph implements LoadedGraph {
+  readonly inputs: readonly TensorDescription[];
+  readonly outputs: readonly TensorDescription[];
+
+  constructor(
+    runtime: Runtime,
+    session: InferenceSession,
+    readonly bytes: number,
+  ) {
+    const inputs = session.inputMetadata.map(described);
+    const outputs = session.outputMetadata.map(described);
+    super(runtime, session, inputs, new Map(outputs.map((each) => [each.name, each])));
+    this.inputs = inputs;
+    this.outputs = outputs;
+  }
+}
+
+const ELEMENT_TYPES: readonly ElementType[] = ['float32', 'int32', 'int64'];
+
+function described(value: InferenceSession.ValueMetadata): TensorDescription {
+  const type = ELEMENT_TYPES.find((each) => value.isTensor && each === value.type);
+  if (!value.isTensor || type === undefined) {
+    throw new ShapeError(`${value.name} of the ONNX file is no tensor of ${ELEMENT_TYPES.join(', ')}`);
+  }
+  const shape: Shape = value.shape;
+  return { name: value.name, type, shape };
+}
+
+/** One constructor overload for each element type, hence the branches. */
+function toOrtTensor({ Tensor }: Runtime, tensor: TensorData): Tensor {
   if (tensor.type === 'float32') return new Tensor('float32', tensor.data, tensor.dims);
   if (tensor.type === 'int32') return new Tensor('int32', tensor.data, tensor.dims);
   return new Tensor('int64', tensor.data, tensor.dims);
-}
-
-/** An int64 tensor over these values, which are not copied, for a session. */
-export function int64Tensor(values: BigInt64Array, dims: readonly number[]): Tensor {
-  const { Tensor } = loadedRuntime();
-  return new Tensor('int64', values, dims);
 }

@@ -7,7 +7,7 @@ import type { TensorFlow, TensorFlowClasses, TensorFlowTensor } from './tensorfl
 
 /**
  * Runs graphs on a TensorFlow.js of yours: `tensorflowExecutor(tf)` with `@tensorflow/tfjs` or `@tensorflow/tfjs-node`
- * and the backend that it is set to. `threads` is the backend's own matter. It is far slower than ONNX Runtime and
+ * and the backend that it is set to, which decides how many threads a run uses. It is far slower than ONNX Runtime and
  * here for platforms that lack that, and as a second opinion on every number.
  */
 export function tensorflowExecutor<T extends TensorFlowTensor>(
@@ -15,8 +15,12 @@ export function tensorflowExecutor<T extends TensorFlowTensor>(
 ): GraphExecutor {
   return {
     specificationVersion: 1,
-    compile: async (graph: Graph, { weights = new Map() }: CompileOptions = {}) =>
-      new TensorFlowGraph(tf, graph, weights),
+    async compile(graph: Graph, { weights = new Map(), quantization }: CompileOptions = {}) {
+      if (quantization !== undefined) {
+        throw new RangeError('TensorFlow.js holds no weights as integers; compile without `quantization`');
+      }
+      return new TensorFlowGraph(tf, graph, weights);
+    },
   };
 }
 

@@ -10,7 +10,7 @@ export interface JobFigures {
   readonly metrics: readonly Curve[];
 }
 
-/** Ranks up to which a question's passage counts as found, of the documented six. */
+/** Ranks up to which a question's passage counts as found, of the six in `topk`. */
 const shownRanks = ['1', '10'] as const;
 
 export function jobFigures({ training_stats: { metrics } }: Job): JobFigures {

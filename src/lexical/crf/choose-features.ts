@@ -1,5 +1,3 @@
-import type { Result } from 'neverthrow';
-import type { AbortedError } from '../../errors.js';
 import { HashTable } from '../hash-table.js';
 import { forEachSentence } from './for-each-sentence.js';
 import type { TaggedWords } from './tagged-words.js';
@@ -8,16 +6,20 @@ import type { WordFeatureHasher } from './word-features.js';
 /** Words that a feature must have: what a single one has tells little and makes up most of the table. */
 const MIN_WORDS = 2;
 
-/** The features that most words have, numbered. @param maxFeatures how many at most. */
+/**
+ * The features that most words have, numbered.
+ * @param maxFeatures how many at most.
+ * @throws AbortedError soon after the signal fires.
+ */
 export async function chooseFeatures(
   sentences: readonly TaggedWords[],
   hasher: WordFeatureHasher,
   maxFeatures: number,
   signal: AbortSignal,
-): Promise<Result<HashTable, AbortedError>> {
+): Promise<HashTable> {
   const table = new HashTable(1 << 16);
   let counts = new Int32Array(1 << 16);
-  const counted = await forEachSentence(sentences, signal, ({ words }) => {
+  await forEachSentence(sentences, signal, ({ words }) => {
     const { hashes, starts } = hasher.hash(words);
     const end = starts.at(-1) ?? 0;
     for (let at = 0; at < end; at += 1) {
@@ -26,10 +28,8 @@ export async function chooseFeatures(
       counts[id] = (counts[id] ?? 0) + 1;
     }
   });
-  return counted.map(() => {
-    const least = Math.max(MIN_WORDS, leastCount(counts.subarray(0, table.size), maxFeatures));
-    return HashTable.of(table.hashes().filter((_, id) => (counts[id] ?? 0) >= least));
-  });
+  const least = Math.max(MIN_WORDS, leastCount(counts.subarray(0, table.size), maxFeatures));
+  return HashTable.of(table.hashes().filter((_, id) => (counts[id] ?? 0) >= least));
 }
 
 function doubled(array: Int32Array): Int32Array<ArrayBuffer> {

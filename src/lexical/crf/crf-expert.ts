@@ -1,14 +1,13 @@
-import { err, ok, type Result } from 'neverthrow';
 import { ModelFolderError } from '../../errors.js';
 import { Arena, type Kernels, loadKernels } from '../../kernels/index.js';
+import { roundRow } from '../../round-row.js';
 import {
   decodeSafetensors,
   encodeSafetensors,
   type IntegerTensor,
   type NamedTensor,
   roundedToFloat16,
-} from '../../model-folder/index.js';
-import { roundRow } from '../../round-row.js';
+} from '../../safetensors/index.js';
 import { HashTable } from '../hash-table.js';
 import { paddedOutputs } from '../svm-problem.js';
 import { MAX_FEATURES_A_WORD } from './feature-templates.js';
@@ -129,29 +128,28 @@ export class CrfExpert {
     return encodeSafetensors(tensors, { features: FEATURES_VERSION }, { floats: 'F16' });
   }
 
-  /** @param file named in errors. */
-  static decode(bytes: Uint8Array, file: string): Result<CrfExpert, ModelFolderError> {
-    const refuse = (reason: string) => err(new ModelFolderError(file, reason));
-    return decodeSafetensors(bytes, file).andThen(({ tensors, integers, metadata }) => {
-      if (metadata.features !== FEATURES_VERSION) {
-        return refuse(`its features entry is ${metadata.features}; this version reads ${FEATURES_VERSION}`);
-      }
-      const hashes = integers.get('hashes')?.values;
-      const weights = integers.get('weights')?.values;
-      const scales = tensors.get('scales')?.values;
-      const start = tensors.get('start')?.values;
-      const between = tensors.get('between')?.values;
-      if (!(hashes instanceof Int32Array && weights instanceof Int8Array && scales && start && between)) {
-        return refuse('one of hashes (I32), weights (I8), scales, start, between is missing');
-      }
-      const features = hashes.length;
-      const tags = start.length;
-      if (between.length !== tags ** 2 || scales.length !== features || weights.length !== features * tags) {
-        return refuse(`${features} hashes and ${tags} tags, and scales, weights or between don't fit them`);
-      }
-      if (new Set(hashes).size !== features) return refuse('a hash comes twice');
-      return ok(new CrfExpert({ hashes, bytes: weights, scales }, { start, between }));
-    });
+  /** @param file named in errors. @throws ModelFolderError */
+  static decode(bytes: Uint8Array, file: string): CrfExpert {
+    const refused = (reason: string) => new ModelFolderError(file, reason);
+    const { tensors, integers, metadata } = decodeSafetensors(bytes, file);
+    if (metadata.features !== FEATURES_VERSION) {
+      throw refused(`its features entry is ${metadata.features}; this version reads ${FEATURES_VERSION}`);
+    }
+    const hashes = integers.get('hashes')?.values;
+    const weights = integers.get('weights')?.values;
+    const scales = tensors.get('scales')?.values;
+    const start = tensors.get('start')?.values;
+    const between = tensors.get('between')?.values;
+    if (!(hashes instanceof Int32Array && weights instanceof Int8Array && scales && start && between)) {
+      throw refused('one of hashes (I32), weights (I8), scales, start, between is missing');
+    }
+    const features = hashes.length;
+    const tags = start.length;
+    if (between.length !== tags ** 2 || scales.length !== features || weights.length !== features * tags) {
+      throw refused(`${features} hashes and ${tags} tags, and scales, weights or between don't fit them`);
+    }
+    if (new Set(hashes).size !== features) throw refused('a hash comes twice');
+    return new CrfExpert({ hashes, bytes: weights, scales }, { start, between });
   }
 }
 

@@ -1,5 +1,3 @@
-import type { Result } from 'neverthrow';
-import type { AbortedError } from '../../errors.js';
 import type { IdBags } from '../../kernels/index.js';
 import type { Random } from '../../random.js';
 import type { HashTable } from '../hash-table.js';
@@ -7,18 +5,21 @@ import { forEachSentence } from './for-each-sentence.js';
 import type { TaggedWords } from './tagged-words.js';
 import type { WordFeatureHasher } from './word-features.js';
 
-/** The feature ids of every word, in the order of the sentences: one bag a word. */
+/**
+ * The feature ids of every word, in the order of the sentences: one bag a word.
+ * @throws AbortedError soon after the signal fires.
+ */
 export async function collectBags(
   sentences: readonly TaggedWords[],
   hasher: WordFeatureHasher,
   features: HashTable,
   signal: AbortSignal,
-): Promise<Result<IdBags, AbortedError>> {
+): Promise<IdBags> {
   const starts = new Int32Array(sentences.reduce((sum, { words }) => sum + words.length, 0) + 1);
   let ids = new Int32Array(1 << 16);
   let word = 0;
   let end = 0;
-  const collected = await forEachSentence(sentences, signal, ({ words }) => {
+  await forEachSentence(sentences, signal, ({ words }) => {
     const hashed = hasher.hash(words);
     ids = withRoom(ids, end + (hashed.starts.at(-1) ?? 0));
     let at = 0;
@@ -33,7 +34,7 @@ export async function collectBags(
       starts[word] = end;
     }
   });
-  return collected.map(() => ({ ids: ids.subarray(0, end), starts }));
+  return { ids: ids.subarray(0, end), starts };
 }
 
 function withRoom(ids: Int32Array<ArrayBuffer>, length: number): Int32Array<ArrayBuffer> {

@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { err, ok, type Result } from 'neverthrow';
 import { AbortedError } from '../../errors.js';
 
 /** Words handled between two turns of the event loop: some 20 ms. */
@@ -7,22 +6,21 @@ const WORDS_A_TURN = 2000;
 
 /**
  * Does something with every sentence, letting the event loop run in between.
- * @returns an AbortedError soon after the signal fires.
+ * @throws AbortedError soon after the signal fires.
  */
 export async function forEachSentence<T extends { readonly words: readonly string[] }>(
   sentences: Iterable<T>,
   signal: AbortSignal,
   visit: (sentence: T) => void,
-): Promise<Result<void, AbortedError>> {
+): Promise<void> {
   let words = WORDS_A_TURN;
   for (const sentence of sentences) {
     words += sentence.words.length;
     if (words >= WORDS_A_TURN) {
       words = 0;
       await nextTurn();
-      if (signal.aborted) return err(new AbortedError('the CRF expert'));
+      if (signal.aborted) throw new AbortedError('the CRF expert');
     }
     visit(sentence);
   }
-  return ok();
 }

@@ -1,5 +1,3 @@
-import { err, ok, type Result } from 'neverthrow';
-import type { AbortedError } from '../../errors.js';
 import { Random } from '../../random.js';
 import { chooseFeatures } from './choose-features.js';
 import { CrfExpert } from './crf-expert.js';
@@ -33,32 +31,30 @@ const MAX_WEIGHTS = 2 ** 24;
 
 /**
  * Trains a linear-chain conditional random field (Lafferty et al. 2001). The same arguments give the same weights to the
- * bit. Blocks its thread for some 20 ms at a time; an AbortedError soon after the signal fires.
+ * bit. Blocks its thread for some 20 ms at a time.
+ * @throws AbortedError soon after the signal fires.
  */
 export async function trainCrfExpert(
   sentences: readonly TaggedWords[],
   options: CrfTrainingOptions,
-): Promise<Result<CrfExpert, AbortedError>> {
+): Promise<CrfExpert> {
   const { tags, seed, signal, regularization = 0.5, maxBytes = 8e6 } = options;
   const { passes = defaultPasses(sentences.length) } = options;
   const hasher = new WordFeatureHasher();
   const features = await chooseFeatures(sentences, hasher, Math.floor(MAX_WEIGHTS / tags), signal);
-  if (features.isErr()) return err(features.error);
-  const bags = await collectBags(sentences, hasher, features.value, signal);
-  if (bags.isErr()) return err(bags.error);
-  const memory = crfMemory(sentences, bags.value, features.value.size, tags);
+  const bags = await collectBags(sentences, hasher, features, signal);
+  const memory = crfMemory(sentences, bags, features.size, tags);
   const random = Random.fromSeed(seed);
   const training = new CrfTraining(memory, tags, random);
   const placed = withFirstWords(sentences);
   for (let pass = 0; pass < passes; pass += 1) {
-    const passed = await forEachSentence(random.shuffle(placed), signal, ({ firstWord, tags }) =>
+    await forEachSentence(random.shuffle(placed), signal, ({ firstWord, tags }) =>
       training.learn(firstWord, tags),
     );
-    if (passed.isErr()) return err(passed.error);
     training.shrink(regularization);
   }
-  const weights = { hashes: features.value.hashes(), weights: memory.arrays.table, width: memory.width };
-  return ok(CrfExpert.fromWeights(weights, training.transitions, maxBytes));
+  const weights = { hashes: features.hashes(), weights: memory.arrays.table, width: memory.width };
+  return CrfExpert.fromWeights(weights, training.transitions, maxBytes);
 }
 
 function defaultPasses(sentences: number): number {

@@ -31,7 +31,7 @@ interface Step {
 }
 
 async function compileLoss() {
-  const { graph, loss, ...outputs } = contrastiveLoss(WIDTH);
+  const { graph, loss, anchors, candidates } = contrastiveLoss(WIDTH);
   graph.output('loss', loss);
   for (const { parameter, dense } of addGradients(graph, loss)) {
     if (dense) graph.output(`gradient of ${parameter.name}`, dense);
@@ -50,14 +50,14 @@ async function compileLoss() {
     };
     await compiled.run(
       {
-        [outputs.questions.name]: matrix(q),
-        [outputs.passages.name]: matrix(p),
+        [anchors.name]: matrix(q),
+        [candidates.name]: matrix(p),
         ...contrastiveFeeds(examples),
       },
       {
         loss: { type: 'float32', dims: [], data: step.loss },
-        [`gradient of ${outputs.questions.name}`]: matrix(step.questions),
-        [`gradient of ${outputs.passages.name}`]: matrix(step.passages),
+        [`gradient of ${anchors.name}`]: matrix(step.questions),
+        [`gradient of ${candidates.name}`]: matrix(step.passages),
       },
     );
     return { ...step, loss: step.loss[0] ?? Number.NaN };

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { describeDatasetProblem } from '../../../src/errors.js';
 import { readRetrievalArchive } from '../../../src/families/dragonfruit/read-archive.js';
 import type { ArchiveBuilder } from '../../support/archive-builder.js';
+import { failureOf } from '../../support/outcomes.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { aRetrievalArchive, entries, PASSAGES, questions } from './retrieval-archive-builder.js';
 
@@ -9,12 +10,13 @@ function read(archive: ArchiveBuilder) {
   return readRetrievalArchive(archive.writeTo(temporaryDirectory()));
 }
 
-function problemsOf(archive: ArchiveBuilder): string[] {
-  return read(archive)._unsafeUnwrapErr().problems.map(describeDatasetProblem);
+async function problemsOf(archive: ArchiveBuilder): Promise<string[]> {
+  const { problems } = await failureOf('dataset', () => read(archive));
+  return problems.map(describeDatasetProblem);
 }
 
 function warningsOf(archive: ArchiveBuilder) {
-  return read(archive)._unsafeUnwrap().warnings;
+  return read(archive).warnings;
 }
 
 const withTrain = (contents: string) => aRetrievalArchive().withFile('train.json', contents);
@@ -22,7 +24,7 @@ const QUESTION = { question: 'Where is Paris?', context: PASSAGES[0] };
 
 describe('a sound archive', () => {
   it('gives every passage, and each question with the index of its own', () => {
-    expect(read(aRetrievalArchive())._unsafeUnwrap()).toEqual({
+    expect(read(aRetrievalArchive())).toEqual({
       passages: PASSAGES,
       train: [
         { question: 'Where is Paris?', passage: 0 },
@@ -37,7 +39,7 @@ describe('a sound archive', () => {
     const archive = withTrain(
       `{"1": ${JSON.stringify({ ...QUESTION, question: 'second' })}, "0": ${JSON.stringify(QUESTION)}}`,
     );
-    expect(read(archive)._unsafeUnwrap().train[1]?.question).toBe('second');
+    expect(read(archive).train[1]?.question).toBe('second');
   });
 
   it('may hold 20,000 passages', () => {
@@ -47,7 +49,7 @@ describe('a sound archive', () => {
       .withLabels(passages)
       .withFile('train.json', entries(...rows))
       .withFile('dev.json', entries(rows[5]));
-    const { train } = read(archive)._unsafeUnwrap();
+    const { train } = read(archive);
     expect(train[19_999]?.passage).toBe(19_999);
   });
 });
@@ -85,14 +87,9 @@ describe('an archive that can not be trained on', () => {
       'train.json line 2, column 0.context: the field is missing; expected a string',
     ],
     [
-      'an unknown key',
-      entries({ ...QUESTION, answer: 'x' }),
-      'train.json line 2, column 0: found the unknown "answer"; expected an object with question and context, both strings, and nothing else',
-    ],
-    [
       'an entry that is a text',
       entries('why?'),
-      'train.json line 2, column 0: found "why?"; expected an object with question and context, both strings, and nothing else',
+      'train.json line 2, column 0: found "why?"; expected an object with question and context, both strings',
     ],
     [
       'a gap between indices',
@@ -119,54 +116,56 @@ describe('an archive that can not be trained on', () => {
       '[]',
       'train.json: found []; expected an object that maps "0", "1", … to objects with question and context',
     ],
-  ])('lists %s', (_, train, problem) => {
-    expect(problemsOf(withTrain(train))).toEqual([problem]);
+  ])('lists %s', async (_, train, problem) => {
+    expect(await problemsOf(withTrain(train))).toEqual([problem]);
   });
 
-  it('lists passages that come twice in label_id.json', () => {
-    expect(problemsOf(aRetrievalArchive().withLabels([...PASSAGES, PASSAGES[0]]))).toEqual([
+  it('lists passages that come twice in label_id.json', async () => {
+    expect(await problemsOf(aRetrievalArchive().withLabels([...PASSAGES, PASSAGES[0]]))).toEqual([
       'label_id.json, column 3: found "Paris is in France.", which is the passage of id 0 too; expected every passage once',
     ]);
   });
 
-  it('lists empty passages and gaps of label_id.json', () => {
+  it('lists empty passages and gaps of label_id.json', async () => {
     const archive = aRetrievalArchive().withFile('label_id.json', '{"0": " ", "2": "Rome is in Italy."}');
-    expect(problemsOf(archive)).toEqual([
+    expect(await problemsOf(archive)).toEqual([
       'label_id.json: the id 1 is missing; expected ids from 0 without gaps',
       'label_id.json, column 0: found " "; expected a passage',
     ]);
   });
 
-  it('is refused with one passage only, since there is nothing to choose from', () => {
+  it('is refused with one passage only, since there is nothing to choose from', async () => {
     const archive = aRetrievalArchive()
       .withLabels([PASSAGES[0]])
       .withFile('train.json', questions(['a?', 0]))
       .withFile('dev.json', questions(['b?', 0]));
-    expect(problemsOf(archive)).toEqual([
+    expect(await problemsOf(archive)).toEqual([
       'label_id.json: found 1 passage; expected two passages at least to choose from',
     ]);
   });
 
-  it('lists the problems of all files at once, also of questions whose passages are unknown', () => {
+  it('lists the problems of all files at once, also of questions whose passages are unknown', async () => {
     const archive = withTrain(entries({ ...QUESTION, question: '' }))
       .withFile('dev.json', entries({ ...QUESTION, question: 7 }))
       .without('label_id.json');
-    expect(problemsOf(archive).map((problem) => problem.split(/[ :]/)[0])).toEqual([
+    expect((await problemsOf(archive)).map((problem) => problem.split(/[ :]/)[0])).toEqual([
       'label_id.json',
       'train.json',
       'dev.json',
     ]);
   });
 
-  it('lists a hundred problems and counts the rest', () => {
+  it('lists a hundred problems and counts the rest', async () => {
     const rows = Array.from({ length: 250 }, () => ({ ...QUESTION, question: '' }));
-    const error = read(withTrain(entries(...rows)))._unsafeUnwrapErr();
+    const error = await failureOf('dataset', () => read(withTrain(entries(...rows))));
     expect(error.problems).toHaveLength(100);
     expect(error.total).toBe(250);
   });
 
-  it('names files that config.json names and the archive lacks', () => {
-    expect(problemsOf(aRetrievalArchive().without('dev.json'))[0]).toContain('config.json, column DEV_FILE');
+  it('names files that config.json names and the archive lacks', async () => {
+    expect((await problemsOf(aRetrievalArchive().without('dev.json')))[0]).toContain(
+      'config.json, column DEV_FILE',
+    );
   });
 });
 
@@ -201,6 +200,29 @@ describe('a warning', () => {
         examples: [{ file: 'train.json', line: 3 }],
       },
     ]);
+  });
+
+  it('names the fields that are not read, and counts the questions with them in both splits', () => {
+    const archive = withTrain(
+      entries({ ...QUESTION, answer: 'x', id: 7 }, { ...QUESTION, question: 'Where is Rome?' }),
+    ).withFile('dev.json', entries({ question: 'Where is Oslo?', context: PASSAGES[2], id: 8 }));
+    expect(warningsOf(archive)).toContainEqual({
+      kind: 'unknown_field',
+      count: 2,
+      message: '2 questions with fields that are not read: "answer", "id"',
+      examples: [
+        { file: 'train.json', line: 2 },
+        { file: 'dev.json', line: 2 },
+      ],
+    });
+  });
+
+  it('names some fields of many', () => {
+    const rows = Array.from({ length: 9 }, (_, at) => ({ ...QUESTION, question: `${at}?`, [`x${at}`]: 1 }));
+    const [warning] = warningsOf(withTrain(entries(...rows))).filter(({ kind }) => kind === 'unknown_field');
+    expect(warning?.message).toBe(
+      '9 questions with fields that are not read: "x0", "x1", "x2", "x3", "x4", "x5" and 3 more',
+    );
   });
 
   it('counts passages that no question asks for; they are searched all the same', () => {

@@ -25,8 +25,8 @@ async function roundTrip(...given: Parameters<typeof create>) {
   const { output, result } = create(...given);
   (await result)._unsafeUnwrap();
   const directory = temporaryDirectory();
-  (await unzip(output, directory))._unsafeUnwrap();
-  const { passages, train } = readRetrievalArchive(directory)._unsafeUnwrap();
+  await unzip(output, directory);
+  const { passages, train } = readRetrievalArchive(directory);
   return train.map(({ question, passage }) => [question, passages[passage]]);
 }
 

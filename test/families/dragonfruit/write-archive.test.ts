@@ -25,8 +25,8 @@ async function create(options: Partial<RetrievalArchiveOptions> = {}) {
 
 async function readBack(path: string) {
   const directory = temporaryDirectory();
-  (await unzip(path, directory))._unsafeUnwrap();
-  return readRetrievalArchive(directory)._unsafeUnwrap();
+  await unzip(path, directory);
+  return readRetrievalArchive(directory);
 }
 
 async function problemsOf(options: Partial<RetrievalArchiveOptions>) {

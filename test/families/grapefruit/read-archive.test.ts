@@ -1,7 +1,10 @@
+import { rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { describeDatasetProblem } from '../../../src/errors.js';
 import { readSequenceArchive } from '../../../src/families/grapefruit/read-archive.js';
 import { ArchiveBuilder } from '../../support/archive-builder.js';
+import { failureOf } from '../../support/outcomes.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 
 const TYPE = 'sequence-labeling';
@@ -26,17 +29,18 @@ function read(archive: ArchiveBuilder) {
   return readSequenceArchive(archive.writeTo(temporaryDirectory()), TYPE);
 }
 
-function problemsOf(archive: ArchiveBuilder): string[] {
-  return read(archive)._unsafeUnwrapErr().problems.map(describeDatasetProblem);
+async function problemsOf(archive: ArchiveBuilder): Promise<string[]> {
+  const { problems } = await failureOf('dataset', () => read(archive));
+  return problems.map(describeDatasetProblem);
 }
 
 function warningsOf(archive: ArchiveBuilder) {
-  return read(archive)._unsafeUnwrap().warnings;
+  return read(archive).warnings;
 }
 
 describe('a sound archive', () => {
   it('is read as words with tag ids', () => {
-    expect(read(anArchive())._unsafeUnwrap()).toEqual({
+    expect(read(anArchive())).toEqual({
       tags: TAGS,
       train: [
         { words: ['Ada', 'Lovelace', 'saw', 'Paris', '.'], tags: [1, 2, 0, 3, 0] },
@@ -55,6 +59,16 @@ describe('a sound archive', () => {
     expect(() => readSequenceArchive(directory, 'question-answering')).toThrow(TypeError);
   });
 
+  it('needs no config.json, whose content nothing says: label_id.json marks its folder', () => {
+    const directory = anArchive().writeTo(join(temporaryDirectory(), 'data', 'names'));
+    rmSync(join(directory, 'config.json'));
+    expect(readSequenceArchive(dirname(dirname(directory)), TYPE)).toEqual(read(anArchive()));
+  });
+
+  it.each(['desc', 'DATASET_NAME', 'DATA_DIR'])('may lack %s in config.json', (field) => {
+    expect(read(anArchive().withConfig({ [field]: undefined }))).toEqual(read(anArchive()));
+  });
+
   it('may have its splits in DATA_DIR', () => {
     const beside = anArchive();
     const inside = ['train/sentences.txt', 'train/tags.txt'].reduce(
@@ -64,7 +78,7 @@ describe('a sound archive', () => {
     const moved = inside
       .withFile('names/train/sentences.txt', 'Eve\n')
       .withFile('names/train/tags.txt', 'B-PER\n');
-    expect(read(moved)._unsafeUnwrap().train).toEqual([{ words: ['Eve'], tags: [1] }]);
+    expect(read(moved).train).toEqual([{ words: ['Eve'], tags: [1] }]);
   });
 
   it.each([
@@ -75,19 +89,35 @@ describe('a sound archive', () => {
     ['runs of spaces, and spaces at the ends', '  Ada  left ', 'B-PER   O '],
     ['tabs between words', 'Ada\tleft\n', 'B-PER\tO\n'],
   ])('may have %s', (_, sentences, tags) => {
-    expect(read(withTrain(sentences, tags))._unsafeUnwrap().train).toEqual([
-      { words: ['Ada', 'left'], tags: [1, 0] },
-    ]);
+    expect(read(withTrain(sentences, tags)).train).toEqual([{ words: ['Ada', 'left'], tags: [1, 0] }]);
   });
 
   it('keeps other spaces of Unicode within words', () => {
-    const { train } = read(withTrain('10\u00a0000 Ada\u2028x\n', 'O B-PER\n'))._unsafeUnwrap();
+    const { train } = read(withTrain('10\u00a0000 Ada\u2028x\n', 'O B-PER\n'));
     expect(train).toEqual([{ words: ['10\u00a0000', 'Ada\u2028x'], tags: [0, 1] }]);
   });
 
   it('may lack the I- tag of a type', () => {
-    expect(read(anArchive().withLabels([...TAGS, 'B-DATE'])).isOk()).toBe(true);
+    const tags = [...TAGS, 'B-DATE'];
+    expect(read(anArchive().withLabels(tags)).tags).toEqual(tags);
   });
+});
+
+it('needs config.json or label_id.json, once', async () => {
+  const found = async (...folders: string[]) => {
+    const directory = temporaryDirectory();
+    for (const folder of folders) {
+      anArchive().writeTo(join(directory, folder));
+      rmSync(join(directory, folder, 'config.json'));
+    }
+    const { problems } = await failureOf('dataset', () => readSequenceArchive(directory, TYPE));
+    return problems.map(describeDatasetProblem);
+  };
+  const expected = 'expected one folder with a file config.json or label_id.json';
+  expect(await found()).toEqual([
+    `the archive: found no config.json or label_id.json among nothing; ${expected}`,
+  ]);
+  expect(await found('a', 'b')).toEqual([`the archive: found a/label_id.json, b/label_id.json; ${expected}`]);
 });
 
 describe('label_id.json', () => {
@@ -99,26 +129,26 @@ describe('label_id.json', () => {
     ['a tag in lower case', [...TAGS, 'o'], ', column 5: found "o"; expected a BIO tag'],
     ['a tag without a type', [...TAGS, 'B-'], ', column 5: found "B-"; expected a BIO tag'],
     ['a tag with a space', [...TAGS, 'B-my type'], ', column 5: found "B-my type"; expected a BIO tag'],
-  ])('can not have %s', (_, tags, problem) => {
-    expect(problemsOf(anArchive().withLabels(tags))).toContainEqual(
+  ])('can not have %s', async (_, tags, problem) => {
+    expect(await problemsOf(anArchive().withLabels(tags))).toContainEqual(
       expect.stringContaining(`label_id.json${problem}`),
     );
   });
 
-  it('and config.json are both checked before either stops the reading', () => {
+  it('and config.json are both checked before either stops the reading', async () => {
     const archive = anArchive().withConfig({ DATA_DIR: 5 }).withLabels(['O', 'x']);
-    expect(problemsOf(archive)).toEqual([
+    expect(await problemsOf(archive)).toEqual([
       'config.json, column DATA_DIR: found 5; expected a string',
       'label_id.json: found no tag of an entity; expected a B- tag for each entity type',
       'label_id.json, column 1: found "x"; expected a BIO tag: O, B-… or I-…',
     ]);
   });
 
-  it('is checked along with the sentences', () => {
+  it('is checked along with the sentences', async () => {
     const archive = anArchive()
       .withLabels([...TAGS, 'x'])
       .withFile('val/tags.txt', 'B-PER O\n');
-    expect(problemsOf(archive).map((problem) => problem.split(/[ ,:]/)[0])).toEqual([
+    expect((await problemsOf(archive)).map((problem) => problem.split(/[ ,:]/)[0])).toEqual([
       'label_id.json',
       'val/tags.txt',
     ]);
@@ -126,9 +156,9 @@ describe('label_id.json', () => {
 });
 
 describe('a sentence', () => {
-  it('needs as many tags as words: each that has not is named with both counts', () => {
+  it('needs as many tags as words: each that has not is named with both counts', async () => {
     const archive = withTrain('a b c\nd e\nf\n', 'O O\nO B-PER\nO O\n').withFile('val/tags.txt', '\nO\n');
-    expect(problemsOf(archive)).toEqual([
+    expect(await problemsOf(archive)).toEqual([
       'train/tags.txt line 1: found 2 tags; expected 3 tags, one for each word',
       'train/tags.txt line 3: found 2 tags; expected 1 tag, one for each word',
       'val/tags.txt: found 2 lines; expected 1 line, as many as val/sentences.txt has',
@@ -136,30 +166,30 @@ describe('a sentence', () => {
     ]);
   });
 
-  it('without words can not have tags, nor one without tags words', () => {
-    expect(problemsOf(withTrain('Ada\n\na b\nEve\n', 'B-PER\nO\n\nB-PER\n'))).toEqual([
+  it('without words can not have tags, nor one without tags words', async () => {
+    expect(await problemsOf(withTrain('Ada\n\na b\nEve\n', 'B-PER\nO\n\nB-PER\n'))).toEqual([
       'train/tags.txt line 2: found 1 tag; expected 0 tags, one for each word',
       'train/tags.txt line 3: found 0 tags; expected 2 tags, one for each word',
     ]);
   });
 
-  it('is one of 100 that are listed, of all that are counted', () => {
+  it('is one of 100 that are listed, of all that are counted', async () => {
     const archive = withTrain('a b\n'.repeat(130), 'O\n'.repeat(130)).withFile('val/tags.txt', 'O\n');
-    const error = read(archive)._unsafeUnwrapErr();
+    const error = await failureOf('dataset', () => read(archive));
     expect(error.problems).toHaveLength(100);
     expect(error.total).toBe(131);
   });
 
-  it('can have tags of label_id.json only; others are named with their place', () => {
-    expect(problemsOf(withTrain('Ada  left', 'B-ORG  o'))).toEqual([
+  it('can have tags of label_id.json only; others are named with their place', async () => {
+    expect(await problemsOf(withTrain('Ada  left', 'B-ORG  o'))).toEqual([
       'train/tags.txt line 1, column 1: found the tag "B-ORG"; expected a tag of label_id.json (O, B-PER, I-PER, B-LOC, I-LOC)',
       'train/tags.txt line 1, column 8: found the tag "o"; expected a tag of label_id.json (O, B-PER, I-PER, B-LOC, I-LOC)',
     ]);
   });
 
-  it('that is not UTF-8 is named, and the others are still checked', () => {
+  it('that is not UTF-8 is named, and the others are still checked', async () => {
     const archive = withTrain(Buffer.from('ok now\ncafé\nAda\n', 'latin1'), 'O\nO\nB-PER\n');
-    expect(problemsOf(archive)).toEqual([
+    expect(await problemsOf(archive)).toEqual([
       expect.stringContaining('train/sentences.txt line 2, column 4: found the byte 0xE9'),
       'train/tags.txt line 1: found 1 tag; expected 2 tags, one for each word',
     ]);
@@ -169,8 +199,8 @@ describe('a sentence', () => {
 describe('a split', () => {
   it.each(['train/sentences.txt', 'train/tags.txt', 'val/sentences.txt', 'val/tags.txt'])(
     'needs %s',
-    (name) => {
-      expect(problemsOf(anArchive().without(name))).toEqual([
+    async (name) => {
+      expect(await problemsOf(anArchive().without(name))).toEqual([
         expect.stringMatching(
           `^${name}: not in the archive, which holds config.json, label_id.json, .*; expected this file`,
         ),
@@ -178,22 +208,22 @@ describe('a split', () => {
     },
   );
 
-  it.each(['', '\n \n'])('can not have files without sentences: %j', (contents) => {
-    expect(problemsOf(withTrain(contents, contents))).toEqual([
+  it.each(['', '\n \n'])('can not have files without sentences: %j', async (contents) => {
+    expect(await problemsOf(withTrain(contents, contents))).toEqual([
       'train/sentences.txt: found an empty file; expected one line for each sentence',
       'train/tags.txt: found an empty file; expected one line for each sentence',
     ]);
   });
 
-  it('needs files of the same length; what both have is still checked', () => {
-    expect(problemsOf(withTrain('Ada\nleft town\nsoon\n', 'B-PER\nO\n'))).toEqual([
+  it('needs files of the same length; what both have is still checked', async () => {
+    expect(await problemsOf(withTrain('Ada\nleft town\nsoon\n', 'B-PER\nO\n'))).toEqual([
       'train/tags.txt: found 2 lines; expected 3 lines, as many as train/sentences.txt has',
       'train/tags.txt line 2: found 1 tag; expected 2 tags, one for each word',
     ]);
   });
 
-  it('to train on needs an entity', () => {
-    expect(problemsOf(withTrain('no names\n', 'O O\n'))).toEqual([
+  it('to train on needs an entity', async () => {
+    expect(await problemsOf(withTrain('no names\n', 'O O\n'))).toEqual([
       'train/tags.txt: found no entity, every tag is O; expected sentences with entities',
     ]);
   });
@@ -208,7 +238,7 @@ describe('warnings', () => {
       `${SENTENCES}Ada Lovelace Rome\nParis\n`,
       `I-PER O B-LOC\nB-PER I-PER I-LOC\nB-LOC\n`,
     );
-    const { train, warnings } = read(archive)._unsafeUnwrap();
+    const { train, warnings } = read(archive);
     expect(train.map(({ tags }) => tags)).toEqual([[1, 0, 3], [1, 2, 3], [3]]);
     expect(warnings).toEqual([
       {
@@ -225,7 +255,7 @@ describe('warnings', () => {
 
   it('tell of lines that are empty in both files, which are left out', () => {
     const archive = withTrain(`${SENTENCES}\n \t\nEve\n`, `${SENTENCE_TAGS}\n\nB-PER\n`);
-    expect(read(archive)._unsafeUnwrap().train).toHaveLength(2);
+    expect(read(archive).train).toHaveLength(2);
     expect(warningsOf(archive)).toMatchObject([
       { kind: 'empty_sentence', count: 2, examples: [{ line: 2 }, { line: 3 }] },
     ]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sequenceHead } from '../../../src/families/grapefruit/sequence-head.js';
-import type { TextWindow } from '../../../src/families/index.js';
+import type { TextWindow } from '../../../src/text-reader/index.js';
 
 const tags = ['O', 'B-X', 'I-X', 'B-Y'];
 /** Six words, of which one is of a rare tag. */

@@ -5,7 +5,7 @@ import {
   sentenceText,
   wordOutputs,
 } from '../../../src/families/grapefruit/word-pieces.js';
-import type { TextOutputs } from '../../../src/families/index.js';
+import type { TextOutputs } from '../../../src/text-reader/index.js';
 import type { Encoding } from '../../../src/tokenizer/index.js';
 
 /** [CLS], a token for each span, [SEP]. */

@@ -32,8 +32,8 @@ async function problemsOf(options: Partial<SequenceArchiveOptions>) {
 /** Unzips an archive and reads it as training does; with the names of the tags. */
 async function readBack(path: string) {
   const directory = temporaryDirectory();
-  (await unzip(path, directory))._unsafeUnwrap();
-  const { tags: names, train, dev } = readSequenceArchive(directory, 'sequence-labeling')._unsafeUnwrap();
+  await unzip(path, directory);
+  const { tags: names, train, dev } = readSequenceArchive(directory, 'sequence-labeling');
   const named = (rows: typeof train) =>
     rows.map(({ words, tags }) => ({ words, tags: tags.map((id) => names[id] ?? '') }));
   return { names, train: named(train), dev: named(dev) };
@@ -57,7 +57,7 @@ describe('createSequenceArchive', () => {
       respacedWords: 0,
     });
     const directory = temporaryDirectory();
-    (await unzip(path, directory))._unsafeUnwrap();
+    await unzip(path, directory);
     const written = (name: string) => readFileSync(join(directory, 'names', name), 'utf8');
     expect(JSON.parse(written('config.json'))).toEqual({
       desc: 'People and places',

@@ -41,8 +41,8 @@ async function problemsOf(options: Partial<ClassificationArchiveOptions>) {
 /** Unzips an archive and reads it as training does. */
 async function readBack(path: string, type: ClassificationType = TYPE) {
   const directory = temporaryDirectory();
-  (await unzip(path, directory))._unsafeUnwrap();
-  return readClassificationArchive(directory, type)._unsafeUnwrap();
+  await unzip(path, directory);
+  return readClassificationArchive(directory, type);
 }
 
 function fileWith(name: string, contents: string): string {
@@ -64,7 +64,7 @@ describe('createClassificationArchive', () => {
       warnings: [],
     });
     const directory = temporaryDirectory();
-    (await unzip(path, directory))._unsafeUnwrap();
+    await unzip(path, directory);
     const written = (name: string) => readFileSync(join(directory, 'reviews', name), 'utf8');
     expect(readdirSync(join(directory, 'reviews')).sort()).toEqual([
       'config.json',
@@ -376,6 +376,16 @@ describe('what can not become an archive', () => {
     ],
   ])('%s', async (_, options, problem) => {
     expect((await problemsOf(options))[0]).toBe(problem);
+  });
+
+  it('rows that throw as they are read; that is the cause of an internal error', async () => {
+    const lost = new Error('connection lost');
+    const rows = (function* (): Generator<SourceRow> {
+      yield* ROWS;
+      throw lost;
+    })();
+    const { result } = await create({ rows });
+    expect(result._unsafeUnwrapErr()).toMatchObject({ code: 'internal', cause: lost });
   });
 
   it('says where it can not write', async () => {

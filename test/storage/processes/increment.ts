@@ -1,5 +1,4 @@
-import type { Storage } from '../../../src/storage/index.js';
-import { VersionConflict } from '../../../src/storage/index.js';
+import { isVersionConflict, type Storage } from '../../../src/storage/index.js';
 
 /** Adds one to the record counters/shared by a conditional write, as often as it takes. */
 export async function increment(storage: Storage): Promise<void> {
@@ -9,7 +8,7 @@ export async function increment(storage: Storage): Promise<void> {
       await storage.write('counters', 'shared', Number(read?.value ?? 0) + 1, read?.version);
       return;
     } catch (thrown) {
-      if (!(thrown instanceof VersionConflict)) throw thrown;
+      if (!isVersionConflict(thrown)) throw thrown;
     }
   }
 }

@@ -2,7 +2,6 @@
  * Creates a job while a dead process still has the account's lease, waits for the job, and says how it ended.
  * Nothing here but the waiting keeps the process alive.
  */
-import { errAsync } from 'neverthrow';
 import { TrainingError } from '../../../src/errors.js';
 import { memoryStorage } from '../../../src/storage/index.js';
 import { type Clock, Trainer } from '../../../src/trainer/index.js';
@@ -29,7 +28,7 @@ class HastyClock implements Clock {
 
 const storage = memoryStorage();
 await storage.write('running-slots', 'local', { holder: 'dead', expires_at: LEASE_MS }, undefined);
-const host = { run: () => errAsync(new TrainingError('no data')), close: async () => {} };
+const host = { run: () => Promise.reject(new TrainingError('no data')), close: async () => {} };
 const trainer = new Trainer({ storage, host, clock: new HastyClock() });
 const job = await trainer.createTrainingJob(aRequest).andThen(({ id }) => trainer.waitForTrainingJob(id));
 console.log(job.isOk() ? job.value.status : job.error.message);

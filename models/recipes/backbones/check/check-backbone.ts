@@ -34,7 +34,7 @@ function studentWeights(file: string): Weights {
 /** Prints what the encoder alone reaches on dev after fine-tuning: the measure that recipes are compared by. */
 export async function checkBackbone(work: WorkFolder, options: CheckOptions): Promise<void> {
   const { tasks, start, datasets, size, threads } = options;
-  const tokenizer = loadTokenizer(options.tokenizer)._unsafeUnwrap();
+  const tokenizer = loadTokenizer(options.tokenizer);
   const config = bertConfigOfSize(size, tokenizer.vocabularySize);
   const weights = starts[start]?.(work, config.hidden_size);
   if (weights === undefined)

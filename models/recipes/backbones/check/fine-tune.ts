@@ -1,16 +1,16 @@
 import type { LabelledTexts, Row } from '../../../../bench/datasets/labelled-texts.js';
 import { type BertConfig, initialize } from '../../../../src/encoder/index.js';
+import { AdamWOptimizer } from '../../../../src/engine/adamw-optimizer.js';
+import { Evaluator } from '../../../../src/engine/evaluator.js';
+import { GradientEngine } from '../../../../src/engine/gradient-engine.js';
+import { linearLearningRate } from '../../../../src/engine/learning-rate-schedule.js';
+import { lengthBatches } from '../../../../src/engine/length-batches.js';
+import { padBatch } from '../../../../src/engine/padded-batch.js';
 import type { TextWindow, TrainingTask } from '../../../../src/families/index.js';
 import { classificationTask } from '../../../../src/families/papaya/classification-task.js';
 import { onnxExecutor } from '../../../../src/graph/index.js';
 import { Random } from '../../../../src/random.js';
 import type { Tokenizer } from '../../../../src/tokenizer/index.js';
-import { AdamWOptimizer } from '../../../../src/training/adamw-optimizer.js';
-import { Evaluator } from '../../../../src/training/evaluation.js';
-import { GradientEngine } from '../../../../src/training/gradient-engine.js';
-import { linearLearningRate } from '../../../../src/training/learning-rate-schedule.js';
-import { lengthBatches } from '../../../../src/training/length-batches.js';
-import { padBatch } from '../../../../src/training/padded-batch.js';
 
 /** An encoder's weights by the names of a bare BertModel. */
 export type Weights = ReadonlyMap<string, Float32Array>;
@@ -58,7 +58,7 @@ export async function devAccuracy(
   const outputs = await evaluator.outputs(windows(task.dev), engine.parameterFeeds, never);
   await evaluator.release();
   await engine.release();
-  return task.evaluate(outputs._unsafeUnwrap()).accuracy ?? Number.NaN;
+  return task.evaluate(outputs).accuracy ?? Number.NaN;
 }
 
 function taskOf({ type, labels, train, dev }: LabelledTexts): TrainingTask {
@@ -112,7 +112,7 @@ async function fineTune(
       const encodings = batch.map(({ encoding }) => encoding);
       await engine.run(padBatch(encodings, encoder.pad_token_id), head.targets(batch, TARGET_OPTIONS));
       const rate = linearLearningRate(optimizer.steps, { peak: learningRate, totalSteps });
-      optimizer.step(rate, { maxGradientNorm: MAX_GRADIENT_NORM })._unsafeUnwrap();
+      optimizer.step(rate, { maxGradientNorm: MAX_GRADIENT_NORM });
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { BertConfig } from '../../../../src/encoder/index.js';
+import { dropTokens } from '../../../../src/engine/token-dropout.js';
 import type { SpecialTokenIds } from '../../../../src/tokenizer/index.js';
-import { dropTokens } from '../../../../src/training/token-dropout.js';
 import { distillationSettings } from '../settings.js';
 import { encodingOf, type LearningBatch, type Objective } from '../student/objective.js';
 import {

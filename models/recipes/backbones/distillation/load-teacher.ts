@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bertEncoder, parseBertConfig, trainingInputs } from '../../../../src/encoder/index.js';
+import { feedsFor, padBatch } from '../../../../src/engine/padded-batch.js';
 import { type CompiledGraph, Graph, type GraphExecutor } from '../../../../src/graph/index.js';
-import { decodeWeights } from '../../../../src/model-folder/index.js';
+import { decodeWeights } from '../../../../src/safetensors/index.js';
 import { type Encoding, loadTokenizer, type Tokenizer } from '../../../../src/tokenizer/index.js';
-import { feedsFor, padBatch } from '../../../../src/training/padded-batch.js';
 
 const STATES = 'states';
 
@@ -28,13 +28,13 @@ export class Teacher {
 
   /** @param folder with config.json, tokenizer.json and model.safetensors of a bare BertModel. */
   static async load(folder: string, executor: GraphExecutor, threads: number): Promise<Teacher> {
-    const config = parseBertConfig(readJson(folder, 'config.json'), 'config.json')._unsafeUnwrap();
+    const config = parseBertConfig(readJson(folder, 'config.json'), 'config.json');
     const tokenizer = loadTokenizer(
       readJson(folder, 'tokenizer.json'),
       readJson(folder, 'tokenizer_config.json'),
-    )._unsafeUnwrap();
+    );
     const bytes = readFileSync(join(folder, 'model.safetensors'));
-    const tensors = decodeWeights(bytes, 'model.safetensors')._unsafeUnwrap();
+    const tensors = decodeWeights(bytes, 'model.safetensors');
     const weights = new Map([...tensors].map(([name, { values }]) => [name, values]));
     const graph = new Graph();
     graph.output(STATES, bertEncoder(graph, config, trainingInputs(graph), { prefix: '' }));

@@ -3,7 +3,7 @@ import {
   decodeSafetensors,
   encodeSafetensors,
   type IntegerTensor,
-} from '../../../../src/model-folder/index.js';
+} from '../../../../src/safetensors/index.js';
 import type { TokenRange } from './aligned-spans.js';
 
 /** What the teacher says of one passage. Of vectors only the direction counts, so they have no scale. */
@@ -43,7 +43,7 @@ export function writeTargetShard(file: string, texts: readonly TextTargets[], wi
 }
 
 export function readTargetShard(file: string): TextTargets[] {
-  const { integers } = decodeSafetensors(readFileSync(file), file)._unsafeUnwrap();
+  const { integers } = decodeSafetensors(readFileSync(file), file);
   const tensor = (name: string) => {
     const found = integers.get(name);
     if (found === undefined) throw new Error(`${file}: tensor ${name} is missing; compute the shard anew`);

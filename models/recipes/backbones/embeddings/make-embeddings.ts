@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { onnxExecutor } from '../../../../src/graph/index.js';
-import { decodeSafetensors, encodeSafetensors } from '../../../../src/model-folder/index.js';
+import { decodeSafetensors, encodeSafetensors } from '../../../../src/safetensors/index.js';
 import { type BertTokenizerJson, loadTokenizer } from '../../../../src/tokenizer/index.js';
 import { embeddingSettings } from '../settings.js';
 import type { WorkFolder } from '../work-folder.js';
@@ -21,7 +21,7 @@ export async function makeEmbeddings(
   const startedAt = performance.now();
   const say = (what: string) =>
     console.log(`${((performance.now() - startedAt) / 1000).toFixed(0)} s: ${what}`);
-  const tokenizer = loadTokenizer(tokenizerJson)._unsafeUnwrap();
+  const tokenizer = loadTokenizer(tokenizerJson);
   const counts = new CoOccurrence(tokenizer.vocabularySize, embeddingSettings.distanceWeights);
   let tokens = 0;
   for (const passage of work.readPassages()) {
@@ -44,7 +44,7 @@ export async function makeEmbeddings(
 
 /** What {@link makeEmbeddings} wrote: [vocabulary, width]. @throws where they have another width. */
 export function readEmbeddings(work: WorkFolder, width: number): Float32Array {
-  const { tensors } = decodeSafetensors(readFileSync(work.embeddings), work.embeddings)._unsafeUnwrap();
+  const { tensors } = decodeSafetensors(readFileSync(work.embeddings), work.embeddings);
   const table = tensors.get(WORD_EMBEDDINGS);
   if (table?.shape[1] !== width) {
     throw new Error(`${work.embeddings}: no word embeddings of width ${width}; make them for this size`);

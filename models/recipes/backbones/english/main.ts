@@ -19,7 +19,7 @@ const { values, positionals } = parseArgs({
     tasks: { type: 'string', default: 'banking77_10,sst2' },
   },
 });
-const tokenizer = loadTokenizer(englishTokenizer())._unsafeUnwrap();
+const tokenizer = loadTokenizer(englishTokenizer());
 
 const corpus: Step = async (work) => {
   const datasets = given(values.datasets, 'datasets');

@@ -17,7 +17,7 @@ const vocabulary: Step = async (work) => makeVocabulary(work, given(values.datas
 
 const corpus: Step = async (work) => {
   const datasets = given(values.datasets, 'datasets');
-  const tokenizer = loadTokenizer(japaneseTokenizer(work))._unsafeUnwrap();
+  const tokenizer = loadTokenizer(japaneseTokenizer(work));
   writeCorpus(work, {
     datasets,
     sources,

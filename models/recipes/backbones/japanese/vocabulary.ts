@@ -40,5 +40,5 @@ export function japaneseTokenizer(work: WorkFolder): BertTokenizerJson {
     throw new Error(`no ${work.vocabulary}; run the step "vocabulary" first`);
   }
   const options = { do_lower_case: true, strip_accents: false };
-  return vocabularyTokenizer(readFileSync(work.vocabulary, 'utf8'), options)._unsafeUnwrap();
+  return vocabularyTokenizer(readFileSync(work.vocabulary, 'utf8'), options);
 }

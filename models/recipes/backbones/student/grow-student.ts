@@ -7,7 +7,7 @@ import {
   type ParameterSpec,
   parseCheckpointConfig,
 } from '../../../../src/encoder/index.js';
-import { decodeWeights } from '../../../../src/model-folder/index.js';
+import { decodeWeights } from '../../../../src/safetensors/index.js';
 
 /** Weights by the names of BertModel. */
 export type EncoderWeights = ReadonlyMap<string, Float32Array>;
@@ -21,10 +21,10 @@ export interface SmallEncoder {
 /** @param folder a backbone's. @throws where it holds none. */
 export function readSmallEncoder(folder: string): SmallEncoder {
   const json: unknown = JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'));
-  const config = parseCheckpointConfig(json, 'config.json')._unsafeUnwrap();
+  const config = parseCheckpointConfig(json, 'config.json');
   const bytes = readFileSync(join(folder, 'model.safetensors'));
-  const tensors = decodeWeights(bytes, 'model.safetensors')._unsafeUnwrap();
-  return { config: config.encoder, weights: checkpointWeights(config, tensors, folder)._unsafeUnwrap() };
+  const tensors = decodeWeights(bytes, 'model.safetensors');
+  return { config: config.encoder, weights: checkpointWeights(config, tensors, folder) };
 }
 
 /**

@@ -20,7 +20,7 @@ export async function makeStudent(
   threads: number,
   growFrom?: string,
 ): Promise<Student> {
-  const tokenizer = loadTokenizer(recipe.tokenizer(work))._unsafeUnwrap();
+  const tokenizer = loadTokenizer(recipe.tokenizer(work));
   const config = bertConfigOfSize(size, tokenizer.vocabularySize);
   return Student.create({
     executor: onnxExecutor(),

@@ -1,12 +1,8 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
-import {
-  decodeSafetensors,
-  encodeSafetensors,
-  type NamedTensor,
-} from '../../../../src/model-folder/index.js';
-import type { AdamWOptimizer } from '../../../../src/training/adamw-optimizer.js';
-import type { ParameterStore } from '../../../../src/training/parameter-store.js';
+import type { AdamWOptimizer } from '../../../../src/engine/adamw-optimizer.js';
+import type { ParameterStore } from '../../../../src/engine/parameter-store.js';
+import { decodeSafetensors, encodeSafetensors, type NamedTensor } from '../../../../src/safetensors/index.js';
 
 /** Beside these it holds the objective's measures on the validation examples, by name. */
 const curvePointSchema = z
@@ -58,7 +54,7 @@ export function restoreStudent(
   optimizer: AdamWOptimizer,
 ): StudentState | undefined {
   if (!existsSync(file)) return undefined;
-  const { tensors, metadata } = decodeSafetensors(readFileSync(file), file)._unsafeUnwrap();
+  const { tensors, metadata } = decodeSafetensors(readFileSync(file), file);
   const state = studentStateSchema.parse(JSON.parse(metadata[STATE] ?? 'null'));
   const values = (name: string) => tensors.get(name)?.values ?? new Float32Array();
   const moments = new Map(
@@ -67,14 +63,14 @@ export function restoreStudent(
       { first: values(`first/${name}`), second: values(`second/${name}`) },
     ]),
   );
-  optimizer.restore({ steps: state.steps, moments })._unsafeUnwrap();
+  optimizer.restore({ steps: state.steps, moments });
   for (const { name, weights } of store.parameters) weights.set(values(`weights/${name}`));
   return state;
 }
 
 /** The weights that a checkpoint holds, by parameter name. */
 export function readStudent(file: string): { state: StudentState; weights: Map<string, NamedTensor> } {
-  const { tensors, metadata } = decodeSafetensors(readFileSync(file), file)._unsafeUnwrap();
+  const { tensors, metadata } = decodeSafetensors(readFileSync(file), file);
   const kind = 'weights/';
   const weights = [...tensors].filter(([name]) => name.startsWith(kind));
   return {

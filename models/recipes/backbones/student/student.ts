@@ -1,10 +1,10 @@
 import { type BertConfig, bertParameters, initialize } from '../../../../src/encoder/index.js';
+import { AdamWOptimizer } from '../../../../src/engine/adamw-optimizer.js';
+import { GradientEngine } from '../../../../src/engine/gradient-engine.js';
+import { lengthBatches } from '../../../../src/engine/length-batches.js';
+import { padBatch } from '../../../../src/engine/padded-batch.js';
 import type { GraphExecutor } from '../../../../src/graph/index.js';
 import { Random } from '../../../../src/random.js';
-import { AdamWOptimizer } from '../../../../src/training/adamw-optimizer.js';
-import { GradientEngine } from '../../../../src/training/gradient-engine.js';
-import { lengthBatches } from '../../../../src/training/length-batches.js';
-import { padBatch } from '../../../../src/training/padded-batch.js';
 import { WORD_EMBEDDINGS } from '../embeddings/make-embeddings.js';
 import { learningSettings } from '../settings.js';
 import { grow, type SmallEncoder } from './grow-student.js';
@@ -71,7 +71,7 @@ export class Student {
     const read = this.options.objective.batch(this.#batches[batch] ?? [], steps);
     const loss = await this.#gradients(read);
     const { maxGradientNorm } = learningSettings;
-    this.#optimizer.step(learningRate, { maxGradientNorm })._unsafeUnwrap();
+    this.#optimizer.step(learningRate, { maxGradientNorm });
     const tokens = this.state.tokens + read.encodings.reduce((sum, { ids }) => sum + ids.length, 0);
     this.state = { ...this.state, steps: steps + 1, batch: batch + 1, tokens };
     if (this.state.batch === this.#batches.length) this.#nextEpoch();

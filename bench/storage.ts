@@ -1,0 +1,94 @@
+/**
+ * What an account with many jobs waits for in a `fileStorage`: the first page of its jobs, and creating a job, which counts
+ * the waiting ones. `npm run bench:storage -- [--jobs 100000] [--spacing-ms 300000] [--waiting 10] [--calls 500]
+ * [--folder <where>] [--old]`; with `--old` the jobs lie as releases up to layout 1 wrote them, and the first listing, which
+ * brings them to this one, is timed. Exits with 1 where a p99 is above 10 ms.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { documentedModelTypes, trainingJobStatuses } from '../src/contract/index.js';
+import { JobRepository, moved } from '../src/jobs/index.js';
+import { fileStorage } from '../src/storage/index.js';
+import { machine, quantile } from './report.js';
+import { aJob, app_id, writeManyJobs } from './storage/many-jobs.js';
+
+const { values: options } = parseArgs({
+  options: {
+    jobs: { type: 'string', default: '100000' },
+    'spacing-ms': { type: 'string', default: '300000' },
+    waiting: { type: 'string', default: '10' },
+    calls: { type: 'string', default: '500' },
+    folder: { type: 'string', default: tmpdir() },
+    old: { type: 'boolean', default: false },
+  },
+});
+const BAR_MS = 10;
+const calls = Number(options.calls);
+const count = Number(options.jobs);
+const waiting = Number(options.waiting);
+const spacingMs = Number(options['spacing-ms']);
+
+const directory = mkdtempSync(join(options.folder, 'orchard-storage-'));
+process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+console.log(`${machine()}; ${count} jobs, one every ${spacingMs / 1000} s, ${waiting} of them waiting`);
+writeManyJobs(directory, { count, spacingMs, waiting, isOld: options.old });
+
+const storage = fileStorage(directory);
+const jobs = new JobRepository(storage, app_id);
+const { ms } = await timed(() => jobs.page({}));
+console.log(`first listing: ${ms.toFixed(0)} ms`);
+/** What sweeping the folders at the start costs is not in the figures. */
+await storage.close();
+
+const typeAt = (call: number) =>
+  documentedModelTypes[call % documentedModelTypes.length] ?? 'question-answering';
+const statusAt = (call: number) => trainingJobStatuses[call % trainingJobStatuses.length] ?? 'READY';
+const table: Record<string, object> = {};
+
+await measure('first page', () => jobs.page({}));
+await measure('first page by modelType', (call) => jobs.page({ modelType: typeAt(call) }));
+await measure('first page by trainingStatus', (call) => jobs.page({ trainingStatus: statusAt(call) }));
+await measure('first page by both', (call) =>
+  jobs.page({ modelType: typeAt(call), trainingStatus: statusAt(call) }),
+);
+await measure('waiting jobs counted', () => jobs.countWaiting());
+await measure(
+  'job created, waiting ones counted before',
+  async (call) => {
+    await jobs.countWaiting();
+    const job = aJob({ status: 'CREATED', type: typeAt(call), created: Date.now() });
+    await jobs.create(job);
+    return job.id;
+  },
+  async (id) => void (await jobs.update(id, (job) => moved(job, 'CANCELLED'))),
+);
+console.table(table);
+
+/** Times calls one after the other. @param undo what keeps the storage as it was; not timed */
+async function measure<T>(
+  name: string,
+  call: (index: number) => Promise<T>,
+  undo: (result: T) => Promise<void> = async () => undefined,
+): Promise<void> {
+  const times: number[] = [];
+  for (let index = 0; index < calls; index += 1) {
+    const { ms, value } = await timed(() => call(index));
+    times.push(ms);
+    await undo(value);
+  }
+  const p99 = quantile(times, 0.99);
+  table[name] = { 'p50 ms': round(quantile(times, 0.5)), 'p99 ms': round(p99) };
+  if (p99 > BAR_MS) process.exitCode = 1;
+}
+
+async function timed<T>(work: () => Promise<T>): Promise<{ ms: number; value: T }> {
+  const start = performance.now();
+  const value = await work();
+  return { ms: performance.now() - start, value };
+}
+
+function round(ms: number): number {
+  return Number(ms.toFixed(1));
+}

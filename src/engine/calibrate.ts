@@ -1,0 +1,86 @@
+import type { BertConfig } from '../encoder/index.js';
+import {
+  type Graph,
+  type GraphExecutor,
+  linearInputs,
+  type Quantization,
+  type Range,
+  resolveShape,
+  type TableBits,
+  type TensorData,
+  volume,
+} from '../graph/index.js';
+import type { Encoding } from '../tokenizer/index.js';
+import type { TrainingHead } from './head.js';
+import { feedsFor, padBatch } from './padded-batch.js';
+import type { Weights } from './parameter-store.js';
+import { buildEvaluationGraph } from './training-graph.js';
+
+/** Texts that are read to learn the ranges; more no longer widen them noticeably. */
+const MAX_TEXTS = 128;
+/** The layers whose weights become integers. The head's stay: they are few, and its outputs are the answer. */
+const QUANTIZED_LAYERS = 'encoder.layer.';
+/** Ends of the tables' names. Positions and types are few, so that four bits would save next to nothing. */
+const QUANTIZED_TABLES: readonly (readonly [string, TableBits])[] = [
+  ['word_embeddings.weight', 4],
+  ['position_embeddings.weight', 8],
+  ['token_type_embeddings.weight', 8],
+];
+
+/**
+ * Reads some texts with these weights and notes in which range the inputs of each of the encoder's linear layers lie, as
+ * rounding them to integers needs it ("static quantization", Jacob et al. 2018).
+ */
+export async function calibrate(
+  executor: GraphExecutor,
+  head: TrainingHead,
+  encoder: BertConfig,
+  weights: Weights,
+  texts: readonly Encoding[],
+): Promise<Quantization> {
+  const graph = buildEvaluationGraph(head, encoder);
+  const layers = [...linearInputs(graph)].filter(([weight]) => weight.includes(QUANTIZED_LAYERS));
+  for (const tensor of new Set(layers.map(([, input]) => input))) graph.output(tensor.name, tensor);
+  const compiled = await executor.compile(graph, { weights });
+  const ranges = new Map<string, Range>();
+  const inputNames = new Set(graph.inputs.map(({ name }) => name));
+  for (const encoding of spread(texts, MAX_TEXTS)) {
+    const outputs = outputsFor(graph, encoding);
+    await compiled.run(feedsFor(padBatch([encoding], encoder.pad_token_id), inputNames), outputs);
+    for (const [name, { data }] of Object.entries(outputs)) ranges.set(name, widened(ranges.get(name), data));
+  }
+  await compiled.release();
+  const linear = layers.map(([weight, input]) => [weight, ranges.get(input.name) ?? NO_RANGE] as const);
+  const tables = [...weights.keys()].flatMap((name) =>
+    QUANTIZED_TABLES.filter(([end]) => name.endsWith(end)).map(([, bits]) => [name, bits] as const),
+  );
+  return { linear: new Map(linear), tables: new Map(tables) };
+}
+
+const NO_RANGE: Range = { min: 0, max: 0 };
+
+/** At most so many, evenly spread. */
+function spread<T>(all: readonly T[], count: number): T[] {
+  const step = Math.max(1, all.length / count);
+  return all.filter((_, at) => Math.floor(at / step) !== Math.floor((at - 1) / step));
+}
+
+function outputsFor(graph: Graph, encoding: Encoding): Record<string, Float32Output> {
+  const sizes = { tokens: encoding.ids.length, batch: 1 };
+  return Object.fromEntries(
+    [...graph.outputs].map(([name, { shape }]) => {
+      const dims = resolveShape(shape, sizes);
+      return [name, { type: 'float32', dims, data: new Float32Array(volume(dims)) }];
+    }),
+  );
+}
+
+type Float32Output = Extract<TensorData, { readonly type: 'float32' }>;
+
+function widened({ min, max }: Range = NO_RANGE, values: Float32Array): Range {
+  for (const value of values) {
+    if (value < min) min = value;
+    else if (value > max) max = value;
+  }
+  return { min, max };
+}

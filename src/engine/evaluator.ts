@@ -1,0 +1,108 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { BertConfig } from '../encoder/index.js';
+import { AbortedError } from '../errors.js';
+import type { CompiledGraph, CompileOptions, GraphExecutor, TensorData } from '../graph/index.js';
+import { outputsByText, type TextOutputs, type TextWindow } from '../text-reader/index.js';
+import type { TrainingHead } from './head.js';
+import { feedsFor, type PaddedBatch, padBatch } from './padded-batch.js';
+import { rowsPerRun } from './step-memory.js';
+import { buildEvaluationGraph, LOGITS } from './training-graph.js';
+
+/** Sequences of one run; beyond this a larger run is no faster. */
+const MAX_ROWS_PER_RUN = 64;
+
+/** Computes a model's outputs for many texts with the weights as they are. */
+export class Evaluator {
+  readonly #compiled: CompiledGraph;
+  readonly #inputNames: ReadonlySet<string>;
+  readonly #head: TrainingHead;
+  readonly #encoder: BertConfig;
+
+  private constructor(
+    compiled: CompiledGraph,
+    inputNames: ReadonlySet<string>,
+    head: TrainingHead,
+    encoder: BertConfig,
+  ) {
+    this.#compiled = compiled;
+    this.#inputNames = inputNames;
+    this.#head = head;
+    this.#encoder = encoder;
+  }
+
+  /** @param fixed the weights that stay as they are; the others are fed. Default: all are fed. */
+  static async create(
+    executor: GraphExecutor,
+    head: TrainingHead,
+    encoder: BertConfig,
+    fixed?: CompileOptions,
+  ): Promise<Evaluator> {
+    const graph = buildEvaluationGraph(head, encoder);
+    const inputNames = new Set(graph.inputs.map(({ name }) => name));
+    return new Evaluator(await executor.compile(graph, fixed), inputNames, head, encoder);
+  }
+
+  /**
+   * @param windows of texts, in the order of their rows.
+   * @param parameters the weights, as feeds.
+   * @returns what each text's windows give, text by text.
+   * @throws AbortedError soon after the signal fires
+   */
+  async outputs(
+    windows: readonly TextWindow[],
+    parameters: Readonly<Record<string, TensorData>>,
+    signal?: AbortSignal,
+  ): Promise<TextOutputs[]> {
+    const results = new Map<TextWindow, Float32Array>();
+    const order = [...windows].sort((a, b) => a.encoding.ids.length - b.encoding.ids.length);
+    for (const run of this.#runs(order)) {
+      const encodings = run.map(({ encoding }) => encoding);
+      const batch = padBatch(encodings, this.#encoder.pad_token_id);
+      const { data, dims } = this.#output(batch.sizes);
+      await this.#compiled.run(
+        { ...parameters, ...feedsFor(batch, this.#inputNames) },
+        { [LOGITS]: { type: 'float32', dims, data } },
+      );
+      for (const [position, window] of run.entries()) {
+        results.set(window, this.#outputsOf(data, run.length, position, window.encoding.ids.length));
+      }
+      await nextTurn();
+      if (signal?.aborted) throw new AbortedError('the evaluation');
+    }
+    const texts = 1 + windows.reduce((last, { row }) => Math.max(last, row), -1);
+    return outputsByText(texts, windows, (window) => results.get(window) ?? new Float32Array());
+  }
+
+  release(): Promise<void> {
+    return this.#compiled.release();
+  }
+
+  #output({ tokens, batch }: PaddedBatch['sizes']) {
+    const outputs = this.#head.outputs(this.#encoder);
+    const dims = this.#head.per === 'text' ? [batch, outputs] : [tokens, batch, outputs];
+    return { dims, data: new Float32Array(dims.reduce((product, size) => product * size, 1)) };
+  }
+
+  /** One window's part of a run's outputs, padding left out: [outputs], or [tokens, outputs]. */
+  #outputsOf(data: Float32Array, batch: number, position: number, tokens: number): Float32Array {
+    const outputs = this.#head.outputs(this.#encoder);
+    if (this.#head.per === 'text') return data.slice(position * outputs, (position + 1) * outputs);
+    const own = new Float32Array(tokens * outputs);
+    for (let token = 0; token < tokens; token += 1) {
+      const at = (token * batch + position) * outputs;
+      own.set(data.subarray(at, at + outputs), token * outputs);
+    }
+    return own;
+  }
+
+  /** Cuts windows sorted by length into runs, the longest first. */
+  *#runs(order: readonly TextWindow[]): Generator<readonly TextWindow[]> {
+    let end = order.length;
+    while (end > 0) {
+      const longest = order[end - 1]?.encoding.ids.length ?? 1;
+      const start = Math.max(0, end - Math.min(MAX_ROWS_PER_RUN, rowsPerRun(this.#encoder, longest)));
+      yield order.slice(start, end);
+      end = start;
+    }
+  }
+}

@@ -1,0 +1,195 @@
+import { Arena, type Kernels } from '../kernels/index.js';
+
+/** Weights by parameter name, each row-major in the parameter's shape. */
+export type Weights = ReadonlyMap<string, Float32Array>;
+
+/** A tensor to be trained, before it has a place. */
+export interface ParameterDefinition {
+  readonly name: string;
+  readonly shape: readonly number[];
+  /** Whether weight decay applies: false for biases and LayerNorm. */
+  readonly decay: boolean;
+}
+
+/** The numbers of some parameters. Every array is a view of the arena. */
+interface ParameterArrays {
+  readonly weights: Float32Array;
+  readonly gradients: Float32Array;
+  /** What the optimizer keeps for each weight, by the names of its slots. */
+  readonly slots: Weights;
+}
+
+/** A tensor being trained, row-major in `shape`. */
+export interface Parameter extends ParameterDefinition, ParameterArrays {}
+
+/** All parameters that share a decay setting, as one run of memory. */
+export interface ParameterRegion extends ParameterArrays {
+  readonly decay: boolean;
+}
+
+export interface ParameterStoreOptions {
+  /** Reserves a sum beside the gradients, so that one step can average several batches. Default false. */
+  readonly accumulate?: boolean;
+  /** Names of the numbers that an optimizer keeps for each weight. Default: none. */
+  readonly slots?: readonly string[];
+}
+
+/** Floats per cache line: every parameter starts on one. The padding between them stays 0 throughout training. */
+const ALIGNMENT = 16;
+
+/**
+ * Weights, gradients and optimizer slots of what is trained of a model, each kind in one run of an arena: first the
+ * decayed parameters, then the others. Everything is zero at first.
+ */
+export class ParameterStore {
+  /** In the order of the definitions. */
+  readonly parameters: readonly Parameter[];
+  /** The decayed parameters, then the others; `gradients` is what an optimizer step reads. */
+  readonly regions: readonly ParameterRegion[];
+  readonly #byName: ReadonlyMap<string, Parameter>;
+  readonly #kernels: Kernels;
+  readonly #batchGradients: Float32Array;
+  readonly #gradientSum: Float32Array | undefined;
+  #accumulatedWeight = 0;
+
+  /**
+   * @param kernels loaded over the same arena.
+   * @throws RangeError where the arena has too little room left (see {@link ParameterStore.bytesFor}) or a name
+   *   comes twice.
+   */
+  constructor(
+    arena: Arena,
+    kernels: Kernels,
+    definitions: readonly ParameterDefinition[],
+    { accumulate = false, slots = [] }: ParameterStoreOptions = {},
+  ) {
+    requireUniqueNames(definitions);
+    const { count, decayedCount, placed } = layOut(definitions);
+    const arrays: ParameterArrays = {
+      weights: arena.float32(count),
+      gradients: arena.float32(count),
+      slots: new Map(slots.map((name) => [name, arena.float32(count)])),
+    };
+    this.#kernels = kernels;
+    this.#batchGradients = arrays.gradients;
+    this.#gradientSum = accumulate ? arena.float32(count) : undefined;
+    this.parameters = placed.map(({ definition, start }) => ({
+      ...definition,
+      ...slice(arrays, start, elementCount(definition.shape)),
+    }));
+    this.#byName = new Map(this.parameters.map((parameter) => [parameter.name, parameter]));
+    const stepped = { ...arrays, gradients: this.#gradientSum ?? arrays.gradients };
+    this.regions = [
+      { decay: true, ...slice(stepped, 0, decayedCount) },
+      { decay: false, ...slice(stepped, decayedCount, count - decayedCount) },
+    ];
+  }
+
+  /** Bytes of an arena that a store of these parameters takes. */
+  static bytesFor(
+    definitions: readonly ParameterDefinition[],
+    { accumulate = false, slots = [] }: ParameterStoreOptions = {},
+  ): number {
+    const runs = (accumulate ? 3 : 2) + slots.length;
+    return Arena.bytesFor(Array.from({ length: runs }, () => layOut(definitions).count));
+  }
+
+  /** @throws RangeError where no parameter has this name. */
+  get(name: string): Parameter {
+    const parameter = this.#byName.get(name);
+    if (parameter === undefined) throw new RangeError(`no parameter ${JSON.stringify(name)}`);
+    return parameter;
+  }
+
+  /** A copy of all weights. */
+  copyWeights(): Weights {
+    return new Map(this.parameters.map(({ name, weights }) => [name, weights.slice()]));
+  }
+
+  /** Overwrites the weights that are given; the others stay. */
+  setWeights(given: Weights): void {
+    for (const { name, weights } of this.parameters) weights.set(given.get(name) ?? weights);
+  }
+
+  /**
+   * Adds the parameters' present gradients to the sum that the next optimizer step averages.
+   * @param weight what the batch's mean loss is a mean over (rows, say): with it, batches of any sizes together give
+   *   the gradient of the one large batch.
+   * @throws RangeError where the store was made without `accumulate`.
+   */
+  accumulateGradients(weight: number): void {
+    if (this.#gradientSum === undefined) throw new RangeError('this store was made without `accumulate`');
+    this.#kernels.accumulate(this.#gradientSum, this.#batchGradients, weight);
+    this.#accumulatedWeight += weight;
+  }
+
+  /**
+   * What turns the regions' gradients into their mean: 1 without accumulation.
+   * @throws RangeError where nothing was accumulated since the last step.
+   */
+  get gradientScale(): number {
+    if (this.#gradientSum === undefined) return 1;
+    if (this.#accumulatedWeight === 0) throw new RangeError('no gradients were accumulated for this step');
+    return 1 / this.#accumulatedWeight;
+  }
+
+  /** Starts the sum anew; the optimizer calls it after each step. */
+  clearAccumulatedGradients(): void {
+    if (this.#gradientSum === undefined) return;
+    this.#kernels.fill(this.#gradientSum, 0);
+    this.#accumulatedWeight = 0;
+  }
+}
+
+interface Layout {
+  /** Floats of all parameters, padding included. */
+  readonly count: number;
+  /** Floats of the decayed ones, which come first. */
+  readonly decayedCount: number;
+  /** Where each parameter starts, in floats, in the order of the definitions. */
+  readonly placed: readonly { readonly definition: ParameterDefinition; readonly start: number }[];
+}
+
+function layOut(definitions: readonly ParameterDefinition[]): Layout {
+  const decayedCount = paddedCount(definitions.filter(({ decay }) => decay));
+  let nextDecayed = 0;
+  let nextOther = decayedCount;
+  const placed = definitions.map((definition) => {
+    const start = definition.decay ? nextDecayed : nextOther;
+    const end = start + paddedCount([definition]);
+    if (definition.decay) nextDecayed = end;
+    else nextOther = end;
+    return { definition, start };
+  });
+  return { count: nextOther, decayedCount, placed };
+}
+
+function paddedCount(definitions: readonly ParameterDefinition[]): number {
+  const lines = definitions.map(({ shape }) => Math.ceil(elementCount(shape) / ALIGNMENT));
+  return ALIGNMENT * lines.reduce((sum, count) => sum + count, 0);
+}
+
+function requireUniqueNames(definitions: readonly ParameterDefinition[]): void {
+  const seen = new Set<string>();
+  for (const { name } of definitions) {
+    if (seen.has(name)) throw new RangeError(`parameter ${JSON.stringify(name)} is defined twice`);
+    seen.add(name);
+  }
+}
+
+function slice(
+  { weights, gradients, slots }: ParameterArrays,
+  start: number,
+  length: number,
+): ParameterArrays {
+  const end = start + length;
+  return {
+    weights: weights.subarray(start, end),
+    gradients: gradients.subarray(start, end),
+    slots: new Map([...slots].map(([name, values]) => [name, values.subarray(start, end)])),
+  };
+}
+
+function elementCount(shape: readonly number[]): number {
+  return shape.reduce((product, size) => product * size, 1);
+}

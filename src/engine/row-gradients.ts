@@ -1,0 +1,36 @@
+import { type BatchGradients, type GradientInput, longestOf } from './batch-gradients.js';
+import type { RowHead } from './head.js';
+import { padBatch } from './padded-batch.js';
+import { rowsPerRun } from './step-memory.js';
+import { dropTokens } from './token-dropout.js';
+
+/** Every text, or window of one, is an example by itself. A batch may be cut anywhere, its gradients are summed. */
+export class RowGradients implements BatchGradients {
+  readonly lengths: readonly number[];
+  readonly #input: GradientInput;
+  readonly #head: RowHead;
+
+  constructor(input: GradientInput, head: RowHead) {
+    this.#input = input;
+    this.#head = head;
+    this.lengths = input.train.map(({ encoding }) => encoding.ids.length);
+  }
+
+  async compute(batch: readonly number[], step: number): Promise<number> {
+    const { engine, encoder, train, options, maskId, seed } = this.#input;
+    const windows = batch.flatMap((example) => train[example] ?? []);
+    const size = engine.accumulates ? rowsPerRun(encoder, longestOf(windows)) : windows.length;
+    let sum = 0;
+    let total = 0;
+    for (let start = 0; start < windows.length; start += size) {
+      const run = windows.slice(start, start + size);
+      const targets = this.#head.targets(run, options);
+      const encodings = run.map(({ encoding }) => encoding);
+      const dropped = dropTokens(encodings, options.tokenDropout, maskId, seed, step, start);
+      sum += targets.weight * (await engine.run(padBatch(dropped, encoder.pad_token_id), targets));
+      total += targets.weight;
+      if (engine.accumulates) engine.store.accumulateGradients(targets.weight);
+    }
+    return sum / total;
+  }
+}

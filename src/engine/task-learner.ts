@@ -1,0 +1,118 @@
+import { type BertConfig, bertName, initialize } from '../encoder/index.js';
+import type { GraphExecutor } from '../graph/index.js';
+import { Random } from '../random.js';
+import type { TextWindow } from '../text-reader/index.js';
+import { type BatchGradients, type LearningOptions, longestOf } from './batch-gradients.js';
+import { GradientEngine } from './gradient-engine.js';
+import type { PairExamples, PairHead, RowHead, TrainingHead } from './head.js';
+import { Learner } from './learner.js';
+import type { OptimizerKind } from './optimizer.js';
+import { PairGradients } from './pair-gradients.js';
+import type { Weights } from './parameter-store.js';
+import { RowGradients } from './row-gradients.js';
+import { withSurrogateLoss } from './surrogate-loss.js';
+
+/** Gradients are scaled down to this joint norm unless a task says otherwise, as in BERT's fine-tuning. */
+const MAX_GRADIENT_NORM = 1;
+
+/** A task to be learned by an encoder and the head on it. */
+export interface LearningTask {
+  readonly executor: GraphExecutor;
+  readonly head: TrainingHead;
+  readonly encoder: BertConfig;
+  /** Weights to start from, by the names of a bare BertModel; the others start as the seed says. Default: none. */
+  readonly pretrained?: Weights;
+  /** Weights by parameter name that stay as they are; all other parameters learn. Default: none. */
+  readonly frozen?: Weights;
+  /** Default: AdamW. */
+  readonly optimizer?: OptimizerKind;
+  /** The texts to learn from. */
+  readonly train: readonly TextWindow[];
+  readonly options: LearningOptions;
+  /** Of the texts, as training_config names it. */
+  readonly language: string;
+  /** Id of [MASK], which takes the place of dropped tokens. */
+  readonly maskId: number;
+  /** Examples of a batch, at most. */
+  readonly batchSize: number;
+  readonly maxGradientNorm?: number;
+  readonly seed: number;
+  readonly signal: AbortSignal;
+}
+
+/** An engine that learns a task. */
+export interface TaskLearner {
+  readonly engine: GradientEngine;
+  readonly learner: Learner;
+  /** Frees what the runtime holds for both. */
+  release(): Promise<void>;
+}
+
+/** Builds the engine for a task, fills its parameters and readies its examples. @throws AbortedError when the signal fires */
+export async function createTaskLearner(task: LearningTask): Promise<TaskLearner> {
+  const { head } = task;
+  const { engine, gradients } =
+    head.kind === 'rows' ? await rowLearning(task, head) : await pairLearning(task, head);
+  fillParameters(engine, task);
+  const { batchSize, seed, maxGradientNorm = MAX_GRADIENT_NORM } = task;
+  return {
+    engine,
+    learner: new Learner({ engine, gradients, batchSize, seed, maxGradientNorm }),
+    async release() {
+      await engine.release();
+      await gradients.release?.();
+    },
+  };
+}
+
+interface Learning {
+  readonly engine: GradientEngine;
+  readonly gradients: BatchGradients;
+}
+
+async function rowLearning(task: LearningTask, head: RowHead): Promise<Learning> {
+  const { batchSize } = task;
+  const engine = await GradientEngine.create({ ...engineOptions(task), head, batchSize });
+  return { engine, gradients: new RowGradients({ ...task, engine }, head) };
+}
+
+async function pairLearning(task: LearningTask, head: PairHead): Promise<Learning> {
+  const { executor, language, signal } = task;
+  const examples = await head.examples({ language, signal });
+  const batchSize = task.batchSize * textsOf(examples);
+  const options = { ...engineOptions(task), head: withSurrogateLoss(head), batchSize };
+  const engine = await GradientEngine.create({ ...options, split: true, forward: true });
+  return { engine, gradients: await PairGradients.create({ ...task, engine }, head, examples, executor) };
+}
+
+/** Texts of the largest example. */
+const textsOf = ({ rows }: PairExamples): number =>
+  rows.reduce((most, { length }) => Math.max(most, length), 1);
+
+function engineOptions({ executor, encoder, head, frozen, optimizer, train, seed }: LearningTask) {
+  const trainable = head.parameters(encoder).filter(({ name }) => !frozen?.has(name));
+  return {
+    executor,
+    encoder,
+    trainable,
+    longest: longestOf(train),
+    seed,
+    ...(frozen && { frozen }),
+    ...(optimizer && { optimizer }),
+  };
+}
+
+/** Parameters that the pretrained weights lack are drawn from the seed, one after the other. */
+function fillParameters(
+  { store }: GradientEngine,
+  { head, encoder, pretrained, frozen, seed }: LearningTask,
+): void {
+  const random = Random.fromSeed(seed, 0);
+  for (const spec of head.parameters(encoder)) {
+    if (frozen?.has(spec.name)) continue;
+    const { weights } = store.get(spec.name);
+    const given = pretrained?.get(bertName(spec.name));
+    if (given === undefined) initialize(spec, weights, () => random.normal());
+    else weights.set(given);
+  }
+}

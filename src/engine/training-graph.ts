@@ -1,0 +1,63 @@
+import { type BertConfig, trainingInputs } from '../encoder/index.js';
+import { addGradients, Graph, type ParameterGradient, type Tensor } from '../graph/index.js';
+import { type DropoutSite, DropoutSites } from './dropout-sites.js';
+import type { Head, LossHead } from './head.js';
+
+/** Forward pass, loss and backward pass as one graph. */
+export interface TrainingGraph {
+  readonly graph: Graph;
+  readonly gradients: readonly ParameterGradient[];
+  readonly dropouts: readonly DropoutSite[];
+  /** Sparse gradients by the name of the output that holds their rows. */
+  readonly rowOutputs: ReadonlyMap<string, Tensor>;
+}
+
+/** Name of the output that holds the loss. */
+export const LOSS = 'loss';
+/** Name of the output that holds the logits of an evaluation graph. */
+export const LOGITS = 'logits';
+
+export const gradientOutput = (parameter: string): string => `gradient ${parameter}`;
+
+/** One output per distinct tensor of row gradients: the embedding tables share theirs. */
+export const rowsOutput = (rows: Tensor): string => `rows ${rows.name}`;
+
+/**
+ * Everything that one training step computes, to be compiled once for all batch shapes.
+ * @param trainable names of the parameters whose gradients are wanted. Default: all.
+ */
+export function buildTrainingGraph(
+  head: LossHead,
+  encoder: BertConfig,
+  trainable?: ReadonlySet<string>,
+): TrainingGraph {
+  const graph = new Graph();
+  const sites = new DropoutSites(graph);
+  const logits = head.logits(graph, encoder, trainingInputs(graph), sites.apply);
+  const loss = head.loss(graph, logits);
+  graph.output(LOSS, loss);
+  const gradients = addGradients(graph, loss, trainable);
+  const rowOutputs = new Map<string, Tensor>();
+  for (const { parameter, dense, rows } of gradients) {
+    if (dense !== undefined) graph.output(gradientOutput(parameter.name), dense);
+    for (const each of rows) rowOutputs.set(rowsOutput(each.rows), each.rows);
+  }
+  for (const [name, rows] of rowOutputs) graph.output(name, rows);
+  return { graph, gradients, dropouts: sites.sites, rowOutputs };
+}
+
+/** The forward pass alone, values dropped at the same sites as in {@link buildTrainingGraph}. */
+export function buildForwardGraph(head: Head, encoder: BertConfig): Graph {
+  const graph = new Graph();
+  const sites = new DropoutSites(graph);
+  graph.output(LOGITS, head.logits(graph, encoder, trainingInputs(graph), sites.apply));
+  return graph;
+}
+
+/** The forward pass alone, nothing dropped. */
+export function buildEvaluationGraph(head: Head, encoder: BertConfig): Graph {
+  const graph = new Graph();
+  const logits = head.logits(graph, encoder, trainingInputs(graph), (x) => x);
+  graph.output(LOGITS, logits);
+  return graph;
+}

@@ -1,0 +1,19 @@
+export {
+  deleteUnseen,
+  ensureDirectory,
+  flushDirectory,
+  flushTree,
+  isPresent,
+  move,
+  moveIfPresent,
+  namesIn,
+  readTextIfPresent,
+  writeFlushed,
+} from './durable-files.js';
+export { failedWith } from './failed-with.js';
+export { FileLocks, type Lock } from './file-locks.js';
+export { inDirectory, unlinkWithEmptyParents } from './nested-directories.js';
+export { parseJson } from './parse-json.js';
+export { type ReplaceOptions, replaceFile } from './replace-file.js';
+export { sweepTemporaryFiles } from './sweep-temporary-files.js';
+export { TemporaryDirectory } from './temporary-directory.js';

@@ -1,0 +1,280 @@
+import assert from 'node:assert/strict';
+import type { ContractCase } from '../contract-case.js';
+import {
+  ACCOUNT,
+  aborted,
+  aJob,
+  aSuspendedJob,
+  aWorker,
+  Hands,
+  type JobQueueChecks,
+  type JobQueueMedium,
+} from './job-queue-check.js';
+
+/** A new medium with nothing in it. */
+export type CreateJobQueueMedium = () => JobQueueMedium | Promise<JobQueueMedium>;
+
+/**
+ * What every {@link JobQueue} must do, as tests for any runner:
+ * ```ts
+ * for (const { name, run } of jobQueueContract(() => myMedium())) it(name, run);
+ * ```
+ */
+export function jobQueueContract(create: CreateJobQueueMedium): readonly ContractCase[] {
+  return Object.entries(promises).map(([name, check]) => ({
+    name,
+    run: async () => {
+      const medium = await create();
+      try {
+        await check(medium);
+      } finally {
+        await medium.close();
+      }
+    },
+  }));
+}
+
+const handingOut: JobQueueChecks = {
+  'has specification version 1': async (medium) => {
+    assert.equal((await medium.open()).specificationVersion, 1);
+  },
+
+  'hands a job that is added to a worker of its account, and to no other': async (medium) => {
+    const { queue, hands } = await aWorker(medium);
+    const other = new Hands();
+    queue.work('another', other.handler);
+    const job = aJob();
+    await queue.add(job);
+    const { lease } = await hands.next();
+    assert.equal(lease.id, job.id);
+    assert.equal(lease.signal.aborted, false);
+    assert.equal(lease.stopReason, undefined);
+    await medium.elapse();
+    assert.equal(await lease.renew(), true);
+    assert.deepEqual(other.ids, []);
+  },
+
+  'hands out what was added before there was a worker, by another queue too': async (medium) => {
+    const job = aJob();
+    await (await medium.open()).add(job);
+    const { hands } = await aWorker(medium);
+    assert.equal((await hands.next()).lease.id, job.id);
+  },
+
+  'hands out what another queue adds while a worker has nothing to do': async (medium) => {
+    const { hands } = await aWorker(medium);
+    await medium.elapse();
+    const job = aJob();
+    await (await medium.open()).add(job);
+    await medium.elapse();
+    assert.equal((await hands.next()).lease.id, job.id);
+  },
+
+  'hands out the jobs of an account one at a time over all queues, the oldest first': async (medium) => {
+    const { queue, hands } = await aWorker(medium);
+    const { queue: other } = await aWorker(medium, hands);
+    const jobs = [aJob(), aJob(), aJob(), aJob()];
+    for (const [index, job] of jobs.entries()) await (index % 2 === 0 ? queue : other).add(job);
+    const ids = jobs.map(({ id }) => id);
+    for (const index of ids.keys()) {
+      const { end } = await hands.next();
+      await medium.elapse();
+      assert.deepEqual(hands.ids, ids.slice(0, index + 1));
+      end('ended');
+      await medium.elapse();
+    }
+  },
+
+  'hands out jobs of two accounts at the same time': async (medium) => {
+    const { queue, hands } = await aWorker(medium);
+    const other = new Hands();
+    queue.work('another', other.handler);
+    await queue.add(aJob());
+    await queue.add(aJob('another'));
+    await hands.next();
+    await other.next();
+  },
+
+  'hands out the next job when one has ended, at once where it was added here': async (medium) => {
+    const { queue, hands } = await aWorker(medium);
+    const jobs = [aJob(), aJob()];
+    for (const job of jobs) await queue.add(job);
+    (await hands.next()).end('ended');
+    assert.equal((await hands.next()).lease.id, jobs[1]?.id);
+  },
+
+  'hands out a job that is added twice once': async (medium) => {
+    const { queue, hands } = await aWorker(medium);
+    const job = aJob();
+    await queue.add(job);
+    const { end } = await hands.next();
+    await queue.add(job);
+    end('ended');
+    await medium.elapse();
+    assert.deepEqual(hands.ids, [job.id]);
+  },
+
+  'hands out again what a handler leaves or fails at, before other jobs': async (medium) => {
+    const { queue, hands } = await aWorker(medium);
+    const job = aJob();
+    await queue.add(job);
+    await queue.add(aJob());
+    const { end } = await hands.next();
+    end('left');
+    await medium.elapse();
+    const { fail } = await hands.next();
+    fail(new Error('the disk is full'));
+    await medium.elapse();
+    assert.equal((await hands.next()).lease.id, job.id);
+  },
+};
+
+const cancelling: JobQueueChecks = {
+  'hands nobody a job that was cancelled while it waited': async (medium) => {
+    const { queue, hands } = await aWorker(medium);
+    const jobs = [aJob(), aJob(), aJob()];
+    for (const job of jobs) await queue.add(job);
+    const { end } = await hands.next();
+    await (await medium.open()).cancel(jobs[1] ?? aJob());
+    end('ended');
+    assert.equal((await hands.next()).lease.id, jobs[2]?.id);
+  },
+
+  'stops the handler of a job that is cancelled': async (medium) => {
+    const { queue, hands } = await aWorker(medium);
+    const job = aJob();
+    await queue.add(job);
+    const { lease } = await hands.next();
+    await queue.cancel(job);
+    await aborted(lease);
+    assert.equal(lease.stopReason, 'cancelled');
+    await medium.elapse();
+    assert.deepEqual(hands.ids, [job.id]);
+  },
+
+  'stops the handler of a job that another queue cancels': async (medium) => {
+    const { queue, hands } = await aWorker(medium);
+    const job = aJob();
+    await queue.add(job);
+    const { lease } = await hands.next();
+    await (await medium.open()).cancel(job);
+    await medium.elapse();
+    await aborted(lease);
+    assert.equal(lease.stopReason, 'cancelled');
+  },
+
+  'hands out a job that is cancelled after its process died, to be stopped at once': async (medium) => {
+    const { lease } = await aSuspendedJob(medium);
+    const { queue, hands } = await aWorker(medium);
+    await queue.cancel({ app_id: ACCOUNT, id: lease.id });
+    await medium.elapse();
+    const again = await hands.next();
+    assert.equal(again.lease.id, lease.id);
+    assert.equal(again.lease.signal.aborted, true);
+    assert.equal(again.lease.stopReason, 'cancelled');
+    await medium.elapse();
+    assert.equal(hands.ids.length, 1);
+  },
+
+  'takes it that a job to be cancelled is not there, or has ended': async (medium) => {
+    const { queue, hands } = await aWorker(medium);
+    await queue.cancel(aJob());
+    const job = aJob();
+    await queue.add(job);
+    (await hands.next()).end('ended');
+    await medium.elapse();
+    await queue.cancel(job);
+    await medium.elapse();
+    assert.deepEqual(hands.ids, [job.id]);
+  },
+};
+
+const passingOn: JobQueueChecks = {
+  'hands what a dead process ran to another, before older jobs': async (medium) => {
+    const older = aJob();
+    const { lease } = await aSuspendedJob(medium);
+    const { queue, hands } = await aWorker(medium);
+    await queue.add(older);
+    await medium.elapse();
+    const { lease: taken, end } = await hands.next();
+    assert.equal(taken.id, lease.id);
+    assert.equal(taken.signal.aborted, false);
+    end('ended');
+    assert.equal((await hands.next()).lease.id, older.id);
+  },
+
+  'tells a handler that was suspended that it lost its lease': async (medium) => {
+    const { lease, end, hands: suspended } = await aSuspendedJob(medium);
+    const { hands } = await aWorker(medium);
+    await medium.elapse();
+    const { lease: taken } = await hands.next();
+    assert.equal(await lease.renew(), false);
+    assert.equal(lease.signal.aborted, true);
+    assert.equal(lease.stopReason, 'lost');
+    end('left');
+    await medium.elapse();
+    assert.equal(await taken.renew(), true);
+    assert.equal(suspended.ids.length, 1);
+  },
+
+  'stops the handler of a worker that closes, and waits for it': async (medium) => {
+    const { queue, worker, hands } = await aWorker(medium);
+    hands.obeys = false;
+    await queue.add(aJob());
+    await queue.add(aJob());
+    const { lease, end } = await hands.next();
+    let isClosed = false;
+    const closing = worker.close().then(() => {
+      isClosed = true;
+    });
+    await aborted(lease);
+    assert.equal(lease.stopReason, 'closing');
+    assert.equal(await lease.renew(), true);
+    assert.equal(isClosed, false);
+    end('left');
+    await closing;
+    await worker.close();
+    await medium.elapse();
+    assert.equal(hands.ids.length, 1);
+  },
+
+  'hands what a closed worker left to another at once, and then what waits': async (medium) => {
+    const { queue, worker, hands } = await aWorker(medium);
+    const jobs = [aJob(), aJob()];
+    for (const job of jobs) await queue.add(job);
+    await hands.next();
+    await worker.close();
+    const next = await aWorker(medium);
+    const { lease, end } = await next.hands.next();
+    assert.equal(lease.id, jobs[0]?.id);
+    end('ended');
+    assert.equal((await next.hands.next()).lease.id, jobs[1]?.id);
+  },
+
+  'forgets a job that ends while its worker closes': async (medium) => {
+    const { queue, worker, hands } = await aWorker(medium);
+    hands.obeys = false;
+    await queue.add(aJob());
+    const { end } = await hands.next();
+    const closing = worker.close();
+    end('ended');
+    await closing;
+    const next = await aWorker(medium);
+    await medium.elapse();
+    assert.deepEqual(next.hands.ids, []);
+  },
+
+  'closes its workers, and twice does no harm; its jobs stay': async (medium) => {
+    const { queue, hands } = await aWorker(medium);
+    const job = aJob();
+    await queue.add(job);
+    const { lease } = await hands.next();
+    await queue.close();
+    assert.equal(lease.stopReason, 'closing');
+    await queue.close();
+    const next = await aWorker(medium);
+    assert.equal((await next.hands.next()).lease.id, job.id);
+  },
+};
+
+const promises: JobQueueChecks = { ...handingOut, ...cancelling, ...passingOn };

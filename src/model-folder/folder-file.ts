@@ -1,0 +1,26 @@
+/** One file of a model folder, read or written; what fails is told with its path. */
+import { readFile } from 'node:fs/promises';
+import type * as z from 'zod';
+import { ModelFolderError } from '../errors.js';
+
+/** Runs what reads or writes a file. @throws ModelFolderError */
+export async function withFile<T>(file: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    throw new ModelFolderError(file, cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
+/** @throws ModelFolderError where it can't be read or is no JSON. */
+export function readJson(file: string): Promise<unknown> {
+  return withFile(file, async () => JSON.parse(await readFile(file, 'utf8')));
+}
+
+/** @throws ModelFolderError as {@link readJson}, and where a field doesn't fit. */
+export async function readChecked<T>(file: string, schema: z.ZodType<T>): Promise<T> {
+  const parsed = schema.safeParse(await readJson(file));
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new ModelFolderError(file, `${issue?.path.join('.')}: ${issue?.message}`);
+}

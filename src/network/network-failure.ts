@@ -1,0 +1,71 @@
+/** What is known of why a request failed, beside the reason in words. */
+interface FailureDetails extends ErrorOptions {
+  /** Of the server's answer, where it gave one. */
+  readonly status?: number;
+  /** Whether the same request may go through a moment later. Default false. */
+  readonly isPassing?: boolean;
+  /** How long the server asks to be left alone, where it says so. */
+  readonly pauseMs?: number | undefined;
+  /** Whether there were more bytes than the caller allows. Default false. */
+  readonly isTooLarge?: boolean;
+}
+
+/** Why a request brought nothing, in words for whoever gave the URL; the rooms above make their own errors of it. */
+export class NetworkFailure extends Error {
+  readonly status: number | undefined;
+  readonly isPassing: boolean;
+  readonly pauseMs: number | undefined;
+  readonly isTooLarge: boolean;
+
+  constructor(
+    reason: string,
+    { status, isPassing = false, pauseMs, isTooLarge = false, ...options }: FailureDetails = {},
+  ) {
+    super(reason, options);
+    this.status = status;
+    this.isPassing = isPassing;
+    this.pauseMs = pauseMs;
+    this.isTooLarge = isTooLarge;
+  }
+}
+
+/** What the codes of Node's sockets and of its fetch mean, where asking again may help. */
+const passing: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the server refused the connection',
+  ECONNRESET: 'the server broke the connection off',
+  EPIPE: 'the server broke the connection off',
+  UND_ERR_SOCKET: 'the server broke the connection off before the end',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the server sent fewer bytes than it announced',
+  EAI_AGAIN: 'the host name could not be looked up',
+  EHOSTUNREACH: "the host can't be reached",
+  ENETUNREACH: "the network can't be reached",
+  ETIMEDOUT: 'the server did not answer',
+  UND_ERR_CONNECT_TIMEOUT: 'the server did not answer',
+  UND_ERR_HEADERS_TIMEOUT: 'the server did not answer',
+  UND_ERR_BODY_TIMEOUT: 'the server stopped sending',
+};
+
+/** The same of those that stay as they are. */
+const lasting: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'no host of that name is known',
+  CERT_HAS_EXPIRED: "the server's certificate has expired",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "the server's certificate is signed by itself",
+  SELF_SIGNED_CERT_IN_CHAIN: "the server's certificate is signed by an unknown authority",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "the server's certificate can't be verified",
+  ERR_TLS_CERT_ALTNAME_INVALID: "the server's certificate is for another host",
+};
+
+/** Why a fetch failed: of the chain of causes, the first that is a failure or has a known code, else the innermost. */
+export function networkFailure(thrown: unknown): NetworkFailure {
+  let reason = 'the download failed';
+  for (let cause = thrown; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof NetworkFailure) return cause;
+    const code = 'code' in cause ? String(cause.code) : '';
+    const known = passing[code] ?? lasting[code];
+    if (known !== undefined) {
+      return new NetworkFailure(`${known} (${code})`, { isPassing: code in passing, cause: thrown });
+    }
+    if (cause.message !== '') reason = cause.message;
+  }
+  return new NetworkFailure(reason, { cause: thrown });
+}

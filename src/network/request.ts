@@ -1,0 +1,175 @@
+import { isOrchardError } from '../errors.js';
+import { NetworkFailure, networkFailure } from './network-failure.js';
+
+/**
+ * One HTTP request without following redirects; the platform's `fetch` is one. An own one can refuse addresses: each
+ * redirect passes through it too, and an error of this package that it rejects with is what the caller gets.
+ */
+export type Fetch = (
+  url: URL,
+  init: { redirect: 'manual'; signal: AbortSignal; headers: Record<string, string> },
+) => Promise<Response>;
+
+export interface RequestOptions {
+  readonly url: URL;
+  /** With names in lower case. Those that hold credentials are not sent on to another host. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Default: the platform's. */
+  readonly fetch?: Fetch | undefined;
+  /** Whether a redirect from https to http is refused. Default false. */
+  readonly refusesDowngrade?: boolean;
+  readonly signal?: AbortSignal | undefined;
+  /** How long the server may send nothing. Default 30 s. */
+  readonly stallTimeoutMs?: number | undefined;
+}
+
+/** Most redirects that are followed. */
+const MAX_REDIRECTS = 5;
+const DEFAULT_STALL_TIMEOUT_MS = 30_000;
+
+const REDIRECT_STATUSES = [301, 302, 303, 307, 308];
+/** Beside 5xx: a timeout, "too early", too many requests. */
+const PASSING_STATUSES = [408, 425, 429];
+/** "Not implemented", "HTTP version not supported". */
+const LASTING_STATUSES = [501, 505];
+
+const CREDENTIALS = ['authorization', 'cookie', 'proxy-authorization'];
+
+/**
+ * One request, redirects followed. `read` gets an answer of 2xx and its body in pieces; what it leaves unread is not
+ * waited for.
+ * @throws NetworkFailure; whatever `read` throws; errors of ours that `options.fetch` rejects with.
+ */
+export async function request<T>(
+  options: RequestOptions,
+  read: (response: Response, pieces: AsyncIterable<Uint8Array>) => Promise<T>,
+): Promise<T> {
+  const watch = new StallWatch(options.stallTimeoutMs ?? DEFAULT_STALL_TIMEOUT_MS, options.signal);
+  try {
+    const response = await followRedirects(options, watch);
+    if (!response.ok) throw refusal(response);
+    return await read(response, piecesOf(response, watch));
+  } finally {
+    watch.end();
+  }
+}
+
+async function followRedirects(options: RequestOptions, watch: StallWatch): Promise<Response> {
+  let { url, headers } = options;
+  for (let redirects = 0; ; redirects += 1) {
+    const response = await send(url, { ...headers }, options.fetch ?? fetch, watch);
+    if (!REDIRECT_STATUSES.includes(response.status)) return response;
+    await response.body?.cancel();
+    const { status } = response;
+    if (redirects === MAX_REDIRECTS) {
+      throw new NetworkFailure(`more than ${MAX_REDIRECTS} redirects`, { status });
+    }
+    const target = redirectTarget(response, url);
+    if (options.refusesDowngrade && url.protocol === 'https:' && target.protocol === 'http:') {
+      throw new NetworkFailure('the server redirects from https to http', { status });
+    }
+    if (target.origin !== url.origin) headers = withoutCredentials(headers);
+    url = target;
+  }
+}
+
+async function send(
+  url: URL,
+  headers: Record<string, string>,
+  fetch: Fetch,
+  watch: StallWatch,
+): Promise<Response> {
+  const ours = { 'accept-encoding': 'identity', 'user-agent': 'orchard-nlp' };
+  try {
+    const response = await fetch(url, {
+      redirect: 'manual',
+      signal: watch.signal,
+      headers: { ...ours, ...headers },
+    });
+    watch.progressed();
+    return response;
+  } catch (thrown) {
+    throw watch.failureOf(thrown);
+  }
+}
+
+function redirectTarget(response: Response, from: URL): URL {
+  const location = response.headers.get('location');
+  const target =
+    location === null || !URL.canParse(location, from.href) ? undefined : new URL(location, from);
+  const { status } = response;
+  if (!target || !['http:', 'https:'].includes(target.protocol)) {
+    const where = location ?? 'nowhere';
+    throw new NetworkFailure(`the server redirects to ${where}, which is no http or https URL`, { status });
+  }
+  if (target.username !== '' || target.password !== '') {
+    throw new NetworkFailure('the server redirects to a URL with a user name or password', { status });
+  }
+  return target;
+}
+
+function withoutCredentials(headers: RequestOptions['headers'] = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !CREDENTIALS.includes(name)));
+}
+
+/** The failure that an answer other than 2xx is. */
+function refusal(response: Response): NetworkFailure {
+  const { status, statusText } = response;
+  const isPassing =
+    PASSING_STATUSES.includes(status) || (status >= 500 && !LASTING_STATUSES.includes(status));
+  const details = { status, isPassing, pauseMs: retryAfterMs(response) };
+  return new NetworkFailure(`the server answered ${`${status} ${statusText}`.trim()}`, details);
+}
+
+/** RFC 9110, 10.2.3: seconds, or a date. */
+function retryAfterMs(response: Response): number | undefined {
+  const value = response.headers.get('retry-after');
+  if (value === null) return undefined;
+  const seconds = Number(value);
+  const ms = Number.isNaN(seconds) ? Date.parse(value) - Date.now() : 1000 * seconds;
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
+}
+
+async function* piecesOf(response: Response, watch: StallWatch): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const piece of response.body ?? []) {
+      watch.progressed();
+      yield piece;
+    }
+  } catch (thrown) {
+    throw watch.failureOf(thrown);
+  }
+}
+
+/** Aborts a request that has made no progress for a while. */
+class StallWatch {
+  /** Fires on a stall, when the caller's own signal fires, and at the end. */
+  readonly signal: AbortSignal;
+  readonly #controller = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  readonly #timeoutMs: number;
+
+  constructor(timeoutMs: number, stop: AbortSignal | undefined) {
+    this.signal = stop ? AbortSignal.any([stop, this.#controller.signal]) : this.#controller.signal;
+    this.#timer = setTimeout(() => this.#controller.abort(), timeoutMs);
+    this.#timeoutMs = timeoutMs;
+  }
+
+  progressed(): void {
+    this.#timer.refresh();
+  }
+
+  /** What it means that the request or its body failed so. */
+  failureOf(thrown: unknown): Error {
+    if (isOrchardError(thrown)) return thrown;
+    if (!this.#controller.signal.aborted) return networkFailure(thrown);
+    const reason = `the server sent nothing for ${this.#timeoutMs / 1000} s`;
+    return new NetworkFailure(reason, { isPassing: true, cause: thrown });
+  }
+
+  /** Closes the connection, too, where the body was not read to its end. */
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#controller.abort();
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * An encoder's weights in a quarter of float32's bytes, to start a training from: each matrix as I8 [rows, 1, columns] and,
+ * under its name and `.scale`, one F32 a row [rows]; a weight is its byte times its row's scale. Vectors stay F32.
+ *
+ * The 1 is there so that Python's transformers refuses the file for its shapes; it would take bytes for weights otherwise.
+ */
+import { ModelFolderError } from '../errors.js';
+import { roundRow } from '../round-row.js';
+import {
+  decodeSafetensors,
+  encodeSafetensors,
+  type IntegerTensor,
+  type NamedTensor,
+  type Safetensors,
+} from './safetensors.js';
+
+/** The metadata entry `format` of such a file. */
+const BYTE_ROWS = 'orchard-byte-rows';
+const SCALE_SUFFIX = '.scale';
+
+/** The largest weight of a row becomes this, the others in proportion. */
+const LARGEST_BYTE = 127;
+
+/** The bytes of a file with these weights. @throws RangeError where a matrix holds a number that isn't finite. */
+export function encodeByteRows(weights: ReadonlyMap<string, NamedTensor>): Uint8Array {
+  const tensors = new Map<string, NamedTensor | IntegerTensor>();
+  for (const [name, tensor] of weights) {
+    if (tensor.shape.length !== 2) {
+      tensors.set(name, tensor);
+      continue;
+    }
+    const { bytes, scales } = byteRows(name, tensor);
+    tensors.set(name, bytes);
+    tensors.set(name + SCALE_SUFFIX, scales);
+  }
+  return encodeSafetensors(tensors, { format: BYTE_ROWS });
+}
+
+function byteRows(
+  name: string,
+  { shape, values }: NamedTensor,
+): { bytes: IntegerTensor; scales: NamedTensor } {
+  const [rows = 0, width = 0] = shape;
+  const bytes = new Int8Array(values.length);
+  const scales = Float32Array.from({ length: rows }, (_, row) => {
+    const [start, end] = [row * width, (row + 1) * width];
+    const scale = roundRow(values.subarray(start, end), LARGEST_BYTE, bytes.subarray(start, end));
+    if (!Number.isFinite(scale)) throw new RangeError(`${name}, row ${row}: a weight is no finite number`);
+    return scale;
+  });
+  return { bytes: { shape: [rows, 1, width], values: bytes }, scales: { shape: [rows], values: scales } };
+}
+
+/**
+ * The weights of an encoder as float32, from a file of {@link encodeByteRows} or from any other safetensors file.
+ * @param file named in errors.
+ * @throws ModelFolderError
+ */
+export function decodeWeights(bytes: Uint8Array, file: string): ReadonlyMap<string, NamedTensor> {
+  const content = decodeSafetensors(bytes, file);
+  return content.metadata.format === BYTE_ROWS ? withFloatRows(content, file) : content.tensors;
+}
+
+function withFloatRows({ tensors, integers }: Safetensors, file: string): ReadonlyMap<string, NamedTensor> {
+  const weights = new Map(tensors);
+  for (const [name, { shape, values }] of integers) {
+    const [rows = 0, one = 0, width = 0] = shape;
+    const scaleName = name + SCALE_SUFFIX;
+    const scales = tensors.get(scaleName);
+    if (scales?.shape.join() !== `${rows}` || one !== 1 || shape.length !== 3) {
+      const found = scales === undefined ? 'is missing' : `is [${scales.shape.join(', ')}]`;
+      const expected = 'expected [rows, 1, columns] and a scale for each row';
+      const reason = `tensor ${name} is [${shape.join(', ')}] and ${scaleName} ${found}; ${expected}`;
+      throw new ModelFolderError(file, reason);
+    }
+    const floats = Float32Array.from(
+      values,
+      (byte, at) => byte * (scales.values[Math.floor(at / width)] ?? 0),
+    );
+    weights.set(name, { shape: [rows, width], values: floats });
+    weights.delete(scaleName);
+  }
+  return weights;
+}

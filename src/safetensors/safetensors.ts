@@ -1,0 +1,198 @@
+/**
+ * The safetensors file format: 8 bytes of little-endian header length, a JSON header, then the tensors' bytes.
+ * Format: https://github.com/huggingface/safetensors#format
+ */
+import * as z from 'zod';
+import { ModelFolderError } from '../errors.js';
+import { fromFloat16Bits, toFloat16Bits } from './float16.js';
+
+/** A float32 tensor, row-major. */
+export interface NamedTensor {
+  readonly shape: readonly number[];
+  readonly values: Float32Array;
+}
+
+/** A tensor of whole numbers, row-major. */
+export interface IntegerTensor {
+  readonly shape: readonly number[];
+  readonly values: Int32Array | Int8Array;
+}
+
+/** Headers above this are refused, as the reference implementation does. */
+const MAX_HEADER_BYTES = 100_000_000;
+
+const entrySchema = z.object({
+  dtype: z.enum(['F32', 'F16', 'BF16', 'F64', 'I64', 'I32', 'I16', 'I8', 'U8', 'BOOL']),
+  shape: z.array(z.int().nonnegative()),
+  data_offsets: z.tuple([z.int().nonnegative(), z.int().nonnegative()]),
+});
+type Entry = z.infer<typeof entrySchema>;
+const headerSchema = z.record(z.string(), z.unknown());
+const metadataSchema = z.record(z.string(), z.string());
+
+/** What a file holds. */
+export interface Safetensors {
+  /** Those of floating-point numbers. */
+  readonly tensors: ReadonlyMap<string, NamedTensor>;
+  /** Those of int32 and int8; other whole numbers (int64 position ids, say) are left out. */
+  readonly integers: ReadonlyMap<string, IntegerTensor>;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+export interface SafetensorsOptions {
+  /** What floating-point numbers are stored as. F16 keeps a weight below 65,504 to one part in 2,048. Default F32. */
+  readonly floats?: 'F32' | 'F16';
+}
+
+/**
+ * The bytes of a file with these tensors, in the order given; whole numbers as I32 or I8.
+ * @param metadata free text entries; `format: pt` is what transformers wants to see.
+ */
+export function encodeSafetensors(
+  tensors: ReadonlyMap<string, NamedTensor | IntegerTensor>,
+  metadata: Readonly<Record<string, string>> = { format: 'pt' },
+  { floats = 'F32' }: SafetensorsOptions = {},
+): Uint8Array {
+  const header: Record<string, unknown> = { __metadata__: metadata };
+  const stored = [...tensors].map(([name, { shape, values }]) => ({
+    name,
+    shape,
+    dtype: typeOf(values, floats),
+    bytes: bytesOf(values, floats),
+  }));
+  let end = 0;
+  for (const { name, shape, dtype, bytes } of stored) {
+    header[name] = { dtype, shape, data_offsets: [end, end + bytes.length] };
+    end += bytes.length;
+  }
+  const text = Buffer.from(JSON.stringify(header));
+  // Spaces after the header align the numbers to 8 bytes.
+  const headerLength = Math.ceil(text.length / 8) * 8;
+  const file = new Uint8Array(8 + headerLength + end).fill(0x20, 8, 8 + headerLength);
+  new DataView(file.buffer).setBigUint64(0, BigInt(headerLength), true);
+  file.set(text, 8);
+  let at = 8 + headerLength;
+  for (const { bytes } of stored) {
+    file.set(bytes, at);
+    at += bytes.length;
+  }
+  return file;
+}
+
+type Values = (NamedTensor | IntegerTensor)['values'];
+
+function typeOf(values: Values, floats: 'F32' | 'F16'): Entry['dtype'] {
+  if (values instanceof Float32Array) return floats;
+  return values instanceof Int32Array ? 'I32' : 'I8';
+}
+
+/** The tensor's own memory where it is stored as it is. */
+function bytesOf(values: Values, floats: 'F32' | 'F16'): Uint8Array {
+  const stored =
+    floats === 'F16' && values instanceof Float32Array ? Uint16Array.from(values, toFloat16Bits) : values;
+  return new Uint8Array(stored.buffer, stored.byteOffset, stored.byteLength);
+}
+
+/** Reads every floating-point tensor as float32, and the tensors of int32 and int8. @throws ModelFolderError */
+export function decodeSafetensors(bytes: Uint8Array, file: string): Safetensors {
+  const { entries, metadata, start } = readHeader(bytes, file);
+  const tensors = new Map<string, NamedTensor>();
+  const integers = new Map<string, IntegerTensor>();
+  for (const [name, entry] of entries) {
+    const data = readBytes(bytes.subarray(start), name, entry, file);
+    const { shape, dtype } = entry;
+    if (dtype === 'I8') integers.set(name, { shape, values: new Int8Array(data.buffer) });
+    else if (dtype === 'I32') integers.set(name, { shape, values: new Int32Array(data.buffer) });
+    else if (isFloat(dtype)) tensors.set(name, { shape, values: toFloat32(data, elements(entry), dtype) });
+  }
+  return { tensors, integers, metadata };
+}
+
+interface Header {
+  readonly entries: readonly [string, Entry][];
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Where the tensors' bytes begin. */
+  readonly start: number;
+}
+
+function readHeader(bytes: Uint8Array, file: string): Header {
+  const refusal = (reason: string) => new ModelFolderError(file, `not a safetensors file: ${reason}`);
+  if (bytes.length < 8) throw refusal(`it has ${bytes.length} bytes`);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const headerLength = Number(view.getBigUint64(0, true));
+  if (headerLength > MAX_HEADER_BYTES || 8 + headerLength > bytes.length) {
+    throw refusal(`its header of ${headerLength} bytes is cut off or no header`);
+  }
+  const text = Buffer.from(bytes.subarray(8, 8 + headerLength)).toString('utf8');
+  const parsed = headerSchema.safeParse(parsedJson(text));
+  if (!parsed.success) throw refusal('its header is no JSON object');
+  const { __metadata__: given, ...tensors } = parsed.data;
+  const metadata = metadataSchema.safeParse(given ?? {});
+  if (!metadata.success) throw refusal('its metadata are no texts');
+  const entries: [string, Entry][] = [];
+  for (const [name, description] of Object.entries(tensors)) {
+    const entry = entrySchema.safeParse(description);
+    if (!entry.success) throw refusal(`tensor ${name} is described wrongly`);
+    entries.push([name, entry.data]);
+  }
+  return { entries, metadata: metadata.data, start: 8 + headerLength };
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Bytes an element. */
+const widths: Readonly<Record<Entry['dtype'], number>> = {
+  F64: 8,
+  I64: 8,
+  F32: 4,
+  I32: 4,
+  F16: 2,
+  BF16: 2,
+  I16: 2,
+  I8: 1,
+  U8: 1,
+  BOOL: 1,
+};
+
+const isFloat = (dtype: Entry['dtype']): boolean => ['F64', 'F32', 'F16', 'BF16'].includes(dtype);
+
+const elements = ({ shape }: Entry): number => shape.reduce((product, dimension) => product * dimension, 1);
+
+/** @returns a copy of one tensor's bytes. */
+function readBytes(data: Uint8Array, name: string, entry: Entry, file: string): Uint8Array<ArrayBuffer> {
+  const [start, end] = entry.data_offsets;
+  const bytes = elements(entry) * widths[entry.dtype];
+  if (end > data.length || end - start !== bytes) {
+    const held = Math.min(end, data.length) - start;
+    const reason = `tensor ${name} should have ${bytes} bytes, the file holds ${held}`;
+    throw new ModelFolderError(file, reason);
+  }
+  return new Uint8Array(data.subarray(start, end));
+}
+
+/** @param bytes a copy that may be used in place; F32 is, as every platform of ours is little-endian. */
+function toFloat32(bytes: Uint8Array<ArrayBuffer>, count: number, dtype: Entry['dtype']): Float32Array {
+  if (dtype === 'F32') return new Float32Array(bytes.buffer, bytes.byteOffset, count);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const values = new Float32Array(count);
+  const decode = dtype === 'BF16' ? bfloat16ToNumber : fromFloat16Bits;
+  for (let index = 0; index < count; index += 1) {
+    values[index] =
+      dtype === 'F64' ? view.getFloat64(8 * index, true) : decode(view.getUint16(2 * index, true));
+  }
+  return values;
+}
+
+const scratch = new DataView(new ArrayBuffer(4));
+
+/** bfloat16 is the upper half of a float32. */
+function bfloat16ToNumber(bits: number): number {
+  scratch.setUint32(0, bits << 16);
+  return scratch.getFloat32(0);
+}

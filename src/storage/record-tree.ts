@@ -1,0 +1,85 @@
+import { join } from 'node:path';
+import { failedWith, namesIn } from '../files/index.js';
+import { isListed, type KeyRange, mayBeginListed } from './listing.js';
+import { readRecord } from './record-file.js';
+import { directoryOfPrefix, parseRecordName, pathOfKey } from './record-path.js';
+
+/** How many directories are read at once, at most. */
+const MAX_TOGETHER = 16;
+
+/** A file of a record with its key, or a directory with what all keys in it begin with. */
+interface Entry {
+  readonly path: string;
+  readonly text: string;
+  readonly isFile: boolean;
+}
+
+/** Where a record lies; it may have been removed since. */
+export interface RecordPlace {
+  readonly key: string;
+  readonly path: string;
+}
+
+/**
+ * The first records of a range in a collection, in its order. Reads only directories that may have some of them: the next
+ * one, and where it has too few, the next two, then four and so on.
+ */
+export async function findRecords(
+  collection: string,
+  range: KeyRange,
+  limit: number,
+): Promise<RecordPlace[]> {
+  const { prefix = '' } = range;
+  const { path, beginning } = directoryOfPrefix(prefix);
+  const start: Entry[] = [{ path: join(collection, path), text: beginning, isFile: false }];
+  if (prefix !== '' && beginning === prefix) {
+    start.push({ path: join(collection, pathOfKey(prefix)), text: prefix, isFile: true });
+  }
+  const files = await firstFiles(start, range, limit);
+  return files.map(({ text, path }) => ({ key: text, path }));
+}
+
+async function firstFiles(entries: readonly Entry[], range: KeyRange, limit: number): Promise<Entry[]> {
+  const asked = entries.filter(({ text, isFile }) =>
+    isFile ? isListed(text, range) : mayBeginListed(text, range),
+  );
+  asked.sort(range.reverse ? (a, b) => inKeyOrder(b, a) : inKeyOrder);
+  const found: Entry[] = [];
+  let together = 1;
+  for (let next = 0; next < asked.length && found.length < limit; ) {
+    const group = asked.slice(next, next + together);
+    const missing = limit - found.length;
+    const files = await Promise.all(
+      group.map(async (entry) =>
+        entry.isFile ? [entry] : firstFiles(await entriesIn(entry), range, missing),
+      ),
+    );
+    for (const file of files.flat()) if (found.length < limit) found.push(file);
+    next += together;
+    together = Math.min(2 * together, MAX_TOGETHER);
+  }
+  return found;
+}
+
+/** A key comes before the longer ones that begin with it. */
+function inKeyOrder(a: Entry, b: Entry): number {
+  if (a.text === b.text) return a.isFile ? -1 : 1;
+  return a.text < b.text ? -1 : 1;
+}
+
+async function entriesIn({ path: directory, text: before }: Entry): Promise<Entry[]> {
+  const names = await namesIn(directory).catch((thrown: unknown) => {
+    if (failedWith(thrown, 'ENOTDIR')) return []; // a file of someone else's
+    throw thrown;
+  });
+  const entries: Entry[] = [];
+  for (const name of names) {
+    const parsed = parseRecordName(name, before);
+    if (parsed === undefined) continue;
+    const path = join(directory, name);
+    const { isFile, piece } = parsed;
+    const text = piece === undefined ? (await readRecord(path))?.key : before + piece;
+    if (text !== undefined) entries.push({ path, text, isFile });
+  }
+  return entries;
+}

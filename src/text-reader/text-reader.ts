@@ -1,0 +1,68 @@
+import {
+  type EncodeOptions,
+  type Encoding,
+  encodingWindows,
+  markCapitals,
+  type SpecialTokenIds,
+  type Tokenizer,
+} from '../tokenizer/index.js';
+
+/** A text, or a window of one, as an encoder reads it. */
+export interface TextWindow {
+  /** Which text, in the order that they were given in. */
+  readonly row: number;
+  readonly encoding: Encoding;
+}
+
+/** What decides how a text is read, by its names in the `orchard` section of a model folder's config.json. */
+export interface ReadingFields {
+  /** The most tokens that are read at once, special ones included. */
+  readonly max_tokens: number;
+  /** Pieces that neighbouring windows of a longer text share. Absent: a longer text is cut at `max_tokens`. */
+  readonly window_overlap?: number;
+  /** `capitals`: token type 1 marks each piece that holds a capital. Absent: all token types are 0. */
+  readonly token_types?: 'capitals';
+  /** `none`: the model answers for every token. Such folders had windows before they had the field for them. */
+  readonly pooling?: 'first' | 'mean' | 'none';
+}
+
+/** The most pieces that neighbouring windows share unless a folder says otherwise; a quarter of shorter windows. */
+const WINDOW_OVERLAP = 64;
+
+export function defaultWindowOverlap(maxTokens: number): number {
+  return Math.min(WINDOW_OVERLAP, Math.floor(maxTokens / 4));
+}
+
+/** Turns texts into what an encoder reads, the same in training, evaluation and inference. */
+export class TextReader {
+  readonly maxTokens: number;
+  readonly #tokenizer: Tokenizer;
+  readonly #overlap: number | undefined;
+  readonly #marksCapitals: boolean;
+
+  constructor(tokenizer: Tokenizer, { max_tokens, window_overlap, token_types, pooling }: ReadingFields) {
+    this.maxTokens = max_tokens;
+    this.#tokenizer = tokenizer;
+    this.#overlap = window_overlap ?? (pooling === 'none' ? defaultWindowOverlap(max_tokens) : undefined);
+    this.#marksCapitals = token_types === 'capitals';
+  }
+
+  get specialTokens(): SpecialTokenIds {
+    return this.#tokenizer.specialTokens;
+  }
+
+  /** The windows of each text, text by text; one window unless the text is long and read in several. */
+  read(texts: readonly string[]): TextWindow[] {
+    return texts.flatMap((text, row) => this.#windows(text).map((encoding) => ({ row, encoding })));
+  }
+
+  #windows(text: string): Encoding[] {
+    if (this.#overlap === undefined) return [this.#encode(text, { maxLength: this.maxTokens })];
+    return encodingWindows(this.#encode(text), this.maxTokens, this.#overlap);
+  }
+
+  #encode(text: string, options?: EncodeOptions): Encoding {
+    const encoding = this.#tokenizer.encode(text, options);
+    return this.#marksCapitals ? markCapitals(text, encoding) : encoding;
+  }
+}

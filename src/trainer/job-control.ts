@@ -1,0 +1,171 @@
+import { AbortedError, ClosedError, isOrchardError, QueueFullError, TransitionError } from '../errors.js';
+import {
+  canReach,
+  hasEnded,
+  type JobLease,
+  type JobOutcome,
+  type JobQueue,
+  type JobRecord,
+  type JobWorker,
+  moved,
+  type QueuedJob,
+  stored,
+} from '../jobs/index.js';
+import { HEARTBEAT_MS } from './account-lease.js';
+import type { Clock } from './clock.js';
+import { JobRun, type JobRunContext } from './job-run.js';
+
+export interface JobControlOptions extends JobRunContext {
+  readonly queue: JobQueue;
+  readonly clock: Clock;
+}
+
+/**
+ * Creates, cancels and deletes an account's jobs and has them run. What is to become of a job is written into its record
+ * first and told to the queue then, so that a failure between the two can be made up for.
+ */
+export class JobControl {
+  readonly #options: JobControlOptions;
+  readonly #started: Promise<void>;
+  readonly #stopLooking: () => void;
+  #worker: JobWorker | undefined;
+  /** The job that runs here. */
+  #runningId: string | undefined;
+  /** Whether the queue may lack a job that has not ended. */
+  #mayLackJobs = true;
+  #looking: Promise<void> | undefined;
+  /** The latest admission, which the next one waits for: only so can waiting jobs be counted. */
+  #admission: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+
+  /** Begins to work, with what earlier trainers of this account left. */
+  constructor(options: JobControlOptions) {
+    this.#options = options;
+    this.#stopLooking = options.clock.every(HEARTBEAT_MS, () => this.#look());
+    this.#started = this.#start();
+  }
+
+  /**
+   * Writes a CREATED job and queues it. The signal counts until the job is written.
+   * @throws QueueFullError, AbortedError, StorageError
+   */
+  async create(job: JobRecord, signal?: AbortSignal): Promise<void> {
+    const admitted = this.#admission.then(() => this.#admit(job, signal));
+    this.#admission = admitted.catch(() => undefined);
+    await admitted;
+    // The job exists now. Should this fail, it is made up for with the next heartbeat.
+    await this.#enqueue(job.id).catch(() => {
+      this.#mayLackJobs = true;
+    });
+  }
+
+  /**
+   * Resolves when the job is CANCELLED and its run, wherever it takes place, has stopped.
+   * @throws TransitionError where it has ended already or ends otherwise first, NotFoundError, StorageError
+   */
+  async cancel(id: string): Promise<void> {
+    const { jobs, events, queue } = this.#options;
+    const job = await jobs.update(id, cancellation);
+    const telling = stored(() => queue.cancel(this.#named(id)));
+    if (hasEnded(job.status)) {
+      events.publishState(job);
+      return telling.catch(() => undefined); // who is handed the job all the same finds that it has ended
+    }
+    await telling;
+    await events.ended(id);
+    const { status } = await jobs.get(id);
+    if (status !== 'CANCELLED' && !canReach('CANCELLED', status)) {
+      throw new TransitionError(id, status, 'CANCELLED');
+    }
+  }
+
+  /**
+   * Makes the job DELETED and removes its folders, cancelling it first where it has not ended. Again on a deleted
+   * one, it removes what an earlier attempt left.
+   * @throws NotFoundError, StorageError
+   */
+  async delete(id: string): Promise<void> {
+    const { jobs, events, storage } = this.#options;
+    const job = await jobs.get(id, 'model');
+    if (!hasEnded(job.status)) await this.cancel(id).catch(unlessEndedOtherwise);
+    const deleted = await jobs.update(id, (ended) =>
+      ended.status === 'DELETED' ? ended : moved(ended, 'DELETED'),
+    );
+    events.publishState(deleted);
+    await stored(() => storage.removeFolder(id));
+  }
+
+  /** Starts nothing more, stops the run under way and leaves its job RUNNING, for the next trainer. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#stopLooking();
+    await this.#started;
+    await this.#worker?.close();
+    await this.#looking;
+    this.#options.events.fail(new ClosedError('trainer'));
+  }
+  async #start(): Promise<void> {
+    const { queue, settings } = this.#options;
+    await this.#addMissing();
+    if (!this.#isClosed) this.#worker = queue.work(settings.account.app_id, (lease) => this.#run(lease));
+  }
+
+  async #admit(job: JobRecord, signal: AbortSignal | undefined): Promise<void> {
+    const { jobs, settings } = this.#options;
+    const waiting = await jobs.countWaiting();
+    if (waiting >= settings.maxWaitingJobs) throw new QueueFullError(waiting);
+    if (signal?.aborted) throw new AbortedError('creating the training job', { cause: signal.reason });
+    await jobs.create(job);
+  }
+
+  async #enqueue(id: string): Promise<void> {
+    const { jobs, events, queue } = this.#options;
+    await stored(() => queue.add(this.#named(id)));
+    const job = await jobs.update(id, (job) => (job.status === 'CREATED' ? moved(job, 'QUEUED') : job));
+    events.publishState(job);
+  }
+
+  async #run(lease: JobLease): Promise<JobOutcome> {
+    this.#runningId = lease.id;
+    try {
+      return await new JobRun(lease, this.#options).run();
+    } finally {
+      this.#runningId = undefined;
+    }
+  }
+
+  /** With each heartbeat: makes up for what failed, and sees how the jobs stand that run elsewhere. Never rejects. */
+  #look(): Promise<void> {
+    this.#looking ??= this.#options.events
+      .poll(this.#runningId)
+      .then(() => this.#addMissing())
+      .finally(() => {
+        this.#looking = undefined;
+      });
+    return this.#looking;
+  }
+
+  /** Queues all jobs that have not ended, where the queue may lack one. Tried again where it fails. */
+  async #addMissing(): Promise<void> {
+    if (!this.#mayLackJobs) return;
+    this.#mayLackJobs = false;
+    try {
+      for (const { id } of await this.#options.jobs.unfinished()) await this.#enqueue(id);
+    } catch {
+      this.#mayLackJobs = true;
+    }
+  }
+
+  #named(id: string): QueuedJob {
+    return { app_id: this.#options.settings.account.app_id, id };
+  }
+}
+
+/** A waiting job is cancelled at once, a running one by whoever runs it. */
+function cancellation(job: JobRecord): JobRecord {
+  return job.status === 'RUNNING' ? { ...job, cancel_requested: true } : moved(job, 'CANCELLED');
+}
+
+function unlessEndedOtherwise(thrown: unknown): void {
+  if (!isOrchardError(thrown) || thrown.code !== 'transition') throw thrown;
+}

@@ -1,0 +1,97 @@
+import * as z from 'zod';
+import { StorageError } from '../errors.js';
+import { stored } from '../jobs/index.js';
+import { isVersionConflict, type JsonValue, type Storage, type Version } from '../storage/index.js';
+
+const ENTRIES = 'job-queue';
+
+const entrySchema = z.strictObject({
+  /** Whether it has been handed to a worker. */
+  started: z.boolean(),
+  cancelled: z.boolean(),
+});
+type Entry = z.infer<typeof entrySchema>;
+
+/**
+ * The jobs of one account that are in the embedded queue, as `job-queue/<app_id>/<id>`, so that keys sort by time.
+ * Conditional writes decide between a worker that starts a job and whoever cancels it meanwhile.
+ */
+export class QueueEntries {
+  readonly #storage: Storage;
+  readonly #prefix: string;
+
+  constructor(storage: Storage, appId: string) {
+    this.#storage = storage;
+    this.#prefix = `${encodeURIComponent(appId)}/`;
+  }
+
+  /** Adds a job that is not there yet. */
+  async add(id: string): Promise<void> {
+    await this.#write(id, { started: false, cancelled: false }, undefined);
+  }
+
+  async oldest(): Promise<string | undefined> {
+    const [first] = await stored(() => this.#storage.list(ENTRIES, { prefix: this.#prefix, limit: 1 }));
+    return first?.key.slice(this.#prefix.length);
+  }
+
+  /** Marks a job as handed out. @returns it, unless it is gone or was cancelled before it started. */
+  async start(id: string): Promise<Entry | undefined> {
+    const entry = await this.#change(id, (found) =>
+      found.started || found.cancelled ? found : { ...found, started: true },
+    );
+    if (entry === undefined || entry.started) return entry;
+    await this.remove(id);
+  }
+
+  /** Cancels a job: one that has not started goes at once. @returns whether it has started. */
+  async cancel(id: string): Promise<boolean> {
+    const entry = await this.#change(id, (found) => ({ ...found, cancelled: true }));
+    if (entry === undefined || entry.started) return entry !== undefined;
+    await this.remove(id);
+    return false;
+  }
+
+  async isCancelled(id: string): Promise<boolean> {
+    return (await this.#read(id))?.entry.cancelled ?? false;
+  }
+
+  async remove(id: string): Promise<void> {
+    await stored(() => this.#storage.remove(ENTRIES, this.#prefix + id));
+  }
+
+  /** @returns the entry as it is then; undefined where there is none. */
+  async #change(id: string, change: (entry: Entry) => Entry): Promise<Entry | undefined> {
+    for (;;) {
+      const found = await this.#read(id);
+      if (found === undefined) return undefined;
+      const changed = change(found.entry);
+      if (changed === found.entry || (await this.#write(id, changed, found.version))) return changed;
+    }
+  }
+
+  async #read(id: string): Promise<{ entry: Entry; version: Version } | undefined> {
+    const key = this.#prefix + id;
+    const found = await stored(() => this.#storage.read(ENTRIES, key));
+    return found && { entry: parseEntry(key, found.value), version: found.version };
+  }
+
+  /** @returns false where someone else wrote first. */
+  async #write(id: string, entry: Entry, version: Version | undefined): Promise<boolean> {
+    try {
+      await stored(() => this.#storage.write(ENTRIES, this.#prefix + id, entry, version));
+      return true;
+    } catch (thrown) {
+      if (isVersionConflict(thrown)) return false;
+      throw thrown;
+    }
+  }
+}
+
+function parseEntry(key: string, value: JsonValue): Entry {
+  const parsed = entrySchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new StorageError(`record ${ENTRIES}/${key} is no entry of the queue; remove it`, {
+    cause: parsed.error,
+  });
+}

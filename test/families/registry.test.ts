@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { trainingRequestSchema, validate } from '../../src/contract/index.js';
+import {
+  familyNamed,
+  familyOfType,
+  modelKind,
+  modelTypes,
+  registerFamily,
+  typeNamed,
+  typesOfTask,
+} from '../../src/families/index.js';
+import { aReport } from '../report/a-report.js';
+import { failureOf } from '../support/outcomes.js';
+import { aRequest } from '../trainer/request.js';
+import { quince } from './toy/quince.js';
+
+const { config } = aReport();
+
+/** A model folder's config.json. */
+const configOf = (family: string, type: string) => ({ orchard: { ...config.orchard, family, type } });
+
+describe('the registry', () => {
+  it('knows which family trains which type', () => {
+    expect(modelTypes()).toEqual([
+      { type: 'binary-text-classification', family: 'Papaya' },
+      { type: 'multiclass-text-classification', family: 'Papaya' },
+      { type: 'multilabel-text-classification', family: 'Papaya' },
+      { type: 'named-entity-recognition', family: 'Grapefruit' },
+      { type: 'sequence-labeling', family: 'Grapefruit' },
+      { type: 'question-answering', family: 'Dragonfruit' },
+    ]);
+    for (const { type, family } of modelTypes()) expect(familyOfType(type)).toBe(familyNamed(family));
+  });
+
+  it('knows which types name one task', () => {
+    const both = ['named-entity-recognition', 'sequence-labeling'];
+    for (const type of both) expect(typesOfTask(type)).toEqual(both);
+    expect(typesOfTask('question-answering')).toEqual(['question-answering']);
+    expect(typesOfTask('ripeness')).toEqual([]);
+  });
+
+  it('refuses a family whose name is taken', async () => {
+    const { message } = await failureOf('validation', () => registerFamily({ ...quince, name: 'Papaya' }));
+    expect(message).toBe('family.name: the family Papaya is there already');
+    expect(familyNamed('Papaya')?.types).not.toBe(quince.types);
+  });
+
+  it('refuses a family with a type that is taken', async () => {
+    const types = quince.types.map((type) => ({ ...type, name: 'question-answering' }));
+    const { message } = await failureOf('validation', () => registerFamily({ ...quince, types }));
+    expect(message).toBe('family.types: question-answering is a type of the family Dragonfruit already');
+    expect(familyNamed('Quince')).toBeUndefined();
+  });
+});
+
+describe('a model folder', () => {
+  it('is of a family and a type that are known', () => {
+    const kind = modelKind(configOf('Grapefruit', 'sequence-labeling'), 'config.json');
+    expect(kind).toEqual({ family: familyNamed('Grapefruit'), type: typeNamed('sequence-labeling') });
+  });
+
+  it.each([
+    ['Pear', 'ripeness', 'its family Pear is not known here, only Papaya, Grapefruit, Dragonfruit'],
+    ['Dragonfruit', 'ripeness', 'its type ripeness is not known here, only question-answering'],
+  ])('of the family %s and type %s is refused with those that are known', async (family, type, reason) => {
+    const error = await failureOf('model_folder', () => modelKind(configOf(family, type), 'x/config.json'));
+    expect(error).toMatchObject({ file: 'x/config.json', reason });
+  });
+});
+
+describe('a training request', () => {
+  const problemsOf = async (model: object) => {
+    const request = { ...aRequest, model_config: { ...aRequest.model_config, ...model } };
+    const { problems } = await failureOf('validation', () =>
+      validate(trainingRequestSchema(modelTypes()), request),
+    );
+    return problems.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`);
+  };
+
+  it('of a type that nobody trains is refused with those that can be trained', async () => {
+    const [problem] = await problemsOf({ type: 'ripeness' });
+    expect(problem).toContain('model_config.type');
+    for (const { type } of modelTypes()) expect(problem).toContain(`"${type}"`);
+  });
+
+  it('of a family that nobody knows is refused with those that there are', async () => {
+    const [problem] = await problemsOf({ family: 'Pear' });
+    expect(problem).toMatch(/model_config\.family.*"Papaya".*"Grapefruit".*"Dragonfruit"/);
+  });
+
+  it('needs the family of its type', async () => {
+    expect(await problemsOf({ type: 'question-answering', family: 'Papaya' })).toEqual([
+      'model_config.family: a question-answering model is of family Dragonfruit, not Papaya',
+    ]);
+  });
+});

@@ -1,0 +1,40 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { fromFloat16Bits, toFloat16Bits } from '../../src/safetensors/float16.js';
+
+describe('float16', () => {
+  it.each([
+    [0, 0x0000],
+    [-0, 0x8000],
+    [1, 0x3c00],
+    [-2, 0xc000],
+    [65504, 0x7bff],
+    [65520, 0x7c00],
+    [2 ** -14, 0x0400],
+    [2 ** -24, 0x0001],
+    [2 ** -25, 0x0000],
+    [1 + 2 ** -11, 0x3c00],
+    [1 + 3 * 2 ** -11, 0x3c02],
+    [Number.NEGATIVE_INFINITY, 0xfc00],
+    [Number.NaN, 0x7e00],
+  ])('writes %d as %d', (value, bits) => {
+    expect(toFloat16Bits(value)).toBe(bits);
+  });
+
+  it('writes what it read, whatever the bits', () => {
+    const changed = Array.from({ length: 0x10000 }, (_, bits) => bits).filter((bits) => {
+      const value = fromFloat16Bits(bits);
+      return !Number.isNaN(value) && toFloat16Bits(value) !== bits;
+    });
+    expect(changed).toEqual([]);
+  });
+
+  it('keeps numbers to one part in 2,048, or 2⁻²⁵ near 0', () => {
+    fc.assert(
+      fc.property(fc.float({ min: -60_000, max: 60_000, noNaN: true }), (value) => {
+        const bound = Math.max(Math.abs(value) / 2048, 2 ** -25);
+        expect(Math.abs(fromFloat16Bits(toFloat16Bits(value)) - value)).toBeLessThanOrEqual(bound);
+      }),
+    );
+  });
+});

@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import {
+  decodeSafetensors,
+  encodeSafetensors,
+  type IntegerTensor,
+  type NamedTensor,
+} from '../../src/safetensors/index.js';
+import { failureOf } from '../support/outcomes.js';
+
+/** A file written by hand from the format's description. */
+function file(header: unknown, data: Uint8Array): Uint8Array {
+  const text = Buffer.from(typeof header === 'string' ? header : JSON.stringify(header));
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(text.length));
+  return Buffer.concat([length, text, data]);
+}
+
+describe('safetensors', () => {
+  it('reads a file written by hand, in every floating type, and leaves whole numbers out', () => {
+    const data = Buffer.alloc(24);
+    data.writeFloatLE(1.5, 0);
+    data.writeUInt16LE(0x3e00, 4); // 1.5 in binary16
+    data.writeUInt16LE(0x0001, 6); // the smallest binary16, 2^-24
+    data.writeUInt16LE(0xbfc0, 8); // -1.5 in bfloat16
+    data.writeDoubleLE(0.25, 10);
+    const bytes = file(
+      {
+        single: { dtype: 'F32', shape: [1], data_offsets: [0, 4] },
+        half: { dtype: 'F16', shape: [2], data_offsets: [4, 8] },
+        brain: { dtype: 'BF16', shape: [1, 1], data_offsets: [8, 10] },
+        double: { dtype: 'F64', shape: [], data_offsets: [10, 18] },
+        position_ids: { dtype: 'I16', shape: [3], data_offsets: [18, 24] },
+      },
+      data,
+    );
+    const { tensors } = decodeSafetensors(bytes, 'model.safetensors');
+    expect([...tensors.keys()]).toEqual(['single', 'half', 'brain', 'double']);
+    expect(tensors.get('half')?.values).toEqual(Float32Array.of(1.5, 2 ** -24));
+    expect(tensors.get('brain')).toEqual({ shape: [1, 1], values: Float32Array.of(-1.5) });
+    expect(tensors.get('double')?.values).toEqual(Float32Array.of(0.25));
+  });
+
+  it('gives back what it wrote, to the bit, with its metadata', () => {
+    const tensors = new Map([
+      ['b', { shape: [2, 2], values: Float32Array.of(1, -0, Number.MIN_VALUE, 3e38) }],
+      ['a', { shape: [0], values: new Float32Array() }],
+    ]);
+    const read = decodeSafetensors(encodeSafetensors(tensors, { format: 'pt' }), 'x');
+    expect(read.tensors).toEqual(tensors);
+    expect(read.metadata).toEqual({ format: 'pt' });
+  });
+
+  it('stores floating-point numbers in half the bytes where that is asked for, and whole numbers as they are', () => {
+    const tensors = new Map<string, NamedTensor | IntegerTensor>([
+      ['counts', { shape: [3], values: Int8Array.of(1, -2, 127) }],
+      ['weights', { shape: [2, 2], values: Float32Array.of(1, -0.5, 65504, 1 / 3) }],
+    ]);
+    const bytes = encodeSafetensors(tensors, { format: 'pt' }, { floats: 'F16' });
+    const header = Buffer.from(bytes.subarray(8)).toString().split('}}')[0];
+    expect(header).toContain('"weights":{"dtype":"F16","shape":[2,2],"data_offsets":[3,11]');
+    const read = decodeSafetensors(bytes, 'x');
+    expect(read.integers.get('counts')).toEqual(tensors.get('counts'));
+    // The nearest of binary16 to a third is 1365/4096.
+    expect(read.tensors.get('weights')?.values).toEqual(Float32Array.of(1, -0.5, 65504, 1365 / 4096));
+  });
+
+  it('starts the numbers on a multiple of 8 bytes, as the format asks', () => {
+    const bytes = encodeSafetensors(new Map([['x', { shape: [1], values: Float32Array.of(1) }]]));
+    expect((bytes.length - 4) % 8).toBe(0);
+  });
+
+  it.each<[string, Uint8Array, RegExp]>([
+    ['an empty file', new Uint8Array(), /it has 0 bytes/],
+    ['a header longer than the file', file('{}', new Uint8Array()).subarray(0, 9), /cut off/],
+    ['a header that is no JSON', file('{oops', new Uint8Array()), /no JSON/],
+    [
+      'a tensor cut off',
+      file({ x: { dtype: 'F32', shape: [2], data_offsets: [0, 8] } }, new Uint8Array(4)),
+      /tensor x should have 8 bytes/,
+    ],
+    [
+      'a shape that disagrees',
+      file({ x: { dtype: 'F32', shape: [3], data_offsets: [0, 8] } }, new Uint8Array(8)),
+      /tensor x should have 12 bytes/,
+    ],
+  ])('refuses %s, naming the file', async (_, bytes, reason) => {
+    const error = await failureOf('model_folder', () => decodeSafetensors(bytes, 'model.safetensors'));
+    expect(error.message).toMatch(reason);
+    expect(error.file).toBe('model.safetensors');
+  });
+});
