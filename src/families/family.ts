@@ -53,7 +53,7 @@ export interface Family {
 /** A type of model, as model_config names it. */
 export interface FamilyType {
   readonly name: ModelType;
-  /** An earlier type of the family whose task this is too: whoever looks for either finds both. */
+  /** An earlier type of the family whose task this is too: a filter by either finds both. */
   readonly sameTaskAs?: ModelType;
   /** The metric that decides which epoch is kept; retrieval has none, and is judged by its ranks. */
   readonly mainMetric: 'accuracy' | 'f1' | undefined;

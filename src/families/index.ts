@@ -50,8 +50,8 @@ export {
   modelKind,
   modelTypes,
   registerFamily,
+  taskOf,
   typeNamed,
-  typesOfTask,
 } from './registry.js';
 export type { RecordFile, SourceFormat } from './source-records.js';
 export { transformersUsage } from './transformers-usage.js';

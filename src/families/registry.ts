@@ -45,13 +45,9 @@ export function modelTypes(): readonly TrainableType[] {
   return families.flatMap(({ name: family, types }) => types.map(({ name: type }) => ({ type, family })));
 }
 
-/** All types that name the task of this one, itself among them. */
-export function typesOfTask(type: ModelType): readonly ModelType[] {
-  const taskOf = ({ name, sameTaskAs = name }: Pick<FamilyType, 'name' | 'sameTaskAs'>) => sameTaskAs;
-  const task = taskOf(typeNamed(type) ?? { name: type });
-  return families.flatMap(({ types }) =>
-    types.filter((each) => taskOf(each) === task).map(({ name }) => name),
-  );
+/** The type that stands for the task of a type: itself, unless it is another name for an earlier one. */
+export function taskOf(type: ModelType): ModelType {
+  return typeNamed(type)?.sameTaskAs ?? type;
 }
 
 /** What is known of a model by its config.json. */

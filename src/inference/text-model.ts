@@ -1,6 +1,7 @@
+import { join } from 'node:path';
 import type { InferenceResult } from '../contract/index.js';
 import { ModelFolderError } from '../errors.js';
-import { type Decoder, familyNamed } from '../families/index.js';
+import { type Decoder, modelKind } from '../families/index.js';
 import {
   type LoadedGraph,
   onnxExecutor,
@@ -9,7 +10,7 @@ import {
   type TensorDescription,
   volume,
 } from '../graph/index.js';
-import { openModelFolder } from '../model-folder/index.js';
+import { CONFIG_FILE, openModelFolder } from '../model-folder/index.js';
 import { outputsByText, type TextOutputs, TextReader, type TextWindow } from '../text-reader/index.js';
 import { lengthGroups } from './length-groups.js';
 import { SharedTokenizers } from './shared-tokenizers.js';
@@ -38,10 +39,7 @@ export class TextModel {
     tokenizers = new SharedTokenizers(),
   ): Promise<TextModel> {
     const { config, files, onnxPath, ...folder } = await openModelFolder(directory);
-    const family = familyNamed(config.orchard.family);
-    if (family === undefined) {
-      throw new ModelFolderError(directory, `no family ${config.orchard.family} is known here`);
-    }
+    const { family } = modelKind(config, join(directory, CONFIG_FILE));
     const tokenizer = tokenizers.load(folder.tokenizer, folder.tokenizerConfig);
     const decode = family.decoder(config, files);
     const graph = await loadGraph(onnxPath, threads);

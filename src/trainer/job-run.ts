@@ -66,7 +66,8 @@ export class JobRun {
     } catch (thrown) {
       return this.#fail(toOrchardError(thrown, `training job ${job.id}`));
     }
-    return this.#end((running) => moved(running, 'READY'));
+    events.publishState(await jobs.update(job.id, (running) => moved(running, 'READY')));
+    return 'ended';
   }
 
   /** Trains and publishes the model folder. */
@@ -163,19 +164,16 @@ export class JobRun {
 
   /** Records how a run that failed or was stopped leaves its job. */
   async #fail(error: OrchardError): Promise<JobOutcome> {
+    const { jobs, events, storage } = this.#context;
     await this.#lease.renew();
     const reason = this.#stopReason;
     if (reason === 'lost' || (reason === 'closing' && error.code === 'aborted')) return 'left';
-    const outcome = await this.#end((job) =>
+    const ended = await jobs.update(this.#id, (job) =>
       reason === 'cancelled' ? moved(job, 'CANCELLED') : { ...moved(job, 'ERROR'), error: toJobError(error) },
     );
     // Left where this fails: the record counts, and deleteModel removes folders again.
-    await this.#context.storage.removeFolder(this.#id).catch(() => undefined);
-    return outcome;
-  }
-
-  async #end(change: (job: JobRecord) => JobRecord): Promise<JobOutcome> {
-    this.#context.events.publishState(await this.#context.jobs.update(this.#id, change));
+    await storage.removeFolder(this.#id).catch(() => undefined);
+    events.publishState(ended);
     return 'ended';
   }
 }

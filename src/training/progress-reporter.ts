@@ -1,7 +1,6 @@
 import type { TrainingStats } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
 import type { Blend } from '../families/index.js';
-import type { Hyperparameters } from './hyperparameters.js';
 import type { TrainingPhase, TrainingProgress, TrainingRunEvent } from './training-events.js';
 
 /** Progress is told at most this often. */
@@ -39,10 +38,10 @@ export class ProgressReporter {
     this.#tell();
   }
 
-  /** What the run makes of the request is known. */
-  planned({ epochs, batchSize }: Pick<Hyperparameters, 'epochs' | 'batchSize'>): void {
+  /** What the run makes of the request is known: epochs at most, and rows of each step. */
+  planned(epochs: number, batchSize: number): void {
     this.epochs = epochs;
-    this.onEvent({ type: 'plan', epochs, batchSize });
+    if (batchSize !== undefined) this.onEvent({ type: 'plan', epochs, batchSize });
   }
 
   warned(warnings: readonly DatasetWarning[]): void {

@@ -42,7 +42,7 @@ export async function runTraining(
     spec.tuning,
     backbone,
   );
-  progress.planned(hyperparameters.epochs);
+  progress.planned(hyperparameters.epochs, hyperparameters.batchSize);
   const task = hyperparameters.augment ? plain.augmented(spec.seed) : plain;
   const rows = tokenize(task, family, hyperparameters, backbone);
   const warnings = [...task.warnings, ...runWarnings(spec, rows, hyperparameters, backbone)];

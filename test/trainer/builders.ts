@@ -3,6 +3,7 @@ import { onTestFinished } from 'vitest';
 import type { OrchardError } from '../../src/errors.js';
 import { memoryStorage, type Storage } from '../../src/storage/index.js';
 import { Trainer, type TrainerOptions } from '../../src/trainer/index.js';
+import { withInternals } from '../../src/trainer/internals.js';
 import { resultOf } from '../support/outcomes.js';
 import { FakeHost } from './fake-host.js';
 import { ManualClock } from './manual-clock.js';
@@ -20,11 +21,13 @@ export interface TrainerInTest {
 }
 
 /** A trainer over fakes, closed when the running test has finished. */
-export function aTrainer(options: Partial<TrainerOptions> = {}): TrainerInTest {
+export function aTrainer({
+  clock = new ManualClock(),
+  ...options
+}: Partial<TrainerOptions> & { clock?: ManualClock } = {}): TrainerInTest {
   const storage = options.storage ?? aMemoryStorage();
   const host = new FakeHost();
-  const clock = new ManualClock();
-  const trainer = new Trainer({ host, clock, ...options, storage });
+  const trainer = new Trainer(withInternals({ host, ...options, storage }, { clock }));
   onTestFinished(() => trainer.close());
   return { trainer, host, clock, storage };
 }

@@ -150,6 +150,28 @@ describe('the buffer of a watcher', () => {
   });
 });
 
+describe('the end of a buffer', () => {
+  const state = { type: 'state', id: 'a', status: 'CANCELLED', at: '' } as const;
+
+  it('comes after what is pending where the trainer closes', async () => {
+    const buffer = new EventBuffer();
+    buffer.push(state);
+    buffer.fail(new Error('closed'));
+    buffer.push({ ...state, status: 'DELETED' });
+    expect(await buffer.next()).toEqual(state);
+    await expect(buffer.next()).rejects.toThrow('closed');
+  });
+
+  it('comes at once where the reader aborts', async () => {
+    const buffer = new EventBuffer();
+    buffer.push(state);
+    buffer.abort(new Error('aborted'));
+    buffer.push(state);
+    await expect(buffer.next()).rejects.toThrow('aborted');
+    await expect(buffer.next()).rejects.toThrow('aborted');
+  });
+});
+
 async function nextOf(events: AsyncGenerator<TrainingEvent>): Promise<TrainingEvent> {
   const { done, value } = await events.next();
   if (done) throw new Error('the events have ended');

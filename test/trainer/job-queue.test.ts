@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { TrainingError } from '../../src/errors.js';
 import { fileStorage } from '../../src/storage/index.js';
-import { LEASE_MS, RENEWAL_INTERVAL_MS } from '../../src/trainer/running-slot.js';
+import { HEARTBEAT_MS, LEASE_MS } from '../../src/trainer/account-lease.js';
 import { aDirectory } from '../storage/temporary-place.js';
 import { aMemoryStorage, aTrainer, createJob, nextWrite, resultOf, statusOf } from './builders.js';
 import { type FakeRun, statsAfter } from './fake-host.js';
@@ -72,7 +72,7 @@ describe('the queue of an account', () => {
     await createJob(first.trainer);
     const run = await first.host.nextRun();
     const waiting = await createJob(second.trainer);
-    await second.clock.advance(RENEWAL_INTERVAL_MS);
+    await second.clock.advance(HEARTBEAT_MS);
     expect(await statusOf(second.trainer, waiting)).toBe('QUEUED');
     expect(second.host.runs).toEqual([]);
     await run.finish();
@@ -134,7 +134,7 @@ describe('a trainer that starts', () => {
     clock.jump(LEASE_MS);
     const { trainer, host } = aTrainer({ storage, clock });
     const run = await host.nextRun();
-    await suspended.clock.advance(RENEWAL_INTERVAL_MS);
+    await suspended.clock.advance(HEARTBEAT_MS);
     expect(lost.options.signal.aborted).toBe(true);
     expect(await statusOf(trainer, id)).toBe('RUNNING');
     await run.finish(statsAfter(4));
@@ -233,10 +233,10 @@ describe('a job that another trainer runs', () => {
     const requested = nextWrite(storage, 'jobs');
     const cancelling = trainer.cancelTrainingJob(id);
     await requested;
-    await owner.clock.advance(RENEWAL_INTERVAL_MS);
+    await owner.clock.advance(HEARTBEAT_MS);
     expect(run.options.signal.aborted).toBe(true);
     await resultOf(owner.trainer.waitForTrainingJob(id));
-    await clock.advance(RENEWAL_INTERVAL_MS);
+    await clock.advance(HEARTBEAT_MS);
     await resultOf(cancelling);
     expect((await resultOf(waiting)).status).toBe('CANCELLED');
   });

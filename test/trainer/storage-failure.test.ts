@@ -2,7 +2,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { StorageError } from '../../src/errors.js';
 import { fileStorage } from '../../src/storage/index.js';
-import { LEASE_MS, RENEWAL_INTERVAL_MS } from '../../src/trainer/running-slot.js';
+import { HEARTBEAT_MS, LEASE_MS } from '../../src/trainer/account-lease.js';
 import { aDirectory } from '../storage/temporary-place.js';
 import { aRequest, aTrainer, createJob, errorOf, resultOf, statusOf } from './builders.js';
 import { statsAfter } from './fake-host.js';
@@ -77,7 +77,7 @@ describe('a storage that fails', () => {
     const released = new Promise<void>((resolve) => {
       const { read } = storage;
       storage.read = (collection, key) => {
-        if (collection === 'running-slots' && storage.write !== write) resolve();
+        if (collection === 'job-leases' && storage.write !== write) resolve();
         return read.call(storage, collection, key);
       };
     });
@@ -85,7 +85,7 @@ describe('a storage that fails', () => {
     await released;
     expect(await statusOf(trainer, id)).toBe('RUNNING');
     storage.write = write;
-    await clock.advance(RENEWAL_INTERVAL_MS);
+    await clock.advance(HEARTBEAT_MS);
     expect((await resultOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
     expect(host.runs).toHaveLength(1);
   });
@@ -94,14 +94,14 @@ describe('a storage that fails', () => {
     const { trainer, host, storage, clock } = aTrainer();
     const { write } = storage;
     storage.write = (collection, ...rest) =>
-      collection === 'running-slots'
+      collection === 'job-leases'
         ? Promise.reject(new Error('locked'))
         : write.call(storage, collection, ...rest);
     const id = await createJob(trainer);
-    await clock.advance(RENEWAL_INTERVAL_MS);
+    await clock.advance(HEARTBEAT_MS);
     expect(await statusOf(trainer, id)).toBe('QUEUED');
     storage.write = write;
-    await clock.advance(RENEWAL_INTERVAL_MS);
+    await clock.advance(HEARTBEAT_MS);
     expect((await host.nextRun()).spec.id).toBe(id);
   });
 
@@ -132,6 +132,6 @@ async function advancingUntil<T>(call: Promise<T>, clock: ManualClock): Promise<
   const over = call.finally(() => {
     isOver = true;
   });
-  while (!isOver) await clock.advance(RENEWAL_INTERVAL_MS);
+  while (!isOver) await clock.advance(HEARTBEAT_MS);
   return over;
 }

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { fileStorage } from '../../src/storage/index.js';
+import { HEARTBEAT_MS } from '../../src/trainer/account-lease.js';
 import { Trainer } from '../../src/trainer/index.js';
-import { RENEWAL_INTERVAL_MS } from '../../src/trainer/running-slot.js';
 import { aDirectory } from '../storage/temporary-place.js';
 import {
   aMemoryStorage,
@@ -32,14 +32,14 @@ describe('closing', () => {
   it('leaves its jobs to a trainer of the account that lives on', async () => {
     const storage = aMemoryStorage();
     const living = aTrainer({ storage });
-    await living.clock.advance(RENEWAL_INTERVAL_MS);
+    await living.clock.advance(HEARTBEAT_MS);
     const closing = aTrainer({ storage });
     const running = await createJob(closing.trainer);
     const waiting = await createJob(closing.trainer);
     await closing.host.nextRun();
     await closing.trainer.close();
 
-    await living.clock.advance(RENEWAL_INTERVAL_MS);
+    await living.clock.advance(HEARTBEAT_MS);
     const run = await living.host.nextRun();
     expect(run.spec.id).toBe(running);
     await run.finish();

@@ -4,8 +4,10 @@
  */
 import { TrainingError } from '../../../src/errors.js';
 import { memoryStorage } from '../../../src/storage/index.js';
-import { type Clock, Trainer } from '../../../src/trainer/index.js';
-import { LEASE_MS } from '../../../src/trainer/running-slot.js';
+import { LEASE_MS } from '../../../src/trainer/account-lease.js';
+import type { Clock } from '../../../src/trainer/clock.js';
+import { Trainer } from '../../../src/trainer/index.js';
+import { withInternals } from '../../../src/trainer/internals.js';
 import { aRequest } from '../request.js';
 
 /** Runs ahead: at every turn of its timers, which come at once, an interval has passed. */
@@ -27,8 +29,9 @@ class HastyClock implements Clock {
 }
 
 const storage = memoryStorage();
-await storage.write('running-slots', 'local', { holder: 'dead', expires_at: LEASE_MS }, undefined);
+const held = { holder: 'dead', expires_at: LEASE_MS, job_id: null };
+await storage.write('job-leases', 'local', held, undefined);
 const host = { run: () => Promise.reject(new TrainingError('no data')), close: async () => {} };
-const trainer = new Trainer({ storage, host, clock: new HastyClock() });
+const trainer = new Trainer(withInternals({ storage, host }, { clock: new HastyClock() }));
 const job = await trainer.createTrainingJob(aRequest).andThen(({ id }) => trainer.waitForTrainingJob(id));
 console.log(job.isOk() ? job.value.status : job.error.message);

@@ -1,0 +1,129 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  adamW,
+  checkpointTensors,
+  readCheckpoint,
+  restoreParameters,
+  saveCheckpoint,
+} from '../../src/engine/index.js';
+import { Random } from '../../src/random.js';
+import { encodeSafetensors, type NamedTensor } from '../../src/safetensors/index.js';
+import { failureOf } from '../support/outcomes.js';
+import { decayed, storeOf, undecayed } from './parameters.js';
+
+const definitions = [decayed('w', 5, 3), undecayed('b', 5)];
+
+let folder: string;
+let file: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'orchard-checkpoint-'));
+  file = join(folder, 'work', 'checkpoint.safetensors');
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+function fresh() {
+  const { store, kernels } = storeOf(definitions);
+  return { store, optimizer: adamW().create(store, kernels) };
+}
+
+/** Trains on made-up gradients that depend on the step alone. */
+function train({ store, optimizer }: ReturnType<typeof fresh>, from: number, to: number): void {
+  for (let step = from; step < to; step++) {
+    const random = Random.fromSeed(step);
+    for (const { gradients } of store.parameters) gradients.set(gradients.map(() => random.normal()));
+    optimizer.step(0.01, { maxGradientNorm: 1 });
+  }
+}
+
+async function savedOf(training: ReturnType<typeof fresh>) {
+  const { store, optimizer } = training;
+  await saveCheckpoint(file, store, { state: { steps: optimizer.steps }, best: store.copyWeights() });
+  return (await readCheckpoint(file)) ?? expect.fail('there is no checkpoint');
+}
+
+describe('a checkpoint', () => {
+  it('goes on bit for bit', async () => {
+    const uninterrupted = fresh();
+    train(uninterrupted, 0, 6);
+    const first = fresh();
+    train(first, 0, 3);
+    const checkpoint = await savedOf(first);
+    expect(checkpoint.state).toEqual({ steps: 3 });
+
+    const second = fresh();
+    restoreParameters(checkpoint, second.store);
+    second.optimizer.steps = 3;
+    train(second, 3, 6);
+    expect(second.store.copyWeights()).toEqual(uninterrupted.store.copyWeights());
+  });
+
+  it('replaces the earlier one and leaves nothing beside it', async () => {
+    const training = fresh();
+    await savedOf(training);
+    train(training, 0, 1);
+    const checkpoint = await savedOf(training);
+    expect(checkpointTensors(checkpoint, 'best').get('b')?.values).toEqual(training.store.get('b').weights);
+    expect(await readdir(join(folder, 'work'))).toEqual(['checkpoint.safetensors']);
+  });
+
+  it('is refused whole where a parameter is missing or has another size', async () => {
+    const trained = fresh();
+    train(trained, 0, 1);
+    const { state, tensors } = await savedOf(trained);
+    const without = new Map([...tensors].filter(([name]) => name !== 'first/b'));
+    const short = new Map(tensors).set('second/b', { shape: [4], values: new Float32Array(4) });
+
+    const target = fresh();
+    for (const [unfit, problem] of [
+      [without, 'parameter b: its first are missing'],
+      [short, 'parameter b: its second have 4 elements, expected 5'],
+    ] as const) {
+      const error = await failureOf('training', () =>
+        restoreParameters({ state, tensors: unfit }, target.store),
+      );
+      expect(error.message).toContain(problem);
+      expect(target.store.get('w').weights).toEqual(new Float32Array(15));
+    }
+  });
+
+  it('is read as version 0.1.0 wrote it', async () => {
+    const tensor = (length: number, value: number): NamedTensor => ({
+      shape: [length],
+      values: new Float32Array(length).fill(value),
+    });
+    const tensors = new Map(
+      [
+        ['weights', 1],
+        ['first', 2],
+        ['second', 3],
+        ['best', 4],
+      ].flatMap(([kind, value]) => [
+        [`${kind}/w`, tensor(15, Number(value))] as const,
+        [`${kind}/b`, tensor(5, Number(value))] as const,
+      ]),
+    );
+    const old = join(folder, 'old.safetensors');
+    await writeFile(old, encodeSafetensors(tensors, { 'orchard.training_state': '{"steps":7}' }));
+    const checkpoint = (await readCheckpoint(old)) ?? expect.fail('it was not read');
+    const { store } = fresh();
+    restoreParameters(checkpoint, store);
+    expect(checkpoint.state).toEqual({ steps: 7 });
+    const { weights, slots } = store.get('b');
+    expect([weights[4], slots.get('first')?.[4], slots.get('second')?.[4]]).toEqual([1, 2, 3]);
+    expect(checkpointTensors(checkpoint, 'best').get('w')?.values[14]).toBe(4);
+  });
+
+  it.each([
+    ['is not there', undefined],
+    ['is no safetensors file', Buffer.from('nothing of the kind')],
+    ['holds no state', encodeSafetensors(new Map())],
+    ['holds a state that is no JSON', encodeSafetensors(new Map(), { 'orchard.training_state': '{' })],
+  ])('is as good as none where the file %s', async (_, bytes) => {
+    const path = join(folder, 'other.safetensors');
+    if (bytes !== undefined) await writeFile(path, bytes);
+    expect(await readCheckpoint(path)).toBeUndefined();
+  });
+});

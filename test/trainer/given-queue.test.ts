@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import type { JobQueue } from '../../src/jobs/index.js';
+import { HEARTBEAT_MS } from '../../src/trainer/account-lease.js';
+import { EmbeddedQueue } from '../../src/trainer/embedded-queue.js';
+import { aMemoryStorage, aTrainer, createJob, resultOf, statusOf } from './builders.js';
+import { ManualClock } from './manual-clock.js';
+
+/** A queue that notes what it is asked, over a storage that no trainer knows. */
+function aQueue() {
+  const asked: string[] = [];
+  const embedded = new EmbeddedQueue(aMemoryStorage(), new ManualClock());
+  const queue: JobQueue = {
+    specificationVersion: 1,
+    add(job) {
+      asked.push('add');
+      return embedded.add(job);
+    },
+    cancel(job) {
+      asked.push('cancel');
+      return embedded.cancel(job);
+    },
+    work(app_id, handler) {
+      asked.push(`work for ${app_id}`);
+      return embedded.work(app_id, handler);
+    },
+    async close() {
+      asked.push('close');
+      await embedded.close();
+    },
+  };
+  return { queue, asked };
+}
+
+describe('a trainer with a queue of the application', () => {
+  it('runs and cancels its jobs by it, and leaves it open', async () => {
+    const { queue, asked } = aQueue();
+    const { trainer, host } = aTrainer({ queue });
+    const id = await createJob(trainer);
+    await host.nextRun();
+    await resultOf(trainer.cancelTrainingJob(id));
+    await trainer.close();
+    expect(asked).toEqual(['work for local', 'add', 'cancel']);
+  });
+
+  it('tells it of every job that has not ended, which it may have lost', async () => {
+    const storage = aMemoryStorage();
+    const first = aTrainer({ storage });
+    const [running, waiting] = [await createJob(first.trainer), await createJob(first.trainer)];
+    await first.host.nextRun();
+    await first.trainer.close();
+    const { host, trainer } = aTrainer({ storage, queue: aQueue().queue });
+    const run = await host.nextRun();
+    expect(run.spec.id).toBe(running);
+    await run.finish();
+    expect((await host.nextRun()).spec.id).toBe(waiting);
+    expect(await statusOf(trainer, running)).toBe('READY');
+  });
+
+  it('creates jobs while it fails, and has them run once it works again', async () => {
+    const { queue } = aQueue();
+    const { add } = queue;
+    queue.add = () => Promise.reject(new Error('no connection'));
+    const { trainer, host, clock } = aTrainer({ queue });
+    const id = await createJob(trainer);
+    await clock.advance(HEARTBEAT_MS);
+    expect(await statusOf(trainer, id)).toBe('CREATED');
+    queue.add = add;
+    await clock.advance(HEARTBEAT_MS);
+    expect((await host.nextRun()).spec.id).toBe(id);
+  });
+
+  it('fails a cancellation that it could not tell of, which may be asked for again', async () => {
+    const { queue } = aQueue();
+    const { cancel } = queue;
+    queue.cancel = () => Promise.reject(new Error('no connection'));
+    const { trainer, host } = aTrainer({ queue });
+    const id = await createJob(trainer);
+    await host.nextRun();
+    const refused = await trainer.cancelTrainingJob(id);
+    expect(refused._unsafeUnwrapErr()).toMatchObject({ code: 'storage', message: 'no connection' });
+    queue.cancel = cancel;
+    await resultOf(trainer.cancelTrainingJob(id));
+    expect(await statusOf(trainer, id)).toBe('CANCELLED');
+  });
+
+  it('cancels a waiting job though the queue can not be told', async () => {
+    const { queue } = aQueue();
+    queue.cancel = () => Promise.reject(new Error('no connection'));
+    const { trainer, host } = aTrainer({ queue });
+    await createJob(trainer);
+    const run = await host.nextRun();
+    const [waiting, last] = [await createJob(trainer), await createJob(trainer)];
+    await resultOf(trainer.cancelTrainingJob(waiting));
+    await run.finish();
+    expect((await host.nextRun()).spec.id).toBe(last);
+    expect(await statusOf(trainer, waiting)).toBe('CANCELLED');
+  });
+});

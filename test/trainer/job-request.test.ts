@@ -1,0 +1,104 @@
+/** The record of a job says all that decides its result, so that any trainer of the account may run it. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { folderModels } from '../../src/model-loader/index.js';
+import type { JsonValue, Storage } from '../../src/storage/index.js';
+import { LEASE_MS } from '../../src/trainer/account-lease.js';
+import type { TrainerOptions } from '../../src/trainer/index.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+import { aMemoryStorage, aRequest, aTrainer, createJob, resultOf } from './builders.js';
+import { ManualClock } from './manual-clock.js';
+
+/** Has backbones of three names, in folders that hold nothing. */
+function aLoader() {
+  const root = temporaryDirectory();
+  for (const name of ['chosen', 'other', 'english-mini']) mkdirSync(join(root, name));
+  return folderModels(root);
+}
+
+/** A trainer that goes on with what one left that died. */
+function aSuccessor(storage: Storage, options: Partial<TrainerOptions>) {
+  const clock = new ManualClock();
+  clock.jump(LEASE_MS);
+  return aTrainer({ ...options, storage, clock });
+}
+
+describe('a job that a trainer of other options runs', () => {
+  it('goes by what it was created with, but for the threads', async () => {
+    const storage = aMemoryStorage();
+    const modelLoader = aLoader();
+    const creator = aTrainer({
+      storage,
+      modelLoader,
+      allowFileUrls: false,
+      allowPrivateAddresses: false,
+      tuning: { labelSmoothing: 0.2 },
+      backbone: 'chosen',
+      seed: 3,
+      threads: 1,
+    });
+    const request = { ...aRequest, dataset_url: 'https://1.1.1.1/reviews.zip' };
+    const id = await createJob(creator.trainer, request);
+    await creator.host.nextRun();
+
+    const options = { modelLoader, tuning: { quantize: true }, backbone: 'other', seed: 4, threads: 2 };
+    const { host } = aSuccessor(storage, options);
+    const { spec } = await host.nextRun();
+    expect(spec).toMatchObject({
+      id,
+      allowFileUrls: false,
+      allowPrivateAddresses: false,
+      tuning: { labelSmoothing: 0.2 },
+      backbone: { name: 'chosen' },
+      seed: 3,
+      threads: 2,
+    });
+  });
+
+  it('starts from what fits its language and size where no backbone was chosen', async () => {
+    const storage = aMemoryStorage();
+    const modelLoader = aLoader();
+    const creator = aTrainer({ storage, modelLoader });
+    await createJob(creator.trainer);
+    await creator.host.nextRun();
+    const { host } = aSuccessor(storage, { modelLoader, backbone: 'other' });
+    expect((await host.nextRun()).spec.backbone?.name).toBe('english-mini');
+  });
+
+  it('may read the file that its creator allowed', async () => {
+    const storage = aMemoryStorage();
+    const creator = aTrainer({ storage, allowFileUrls: false });
+    const request = { ...aRequest, dataset_url: 'file:///data/reviews.zip' };
+    await resultOf(creator.trainer.createTrainingJob(request, { allowFileUrl: true }));
+    await creator.host.nextRun();
+    const { host } = aSuccessor(storage, { allowFileUrls: false });
+    expect((await host.nextRun()).spec.allowFileUrls).toBe(true);
+  });
+
+  it('of an earlier release, which recorded none of this, goes by the trainer that runs it', async () => {
+    const storage = aMemoryStorage();
+    const modelLoader = aLoader();
+    const creator = aTrainer({ storage, modelLoader });
+    const request = { ...aRequest, dataset_url: 'file:///data/reviews.zip' };
+    const id = await createJob(creator.trainer, request);
+    await creator.host.nextRun();
+    await strip(storage, `local/${id}`);
+
+    const tuning = { labelSmoothing: 0.3 };
+    const options = { modelLoader, tuning, backbone: 'other', allowFileUrls: false };
+    const { host } = aSuccessor(storage, { ...options, allowPrivateAddresses: false });
+    const { spec } = await host.nextRun();
+    expect(spec).toMatchObject({ allowFileUrls: false, allowPrivateAddresses: false, tuning });
+    expect(spec.backbone?.name).toBe('other');
+  });
+});
+
+/** Leaves of a job's record what earlier releases wrote. */
+async function strip(storage: Storage, key: string): Promise<void> {
+  const found = await storage.read('jobs', key);
+  const fields = new Set(['allow_file_url', 'allow_private_addresses', 'tuning', 'backbone']);
+  const old: Record<string, JsonValue> = {};
+  for (const [name, value] of Object.entries(found?.value ?? {})) if (!fields.has(name)) old[name] = value;
+  await storage.write('jobs', key, old, found?.version);
+}
