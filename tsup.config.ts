@@ -1,5 +1,12 @@
 import { defineConfig } from 'tsup';
-import { entries } from './tsup.types.config.js';
+
+/** The files that package.json's exports name; tsconfig.types.json makes their declarations. */
+const entries = {
+  index: 'src/index.ts',
+  testing: 'src/testing.ts',
+  http: 'src/http.ts',
+  graph: 'src/graph.ts',
+};
 
 /** Entries that run in threads or processes of their own; only Orchard itself starts them. */
 const runners = {

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { meanOfRows, unitVector } from '../src/families/dragonfruit/sentence-vector.js';
-import { TextModel } from '../src/inference/text-model.js';
+import { TextModel } from '../src/inference/index.js';
 import { longProbe, probes, type SmallModelName, smallModel } from '../test/support/small-models.js';
 import { type Loading, type PythonAnswer, runInPython } from './interop/python-peer.js';
 import { machine } from './report.js';

@@ -7,6 +7,7 @@ import { classificationScores } from '../src/families/papaya/classification-scor
 import { LinearExpert, trainLinearExpert } from '../src/lexical/index.js';
 import { decodeSafetensors } from '../src/safetensors/index.js';
 import { type LabelledTexts, type Row, readers } from './datasets/labelled-texts.js';
+import { labelsOn } from './model-parts.js';
 import { linearSvc } from './peers/linear-svc.js';
 import { machine } from './report.js';
 
@@ -27,12 +28,6 @@ function activeOutputs({ type, labels }: LabelledTexts, row: Row): number[] {
   return type === 'binary-text-classification' ? ids.filter((id) => id === 1).map(() => 0) : ids;
 }
 
-function predictedIds({ type }: LabelledTexts, margins: Float32Array): number[] {
-  if (type === 'binary-text-classification') return [(margins[0] ?? 0) > 0 ? 1 : 0];
-  if (type === 'multiclass-text-classification') return [margins.indexOf(Math.max(...margins))];
-  return [...margins.keys()].filter((label) => (margins[label] ?? 0) > 0);
-}
-
 async function measure(dataset: LabelledTexts) {
   const outputs = dataset.type === 'binary-text-classification' ? 1 : dataset.labels.length;
   const startedAt = performance.now();
@@ -45,7 +40,7 @@ async function measure(dataset: LabelledTexts) {
   const bytes = trained.encode();
   const expert = LinearExpert.decode(bytes, 'the expert');
   const predictedAt = performance.now();
-  const predicted = dataset.test.map(({ text }) => predictedIds(dataset, expert.margins(text)));
+  const predicted = dataset.test.map(({ text }) => labelsOn(dataset, expert.margins(text)));
   const microseconds = (1000 * (performance.now() - predictedAt)) / dataset.test.length;
   const nGrams: unknown = JSON.parse(decodeSafetensors(bytes, 'the expert').metadata.n_grams ?? '{}');
   const peer = linearSvc(dataset, nGrams, options.python);

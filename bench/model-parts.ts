@@ -1,55 +1,60 @@
 /** The encoder and the expert of a trained model, each by itself. */
 import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Blend, InferenceResult } from 'orchard-nlp';
+import { type Blend, type InferenceResult, inferenceService } from 'orchard-nlp';
 import { z } from 'zod';
-import { blendLogits } from '../src/families/papaya/blend-weights.js';
-import { classificationKind } from '../src/families/papaya/classification-dataset.js';
-import { classificationResult } from '../src/families/papaya/classification-decoder.js';
-import { linkOf } from '../src/families/papaya/classification-task.js';
-import { TextModel } from '../src/inference/text-model.js';
 import { LinearExpert } from '../src/lexical/index.js';
-import { EXPERT_FILE, modelFolderConfigSchema } from '../src/model-folder/index.js';
+import { EXPERT_FILE, type ModelFolderConfig, modelFolderConfigSchema } from '../src/model-folder/index.js';
 import { decodeSafetensors } from '../src/safetensors/index.js';
+import type { LabelledTexts } from './datasets/labelled-texts.js';
 
 const BATCH = 256;
 
-/** What a copy of the model answers whose two experts are mixed by these weights. */
+type Weights = Blend['blend']['weights'];
+
+/** What a copy of the model answers whose two experts are mixed by these weights. @param other fields to change. */
 export async function predictWith(
   directory: string,
-  weights: Blend['blend']['weights'],
+  blend: Weights,
   texts: readonly string[],
+  other: Partial<ModelFolderConfig['orchard']> = {},
 ): Promise<InferenceResult[]> {
   const copy = `${directory}-part`;
   cpSync(directory, copy, { recursive: true });
   const file = join(copy, 'config.json');
   const config = modelFolderConfigSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
-  writeFileSync(file, JSON.stringify({ ...config, orchard: { ...config.orchard, blend: weights } }));
-  const model = await TextModel.load(copy, 2);
+  writeFileSync(file, JSON.stringify({ ...config, orchard: { ...config.orchard, ...other, blend } }));
+  const service = inferenceService({ isolation: 'inline', threads: 2 });
   const results: InferenceResult[] = [];
   for (let start = 0; start < texts.length; start += BATCH) {
-    results.push(...(await model.predict(texts.slice(start, start + BATCH))));
+    results.push(...(await service.predict(copy, texts.slice(start, start + BATCH))).results);
   }
-  await model.release();
+  await service.close();
   rmSync(copy, { recursive: true });
   return results;
 }
 
-/** What the expert of a model answers by itself; the encoder does not run. */
+/** What the expert of a classifier answers by itself for the test texts, as label ids; the encoder does not run. */
 export function predictWithExpert(
   directory: string,
-  weights: Blend['blend']['weights'],
-  texts: readonly string[],
-): InferenceResult[] {
+  { expert: weight, bias }: Weights,
+  dataset: LabelledTexts,
+): number[][] {
   const file = join(directory, EXPERT_FILE);
   const expert = LinearExpert.decode(readFileSync(file), file);
-  const config: unknown = JSON.parse(readFileSync(join(directory, 'config.json'), 'utf8'));
-  const { labels, type } = modelFolderConfigSchema.parse(config).orchard;
-  const link = linkOf(classificationKind(type));
-  const none = new Float32Array(expert.outputs);
-  return texts.map((text) =>
-    classificationResult(blendLogits(weights, none, expert.margins(text)), labels, link),
+  return dataset.test.map(({ text }) =>
+    labelsOn(
+      dataset,
+      expert.margins(text).map((margin, output) => weight * margin + (bias[output] ?? 0)),
+    ),
   );
+}
+
+/** Ids of the labels that logits above 0 stand for; of the highest one where a text has one of several labels. */
+export function labelsOn({ type }: Pick<LabelledTexts, 'type'>, logits: Float32Array): number[] {
+  if (type === 'binary-text-classification') return [(logits[0] ?? 0) > 0 ? 1 : 0];
+  if (type === 'multiclass-text-classification') return [logits.indexOf(Math.max(...logits))];
+  return [...logits.keys()].filter((label) => (logits[label] ?? 0) > 0);
 }
 
 /** Which n-grams the expert of a model reads. */

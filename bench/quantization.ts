@@ -5,9 +5,14 @@
 import { parseArgs } from 'node:util';
 import { modelSizeSchema } from '../src/contract/index.js';
 import { bertConfigOfSize, initialize } from '../src/encoder/index.js';
-import { calibrate } from '../src/engine/calibrate.js';
-import { feedsFor, type PaddedBatch, padBatch } from '../src/engine/padded-batch.js';
-import { buildEvaluationGraph, LOGITS } from '../src/engine/training-graph.js';
+import {
+  buildEvaluationGraph,
+  calibrate,
+  feedsFor,
+  LOGITS,
+  type PaddedBatch,
+  padBatch,
+} from '../src/engine/index.js';
 import { classificationTask } from '../src/families/papaya/classification-task.js';
 import { onnxExecutor, type Quantization, type TableBits, toOnnx } from '../src/graph/index.js';
 import { Random } from '../src/random.js';
@@ -24,6 +29,7 @@ const { values: options } = parseArgs({
 });
 const rounds = Number(options.rounds);
 const threads = Number(options.threads);
+const executor = onnxExecutor({ threads });
 /** Of one round, so that short runs are timed together. */
 const TOKENS_A_ROUND = 2000;
 
@@ -56,7 +62,7 @@ interface Subject {
 async function subject(name: string, quantization?: Quantization): Promise<Subject> {
   const graph = buildEvaluationGraph(head, encoder);
   const inputNames = new Set(graph.inputs.map((input) => input.name));
-  const compiled = await onnxExecutor(quantization && { quantization }).compile(graph, { threads, weights });
+  const compiled = await executor.compile(graph, { weights, ...(quantization && { quantization }) });
   const bytes = (await toOnnx(graph, weights, quantization)).length;
   return {
     name,
@@ -75,7 +81,7 @@ async function subject(name: string, quantization?: Quantization): Promise<Subje
 }
 
 const texts = Array.from({ length: 32 }, () => textOf(24));
-const quantization = await calibrate(head, encoder, weights, texts, threads);
+const quantization = await calibrate(executor, head, encoder, weights, texts);
 const tablesOf = (bits: TableBits) => new Map([...quantization.tables.keys()].map((name) => [name, bits]));
 const subjects = [
   await subject('float32'),

@@ -26,10 +26,11 @@ class WorstFirstHeap {
   readonly #ids: Int32Array;
   #size = 0;
 
-  constructor(
-    private readonly scores: Float32Array,
-    capacity: number,
-  ) {
+  readonly #scores: Float32Array;
+
+  constructor(scores: Float32Array, capacity: number) {
+    this.#scores = scores;
+
     this.#ids = new Int32Array(Math.max(0, capacity));
   }
 
@@ -39,7 +40,7 @@ class WorstFirstHeap {
 
   /** ∞ where nothing can be held at all. */
   get worstScore(): number {
-    return this.#ids.length === 0 ? Number.POSITIVE_INFINITY : (this.scores[this.#at(0)] ?? 0);
+    return this.#ids.length === 0 ? Number.POSITIVE_INFINITY : (this.#scores[this.#at(0)] ?? 0);
   }
 
   /** Takes an id that is better than the worst one, which leaves if the heap is full. */
@@ -65,7 +66,7 @@ class WorstFirstHeap {
   }
 
   #isWorse(a: number, b: number): boolean {
-    const difference = (this.scores[a] ?? 0) - (this.scores[b] ?? 0);
+    const difference = (this.#scores[a] ?? 0) - (this.#scores[b] ?? 0);
     return difference < 0 || (difference === 0 && a > b);
   }
 

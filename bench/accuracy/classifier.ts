@@ -41,7 +41,7 @@ export async function measureClassifier(name: string, dataset: LabelledTexts, se
   const directory = await storage.openFolder(id);
   if (directory === undefined) throw new Error(`${name}: no model folder`);
   const encoder = scoresOf(dataset, await predictWith(directory, parts.encoder.weights, texts));
-  const expert = scoresOf(dataset, predictWithExpert(directory, parts.expert.weights, texts));
+  const expert = scoresOfIds(dataset, predictWithExpert(directory, parts.expert.weights, dataset));
   const blend = scoresOf(dataset, results);
   const peer = linearSvc(dataset, nGramsOf(directory), setting.python);
   if (typeof peer === 'string') console.log(`  without scikit-learn: ${peer}`);

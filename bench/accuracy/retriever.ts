@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createRetrievalArchive, fileStorage, Predictor } from 'orchard-nlp';
-import { POSTINGS_FILE } from '../../src/families/dragonfruit/passage-files.js';
 import { Bm25Index } from '../../src/lexical/index.js';
 import type { Questions, TestQuestion } from '../datasets/questions.js';
 import { megabytesOf } from '../model-parts.js';
@@ -24,9 +22,8 @@ export async function measureRetriever(name: string, dataset: Questions, setting
   const { id, epochs, seconds, parts } = await train(archive, model, storage, setting);
   const directory = await storage.openFolder(id);
   if (directory === undefined) throw new Error(`${name}: no model folder`);
-  const file = join(directory, POSTINGS_FILE);
-  const index = Bm25Index.decode(readFileSync(file), file);
-  const texts: string[] = JSON.parse(readFileSync(join(directory, 'passages.json'), 'utf8'));
+  const texts = [...new Set(passages)];
+  const index = Bm25Index.fromPassages(texts, { stem: true });
   const byWords = test.map(({ question }) =>
     index.search(question, RANKS).map((found) => texts[found.id] ?? ''),
   );

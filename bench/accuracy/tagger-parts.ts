@@ -1,36 +1,38 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import type { Blend } from 'orchard-nlp';
-import { bioConstraints } from '../../src/families/grapefruit/bio-constraints.js';
-import { SequenceDecoder, tagEvidence } from '../../src/families/grapefruit/sequence-decoder.js';
-import { sentencePlaces, sentenceText, wordOutputs } from '../../src/families/grapefruit/word-pieces.js';
-import { TextModel } from '../../src/inference/text-model.js';
-import { CrfExpert } from '../../src/lexical/index.js';
-import { EXPERT_FILE, openModelFolder } from '../../src/model-folder/index.js';
+import type { Blend, InferenceResult } from 'orchard-nlp';
+import { predictWith } from '../model-parts.js';
 
-const BATCH = 256;
-
-/** Tags of sentences whose words are given, with the two experts of a model mixed by these weights. */
+/** BIO tags of sentences whose words are given, with the two experts of a model mixed by these weights. */
 export async function tagWith(
   directory: string,
   weights: Blend['blend']['weights'],
   sentences: readonly (readonly string[])[],
 ): Promise<string[][]> {
-  const { labels: tags, lowercase } = (await openModelFolder(directory)).config.orchard;
-  const file = join(directory, EXPERT_FILE);
-  const expert = CrfExpert.decode(readFileSync(file), file);
-  const decoder = new SequenceDecoder(tags, bioConstraints(tags), expert.transitions, weights);
-  const model = await TextModel.load(directory, 2);
-  const tagged: string[][] = [];
-  for (let start = 0; start < sentences.length; start += BATCH) {
-    const some = sentences.slice(start, start + BATCH);
-    const encoded = await model.encode(some.map(sentenceText));
-    for (const [row, words] of some.entries()) {
-      const places = sentencePlaces(words);
-      const logits = wordOutputs(encoded[row] ?? [], places, tags.length);
-      tagged.push(decoder.tagsOf(tagEvidence(places, logits, tags.length, expert, lowercase)));
+  const texts = sentences.map((words) => words.join(' '));
+  const results = await predictWith(directory, weights, texts, { words: 'whitespace' });
+  return sentences.map((words, at) => tagsOf(words, results[at]));
+}
+
+/** The tags of words with spaces between them, by the entities that were found among them. */
+function tagsOf(words: readonly string[], result: InferenceResult | undefined): string[] {
+  const { labels = [], tokens = [], token_start_positions: starts = [] } = result ?? {};
+  const tags = words.map(() => 'O');
+  for (const [entity, type] of labels.entries()) {
+    const start = starts[entity] ?? 0;
+    const end = start + (tokens[entity]?.length ?? 0);
+    for (const [place, word] of wordsWithin(words, start, end).entries()) {
+      tags[word] = `${place === 0 ? 'B' : 'I'}-${type}`;
     }
   }
-  await model.release();
-  return tagged;
+  return tags;
+}
+
+/** Which words have characters from `start` to before `end`, in UTF-16 code units. */
+function wordsWithin(words: readonly string[], start: number, end: number): number[] {
+  const within: number[] = [];
+  let from = 0;
+  for (const [index, { length }] of words.entries()) {
+    if (from < end && from + length > start) within.push(index);
+    from += length + 1;
+  }
+  return within;
 }

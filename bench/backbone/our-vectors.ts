@@ -2,8 +2,8 @@ import { basename, dirname } from 'node:path';
 import { folderModels } from 'orchard-nlp';
 import { exportedInputs, pooledStates } from '../../src/encoder/index.js';
 import { unitVector } from '../../src/families/dragonfruit/sentence-vector.js';
-import { createSession, Graph, int64Tensor, toOnnx } from '../../src/graph/index.js';
-import { type Backbone, readBackbone } from '../../src/training/backbone.js';
+import { Graph, onnxExecutor, type TensorData } from '../../src/graph/index.js';
+import { type Backbone, readBackbone } from '../../src/training/index.js';
 
 /** Loads a folder as a trainer does. */
 export async function openFolder(path: string): Promise<Backbone> {
@@ -26,19 +26,23 @@ export async function sentenceVectors(
   const graph = new Graph();
   const options = { prefix: '', pooling: 'mean', differentiable: false } as const;
   graph.output('vectors', pooledStates(graph, encoder, exportedInputs(graph), options));
-  const session = await createSession(await toOnnx(graph, weights), 1);
+  const compiled = await onnxExecutor().compile(graph, { weights });
   const results: SentenceVector[] = [];
   for (const text of texts) {
     const { ids, typeIds } = tokenizer.tokenizer.encode(text);
-    const dims = [1, ids.length];
-    const { vectors } = await session.run({
-      input_ids: int64Tensor(BigInt64Array.from(ids, BigInt), dims),
-      attention_mask: int64Tensor(new BigInt64Array(ids.length).fill(1n), dims),
-      token_type_ids: int64Tensor(BigInt64Array.from(typeIds, BigInt), dims),
-    });
-    if (!(vectors?.data instanceof Float32Array)) throw new Error('the graph has no vectors');
-    results.push({ ids: [...ids], vector: [...unitVector(vectors.data)] });
+    const feeds = {
+      input_ids: oneRow(ids),
+      attention_mask: oneRow(new Int32Array(ids.length).fill(1)),
+      token_type_ids: oneRow(typeIds),
+    };
+    const data = new Float32Array(encoder.hidden_size);
+    await compiled.run(feeds, { vectors: { type: 'float32', dims: [1, data.length], data } });
+    results.push({ ids: [...ids], vector: [...unitVector(data)] });
   }
-  await session.release();
+  await compiled.release();
   return results;
+}
+
+function oneRow(values: Int32Array): TensorData {
+  return { type: 'int64', dims: [1, values.length], data: BigInt64Array.from(values, BigInt) };
 }

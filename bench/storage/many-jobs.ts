@@ -3,11 +3,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { v7 as uuidV7 } from 'uuid';
 import { documentedModelTypes, type ModelType, type TrainingJobStatus } from '../../src/contract/index.js';
-import { type JobRecord, newJobRecord } from '../../src/jobs/index.js';
-import { viewsOf } from '../../src/jobs/job-views.js';
+import { type JobRecord, newJobRecord, viewsOf } from '../../src/jobs/index.js';
 import { Random } from '../../src/random.js';
-import { encodeFileName } from '../../src/storage/file-name.js';
-import { pathOfKey } from '../../src/storage/record-path.js';
+import { encodeFileName, pathOfKey } from '../../src/storage/index.js';
 
 export const app_id = 'bench';
 /** How an account's jobs have ended, in hundredths. */

@@ -20,7 +20,7 @@ async function speedOf({ rows, inner, columns, ...transposed }: Product, threads
   const a = graph.input('a', 'float32', dimsA);
   const b = graph.input('b', 'float32', dimsB);
   graph.output('y', graph.gemm(a, b, transposed));
-  const compiled = await onnxExecutor().compile(graph, { threads });
+  const compiled = await onnxExecutor({ threads }).compile(graph);
   const feeds = { a: noise(dimsA), b: noise(dimsB) };
   const outputs = { y: noise([rows, columns]) };
   const seconds: number[] = [];

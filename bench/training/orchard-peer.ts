@@ -1,13 +1,14 @@
 /** Orchard's own training step as a peer process: `orchard-peer.ts <configuration> <threads> [onnx|tensorflow]`. */
 import { createInterface } from 'node:readline';
-import { initialize, parseBertConfig } from '../../src/encoder/index.js';
-import { AdamWOptimizer } from '../../src/engine/adamw-optimizer.js';
-import { GradientEngine } from '../../src/engine/gradient-engine.js';
-import { padBatch } from '../../src/engine/padded-batch.js';
+import { parseBertConfig } from '../../src/encoder/index.js';
+import { createTaskLearner } from '../../src/engine/index.js';
 import { classificationTask } from '../../src/families/papaya/classification-task.js';
 import { type GraphExecutor, onnxExecutor, tensorflowExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
 import { CLASSES, configurations, DROPOUT, sequenceLengths } from './configurations.js';
+
+/** That of the other peers. */
+const LEARNING_RATE = 1e-4;
 
 const [name = 'a', threads = '2', runtime = 'onnx'] = process.argv.slice(2);
 const configuration = configurations[name];
@@ -15,7 +16,8 @@ if (configuration === undefined) throw new Error(`no configuration ${name}`);
 const say = (message: unknown) => process.stdout.write(`${JSON.stringify(message)}\n`);
 
 async function executorNamed(): Promise<{ executor: GraphExecutor; title: string }> {
-  if (runtime === 'onnx') return { executor: onnxExecutor(), title: 'Orchard on ONNX Runtime' };
+  if (runtime === 'onnx')
+    return { executor: onnxExecutor({ threads: Number(threads) }), title: 'Orchard on ONNX Runtime' };
   const tf = await import('@tensorflow/tfjs');
   const { setThreadsCount } = await import('@tensorflow/tfjs-backend-wasm');
   setThreadsCount(Number(threads));
@@ -24,7 +26,7 @@ async function executorNamed(): Promise<{ executor: GraphExecutor; title: string
 }
 
 const { executor, title } = await executorNamed();
-const { batch, tokens, vocabulary } = configuration;
+const { batch, vocabulary } = configuration;
 const encoder = parseBertConfig(
   {
     model_type: 'bert',
@@ -53,29 +55,19 @@ const encodings = sequenceLengths(configuration).map((length) => ({
   offsets: null,
   truncated: 0,
 }));
-const windows = encodings.map((encoding, row) => ({ row, encoding }));
-const parameters = head.parameters(encoder);
-const engine = await GradientEngine.create({
+/** A step of it is what the training loop does for a batch: here always the same. */
+const { learner } = await createTaskLearner({
   executor,
   head,
   encoder,
-  parameters,
+  train: encodings.map((encoding, row) => ({ row, encoding })),
+  options: { labelSmoothing: 0, balanced: false, tokenDropout: 0 },
+  language: 'english',
+  maskId: 0,
   batchSize: batch,
-  longest: tokens,
-  threads: Number(threads),
   seed: 1,
+  signal: new AbortController().signal,
 });
-for (const spec of parameters) initialize(spec, engine.store.get(spec.name).weights, () => random.normal());
-const optimizer = new AdamWOptimizer(engine.store, engine.kernels);
-
-/** What the training loop does for a batch. @returns the loss. */
-async function step(): Promise<number> {
-  const targets = head.targets(windows, { labelSmoothing: 0, balanced: false });
-  const loss = await engine.run(padBatch(encodings, 0), targets);
-  if (engine.accumulates) engine.store.accumulateGradients(targets.weight);
-  optimizer.step(1e-4, { maxGradientNorm: 1 });
-  return loss;
-}
 
 say({ ready: title });
 for await (const line of createInterface({ input: process.stdin })) {
@@ -83,7 +75,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   let loss = 0;
   for (let count = Number(line); count > 0; count -= 1) {
     const startedAt = performance.now();
-    loss = await step();
+    ({ loss } = await learner.step(LEARNING_RATE));
     milliseconds.push(performance.now() - startedAt);
   }
   say({ milliseconds, loss });

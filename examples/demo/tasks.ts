@@ -1,5 +1,11 @@
 import { fileURLToPath } from 'node:url';
-import { type InferenceResult, type ModelConfig, modelTypeSchema } from 'orchard-nlp';
+import {
+  classificationTypes,
+  type InferenceResult,
+  type ModelConfig,
+  type ModelType,
+  sequenceTypes,
+} from 'orchard-nlp';
 import { printEntities } from './print-entities.js';
 import { printLabels } from './print-labels.js';
 import { printPassages } from './print-passages.js';
@@ -72,7 +78,11 @@ export const tasks: Readonly<Record<'reviews' | 'entities' | 'questions', DemoTa
   },
 };
 
-export const modelTypes = modelTypeSchema.options;
+export const modelTypes: readonly ModelType[] = [
+  ...classificationTypes,
+  ...sequenceTypes,
+  'question-answering',
+];
 
 /** The demo's task for models of a type; undefined where there is no such type. */
 export function taskOfType(name: string): DemoTask | undefined {

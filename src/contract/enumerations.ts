@@ -1,9 +1,6 @@
 /** The service's enumerations (docs/service.md, "Enumerations"). */
 import * as z from 'zod';
 
-/** Any other string, in types that list the known ones for completion. */
-type Other = string & Record<never, never>;
-
 /** Types of the models that come along. Families from elsewhere bring others. */
 export const documentedModelTypes = [
   'binary-text-classification',
@@ -17,18 +14,19 @@ export const documentedModelTypes = [
  * What a model does; one of those that come along, or of a family from elsewhere. `named-entity-recognition` and
  * `sequence-labeling` name the same task.
  */
-export type ModelType = (typeof documentedModelTypes)[number] | Other;
+export type ModelType = (typeof documentedModelTypes)[number] | (string & Record<never, never>);
 /** Of a model that there is already: any type, whether or not its family is known here. */
 export const modelTypeSchema: z.ZodType<ModelType> = z.string().meta({ enum: [...documentedModelTypes] });
 
-export const documentedFamilyNames = ['Papaya', 'Grapefruit', 'Dragonfruit'] as const;
 /**
  * Papaya classifies text, Grapefruit labels sequences, Dragonfruit answers questions with passages. Others are families
  * from elsewhere.
  */
-export type FamilyName = (typeof documentedFamilyNames)[number] | Other;
+export type FamilyName = 'Papaya' | 'Grapefruit' | 'Dragonfruit' | (string & Record<never, never>);
 /** Of a model that there is already. */
-export const familyNameSchema: z.ZodType<FamilyName> = z.string().meta({ enum: [...documentedFamilyNames] });
+export const familyNameSchema: z.ZodType<FamilyName> = z
+  .string()
+  .meta({ enum: ['Papaya', 'Grapefruit', 'Dragonfruit'] });
 
 /** A type of model that can be trained here, and the family that trains it. */
 export interface TrainableType {
@@ -36,11 +34,13 @@ export interface TrainableType {
   readonly family: FamilyName;
 }
 
+/** The sizes that a model may have. */
 export const modelSizes = ['mini', 'base'] as const;
-export const modelSizeSchema = z.enum(modelSizes);
 /** mini: 4 layers × 256 (4 heads). base: 6 layers × 384 (6 heads). */
-export type ModelSize = z.infer<typeof modelSizeSchema>;
+export type ModelSize = (typeof modelSizes)[number];
+export const modelSizeSchema = z.enum(modelSizes);
 
+/** The states that a training job may be in. */
 export const trainingJobStatuses = [
   'CREATED',
   'QUEUED',
@@ -50,6 +50,6 @@ export const trainingJobStatuses = [
   'DELETED',
   'ERROR',
 ] as const;
+/** Where a training job stands; docs/service.md, "States of a job", has the transitions. */
+export type TrainingJobStatus = (typeof trainingJobStatuses)[number];
 export const trainingJobStatusSchema = z.enum(trainingJobStatuses);
-/** Where a training job stands; the transitions are in jobs/job-states.ts. */
-export type TrainingJobStatus = z.infer<typeof trainingJobStatusSchema>;

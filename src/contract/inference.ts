@@ -1,5 +1,6 @@
 /** Inference requests and results (docs/service.md, "Asking models"). */
 import * as z from 'zod';
+import type { FieldsOf } from './fields.js';
 
 /** Queries of a batch (docs/service.md, "Limits"). */
 export const MAX_BATCH_QUERIES = 20;
@@ -10,7 +11,25 @@ export const batchQueriesSchema = z
   .min(1, 'give at least one query')
   .max(MAX_BATCH_QUERIES, `at most ${MAX_BATCH_QUERIES} queries a batch`);
 
-export const inferenceResultSchema = z.strictObject({
+/**
+ * The answer of one model to one query (docs/service.md, "Result"). Its lists have the same length and order: the highest
+ * score first, entities from left to right.
+ */
+export interface InferenceResult {
+  /** Classification: every label. Entity labelling: the type of each entity found. Questions: the 10 best passages. */
+  readonly labels: readonly string[];
+  /** One a label, 0 to 1: how probable it is. Of a multilabel model, above 0.5 means yes. */
+  readonly scores: readonly number[];
+  /** Entity labelling only: the text of each entity, as it stands in the query. */
+  readonly tokens?: readonly string[] | undefined;
+  /**
+   * Entity labelling only: where each entity starts, in UTF-16 code units from 0, so that
+   * `query.slice(start, start + token.length) === token`.
+   */
+  readonly token_start_positions?: readonly number[] | undefined;
+}
+
+export const inferenceResultSchema: z.ZodType<InferenceResult> = z.strictObject({
   labels: z.array(z.string()).meta({
     description:
       'Classification: the labels, highest score first; entities: their types; questions: passages.',
@@ -23,30 +42,31 @@ export const inferenceResultSchema = z.strictObject({
   token_start_positions: z.array(z.int()).optional().meta({
     description: 'Entity labelling: where each entity starts in the query, in UTF-16 code units from 0.',
   }),
-});
-/**
- * Labels with their scores, in the same order; highest first in classification. Entity labelling adds the
- * spans found: `query.slice(start, start + token.length) === token` for each.
- */
-export type InferenceResult = z.infer<typeof inferenceResultSchema>;
+} satisfies FieldsOf<InferenceResult>);
 
 export const answerViews = ['labels', 'entities', 'passages'] as const;
 /** How results are best shown to people: labels by their scores, entities in their text, or passages by rank. */
 export type AnswerView = (typeof answerViews)[number];
 
-export const metadataSchema = z.strictObject({
+/** What comes with every inference response (docs/service.md, "Result"). */
+export interface InferenceMetadata {
+  /** Milliseconds that the model took, loading and waiting left out; of a medley, the sum over its models. */
+  readonly model_inference_time_ms: number;
+}
+
+export const metadataSchema: z.ZodType<InferenceMetadata> = z.strictObject({
   model_inference_time_ms: z.number().meta({ description: 'What the models took, in milliseconds.' }),
-});
-/** What comes with every inference response; the time is milliseconds. */
-export type InferenceMetadata = z.infer<typeof metadataSchema>;
+} satisfies FieldsOf<InferenceMetadata>);
 
 /** What an inference response wraps its data in. */
 export interface InferenceResponse<Data> {
+  /** A result, the results of a batch in the order of its queries, or either by model. */
   readonly data: Data;
   readonly metadata: InferenceMetadata;
 }
 
-/** How much has been asked: every query of a batch is one call, and so is a query to several models at once. */
+/** How much has been asked (docs/service.md, "Usage"). */
 export interface InferenceUsage {
+  /** Queries answered: each query of a batch is one call, and so is a query to several models at once. */
   readonly inference_calls: number;
 }

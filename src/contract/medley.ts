@@ -31,22 +31,29 @@ const modelsSchema = z
   })
   .meta({ uniqueItems: true, description: 'Names of pretrained models, each once.' });
 
-export const medleyRequestSchema = z.strictObject({ query: querySchema, models: modelsSchema });
-/** One query and the names of 1 to 11 pretrained models to ask, each once. */
+export const medleyRequestSchema: z.ZodType<MedleyRequest> = z.strictObject({
+  query: querySchema,
+  models: modelsSchema,
+});
+/** One query to several models (docs/service.md, "Asking models"). */
 export interface MedleyRequest {
+  /** Any text, even an empty one. */
   readonly query: string;
+  /** Names of 1 to 11 pretrained models, each once. */
   readonly models: readonly string[];
 }
 
-export const medleyBatchRequestSchema = z.strictObject({
+export const medleyBatchRequestSchema: z.ZodType<MedleyBatchRequest> = z.strictObject({
   queries: z
     .array(querySchema)
     .min(1, 'give at least one query')
     .max(MAX_MEDLEY_QUERIES, `at most ${MAX_MEDLEY_QUERIES} queries a medley batch`),
   models: modelsSchema,
 });
-/** 1 to 50 queries and the names of 1 to 11 pretrained models to ask, each once. */
+/** Several queries to several models (docs/service.md, "Asking models"). */
 export interface MedleyBatchRequest {
+  /** 1 to {@link MAX_MEDLEY_QUERIES}; each model's results come in their order. */
   readonly queries: readonly string[];
+  /** Names of 1 to 11 pretrained models, each once. */
   readonly models: readonly string[];
 }

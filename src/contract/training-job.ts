@@ -3,16 +3,34 @@ import * as z from 'zod';
 import {
   type ModelType,
   modelTypeSchema,
-  type TrainableType,
+  type TrainingJobStatus,
   trainingJobStatusSchema,
 } from './enumerations.js';
+import type { FieldsOf } from './fields.js';
 
 /** ISO 8601 with a numeric offset: `2026-11-20T08:15:30.123+00:00`. */
 const timestampSchema = z.iso
   .datetime({ offset: true })
   .meta({ description: 'ISO 8601 with an offset.', example: '2026-11-20T08:15:30.123+00:00' });
 
-export const modelRecordSchema = z.strictObject({
+/** A custom model as the service shows it (docs/service.md, "Model record"). */
+export interface ModelRecord {
+  /** A UUID, which names the model and the job that trains it. */
+  readonly id: string;
+  /** The account it belongs to. */
+  readonly app_id: string;
+  /** As in the request; several models of an account may share one. */
+  readonly name: string;
+  /** READY once it answers, DELETED when its files are gone. */
+  readonly training_status: TrainingJobStatus;
+  /** As in the request. */
+  readonly type: ModelType;
+  readonly modality: 'language';
+  /** When the job was created: ISO 8601 with milliseconds and an offset, `2026-11-20T08:15:30.123+00:00`. */
+  readonly created: string;
+}
+
+export const modelRecordSchema: z.ZodType<ModelRecord> = z.strictObject({
   id: z.string(),
   app_id: z.string(),
   name: z.string(),
@@ -20,11 +38,12 @@ export const modelRecordSchema = z.strictObject({
   type: modelTypeSchema,
   modality: z.literal('language'),
   created: timestampSchema,
-});
-/** A custom model as the service shows it. */
-export type ModelRecord = z.infer<typeof modelRecordSchema>;
+} satisfies FieldsOf<ModelRecord>);
 
-export const topkSchema = z
+/** The share of questions, 0 to 1, whose passage is among the first 1, 3, 5, 10, 20 and 100. */
+export type Topk = Readonly<Record<1 | 3 | 5 | 10 | 20 | 100, number>>;
+
+export const topkSchema: z.ZodType<Topk> = z
   .strictObject({
     1: z.number(),
     3: z.number(),
@@ -32,12 +51,59 @@ export const topkSchema = z
     10: z.number(),
     20: z.number(),
     100: z.number(),
-  })
+  } satisfies FieldsOf<Topk>)
   .meta({ description: 'The share of questions whose passage is among so many first ones, 0 to 1.' });
-/** The share of questions whose passage is among the first 1, 3, 5, 10, 20 and 100. */
-export type Topk = z.infer<typeof topkSchema>;
 
-export const trainingStatsSchema = z.strictObject({
+/** What has been measured on the dev set, one entry an epoch; a model has those of its kind. */
+export interface ValidationMetrics {
+  /** Classification: the share of rows that are right, 0 to 1; a multilabel row is if all its labels are. */
+  readonly accuracy?: readonly number[] | undefined;
+  /**
+   * 0 to 1. Binary classification: of the second label. Other classification: the mean over the labels. Entity
+   * labelling: by whole entities.
+   */
+  readonly f1?: readonly number[] | undefined;
+  /** Questions: how far ahead the right passages are. */
+  readonly topk?: readonly Topk[] | undefined;
+}
+
+/** What each epoch of a job took and came to, one entry an epoch. */
+export interface TrainingMetrics {
+  /** Seconds. */
+  readonly elapsed_time: readonly number[];
+  readonly training: {
+    /** The mean over each epoch. */
+    readonly loss: readonly number[];
+  };
+  readonly validation: ValidationMetrics;
+}
+
+const metricsFields = {
+  elapsed_time: z.array(z.number()).meta({ description: 'What each epoch took, in seconds.' }),
+  training: z.strictObject({
+    loss: z.array(z.number()).meta({ description: 'The mean over each epoch.' }),
+  }),
+  validation: z.strictObject({
+    accuracy: z.array(z.number()).optional(),
+    f1: z.array(z.number()).optional(),
+    topk: z.array(topkSchema).optional(),
+  } satisfies FieldsOf<ValidationMetrics>),
+} satisfies FieldsOf<TrainingMetrics>;
+
+/** Figures of a job (docs/service.md, "Job information"). */
+export interface TrainingStats {
+  /** Rows in each step; before the run, as many as the request asks for, or 0 where it names none. */
+  readonly batch_size: number;
+  /** What decides which epoch is kept. Absent before the first has ended, and in question answering. */
+  readonly main_eval_metric?: 'accuracy' | 'f1' | undefined;
+  /** Its value in the best epoch, 0 to 1; of a READY model, that of encoder and lexical expert together. */
+  readonly best_eval_metric_value?: number | undefined;
+  /** Epochs completed. */
+  readonly epoch: number;
+  readonly metrics: TrainingMetrics;
+}
+
+const statsFields = {
   batch_size: z.int(),
   main_eval_metric: z.enum(['accuracy', 'f1']).optional(),
   best_eval_metric_value: z.number().optional(),
@@ -47,55 +113,30 @@ export const trainingStatsSchema = z.strictObject({
     training: z.strictObject({
       loss: z.array(z.number()).meta({ description: 'The mean over each epoch.' }),
     }),
-    validation: z.strictObject({
-      accuracy: z.array(z.number()).optional(),
-      f1: z.array(z.number()).optional(),
-      topk: z.array(topkSchema).optional(),
-    }),
-  }),
-});
-/** Figures of a job; one entry per epoch in each array. `epoch` counts the epochs completed. */
-export type TrainingStats = z.infer<typeof trainingStatsSchema>;
+    validation: z.strictObject(validationFields),
+  } satisfies FieldsOf<TrainingMetrics>),
+} satisfies FieldsOf<TrainingStats>;
+export const trainingStatsSchema: z.ZodType<TrainingStats> = z.strictObject({
+  batch_size: z.int(),
+  main_eval_metric: z.enum(['accuracy', 'f1']).optional(),
+  best_eval_metric_value: z.number().optional(),
+  epoch: z.int().meta({ description: 'Epochs completed.' }),
+  metrics: z.strictObject(metricsFields),
+} satisfies FieldsOf<TrainingStats>);
+
+/** What reading a training job answers (docs/service.md, "Job information"). */
+export interface TrainingJobInformation {
+  readonly model: ModelRecord;
+  readonly training_stats: TrainingStats;
+  /** As in the model record. */
+  readonly status: TrainingJobStatus;
+  /** As in the model record. */
+  readonly created: string;
+}
 
 export const trainingJobInformationSchema = z.strictObject({
   model: modelRecordSchema,
   training_stats: trainingStatsSchema,
   status: trainingJobStatusSchema,
   created: timestampSchema,
-});
-/** What reading a training job answers. */
-export type TrainingJobInformation = z.infer<typeof trainingJobInformationSchema>;
-
-export const paginationSchema = z.strictObject({
-  limit: z.int().meta({ description: 'Most items of this page.' }),
-  has_more: z.boolean(),
-  next_cursor: z.string().nullable().meta({ description: 'What asks for the next page; null on the last.' }),
-});
-export type Pagination = z.infer<typeof paginationSchema>;
-
-/** One page of a listing. */
-export interface Page<Item> {
-  readonly data: readonly Item[];
-  readonly pagination: Pagination;
-}
-
-/** Which jobs or models to list: `limit` 1 to 100 (default 20), `cursor` from the page before. */
-export type ListFilter = z.infer<ReturnType<typeof listFilterSchema>>;
-
-/** @param types that models here may have. */
-export function listFilterSchema(types: readonly TrainableType[]) {
-  const modelType: z.ZodType<ModelType> = z.enum(types.map(({ type }) => type));
-  return z.strictObject({
-    modelType: modelType.optional().meta({
-      description: 'named-entity-recognition and sequence-labeling name one task; either finds both.',
-    }),
-    trainingStatus: trainingJobStatusSchema
-      .optional()
-      .meta({ description: 'Without it, all but those that are DELETED are listed.' }),
-    limit: z.int().min(1).max(100).optional().meta({ description: 'Most items of a page; 20 unless given.' }),
-    cursor: z
-      .uuid('not a cursor of this listing; pass the next_cursor of the page before as it came')
-      .optional()
-      .meta({ description: 'The next_cursor of the page before.' }),
-  });
-}
+} satisfies FieldsOf<TrainingJobInformation>);

@@ -3,11 +3,13 @@ import * as z from 'zod';
 import {
   type FamilyName,
   familyNameSchema,
+  type ModelSize,
   type ModelType,
   modelSizeSchema,
   modelTypeSchema,
   type TrainableType,
 } from './enumerations.js';
+import type { FieldsOf } from './fields.js';
 
 /** A model name has fewer than 25 characters (docs/service.md, "Limits"). */
 export const MAX_MODEL_NAME_LENGTH = 24;
@@ -15,12 +17,31 @@ export const MAX_MODEL_NAME_LENGTH = 24;
 /** The batch size of a request that names none; a run on few rows may choose a smaller one, and reports it. */
 export const DEFAULT_BATCH_SIZE = 32;
 
+/** What becomes of a text before it is read. */
+export interface Preprocessing {
+  /** Fold to lower case; false for tasks that tell upper from lower. Default true, or as the backbone reads. */
+  readonly lowercase?: boolean | undefined;
+}
+
 const preprocessingSchema = z.strictObject({
   lowercase: z
     .boolean()
     .optional()
     .meta({ description: 'Fold to lower case; false for case-sensitive tasks.' }),
-});
+} satisfies FieldsOf<Preprocessing>);
+
+/** The model that a request asks for (docs/service.md, "The training request"). */
+export interface ModelConfig {
+  /** 1 to 24 characters of a–z, 0–9 and `-`. Several models of an account may share one. */
+  readonly name: string;
+  /** What the model is to do. */
+  readonly type: ModelType;
+  /** The family of that type. */
+  readonly family: FamilyName;
+  /** The geometry of a model that starts from random weights; a backbone has its own. */
+  readonly size: ModelSize;
+  readonly preprocessing?: Preprocessing | undefined;
+}
 
 const modelFields = {
   name: z
@@ -32,14 +53,13 @@ const modelFields = {
   family: familyNameSchema,
   size: modelSizeSchema,
   preprocessing: preprocessingSchema.optional(),
-};
+} satisfies FieldsOf<ModelConfig>;
 
 /** Of a model that there is already, whose type and family may be unknown here. */
-export const modelConfigSchema = z.strictObject(modelFields);
-export type ModelConfig = z.infer<typeof modelConfigSchema>;
+export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject(modelFields);
 
 /** Of a model to be trained: its type is one of these, and its family the one of the type. */
-export function trainableModelSchema(types: readonly TrainableType[]) {
+export function trainableModelSchema(types: readonly TrainableType[]): z.ZodType<ModelConfig> {
   const type: z.ZodType<ModelType> = z.enum(types.map((each) => each.type));
   const family: z.ZodType<FamilyName> = z.enum([...new Set(types.map((each) => each.family))]);
   return z.strictObject({ ...modelFields, type, family }).superRefine((model, context) => {
@@ -50,7 +70,25 @@ export function trainableModelSchema(types: readonly TrainableType[]) {
   });
 }
 
-export const trainingConfigSchema = z.strictObject({
+/** How to train (docs/service.md, "The training request"); docs/training.md says where the defaults come from. */
+export interface TrainingConfig {
+  /** Rows in each step, 1 to 1,024. Default 32, or 16 below 2,000 rows. */
+  readonly batch_size?: number | undefined;
+  /** The highest rate of the run, above 0 and at most 1. Default: by size or backbone. */
+  readonly learning_rate?: number | undefined;
+  /** The most epochs, 1 to 1,000; fewer are run where nothing gets better. Default: by family and number of rows. */
+  readonly num_epochs?: number | undefined;
+  /** An English name or a code such as `en-GB`, 1 to 40 characters. Default `english`. */
+  readonly language?: string | undefined;
+  /** Add edited copies of training rows. Default false. */
+  readonly data_augmentation?: boolean | undefined;
+  /** Start from a backbone; where there is none, the job warns. Default true. */
+  readonly use_pretrained?: boolean | undefined;
+  /** The same as in `model_config`; give it in one of the two. */
+  readonly preprocessing?: Preprocessing | undefined;
+}
+
+export const trainingConfigSchema: z.ZodType<TrainingConfig> = z.strictObject({
   batch_size: z.int().min(1).max(1024).optional(),
   learning_rate: z.number().positive().max(1).optional(),
   num_epochs: z.int().min(1).max(1000).optional(),
@@ -58,32 +96,38 @@ export const trainingConfigSchema = z.strictObject({
   data_augmentation: z.boolean().optional(),
   use_pretrained: z.boolean().optional(),
   preprocessing: preprocessingSchema.optional(),
-});
+} satisfies FieldsOf<TrainingConfig>);
 
-export type TrainingConfig = z.infer<typeof trainingConfigSchema>;
+/** What `createTrainingJob` takes (docs/service.md, "The training request"). */
+export interface TrainingRequest {
+  /**
+   * An http or https URL of a dataset zip that downloads without a key, user name or password; in the library also a
+   * `file:` URL of a zip or of the unpacked folder.
+   */
+  readonly dataset_url: string;
+  readonly model_config: ModelConfig;
+  /** Default: `{}`. */
+  readonly training_config?: TrainingConfig | undefined;
+}
 
 /** @param types that can be trained; `modelTypes()` of families/ has them. */
-export function trainingRequestSchema(types: readonly TrainableType[]) {
-  return z
-    .strictObject({
-      dataset_url: datasetUrlSchema,
-      model_config: trainableModelSchema(types),
-      training_config: trainingConfigSchema.optional(),
-    })
-    .superRefine(({ model_config, training_config }, context) => {
-      const here = model_config.preprocessing?.lowercase;
-      const there = training_config?.preprocessing?.lowercase;
-      if (here === undefined || there === undefined || here === there) return;
-      context.addIssue({
-        code: 'custom',
-        path: ['training_config', 'preprocessing', 'lowercase'],
-        message: `preprocessing.lowercase is ${there} here and ${here} in model_config; give it once`,
-      });
+export function trainingRequestSchema(types: readonly TrainableType[]): z.ZodType<TrainingRequest> {
+  const fields = {
+    dataset_url: datasetUrlSchema,
+    model_config: trainableModelSchema(types),
+    training_config: trainingConfigSchema.optional(),
+  } satisfies FieldsOf<TrainingRequest>;
+  return z.strictObject(fields).superRefine(({ model_config, training_config }, context) => {
+    const here = model_config.preprocessing?.lowercase;
+    const there = training_config?.preprocessing?.lowercase;
+    if (here === undefined || there === undefined || here === there) return;
+    context.addIssue({
+      code: 'custom',
+      path: ['training_config', 'preprocessing', 'lowercase'],
+      message: `preprocessing.lowercase is ${there} here and ${here} in model_config; give it once`,
     });
+  });
 }
-/** What `createTrainingJob` takes. */
-export type TrainingRequest = z.infer<ReturnType<typeof trainingRequestSchema>>;
-
 const datasetUrlSchema = z
   .string()
   .min(1, 'dataset_url is empty; give the URL of a dataset zip')

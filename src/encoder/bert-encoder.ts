@@ -45,15 +45,19 @@ export function bertEncoder(
 
 /** The graph under construction, with the encoder's parameters at hand by name. */
 class Scope {
+  readonly #parameters: ReadonlyMap<string, Tensor>;
+
   constructor(
     readonly graph: Graph,
     readonly config: BertConfig,
-    private readonly parameters: ReadonlyMap<string, Tensor>,
+    parameters: ReadonlyMap<string, Tensor>,
     readonly dropout: Dropout,
-  ) {}
+  ) {
+    this.#parameters = parameters;
+  }
 
   parameter(name: string): Tensor {
-    const parameter = this.parameters.get(name);
+    const parameter = this.#parameters.get(name);
     if (parameter === undefined) throw new Error(`the encoder has no parameter ${name}`);
     return parameter;
   }

@@ -13,13 +13,17 @@ export interface DropoutSite {
 export class DropoutSites {
   readonly sites: DropoutSite[] = [];
 
-  constructor(private readonly graph: Graph) {}
+  readonly #graph: Graph;
+
+  constructor(graph: Graph) {
+    this.#graph = graph;
+  }
 
   /** To be given to whatever builds the model; a probability of 0 adds nothing. */
   readonly apply = (x: Tensor, probability: number): Tensor => {
     if (probability === 0) return x;
-    const mask = this.graph.input(`dropout.${this.sites.length}`, 'float32', x.shape);
+    const mask = this.#graph.input(`dropout.${this.sites.length}`, 'float32', x.shape);
     this.sites.push({ mask, probability });
-    return this.graph.multiply(x, mask);
+    return this.#graph.multiply(x, mask);
   };
 }

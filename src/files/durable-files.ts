@@ -1,12 +1,18 @@
-import { access, link, mkdir, open, readdir, readFile, rename, rm, unlink } from 'node:fs/promises';
+import { readdir as readdirOf, readFile as readFileOf } from 'node:fs';
+import { access, link, mkdir, open, readdir, rename, rm, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { failedWith } from './failed-with.js';
 
 const ON_WINDOWS = process.platform === 'win32';
 /** Virus scanners and indexers hold files for moments; Windows then refuses to move or delete them. */
 const WINDOWS_ATTEMPTS = 20;
 const WINDOWS_PAUSE_MS = 50;
+
+/** Listings read many small files: these take half of what their likes of node:fs/promises do. */
+const readFile = promisify(readFileOf);
+const readNames = promisify(readdirOf);
 
 /** Makes a directory and its parents, and what of them is new outlives a power cut. */
 export async function ensureDirectory(path: string): Promise<void> {
@@ -94,7 +100,7 @@ export async function readTextIfPresent(path: string): Promise<string | undefine
 /** The names in a directory; none where there is no directory. */
 export async function namesIn(directory: string): Promise<string[]> {
   try {
-    return await readdir(directory);
+    return await readNames(directory);
   } catch (thrown) {
     if (failedWith(thrown, 'ENOENT')) return [];
     throw thrown;

@@ -12,7 +12,8 @@ export function fedTensors(graph: Graph, weights: ReadonlyMap<string, unknown> =
   return [...graph.inputs, ...parameters];
 }
 
-type Sizes = Readonly<Record<string, number>>;
+/** What the symbols of shapes stand for in one run. */
+export type Sizes = Readonly<Record<string, number>>;
 
 /**
  * Checks that every tensor is fed with its type and shape, and nothing else.

@@ -68,7 +68,11 @@ class PendingGradients {
   readonly #dense = new Map<Tensor, Tensor>();
   readonly #rows = new Map<Tensor, RowGradient[]>();
 
-  constructor(private readonly graph: Graph) {}
+  readonly #graph: Graph;
+
+  constructor(graph: Graph) {
+    this.#graph = graph;
+  }
 
   take(tensor: Tensor): Tensor | undefined {
     return this.#dense.get(tensor);
@@ -99,10 +103,10 @@ class PendingGradients {
   }
 
   #sum(earlier: Tensor, gradient: Tensor): Tensor {
-    if (gradient.source.kind !== 'node') return this.graph.add(earlier, gradient);
+    if (gradient.source.kind !== 'node') return this.#graph.add(earlier, gradient);
     return gradient.source.node.visit(
       (node) =>
-        operations[node.operation].plus?.(this.graph, node, earlier) ?? this.graph.add(earlier, gradient),
+        operations[node.operation].plus?.(this.#graph, node, earlier) ?? this.#graph.add(earlier, gradient),
     );
   }
 }

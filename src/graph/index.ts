@@ -1,4 +1,4 @@
-export { checkFeeds, checkOutputs, fedTensors } from './check-tensors.js';
+export { checkFeeds, checkOutputs, fedTensors, type Sizes } from './check-tensors.js';
 export type {
   CompiledGraph,
   CompileOptions,
@@ -15,9 +15,19 @@ export type { Node, NodeOf } from './node.js';
 export { nodesFor } from './node-order.js';
 export { type ExecutionProvider, type OnnxExecutorOptions, onnxExecutor } from './onnx/onnx-executor.js';
 export { toOnnx } from './onnx/to-onnx.js';
-export type { OperationName, RowGradient, Signatures } from './operations/index.js';
+export type {
+  BatchMatMulAttributes,
+  Binary,
+  GemmAttributes,
+  NoAttributes,
+  OperationName,
+  RowGradient,
+  Signatures,
+  Ternary,
+  Unary,
+} from './operations/index.js';
 export { linearInputs, type Quantization, type Range, type TableBits } from './quantization.js';
 export { type Dimension, resolveShape, type Shape, ShapeError, volume } from './shape.js';
 export type { ElementType, Tensor, TensorSource } from './tensor.js';
-export type { TensorFlow, TensorFlowTensor } from './tensorflow/tensorflow.js';
+export type { TensorFlow, TensorFlowClasses, TensorFlowTensor } from './tensorflow/tensorflow.js';
 export { tensorflowExecutor } from './tensorflow/tensorflow-executor.js';

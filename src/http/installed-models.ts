@@ -6,7 +6,6 @@ import type { ModelLoader } from '../model-loader/index.js';
 
 export interface InstalledModel {
   readonly name: string;
-  /** What it does tells how its answers are best shown. */
   readonly type: ModelType;
 }
 

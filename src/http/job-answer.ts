@@ -38,11 +38,13 @@ function errorAnswer({ code, message, problems, source }: JobError): JobAnswer['
 }
 
 /** In place of messages that advise who runs the service. */
-const messages: Readonly<Partial<Record<DatasetWarningKind, string>>> = {
-  no_backbone:
+const messages: ReadonlyMap<DatasetWarningKind, string> = new Map([
+  [
+    'no_backbone',
     "there is no backbone for this job's language and size, so training started from random weights; set use_pretrained to false to ask for that",
-};
+  ],
+]);
 
 function warningAnswer({ kind, count, message }: DatasetWarning) {
-  return { kind, count, message: messages[kind] ?? message };
+  return { kind, count, message: messages.get(kind) ?? message };
 }

@@ -1,17 +1,14 @@
 import * as z from 'zod';
 import {
-  modelTypeSchema,
+  type AnswerView,
   type TrainableType,
   trainableModelSchema,
   trainingConfigSchema,
 } from '../contract/index.js';
+import { familyOfType } from '../families/index.js';
 import { type Operation, operation } from './operation.js';
 import type { PageServices } from './page-services.js';
-import { createdSchema, noQuery } from './schemas.js';
-
-const installedSchema = z.strictObject({
-  data: z.array(z.strictObject({ name: z.string(), type: modelTypeSchema })),
-});
+import { createdSchema, noQuery, pageModelsSchema } from './schemas.js';
 
 /**
  * What the page asks for in JSON beyond the service's operations; not in the OpenAPI document.
@@ -24,17 +21,18 @@ export function pageOperations(page: PageServices, types: readonly TrainableType
     model_config: trainableModelSchema(types),
     training_config: trainingConfigSchema.optional(),
   });
+  const answer_views = answerViewsOf(types);
   return [
     operation({
       method: 'GET',
       path: '/page/models',
       id: 'listInstalledModels',
       tag: 'page',
-      summary: 'The pretrained models that answer here',
+      summary: 'The pretrained models that answer here, and how answers are shown',
       input: z.object({ query: noQuery }),
-      output: installedSchema,
+      output: pageModelsSchema,
       failures: [],
-      answer: async () => ({ data: await page.installedModels() }),
+      answer: async () => ({ data: await page.installedModels(), answer_views }),
     }),
     operation({
       method: 'POST',
@@ -49,4 +47,13 @@ export function pageOperations(page: PageServices, types: readonly TrainableType
         page.uploads.train(account, upload, request, { signal }),
     }),
   ];
+}
+
+function answerViewsOf(types: readonly TrainableType[]): Readonly<Record<string, AnswerView>> {
+  return Object.fromEntries(
+    types.flatMap(({ type }) => {
+      const view = familyOfType(type)?.answerView;
+      return view === undefined ? [] : [[type, view]];
+    }),
+  );
 }

@@ -1,9 +1,11 @@
 /** What requests and answers wrap around the objects of the contract. */
 import * as z from 'zod';
 import {
+  answerViews,
   inferenceResultSchema,
   metadataSchema,
   modelRecordSchema,
+  modelTypeSchema,
   paginationSchema,
   trainingJobInformationSchema,
 } from '../contract/index.js';
@@ -89,4 +91,10 @@ export const medleyResultSchema = z.strictObject({
 export const medleyResultListsSchema = z.strictObject({
   data: z.record(z.string(), resultsSchema),
   metadata: metadataSchema,
+});
+
+/** What can be asked from the page: the pretrained models, and how the answers of each type of model are shown. */
+export const pageModelsSchema = z.strictObject({
+  data: z.array(z.strictObject({ name: z.string(), type: modelTypeSchema })),
+  answer_views: z.record(z.string(), z.enum(answerViews)),
 });

@@ -12,4 +12,5 @@ export {
   runSchema,
   type ServiceOptions,
 } from './service-options.js';
+export { TextModel } from './text-model.js';
 export { type PoolOptions, workerInference } from './worker-pool.js';

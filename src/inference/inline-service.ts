@@ -34,7 +34,11 @@ class InlineService implements InferenceService {
   #working: Promise<void> | undefined;
   #closed = false;
 
-  constructor(private readonly models: ModelCache) {}
+  readonly #models: ModelCache;
+
+  constructor(models: ModelCache) {
+    this.#models = models;
+  }
 
   async predict(directory: string, texts: readonly string[]): Promise<Predictions> {
     if (this.#closed) throw new ClosedError('inference service');
@@ -45,13 +49,13 @@ class InlineService implements InferenceService {
   }
 
   forget(directory: string): void {
-    this.models.forget(directory);
+    this.#models.forget(directory);
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     await this.#working;
-    await this.models.clear();
+    await this.#models.clear();
   }
 
   async #work(): Promise<void> {
@@ -60,7 +64,7 @@ class InlineService implements InferenceService {
       await nextTurn();
       const requests = this.#take(first.directory);
       try {
-        const model = await this.models.get(first.directory);
+        const model = await this.#models.get(first.directory);
         const startedAt = performance.now();
         const results = await model.predict(requests.flatMap(({ texts }) => texts));
         const elapsedMs = performance.now() - startedAt;
@@ -70,7 +74,7 @@ class InlineService implements InferenceService {
       } catch (thrown) {
         for (const { reject } of requests) reject(thrown);
       }
-      this.models.trim();
+      this.#models.trim();
     }
     this.#working = undefined;
   }

@@ -8,17 +8,20 @@ export class PretrainedModels {
   readonly #directories = new Map<string, string>();
   readonly #closing = new AbortController();
 
-  constructor(
-    private readonly loader: ModelLoader,
-    private readonly inference: InferenceService,
-  ) {}
+  readonly #loader: ModelLoader;
+  readonly #inference: InferenceService;
+
+  constructor(loader: ModelLoader, inference: InferenceService) {
+    this.#loader = loader;
+    this.#inference = inference;
+  }
 
   /**
    * @param signal aborts the loading of the model's files.
    * @throws what the loader does for a model that can't be had
    */
   async predict(name: string, queries: readonly string[], signal?: AbortSignal): Promise<Predictions> {
-    return this.inference.predict(await this.#directoryOf(name, signal), queries);
+    return this.#inference.predict(await this.#directoryOf(name, signal), queries);
   }
 
   /** Gives up the files that are being loaded. */
@@ -32,7 +35,7 @@ export class PretrainedModels {
     const closing = this.#closing.signal;
     const stop = signal === undefined ? closing : AbortSignal.any([closing, signal]);
     try {
-      const { directory } = await this.loader.load(name, { signal: stop });
+      const { directory } = await this.#loader.load(name, { signal: stop });
       this.#directories.set(name, directory);
       return directory;
     } catch (thrown) {

@@ -40,22 +40,26 @@ export class RememberingTokenizer implements Tokenizer {
     sizeCalculation: ({ ids }) => ids.length + 1,
   });
 
-  constructor(private readonly tokenizer: Tokenizer) {
+  readonly #tokenizer: Tokenizer;
+
+  constructor(tokenizer: Tokenizer) {
+    this.#tokenizer = tokenizer;
+
     this.vocabularySize = tokenizer.vocabularySize;
     this.specialTokens = tokenizer.specialTokens;
   }
 
   encode(text: string, options: EncodeOptions = {}): Encoding {
-    if (options.pair !== undefined) return this.tokenizer.encode(text, options);
+    if (options.pair !== undefined) return this.#tokenizer.encode(text, options);
     const key = `${options.maxLength ?? ''} ${text}`;
     const known = this.#encodings.get(key);
     if (known !== undefined) return known;
-    const encoding = this.tokenizer.encode(text, options);
+    const encoding = this.#tokenizer.encode(text, options);
     this.#encodings.set(key, encoding);
     return encoding;
   }
 
   token(id: number): string | undefined {
-    return this.tokenizer.token(id);
+    return this.#tokenizer.token(id);
   }
 }

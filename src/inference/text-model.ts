@@ -20,14 +20,24 @@ const MAX_TOKENS_PER_RUN = 4096;
 
 /** One loaded model: tokenizer, graph and decoder. `predict` blocks its thread while the graph runs. */
 export class TextModel {
+  readonly #reader: TextReader;
+  readonly #graph: LoadedGraph;
+  readonly #output: TensorDescription;
+  readonly #decode: Decoder;
+
   private constructor(
-    private readonly reader: TextReader,
-    private readonly graph: LoadedGraph,
-    private readonly output: TensorDescription,
-    private readonly decode: Decoder,
+    reader: TextReader,
+    graph: LoadedGraph,
+    output: TensorDescription,
+    decode: Decoder,
     /** Memory it takes, roughly: the size of its files. */
     readonly bytes: number,
-  ) {}
+  ) {
+    this.#reader = reader;
+    this.#graph = graph;
+    this.#output = output;
+    this.#decode = decode;
+  }
 
   /**
    * @param directory a model folder. @param tokenizers of the models that may share one; all of one thread.
@@ -52,21 +62,23 @@ export class TextModel {
   /** Results in the order of the texts, whatever runs they were grouped into. */
   async predict(texts: readonly string[]): Promise<InferenceResult[]> {
     const outputs = await this.encode(texts);
-    return texts.map((text, row) => this.decode(text, outputs[row] ?? []));
+    return texts.map((text, row) => this.#decode(text, outputs[row] ?? []));
   }
 
   /** What the encoder and its head make of each text, in the order of the texts. */
   async encode(texts: readonly string[]): Promise<TextOutputs[]> {
-    const windows = this.reader.read(texts);
+    const windows = this.#reader.read(texts);
     const lengths = windows.map(({ encoding }) => encoding.ids.length);
     const computed = new Map<TextWindow, Float32Array>();
     for (const group of lengthGroups(lengths, MAX_TOKENS_PER_RUN)) {
       const run = group.flatMap((position) => windows[position] ?? []);
       const tokens = Math.max(...run.map(({ encoding }) => encoding.ids.length));
       // Rows of padding come with those that answer for each token.
-      const dims = resolveShape(this.output.shape, { batch: run.length, tokens });
+      const dims = resolveShape(this.#output.shape, { batch: run.length, tokens });
       const data = new Float32Array(volume(dims));
-      await this.graph.run(this.#feeds(run, tokens), { [this.output.name]: { type: 'float32', dims, data } });
+      await this.#graph.run(this.#feeds(run, tokens), {
+        [this.#output.name]: { type: 'float32', dims, data },
+      });
       const width = data.length / run.length;
       for (const [row, window] of run.entries()) {
         computed.set(window, data.subarray(row * width, (row + 1) * width));
@@ -76,11 +88,11 @@ export class TextModel {
   }
 
   release(): Promise<void> {
-    return this.graph.release();
+    return this.#graph.release();
   }
 
   #feeds(run: readonly TextWindow[], tokens: number): Record<string, TensorData> {
-    const { pad } = this.reader.specialTokens;
+    const { pad } = this.#reader.specialTokens;
     const ids = new Int64Grid(run.length, tokens);
     const mask = new Int64Grid(run.length, tokens);
     const types = new Int64Grid(run.length, tokens);
@@ -111,16 +123,17 @@ class Int64Grid {
   /** Writing the low halves spares a BigInt a token; every platform of ours is little-endian. */
   readonly #halves: Int32Array;
 
-  constructor(
-    rows: number,
-    private readonly columns: number,
-  ) {
+  readonly #columns: number;
+
+  constructor(rows: number, columns: number) {
+    this.#columns = columns;
+
     this.dims = [rows, columns];
     this.data = new BigInt64Array(rows * columns);
     this.#halves = new Int32Array(this.data.buffer);
   }
 
   set(row: number, column: number, value: number): void {
-    this.#halves[2 * (row * this.columns + column)] = value;
+    this.#halves[2 * (row * this.#columns + column)] = value;
   }
 }

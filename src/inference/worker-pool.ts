@@ -68,7 +68,11 @@ class PoolWorker {
   #worker: Worker | undefined;
   #lastId = 0;
 
-  constructor(private readonly options: InferenceOptions) {}
+  readonly #options: InferenceOptions;
+
+  constructor(options: InferenceOptions) {
+    this.#options = options;
+  }
 
   get waiting(): number {
     return this.#unanswered.size;
@@ -103,7 +107,7 @@ class PoolWorker {
   #started(): Worker {
     if (this.#worker !== undefined) return this.#worker;
     const worker = new Worker(new URL('./inference-worker.js', import.meta.url), {
-      workerData: this.options,
+      workerData: this.#options,
     });
     worker.on('message', (message: WorkerMessage) => this.#answer(message));
     worker.on('error', (cause) => this.#broken(new InternalError('the inference worker failed', { cause })));

@@ -7,6 +7,8 @@ const INDEX = 'job-index';
 const VERSION = 1;
 /** Ids read at a time where all of a view are wanted. */
 const SCAN_LIMIT = 100;
+/** Ids read first of a view that may have none that is wanted. */
+const FEW = 4;
 
 /**
  * Which jobs of an account are in which view, so that none has to be read to be left out: a marker without content
@@ -34,20 +36,25 @@ export class JobIndex {
 
   /**
    * The ids after one (from the newest) in any of the views, newest first, each once: at least `count` where there are so
-   * many, else all. The views are given in the order in which jobs pass through them: since the first is read before the
-   * others, a job that passes on meanwhile is found in one of them.
+   * many, else all. The views are given in the order in which jobs pass through them; as they are read in that order, a job
+   * that passes on meanwhile is in one of them.
    */
   async newest(
-    [first, ...others]: readonly string[],
+    views: readonly string[],
     after: string | undefined,
     count: number,
   ): Promise<{ ids: string[]; isLast: boolean }> {
-    const read = (view: string) => this.#ids(view, { reverse: true, after, limit: count });
-    const listings = first === undefined ? [] : [await read(first)];
-    listings.push(...(await Promise.all(others.map(read))));
-    const cut = listings.filter((ids) => ids.length === count).flatMap((ids) => ids.slice(-1));
-    const ids = [...new Set(listings.flat())].filter((id) => cut.every((last) => id >= last));
-    return { ids: ids.sort().reverse(), isLast: cut.length === 0 };
+    const found = new Set<string>();
+    /** How far down all the views are known that have been read. */
+    let end: string | undefined;
+    for (const view of views) {
+      const ids = await this.#newestOf(view, { after, end, count });
+      for (const id of ids) found.add(id);
+      const last = ids.at(-1);
+      if (ids.length === count && last !== undefined && (end === undefined || last > end)) end = last;
+    }
+    const ids = [...found].filter((id) => end === undefined || id >= end);
+    return { ids: ids.sort().reverse(), isLast: end === undefined };
   }
 
   /** All ids of a view, oldest first. */
@@ -83,6 +90,22 @@ export class JobIndex {
       await stored(() => this.#storage.write(INDEX, key, value, undefined));
     } catch (thrown) {
       if (!isVersionConflict(thrown)) throw thrown;
+    }
+  }
+
+  /** Up to `count` ids of a view, but hardly more beyond `end`, where others end: most views have few of the newest jobs. */
+  async #newestOf(
+    view: string,
+    { after, end, count }: { after: string | undefined; end: string | undefined; count: number },
+  ): Promise<string[]> {
+    const ids: string[] = [];
+    for (let size = end === undefined ? count : FEW; ; size *= 2) {
+      const limit = Math.min(size, count - ids.length);
+      const next = await this.#ids(view, { reverse: true, after: ids.at(-1) ?? after, limit });
+      ids.push(...next);
+      const last = ids.at(-1) ?? '';
+      const isBeyondEnd = end !== undefined && last < end;
+      if (next.length < limit || ids.length === count || isBeyondEnd) return ids;
     }
   }
 

@@ -19,6 +19,8 @@ export interface JobQueueMedium {
 /** A job that was handed to a handler, which then ends as the test says. */
 export interface HandedJob {
   readonly lease: JobLease;
+  /** Whether it was to stop when it was handed out. */
+  readonly wasStopped: boolean;
   end(outcome: JobOutcome): void;
   fail(error: Error): void;
 }
@@ -35,7 +37,7 @@ export class Hands {
   readonly handler: JobHandler = (lease) =>
     new Promise((resolve, reject) => {
       this.ids.push(lease.id);
-      this.#handed.push({ lease, end: resolve, fail: reject });
+      this.#handed.push({ lease, wasStopped: lease.signal.aborted, end: resolve, fail: reject });
       const stop = () => this.obeys && resolve(lease.stopReason === 'cancelled' ? 'ended' : 'left');
       if (lease.signal.aborted) stop();
       lease.signal.addEventListener('abort', stop);

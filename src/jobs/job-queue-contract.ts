@@ -170,7 +170,7 @@ const cancelling: JobQueueChecks = {
     await medium.elapse();
     const again = await hands.next();
     assert.equal(again.lease.id, lease.id);
-    assert.equal(again.lease.signal.aborted, true);
+    assert.equal(again.wasStopped, true);
     assert.equal(again.lease.stopReason, 'cancelled');
     await medium.elapse();
     assert.equal(hands.ids.length, 1);
@@ -215,6 +215,23 @@ const passingOn: JobQueueChecks = {
     await medium.elapse();
     assert.equal(await taken.renew(), true);
     assert.equal(suspended.ids.length, 1);
+  },
+
+  'tells of the loss also a handler that was to stop already': async (medium) => {
+    const { queue, hands } = await aWorker(medium);
+    hands.obeys = false;
+    const job = aJob();
+    await queue.add(job);
+    const { lease, end } = await hands.next();
+    await queue.cancel(job);
+    await aborted(lease);
+    await medium.suspend(queue);
+    const { hands: others } = await aWorker(medium);
+    await medium.elapse();
+    await others.next();
+    assert.equal(await lease.renew(), false);
+    assert.equal(lease.stopReason, 'lost');
+    end('left');
   },
 
   'stops the handler of a worker that closes, and waits for it': async (medium) => {

@@ -62,7 +62,7 @@ export interface JobQueue {
    */
   cancel(job: QueuedJob): Promise<void>;
 
-  /** Begins to hand this account's jobs to the handler, those that are in the queue already as well. */
+  /** Begins to hand this account's jobs to the handler, those that are in the queue already as well. Never throws. */
   work(app_id: string, handler: JobHandler): JobWorker;
 
   /** Closes the workers that are open and frees what the queue holds. The jobs stay. Idempotent. */

@@ -49,7 +49,11 @@ export class Bm25Index {
   /** k1 · (1 − b + b · length / mean length) of each passage. [passages] */
   readonly #dampers: Float32Array;
 
-  private constructor(private readonly contents: Contents) {
+  readonly #contents: Contents;
+
+  private constructor(contents: Contents) {
+    this.#contents = contents;
+
     const { settings, terms, lengths } = contents;
     this.#termIds = new Map(terms.map((term, id) => [term, id]));
     const mean = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length);
@@ -81,7 +85,7 @@ export class Bm25Index {
 
   /** How many passages there are. */
   get size(): number {
-    return this.contents.lengths.length;
+    return this.#contents.lengths.length;
   }
 
   /** The score of every passage, 0 where it shares no word with the query. [passages] */
@@ -100,14 +104,14 @@ export class Bm25Index {
   #queryTerms(query: string): ReadonlyMap<number, number> {
     const counts = new Map<number, number>();
     for (const word of searchWords(query)) {
-      const id = this.#termIds.get(termOf(word, this.contents.settings));
+      const id = this.#termIds.get(termOf(word, this.#contents.settings));
       if (id !== undefined) counts.set(id, (counts.get(id) ?? 0) + 1);
     }
     return counts;
   }
 
   #addTerm(term: number, count: number, scores: Float32Array): void {
-    const { postings, settings } = this.contents;
+    const { postings, settings } = this.#contents;
     const { passages, frequencies } = postings;
     const start = postings.starts[term] ?? 0;
     const end = postings.starts[term + 1] ?? 0;
@@ -122,7 +126,7 @@ export class Bm25Index {
 
   /** The bytes of a safetensors file: five bytes for each different word of each passage. */
   encode(): Uint8Array {
-    const { settings, terms, postings, lengths } = this.contents;
+    const { settings, terms, postings, lengths } = this.#contents;
     const text = new Int8Array(Buffer.from(terms.join(TERM_SEPARATOR)));
     const tensors = new Map<string, IntegerTensor>(
       Object.entries({ terms: text, ...postings, lengths }).map(([name, values]) => [
@@ -171,12 +175,16 @@ class TermNumbering {
   readonly #ofWords = new Map<string, number>();
   readonly #ofTerms = new Map<string, number>();
 
-  constructor(private readonly settings: Settings) {}
+  readonly #settings: Settings;
+
+  constructor(settings: Settings) {
+    this.#settings = settings;
+  }
 
   idOf(word: string): number {
     const known = this.#ofWords.get(word);
     if (known !== undefined) return known;
-    const term = termOf(word, this.settings);
+    const term = termOf(word, this.#settings);
     const id = this.#ofTerms.get(term) ?? this.terms.length;
     if (id === this.terms.length) {
       this.terms.push(term);

@@ -42,10 +42,13 @@ export class LinearExpert {
   #ids: Int32Array;
   #values: Float32Array;
 
-  private constructor(
-    private readonly tfIdf: TfIdf,
-    private readonly weights: QuantizedWeights,
-  ) {
+  readonly #tfIdf: TfIdf;
+  readonly #weights: QuantizedWeights;
+
+  private constructor(tfIdf: TfIdf, weights: QuantizedWeights) {
+    this.#tfIdf = tfIdf;
+    this.#weights = weights;
+
     const { outputs } = this;
     const width = paddedOutputs(outputs);
     const sizes = [(tfIdf.size * width) / 4, width, MAX_FEATURES_A_TEXT, MAX_FEATURES_A_TEXT];
@@ -75,24 +78,24 @@ export class LinearExpert {
   }
 
   get outputs(): number {
-    return this.weights.bias.length;
+    return this.#weights.bias.length;
   }
 
   /** Memory that it takes, roughly. */
   get memoryBytes(): number {
-    return 2 * this.weights.bytes.length + 32 * this.tfIdf.size;
+    return 2 * this.#weights.bytes.length + 32 * this.#tfIdf.size;
   }
 
   /** The signed distance of a text from each output's hyperplane: above 0 speaks for it. [outputs] */
   margins(text: string): Float32Array {
-    const margins = this.weights.bias.slice();
-    const { ids, values } = this.tfIdf.vector(text);
+    const margins = this.#weights.bias.slice();
+    const { ids, values } = this.#tfIdf.vector(text);
     for (let start = 0; start < ids.length; start += MAX_FEATURES_A_TEXT) {
       const count = Math.min(MAX_FEATURES_A_TEXT, ids.length - start);
       for (let at = 0; at < count; at += 1) {
         const id = ids[start + at] ?? 0;
         this.#ids[at] = id;
-        this.#values[at] = (values[start + at] ?? 0) * (this.weights.scales[id] ?? 0);
+        this.#values[at] = (values[start + at] ?? 0) * (this.#weights.scales[id] ?? 0);
       }
       this.#kernels.sumByteRows(this.#table, this.#ids, this.#values, count, this.#sums);
       for (let output = 0; output < margins.length; output += 1) {
@@ -104,8 +107,8 @@ export class LinearExpert {
 
   /** The bytes of a safetensors file. */
   encode(): Uint8Array {
-    const { size, hashes, weights, options } = this.tfIdf;
-    const { bytes, scales, bias } = this.weights;
+    const { size, hashes, weights, options } = this.#tfIdf;
+    const { bytes, scales, bias } = this.#weights;
     const tensors = new Map<string, NamedTensor | IntegerTensor>([
       ['hashes', { shape: [size], values: hashes }],
       ['term_weights', { shape: [size], values: weights }],

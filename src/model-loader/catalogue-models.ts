@@ -70,25 +70,28 @@ interface Catalogue {
 class CatalogueModels implements ModelLoader {
   readonly specificationVersion = 1;
 
-  constructor(
-    private readonly places: readonly string[],
-    private readonly kind: Kind,
-  ) {}
+  readonly #places: readonly string[];
+  readonly #kind: Kind;
+
+  constructor(places: readonly string[], kind: Kind) {
+    this.#places = places;
+    this.#kind = kind;
+  }
 
   async load(name: string, options?: LoadOptions): Promise<LoadedModel> {
     parseModelName(name);
     const catalogue = await this.#find();
-    if (catalogue === undefined) throw new NotFoundError(this.kind, name, this.#lacking());
+    if (catalogue === undefined) throw new NotFoundError(this.#kind, name, this.#lacking());
     return folderModels(catalogue.directory)
       .load(name, options)
       .catch((thrown: unknown) => {
         if (!(thrown instanceof NotFoundError)) throw thrown;
-        throw new NotFoundError(this.kind, name, whatElse(name, catalogue));
+        throw new NotFoundError(this.#kind, name, whatElse(name, catalogue));
       });
   }
 
   async #find(): Promise<Catalogue | undefined> {
-    for (const directory of this.places) {
+    for (const directory of this.#places) {
       const entries = await readdir(directory, { withFileTypes: true }).catch(() => undefined);
       if (entries === undefined) continue;
       const models = entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
@@ -98,7 +101,7 @@ class CatalogueModels implements ModelLoader {
   }
 
   #lacking(): string {
-    const looked = this.places.length === 0 ? '' : ` (looked for ${this.places.join(', ')})`;
+    const looked = this.#places.length === 0 ? '' : ` (looked for ${this.#places.join(', ')})`;
     return `there is no catalogue${looked}; npm install ${CATALOGUE_PACKAGE}, or pass a modelLoader of your own`;
   }
 }

@@ -1,3 +1,7 @@
+export { classNames } from './class-names.js';
+export { asWords, decimal, partsOf, percent, scoresOf, whole } from './figures.js';
+export { languageCode } from './language-code.js';
+export { escapeMarkdown, markdownTable } from './markdown.js';
 export { modelCard } from './model-card.js';
 export { reportFiles } from './report-files.js';
 export { reportHtml } from './report-html.js';

@@ -42,8 +42,15 @@ class FileStorage implements Storage {
     this.#folders = new FolderStore(root);
   }
 
-  read(collection: string, key: string): Promise<Versioned | undefined> {
-    return this.#withRecord(collection, key, 'read', () => this.#records.read(collection, key));
+  async read(collection: string, key: string): Promise<Versioned | undefined> {
+    checkCollection(collection);
+    checkKey(key);
+    return this.#doing(`record ${collection}/${key} can't be read`, async () => {
+      const found = await this.#records.read(collection, key);
+      if (found === undefined) await this.#requireRecords();
+      else this.#hadRecords = true;
+      return found;
+    });
   }
 
   write(collection: string, key: string, value: JsonValue, expected: Version | undefined): Promise<Version> {
@@ -60,7 +67,7 @@ class FileStorage implements Storage {
   async list(collection: string, options: ListOptions = {}): Promise<readonly StoredRecord[]> {
     checkCollection(collection);
     checkLimit(options.limit ?? DEFAULT_LIMIT);
-    return this.#doing(`collection ${collection} can't be listed`, () =>
+    return this.#doingThere(`collection ${collection} can't be listed`, () =>
       this.#records.list(collection, options),
     );
   }
@@ -92,18 +99,24 @@ class FileStorage implements Storage {
   async #withRecord<T>(collection: string, key: string, done: string, work: () => Promise<T>): Promise<T> {
     checkCollection(collection);
     checkKey(key);
-    return this.#doing(`record ${collection}/${key} can't be ${done}`, work);
+    return this.#doingThere(`record ${collection}/${key} can't be ${done}`, work);
   }
 
   async #withFolder<T>(key: string, done: string, work: () => Promise<T>): Promise<T> {
     checkKey(key);
-    return this.#doing(`folder ${key} can't be ${done}`, work);
+    return this.#doingThere(`folder ${key} can't be ${done}`, work);
+  }
+
+  #doingThere<T>(what: string, work: () => Promise<T>): Promise<T> {
+    return this.#doing(what, async () => {
+      await this.#requireRecords();
+      return work();
+    });
   }
 
   #doing<T>(what: string, work: () => Promise<T>): Promise<T> {
     this.#sweeping ??= this.#sweep();
     return whileDoing(what, async () => {
-      await this.#requireRecords();
       await this.#layout.ready();
       return work();
     });

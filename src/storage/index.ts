@@ -6,7 +6,9 @@ export {
   readTextIfPresent,
   TemporaryDirectory,
 } from '../files/index.js';
+export { encodeFileName } from './file-name.js';
 export { fileStorage } from './file-storage.js';
 export { memoryStorage } from './memory-storage.js';
+export { pathOfKey } from './record-path.js';
 export * from './storage.js';
 export { type CreateStorage, storageContract } from './storage-contract.js';

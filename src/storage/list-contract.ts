@@ -2,6 +2,14 @@ import assert from 'node:assert/strict';
 import type { ListOptions, Storage } from './storage.js';
 import { inKeyOrder, ODD_KEYS, range, type StorageChecks } from './storage-check.js';
 
+/** Keys that begin alike: their order and their prefixes show where a storage takes keys apart. */
+const ALIKE_KEYS = ['', '-', '/', '0', 'a'].flatMap((end) =>
+  ['a', 'abc', 'abc/', 'abcdef', 'abcdefghij', 'abcdefghij/abc', 'abc/abcdefghijk'].map(
+    (start) => start + end,
+  ),
+);
+const ALL_KEYS = [...new Set([...ODD_KEYS, ...ALIKE_KEYS])];
+
 /** What listings of records promise. */
 export const listContract: StorageChecks = {
   'lists nothing in a collection without records': async (storage) => {
@@ -47,6 +55,27 @@ export const listContract: StorageChecks = {
     assert.deepEqual(await listKeys(storage, { after: 'a', reverse: true }), []);
   },
 
+  'lists keys of any characters after any other, in either order': async (storage) => {
+    await writeAll(storage, ALL_KEYS);
+    const sorted = inKeyOrder(ALL_KEYS);
+    for (const [index, after] of sorted.entries()) {
+      assert.deepEqual(await listKeys(storage, { after, limit: 3 }), sorted.slice(index + 1, index + 4));
+      const before = sorted.slice(Math.max(0, index - 3), index).reverse();
+      assert.deepEqual(await listKeys(storage, { after, limit: 3, reverse: true }), before);
+    }
+  },
+
+  'lists keys of any characters by any beginning': async (storage) => {
+    await writeAll(storage, ALL_KEYS);
+    const prefixes = new Set(ALL_KEYS.flatMap((key) => [key, key.slice(0, 1), key.slice(0, -1)]));
+    for (const prefix of prefixes) {
+      const found = inKeyOrder(ALL_KEYS.filter((key) => key.startsWith(prefix)));
+      assert.deepEqual(await listKeys(storage, { prefix, limit: 3 }), found.slice(0, 3));
+      const last = found.slice(-3).reverse();
+      assert.deepEqual(await listKeys(storage, { prefix, limit: 3, reverse: true }), last);
+    }
+  },
+
   'lists at most `limit` records, the first in the order asked for': async (storage) => {
     await writeAll(storage, ['c', 'a', 'b']);
     assert.deepEqual(await listKeys(storage, { limit: 2 }), ['a', 'b']);
@@ -76,6 +105,14 @@ export const listContract: StorageChecks = {
       [3, 3, 1],
     );
     assert.deepEqual(pages.flat(), keys.toReversed());
+  },
+
+  'lists on after a record that was removed meanwhile': async (storage) => {
+    await writeAll(storage, ['a/1', 'a/2', 'b']);
+    const [first] = await listKeys(storage, { limit: 1 });
+    assert.equal(first, 'a/1');
+    await storage.remove('jobs', 'a/1');
+    assert.deepEqual(await listKeys(storage, { after: first }), ['a/2', 'b']);
   },
 
   'lists no removed record, and the latest state of a rewritten one': async (storage) => {

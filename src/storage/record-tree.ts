@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { failedWith, namesIn } from '../files/index.js';
 import { isListed, type KeyRange, mayBeginListed } from './listing.js';
 import { readRecord } from './record-file.js';
@@ -47,15 +47,15 @@ async function firstFiles(entries: readonly Entry[], range: KeyRange, limit: num
   const found: Entry[] = [];
   let together = 1;
   for (let next = 0; next < asked.length && found.length < limit; ) {
-    const group = asked.slice(next, next + together);
     const missing = limit - found.length;
+    const group = asked.slice(next, next + Math.min(together, missing));
     const files = await Promise.all(
       group.map(async (entry) =>
         entry.isFile ? [entry] : firstFiles(await entriesIn(entry), range, missing),
       ),
     );
     for (const file of files.flat()) if (found.length < limit) found.push(file);
-    next += together;
+    next += group.length;
     together = Math.min(2 * together, MAX_TOGETHER);
   }
   return found;
@@ -76,7 +76,7 @@ async function entriesIn({ path: directory, text: before }: Entry): Promise<Entr
   for (const name of names) {
     const parsed = parseRecordName(name, before);
     if (parsed === undefined) continue;
-    const path = join(directory, name);
+    const path = directory + sep + name;
     const { isFile, piece } = parsed;
     const text = piece === undefined ? (await readRecord(path))?.key : before + piece;
     if (text !== undefined) entries.push({ path, text, isFile });

@@ -57,7 +57,11 @@ class PairCounts {
   /** Words in which a pair has come up since the last `takeNew`. */
   #new = new Map<number, number[]>();
 
-  constructor(private readonly words: SegmentedWords) {
+  readonly #words: SegmentedWords;
+
+  constructor(words: SegmentedWords) {
+    this.#words = words;
+
     for (const [word, symbols] of words.symbols.entries()) {
       for (let i = 1; i < symbols.length; i++) this.#change(symbols[i - 1] ?? 0, symbols[i] ?? 0, 1, word);
     }
@@ -82,7 +86,7 @@ class PairCounts {
 
   /** Replaces the pair in one word, left to right. Its own count stays, as in the reference. */
   mergeIn(word: number, { left, right }: Pick<Merge, 'left' | 'right'>, merged: number): void {
-    const symbols = this.words.symbols[word] ?? [];
+    const symbols = this.#words.symbols[word] ?? [];
     let kept = 0;
     for (let i = 0; i < symbols.length; i++) {
       const symbol = symbols[i] ?? 0;
@@ -108,7 +112,7 @@ class PairCounts {
 
   #change(left: number, right: number, sign: 1 | -1, word: number): void {
     const pair = left * PAIR_BASE + right;
-    this.#counts.set(pair, (this.#counts.get(pair) ?? 0) + sign * (this.words.counts[word] ?? 0));
+    this.#counts.set(pair, (this.#counts.get(pair) ?? 0) + sign * (this.#words.counts[word] ?? 0));
     if (sign < 0) return;
     const words = this.#new.get(pair);
     if (words === undefined) this.#new.set(pair, [word]);

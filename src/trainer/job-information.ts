@@ -6,7 +6,7 @@ import type { BlendFigures, JobError, JobRecord } from '../jobs/index.js';
 export interface JobInformation extends TrainingJobInformation {
   /** Present in the state ERROR. */
   readonly error?: JobError;
-  /** What the model reaches on dev, its encoder and its lexical expert together; present once it is READY. */
+  /** What its encoder and its lexical expert reach together on dev; present once the training has come to its end. */
   readonly blend?: BlendFigures;
   /** What the dataset's reader noticed and training could live with. */
   readonly warnings: readonly DatasetWarning[];

@@ -44,12 +44,10 @@ export class QueueEntries {
     await this.remove(id);
   }
 
-  /** Cancels a job: one that has not started goes at once. @returns whether it has started. */
+  /** Cancels a job; one that has not started goes when its turn comes. @returns whether it has started. */
   async cancel(id: string): Promise<boolean> {
     const entry = await this.#change(id, (found) => ({ ...found, cancelled: true }));
-    if (entry === undefined || entry.started) return entry !== undefined;
-    await this.remove(id);
-    return false;
+    return entry?.started ?? false;
   }
 
   async isCancelled(id: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-export { BACKBONE_FILES, type BackboneSource } from './backbone.js';
+export { BACKBONE_FILES, type Backbone, type BackboneSource, readBackbone } from './backbone.js';
 export { type Tuning, trainingLanguage } from './hyperparameters.js';
 export type {
   BackboneDownload,

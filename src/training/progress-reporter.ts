@@ -41,7 +41,7 @@ export class ProgressReporter {
   /** What the run makes of the request is known: epochs at most, and rows of each step. */
   planned(epochs: number, batchSize: number): void {
     this.epochs = epochs;
-    if (batchSize !== undefined) this.onEvent({ type: 'plan', epochs, batchSize });
+    this.onEvent({ type: 'plan', epochs, batchSize });
   }
 
   warned(warnings: readonly DatasetWarning[]): void {

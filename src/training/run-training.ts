@@ -73,11 +73,10 @@ export async function runTraining(
   const refusals = refusal ? [refusal] : [];
   progress.warned(refusals);
   progress.blended(blend);
-  const stats = { ...trained.stats, ...(task.mainMetric && { best_eval_metric_value: blend.blend.value }) };
   const run = { hyperparameters, ...(backbone && { backbone }), warnings: [...warnings, ...refusals] };
-  await writeModel(spec, { family, task, encoder, ...rows, ...trained, stats, ...run, ...finished });
+  await writeModel(spec, { family, task, encoder, ...rows, ...trained, ...run, ...finished });
   await rm(work, { recursive: true, force: true });
-  return stats;
+  return trained.stats;
 }
 
 /** What the run starts from: nothing where `use_pretrained` is false, or no backbone is to be had. */

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { TrainingStats } from '../contract/index.js';
 import type { BertConfig, CheckpointWeights, ParameterSpec } from '../encoder/index.js';
 import {
@@ -41,7 +42,7 @@ export interface LoopInput {
 /** Where and when a training is kept to be resumed. */
 export interface CheckpointPlan {
   readonly file: string;
-  /** Marks the checkpoint as one of this training. */
+  /** Marks the checkpoint as one of this training; JSON. */
   readonly fingerprint: string;
   /** Written at the ends of epochs that come at least this long after the last one. */
   readonly intervalMs: number;
@@ -73,6 +74,11 @@ export async function trainModel(input: LoopInput): Promise<TrainedModel> {
     await learner.release();
     await evaluator.release();
   }
+}
+
+/** Whether two fingerprints say the same; the order of their fields differs between versions of this package. */
+function isSameTraining(saved: string, present: string): boolean {
+  return saved === present || isDeepStrictEqual(JSON.parse(saved), JSON.parse(present));
 }
 
 class TrainingLoop {
@@ -159,7 +165,9 @@ class TrainingLoop {
     const { file, fingerprint } = this.#input.checkpoint;
     const checkpoint = await readCheckpoint(file);
     const state = trainingStateSchema.safeParse(checkpoint?.state).data;
-    if (checkpoint === undefined || state === undefined || state.fingerprint !== fingerprint) return;
+    if (checkpoint === undefined || state === undefined || !isSameTraining(state.fingerprint, fingerprint)) {
+      return;
+    }
     const { engine, learner } = this.#learning;
     try {
       restoreParameters(checkpoint, engine.store);

@@ -27,7 +27,7 @@ export function emptyStats(batchSize: number, mainMetric: 'accuracy' | 'f1' | un
     metrics: {
       elapsed_time: [],
       training: { loss: [] },
-      validation: mainMetric ? { accuracy: [], f1: [] } : { topk: [] },
+      validation: {},
     },
   };
 }

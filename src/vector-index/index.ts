@@ -1,1 +1,2 @@
+export { quantizeVector } from './quantize.js';
 export { VectorIndex } from './vector-index.js';

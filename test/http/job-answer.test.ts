@@ -138,6 +138,10 @@ describe('the warnings of a job', () => {
     expect(await toldOfWarning('duplicate_row', 'a row is there twice')).toBe('a row is there twice');
   });
 
+  it('of a kind that a family from elsewhere brings are told as they are', async () => {
+    expect(await toldOfWarning('constructor', 'a pair is untranslated')).toBe('a pair is untranslated');
+  });
+
   it('have no advice for who runs the service', async () => {
     const advice = "install orchard-nlp-models, or name a backbone in the trainer's option `backbone`";
     const told = await toldOfWarning('no_backbone', `there is no backbone for Latin; ${advice}`);

@@ -159,14 +159,22 @@ describe('every route of the page that asks the service', () => {
   });
 });
 
-it('lists the documented pretrained models that are installed, and what they do', async () => {
+it('lists the documented pretrained models that are installed, and how the answers of each type are shown', async () => {
   const { send } = await aPage();
-  const { data } = JSON.parse(await (await send('GET', '/page/models')).text());
+  const { data, answer_views } = JSON.parse(await (await send('GET', '/page/models')).text());
   const type = 'multiclass-text-classification';
   expect(data).toEqual([
     { name: MODEL, type },
     { name: OTHER_MODEL, type },
   ]);
+  expect(answer_views).toEqual({
+    'binary-text-classification': 'labels',
+    'multiclass-text-classification': 'labels',
+    'multilabel-text-classification': 'labels',
+    'named-entity-recognition': 'entities',
+    'sequence-labeling': 'entities',
+    'question-answering': 'passages',
+  });
 });
 
 describe('an upload', () => {

@@ -1,122 +1,23 @@
 /** The built page at /, in a real browser. */
-import { once } from 'node:events';
-import { createReadStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import { join } from 'node:path';
-import { errAsync, okAsync } from 'neverthrow';
-import {
-  type Account,
-  type InferenceResult,
-  type ModelType,
-  memoryStorage,
-  NotFoundError,
-} from 'orchard-nlp';
-import { type AccountServices, accountServices, createHandler, serve } from 'orchard-nlp/http';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sentimentRequest, temporaryFolder } from '../public/sentiments.js';
 import { aBrowser, accessibilityProblems, executable, openPage } from './a-browser.js';
-
-const KEY = 'a key of acme';
-const account: Account = { app_id: 'acme', tier: 'pro' };
-
-const ENTITY_TEXT = 'Ada Lovelace left <b>Paris</b>.';
-const emotions = Array.from({ length: 28 }, (_, at) => `emotion ${at}`);
-
-/** What the pretrained models answer, whatever they are asked. */
-const catalogue: Record<string, { readonly type: ModelType; readonly answer: InferenceResult }> = {
-  'emotion-detection': {
-    type: 'multilabel-text-classification',
-    answer: { labels: emotions, scores: emotions.map((_, at) => 0.875 / (at + 1)) },
-  },
-  'named-entity-recognition': {
-    type: 'named-entity-recognition',
-    answer: {
-      labels: ['PERSON', 'PLACE'],
-      scores: [0.98, 0.75],
-      tokens: ['Ada Lovelace', 'Paris'],
-      token_start_positions: [0, 21],
-    },
-  },
-  'research-papers-search': {
-    type: 'question-answering',
-    answer: { labels: ['Lamps weigh little.', 'Rivers are long.'], scores: [0.75, 0.125] },
-  },
-};
-
-/** The services of an account, the pretrained models played. */
-function withCatalogue({ predictor, page, ...services }: AccountServices) {
-  const { predictCustom, predictCustomBatch, predictPretrainedBatch } = predictor(account);
-  const pretrained = Object.entries(catalogue).map(([name, { type }]) => ({ name, type }));
-  return {
-    ...services,
-    page: { uploads: page.uploads, installedModels: async () => pretrained },
-    predictor: () => ({
-      predictCustom: predictCustom.bind(predictor(account)),
-      predictCustomBatch: predictCustomBatch.bind(predictor(account)),
-      predictPretrainedBatch: predictPretrainedBatch.bind(predictor(account)),
-      predictPretrained: (name: string) => {
-        const data = catalogue[name]?.answer;
-        const metadata = { model_inference_time_ms: 1.5 };
-        return data ? okAsync({ data, metadata }) : errAsync(new NotFoundError('pretrained model', name));
-      },
-    }),
-  };
-}
-
-async function aService() {
-  const storage = memoryStorage();
-  const services = accountServices({
-    storage,
-    trainer: { threads: 1, allowPrivateAddresses: true },
-  });
-  const authenticate = (apiKey: string) => (apiKey === KEY ? account : undefined);
-  const server = await serve(createHandler({ ...withCatalogue(services), authenticate }), { port: 0 });
-  return {
-    url: server.url,
-    async close() {
-      await server.close();
-      await services.close();
-      await storage.close();
-    },
-  };
-}
-
-/** A dataset, as a file and behind a URL. */
-async function aDataset() {
-  const folder = await temporaryFolder();
-  await sentimentRequest(folder);
-  const file = join(folder, 'sentiments.zip');
-  const server = createServer((_, response) => createReadStream(file).pipe(response));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const port = typeof address === 'object' ? address?.port : undefined;
-  return {
-    file,
-    url: `http://127.0.0.1:${port}/sentiments.zip`,
-    async remove() {
-      server.close();
-      await rm(folder, { recursive: true });
-    },
-  };
-}
+import { aPlayedService, catalogue, ENTITY_TEXT, KEY, someDatasets } from './page-service.js';
 
 /** Tells in the report why nothing was tested. */
 const title = executable === undefined ? 'the page (no Chromium here; name one in CHROMIUM)' : 'the page';
 
 describe.skipIf(executable === undefined)(title, () => {
   let browser: Browser;
-  let service: Awaited<ReturnType<typeof aService>>;
-  let dataset: Awaited<ReturnType<typeof aDataset>>;
+  let service: Awaited<ReturnType<typeof aPlayedService>>;
+  let datasets: Awaited<ReturnType<typeof someDatasets>>;
   beforeAll(async () => {
-    [browser, service, dataset] = await Promise.all([aBrowser(), aService(), aDataset()]);
+    [browser, service, datasets] = await Promise.all([aBrowser(), aPlayedService(), someDatasets()]);
   });
   afterAll(async () => {
     await browser?.close();
     await service?.close();
-    await dataset?.remove();
+    await datasets?.remove();
   });
 
   /** The page with the key taken. */
@@ -190,7 +91,7 @@ describe.skipIf(executable === undefined)(title, () => {
   it('trains on an uploaded zip, draws the curves as they grow, and asks the new model', async () => {
     const page = await aPage();
     await page.getByLabel('Name', { exact: true }).fill('reviews');
-    await page.getByLabel('File', { exact: true }).setInputFiles(dataset.file);
+    await page.getByLabel('File', { exact: true }).setInputFiles(datasets.file);
     await page.getByText('Settings').click();
     await page.getByLabel('Epochs').fill('4');
     await page.getByLabel('Batch size').fill('8');
@@ -219,6 +120,33 @@ describe.skipIf(executable === undefined)(title, () => {
     const answers = await page.getByRole('region', { name: 'Answer' }).getByRole('listitem').allInnerTexts();
     expect(answers.map((each) => each.split(/\s/)[0]).sort()).toEqual(['negative', 'positive']);
   }, 60_000);
+
+  it('lists what is wrong in the dataset of a failed job, the first 20 problems before the others', async () => {
+    const page = await aPage();
+    await page.getByLabel('Name', { exact: true }).fill('wrong');
+    await page.getByLabel('File', { exact: true }).setInputFiles(datasets.wrongFile);
+    await page.getByRole('button', { name: 'Start training' }).click();
+    await page
+      .getByRole('alert')
+      .filter({ hasText: /^In the dataset, train\.tsv .* \(and 24 more\)/ })
+      .waitFor();
+    const first = page.getByRole('region', { name: 'What is wrong in the dataset' });
+    const rows = first.locator('tbody tr');
+    expect(await rows.count()).toBe(20);
+    const cells = await rows.first().locator('th, td').allTextContents();
+    expect(cells).toEqual([
+      'train.tsv line 2, column label',
+      'found label id 7',
+      'an id of label_id.json (0 to 1)',
+    ]);
+    const ofDev = page.getByRole('rowheader', { name: 'dev.tsv' });
+    expect(await ofDev.count()).toBe(0);
+    await page.getByText('5 more listed').click();
+    expect(await ofDev.count()).toBe(5);
+    await page.getByRole('button', { name: 'Show job' }).last().click();
+    await page.getByText('✓ ready; best').waitFor();
+    expect(await page.locator('#job-dataset *').count()).toBe(0);
+  });
 
   it('tells at its field what the service refuses', async () => {
     const page = await aPage();
@@ -254,7 +182,7 @@ describe.skipIf(executable === undefined)(title, () => {
     await tab(3); // past the type and the size
     await keyboard.press('ArrowDown'); // from the upload to the URL
     await tab(1);
-    await keyboard.type(dataset.url);
+    await keyboard.type(datasets.url);
     await tab(1);
     await keyboard.press('Enter'); // opens the settings
     await tab(1);
@@ -284,6 +212,9 @@ describe.skipIf(executable === undefined)(title, () => {
       await jobs.last().click(); // the first one, which has all its figures
       await page.getByText('The figures as a table').click();
       expect(await accessibilityProblems(page)).toEqual([]);
+      await page.getByRole('button', { name: 'Show job wrong' }).click();
+      await page.getByText('5 more listed').click();
+      expect(await accessibilityProblems(page)).toEqual([]);
     },
   );
 
@@ -292,6 +223,9 @@ describe.skipIf(executable === undefined)(title, () => {
     for (const model of Object.keys(catalogue)) await ask(page, model, ENTITY_TEXT);
     await page.getByRole('button', { name: 'Show job' }).last().click();
     await page.getByText('The figures as a table').click();
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    await page.getByRole('button', { name: 'Show job wrong' }).click();
+    await page.getByText('5 more listed').click();
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
   });
 });

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -113,9 +113,9 @@ describe('the distillation loss', () => {
 });
 
 describe('a file of targets', () => {
-  it('gives back what was written', () => {
+  it('gives back what was written', async () => {
     const file = join(folder, 'targets.safetensors');
-    writeTargetShard(file, texts, WIDTH);
+    await writeTargetShard(file, texts, WIDTH);
     expect(readTargetShard(file)).toEqual(texts);
   });
 });
@@ -124,7 +124,6 @@ describe('a student', () => {
   const newStudent = (train = texts.slice(2)) =>
     Student.create({
       executor: onnxExecutor(),
-      threads: 1,
       config,
       objective: distillation({
         config,
@@ -145,26 +144,34 @@ describe('a student', () => {
   beforeAll(async () => {
     uninterrupted = await newStudent();
     for (let step = 0; step < 4; step += 1) await uninterrupted.step(0.01);
-    uninterrupted.save(checkpoint);
+    await uninterrupted.save(checkpoint);
     for (let step = 0; step < 5; step += 1) await uninterrupted.step(0.01);
-    uninterrupted.save(after);
+    await uninterrupted.save(after);
   });
   afterAll(() => uninterrupted.release());
 
   it('ends with the same weights whether or not it was stopped on the way', async () => {
     const resumed = await newStudent();
-    resumed.restore(checkpoint);
+    await resumed.restore(checkpoint);
     for (let step = 0; step < 5; step += 1) await resumed.step(0.01);
     expect(resumed.state).toEqual(uninterrupted.state);
     const resumedFile = join(folder, 'resumed.safetensors');
-    resumed.save(resumedFile);
+    await resumed.save(resumedFile);
     await resumed.release();
-    expect(readStudent(resumedFile).weights).toEqual(readStudent(after).weights);
+    expect((await readStudent(resumedFile)).weights).toEqual((await readStudent(after)).weights);
+  });
+
+  it('does not start anew over a file that is no checkpoint', async () => {
+    const other = join(folder, 'other.safetensors');
+    writeFileSync(other, 'not a checkpoint');
+    const student = await newStudent();
+    await expect(student.restore(other)).rejects.toThrow('other.safetensors holds no checkpoint');
+    await student.release();
   });
 
   it('begins a new epoch where there are more texts than before', async () => {
     const resumed = await newStudent([...texts.slice(2), ...texts.slice(0, 2)]);
-    resumed.restore(checkpoint);
+    await resumed.restore(checkpoint);
     expect(resumed.state).toMatchObject({ steps: 4, epoch: 2, batch: 0, texts: 12 });
     await resumed.release();
   });

@@ -12,7 +12,7 @@ import { Random } from '../../src/random.js';
 
 let product: MatrixProduct;
 beforeAll(async () => {
-  product = await MatrixProduct.create(onnxExecutor(), 1);
+  product = await MatrixProduct.create(onnxExecutor());
 });
 afterAll(() => product.release());
 

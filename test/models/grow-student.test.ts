@@ -12,7 +12,7 @@ import {
   initialize,
   trainingInputs,
 } from '../../src/encoder/index.js';
-import { feedsFor, padBatch } from '../../src/engine/padded-batch.js';
+import { feedsFor, padBatch } from '../../src/engine/index.js';
 import { Graph, onnxExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
 import { englishTokenizer, loadTokenizer } from '../../src/tokenizer/index.js';
@@ -39,7 +39,7 @@ async function states({ config, weights }: SmallEncoder, text: string): Promise<
   const padded = padBatch([tokenizer.encode(text)], 0);
   const graph = new Graph();
   graph.output('states', bertEncoder(graph, config, trainingInputs(graph), { prefix: '' }));
-  const compiled = await onnxExecutor().compile(graph, { threads: 1, weights });
+  const compiled = await onnxExecutor().compile(graph, { weights });
   const { tokens } = padded.sizes;
   const width = config.hidden_size;
   const data = new Float32Array(tokens * width);

@@ -12,8 +12,7 @@ import {
 import { Student } from '../../models/recipes/backbones/student/student.js';
 import { readStudent } from '../../models/recipes/backbones/student/student-checkpoint.js';
 import { initialize } from '../../src/encoder/index.js';
-import { GradientEngine } from '../../src/engine/gradient-engine.js';
-import { padBatch } from '../../src/engine/padded-batch.js';
+import { GradientEngine, padBatch } from '../../src/engine/index.js';
 import { onnxExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
 import { tinyBert as config } from '../support/tiny-bert.js';
@@ -89,10 +88,9 @@ describe('the engine over masked-language modelling', () => {
     const objective = objectiveOf();
     const engine = await GradientEngine.create({
       executor: onnxExecutor(),
-      threads: 1,
       head: objective.head,
       encoder: still,
-      parameters: objective.parameters,
+      trainable: objective.parameters,
       batchSize: 8,
       longest: objective.longest,
       seed: 1,
@@ -133,22 +131,23 @@ describe('a student without a teacher', () => {
   const folder = mkdtempSync(join(tmpdir(), 'orchard-masked-language-'));
   afterAll(() => rmSync(folder, { recursive: true }));
   const newStudent = (objective = objectiveOf()) =>
-    Student.create({ executor: onnxExecutor(), threads: 1, config, objective, batchSize: 8, seed: 7 });
+    Student.create({ executor: onnxExecutor(), config, objective, batchSize: 8, seed: 7 });
 
   it('ends with the same weights whether or not it was stopped on the way', async () => {
     const uninterrupted = await newStudent();
     for (let step = 0; step < 9; step += 1) {
-      if (step === 4) uninterrupted.save(join(folder, 'checkpoint'));
+      if (step === 4) await uninterrupted.save(join(folder, 'checkpoint'));
       await uninterrupted.step(0.01);
     }
-    uninterrupted.save(join(folder, 'uninterrupted'));
+    await uninterrupted.save(join(folder, 'uninterrupted'));
     const resumed = await newStudent();
-    resumed.restore(join(folder, 'checkpoint'));
+    await resumed.restore(join(folder, 'checkpoint'));
     for (let step = 4; step < 9; step += 1) await resumed.step(0.01);
-    resumed.save(join(folder, 'resumed'));
+    await resumed.save(join(folder, 'resumed'));
     expect(await resumed.validate()).toEqual(await uninterrupted.validate());
     await Promise.all([uninterrupted.release(), resumed.release()]);
-    expect(readStudent(join(folder, 'resumed'))).toEqual(readStudent(join(folder, 'uninterrupted')));
+    const read = (name: string) => readStudent(join(folder, name));
+    expect(await read('resumed')).toEqual(await read('uninterrupted'));
   });
 
   it('learns to guess, and whose neighbour is whose', async () => {
@@ -163,7 +162,7 @@ describe('a student without a teacher', () => {
 
   it('refuses batches that do not fit into one run, whose texts could not be compared', async () => {
     const objective = objectiveOf();
-    const tooMany = { executor: onnxExecutor(), threads: 1, config, objective, batchSize: 1000, seed: 7 };
+    const tooMany = { executor: onnxExecutor(), config, objective, batchSize: 1000, seed: 7 };
     await expect(Student.create(tooMany)).rejects.toThrow('1000 texts of 10 tokens are too many for one run');
   });
 });

@@ -45,14 +45,30 @@ describe('a training job', () => {
     }
   });
 
-  it('tells what encoder and lexical expert reach alone and together, and keeps the latter as its best value', async () => {
+  it('tells once how its training is planned, before the first epoch', () => {
+    const plans = events.filter(({ type }) => type === 'plan');
+    expect(plans).toEqual([{ type: 'plan', id, batchSize: 8, epochs: expect.any(Number) }]);
+    const types = events.map(({ type }) => type);
+    expect(types.indexOf('plan')).toBeLessThan(types.indexOf('epoch'));
+  });
+
+  it('has as its best value the highest of its validation figures, from the first epoch on', async () => {
+    await using trainer = new Trainer({ storage });
+    const { training_stats } = (await trainer.getTrainingJob(id))._unsafeUnwrap();
+    const told = events.flatMap((event) => (event.type === 'epoch' ? [event.stats] : []));
+    for (const stats of [...told, training_stats]) {
+      expect(stats.best_eval_metric_value).toBe(Math.max(...(stats.metrics.validation.accuracy ?? [])));
+    }
+  });
+
+  it('tells what encoder and lexical expert reach alone and together', async () => {
     const parts = events.flatMap((event) => (event.type === 'blend' ? [event.parts] : []));
     expect(parts).toHaveLength(1);
     const [{ encoder, expert, blend } = expect.fail('no event tells of the blend')] = parts;
     await using trainer = new Trainer({ storage });
-    const { training_stats: stats } = (await trainer.getTrainingJob(id))._unsafeUnwrap();
+    const { training_stats: stats, ...job } = (await trainer.getTrainingJob(id))._unsafeUnwrap();
     expect(encoder.accuracy).toBe(Math.max(...(stats.metrics.validation.accuracy ?? [])));
-    expect(stats.best_eval_metric_value).toBe(blend.accuracy);
+    expect(job.blend).toEqual({ accuracy: blend.accuracy, f1: blend.f1 });
     expect(encoder.weights.expert).toBe(0);
     expect(expert.weights.encoder).toBe(0);
     for (const part of [encoder, expert, blend]) {

@@ -2,7 +2,6 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
-  type FamilyName,
   fileStorage,
   Predictor,
   type Storage,
@@ -43,7 +42,7 @@ const jobs = new Map<string, string>();
 
 /** Trains on a family's dataset, once for each configuration. @returns the model's id. */
 async function trained(
-  family: FamilyName,
+  family: (typeof families)[number],
   training_config: TrainingConfig,
   model: Partial<TrainingRequest['model_config']> = {},
   by = trainer,

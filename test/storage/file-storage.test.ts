@@ -28,7 +28,8 @@ describe('fileStorage on disk', () => {
     await storage.stageFolder('model-7');
     await storage.publishFolder('model-7');
 
-    const record = JSON.parse(await readFile(join(directory, 'records', 'jobs', 'local%2f7.json'), 'utf8'));
+    const path = join(directory, 'records', 'jobs', 'loc', 'al%2f', '7.json');
+    const record = JSON.parse(await readFile(path, 'utf8'));
     expect(record).toEqual({ key: 'local/7', version, value: { status: 'READY' } });
     expect(await readdir(join(directory, 'folders', 'model-7'))).toEqual(['published-1']);
   });
@@ -80,11 +81,21 @@ describe('fileStorage on disk', () => {
     await expect(readdir(directory)).rejects.toThrow('ENOENT');
   });
 
+  it('leaves no directory behind whose records were removed', async () => {
+    const directory = await aDirectory();
+    const storage = fileStorage(directory);
+    for (const key of ['local/7', 'local/8', 'other/7']) await storage.write('jobs', key, 1, undefined);
+    for (const key of ['local/7', 'other/7']) await storage.remove('jobs', key);
+    expect(await readdir(join(directory, 'records', 'jobs'))).toEqual(['loc']);
+    await storage.remove('jobs', 'local/8');
+    expect(await readdir(join(directory, 'records', 'jobs'))).toEqual([]);
+  });
+
   it('does not take files of others for records', async () => {
     const directory = await aDirectory();
     const storage = fileStorage(directory);
     await storage.write('jobs', 'a', 1, undefined);
-    for (const name of ['.DS_Store', 'a copy.json', 'A.json', 'notes.txt']) {
+    for (const name of ['.DS_Store', 'a copy.json', 'A.json', 'notes.txt', 'abc', 'notes']) {
       await writeFile(join(directory, 'records', 'jobs', name), 'not ours');
     }
     expect((await storage.list('jobs')).map(({ key }) => key)).toEqual(['a']);

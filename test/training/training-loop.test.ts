@@ -159,11 +159,27 @@ describe('training', () => {
     expect(resumed.stats.epoch).toBe(whole.stats.epoch);
   });
 
+  it('goes on from a checkpoint whose fingerprint has its fields in another order', async () => {
+    const dataset = randomTexts('binary', 16);
+    const file = join(folder, 'reordered.safetensors');
+    const saved = { file, fingerprint: '{"seed":1,"rows":[16,16]}', intervalMs: 0 };
+    await train(dataset, { epochs: 2 }, { checkpoint: saved });
+    const fingerprint = '{"rows":[16,16],"seed":1}';
+    const { stats } = await train(dataset, { epochs: 4 }, { checkpoint: { ...saved, fingerprint } });
+    const fresh = await train(dataset, { epochs: 2 });
+    expect(stats.metrics.training.loss.slice(0, 2)).toEqual(fresh.stats.metrics.training.loss);
+    expect(stats.epoch).toBe(4);
+  });
+
   it('starts anew where the checkpoint is of another training', async () => {
     const dataset = randomTexts('binary', 16);
     const file = join(folder, 'other.safetensors');
-    await train(dataset, {}, { checkpoint: { file, fingerprint: 'one', intervalMs: 0 } });
-    const { stats } = await train(dataset, {}, { checkpoint: { file, fingerprint: 'two', intervalMs: 0 } });
+    await train(dataset, {}, { checkpoint: { file, fingerprint: '{"of":"one","rows":16}', intervalMs: 0 } });
+    const { stats } = await train(
+      dataset,
+      {},
+      { checkpoint: { file, fingerprint: '{"of":"two","rows":16}', intervalMs: 0 } },
+    );
     expect(stats.epoch).toBe(2);
     expect(stats.metrics.training.loss[0]).toBeGreaterThan(0.5);
   });

@@ -22,17 +22,17 @@ export interface ExportOptions {
 }
 
 /** Writes the annealed student as a BertModel in 8-bit weights; what it learned with stays behind. */
-export function exportBackbone(
+export async function exportBackbone(
   recipe: Recipe,
   work: WorkFolder,
   size: ModelSize,
   { grownFrom, target = BACKBONES }: ExportOptions = {},
-): void {
+): Promise<void> {
   const folder = new URL(`${recipe.language}-${size}/`, target);
   const json = recipe.tokenizer(work);
   const { vocabularySize } = loadTokenizer(json);
   const config = bertConfigOfSize(size, vocabularySize);
-  const { state, weights } = readStudent(work.annealed);
+  const { state, weights } = await readStudent(work.annealed);
   const encoder = encoderWeights(weights, config, work.annealed);
   mkdirSync(folder, { recursive: true });
   const write = (file: string, content: string | Uint8Array) => writeFileSync(new URL(file, folder), content);

@@ -45,7 +45,7 @@ export function commonSteps(
     learn: (work) =>
       withStudent(work, (student) => learn(student, work, Number(values.minutes), recipe.curve)),
     anneal: (work) => withStudent(work, (student) => anneal(student, work, Number(values.steps))),
-    export: async (work) => exportBackbone(recipe, work, size, { grownFrom: values.grow }),
+    export: (work) => exportBackbone(recipe, work, size, { grownFrom: values.grow }),
     float: async (work) => floatBackbone(recipe, work, size),
     check: (work) =>
       checkBackbone(work, {

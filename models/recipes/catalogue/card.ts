@@ -1,10 +1,18 @@
 /** The README.md of a catalogue model. Every figure on it comes from a file beside it. */
 
 import type { ModelReport } from '../../../src/model-folder/index.js';
-import { classNames } from '../../../src/report/class-names.js';
-import { asWords, decimal, partsOf, percent, scoresOf, whole } from '../../../src/report/figures.js';
-import { languageCode } from '../../../src/report/language-code.js';
-import { escapeMarkdown, markdownTable } from '../../../src/report/markdown.js';
+import {
+  asWords,
+  classNames,
+  decimal,
+  escapeMarkdown,
+  languageCode,
+  markdownTable,
+  partsOf,
+  percent,
+  scoresOf,
+  whole,
+} from '../../../src/report/index.js';
 import type { Measured, ModelFigures, TrainingData } from './model-facts.js';
 import type { Recipe, Reference } from './recipe.js';
 

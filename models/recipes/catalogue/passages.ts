@@ -8,10 +8,10 @@ import {
   VECTORS_FILE,
 } from '../../../src/families/dragonfruit/passage-files.js';
 import { meanOfRows, unitVector } from '../../../src/families/dragonfruit/sentence-vector.js';
-import type { TextOutputs } from '../../../src/families/index.js';
-import { TextModel } from '../../../src/inference/text-model.js';
+import { TextModel } from '../../../src/inference/index.js';
 import { Bm25Index } from '../../../src/lexical/index.js';
 import { openModelFolder } from '../../../src/model-folder/index.js';
+import type { TextOutputs } from '../../../src/text-reader/index.js';
 import { VectorIndex } from '../../../src/vector-index/index.js';
 
 const BATCH = 64;

@@ -30,33 +30,39 @@ export class SequenceDecoder {
   readonly #transitions: TagTransitions;
   readonly #ids: ReadonlyMap<string, number>;
 
+  readonly #tags: readonly string[];
+  readonly #weights: TagWeights;
+
   /** @param tags BIO tags by id. */
   constructor(
-    private readonly tags: readonly string[],
+    tags: readonly string[],
     constraints: TagTransitions,
     expert: TagTransitions,
-    private readonly weights: TagWeights,
+    weights: TagWeights,
   ) {
+    this.#tags = tags;
+    this.#weights = weights;
+
     this.#transitions = blendTransitions(constraints, expert, weights.expert);
     this.#ids = new Map(tags.map((tag, id) => [tag, id]));
   }
 
   /** The most probable valid tags. */
   tagsOf(evidence: TagEvidence): string[] {
-    const path = viterbi(blendEmissions(evidence, this.weights), this.#transitions);
-    return Array.from(path, (id) => this.tags[id] ?? '');
+    const path = viterbi(blendEmissions(evidence, this.#weights), this.#transitions);
+    return Array.from(path, (id) => this.#tags[id] ?? '');
   }
 
   /** The entities of the most probable valid tags, left to right. */
   entities(evidence: TagEvidence): FoundEntity[] {
-    const emissions = blendEmissions(evidence, this.weights);
+    const emissions = blendEmissions(evidence, this.#weights);
     const path = viterbi(emissions, this.#transitions);
-    return this.#scored(emissions, spansOf(Array.from(path, (id) => this.tags[id] ?? '')));
+    return this.#scored(emissions, spansOf(Array.from(path, (id) => this.#tags[id] ?? '')));
   }
 
   /** Entities that others have found, with how probable they are. */
   scored(evidence: TagEvidence, spans: readonly EntitySpan[]): FoundEntity[] {
-    return this.#scored(blendEmissions(evidence, this.weights), spans);
+    return this.#scored(blendEmissions(evidence, this.#weights), spans);
   }
 
   #scored(emissions: Float32Array, spans: readonly EntitySpan[]): FoundEntity[] {

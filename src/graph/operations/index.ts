@@ -16,4 +16,13 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
 };
 
 export type { InputGradient, RowGradient } from './operation.js';
-export type { BatchMatMulAttributes, GemmAttributes, OperationName, Signatures } from './signatures.js';
+export type {
+  BatchMatMulAttributes,
+  Binary,
+  GemmAttributes,
+  NoAttributes,
+  OperationName,
+  Signatures,
+  Ternary,
+  Unary,
+} from './signatures.js';

@@ -2,10 +2,11 @@
 import type { Shape } from '../shape.js';
 import type { ElementType, Tensor } from '../tensor.js';
 
-type One = readonly [Tensor];
-type Two = readonly [Tensor, Tensor];
-type Three = readonly [Tensor, Tensor, Tensor];
-type None = Readonly<Record<never, never>>;
+/** The inputs of an operation on one, two or three tensors. */
+export type Unary = readonly [Tensor];
+export type Binary = readonly [Tensor, Tensor];
+export type Ternary = readonly [Tensor, Tensor, Tensor];
+export type NoAttributes = Readonly<Record<never, never>>;
 
 export interface GemmAttributes {
   readonly transposeA: boolean;
@@ -24,33 +25,33 @@ export interface BatchMatMulAttributes {
 }
 
 export interface Signatures {
-  add: { inputs: Two; attributes: None };
-  subtract: { inputs: Two; attributes: None };
-  multiply: { inputs: Two; attributes: None };
-  divide: { inputs: Two; attributes: None };
-  scale: { inputs: One; attributes: { readonly factor: number } };
-  exp: { inputs: One; attributes: None };
-  sqrt: { inputs: One; attributes: None };
-  tanh: { inputs: One; attributes: None };
-  sigmoid: { inputs: One; attributes: None };
-  softplus: { inputs: One; attributes: None };
-  gaussianGate: { inputs: One; attributes: None };
-  gemm: { inputs: Two | Three; attributes: GemmAttributes };
-  batchMatMul: { inputs: Two; attributes: BatchMatMulAttributes };
-  softmax: { inputs: One; attributes: None };
-  logSoftmax: { inputs: One; attributes: None };
-  layerNorm: { inputs: Three; attributes: { readonly epsilon: number } };
-  gather: { inputs: Two; attributes: None };
+  add: { inputs: Binary; attributes: NoAttributes };
+  subtract: { inputs: Binary; attributes: NoAttributes };
+  multiply: { inputs: Binary; attributes: NoAttributes };
+  divide: { inputs: Binary; attributes: NoAttributes };
+  scale: { inputs: Unary; attributes: { readonly factor: number } };
+  exp: { inputs: Unary; attributes: NoAttributes };
+  sqrt: { inputs: Unary; attributes: NoAttributes };
+  tanh: { inputs: Unary; attributes: NoAttributes };
+  sigmoid: { inputs: Unary; attributes: NoAttributes };
+  softplus: { inputs: Unary; attributes: NoAttributes };
+  gaussianGate: { inputs: Unary; attributes: NoAttributes };
+  gemm: { inputs: Binary | Ternary; attributes: GemmAttributes };
+  batchMatMul: { inputs: Binary; attributes: BatchMatMulAttributes };
+  softmax: { inputs: Unary; attributes: NoAttributes };
+  logSoftmax: { inputs: Unary; attributes: NoAttributes };
+  layerNorm: { inputs: Ternary; attributes: { readonly epsilon: number } };
+  gather: { inputs: Binary; attributes: NoAttributes };
   reduceSum: {
-    inputs: One;
+    inputs: Unary;
     attributes: { readonly axes: readonly number[]; readonly keepDimensions: boolean };
   };
-  columnSum: { inputs: One; attributes: None };
-  expand: { inputs: One; attributes: { readonly shape: Shape } };
-  reshape: { inputs: One; attributes: { readonly shape: Shape } };
-  transpose: { inputs: One; attributes: { readonly permutation: readonly number[] } };
-  rowNumbers: { inputs: One; attributes: None };
-  cast: { inputs: One; attributes: { readonly type: ElementType } };
+  columnSum: { inputs: Unary; attributes: NoAttributes };
+  expand: { inputs: Unary; attributes: { readonly shape: Shape } };
+  reshape: { inputs: Unary; attributes: { readonly shape: Shape } };
+  transpose: { inputs: Unary; attributes: { readonly permutation: readonly number[] } };
+  rowNumbers: { inputs: Unary; attributes: NoAttributes };
+  cast: { inputs: Unary; attributes: { readonly type: ElementType } };
 }
 
 export type OperationName = keyof Signatures;

@@ -29,11 +29,13 @@ class TensorFlowGraph<T extends TensorFlowTensor> implements CompiledGraph {
   readonly #fed: readonly Tensor[];
   #isReleased = false;
 
-  constructor(
-    private readonly tf: TensorFlow<T>,
-    private readonly graph: Graph,
-    weights: ReadonlyMap<string, Float32Array>,
-  ) {
+  readonly #tf: TensorFlow<T>;
+  readonly #graph: Graph;
+
+  constructor(tf: TensorFlow<T>, graph: Graph, weights: ReadonlyMap<string, Float32Array>) {
+    this.#tf = tf;
+    this.#graph = graph;
+
     for (const { name, shape } of graph.parameters) {
       const values = weights.get(name);
       if (values !== undefined) this.#fixed.set(name, tf.tensor(values, shape.map(Number), 'float32'));
@@ -47,14 +49,14 @@ class TensorFlowGraph<T extends TensorFlowTensor> implements CompiledGraph {
   ): Promise<void> {
     if (this.#isReleased) throw new Error('the compiled graph was released');
     const sizes = checkFeeds(this.#fed, feeds);
-    checkOutputs(this.graph.outputs, outputs, sizes);
-    const names = [...this.graph.outputs.keys()];
+    checkOutputs(this.#graph.outputs, outputs, sizes);
+    const names = [...this.#graph.outputs.keys()];
     let results: readonly T[] = [];
-    this.tf.tidy(() => {
+    this.#tf.tidy(() => {
       const known = new Map(this.#fixed);
-      for (const [name, data] of Object.entries(feeds)) known.set(name, toTensor(this.tf, data));
-      const computed = evaluate(this.tf, [...this.graph.outputs.values()], known, sizes);
-      results = computed.map((each) => this.tf.keep(each));
+      for (const [name, data] of Object.entries(feeds)) known.set(name, toTensor(this.#tf, data));
+      const computed = evaluate(this.#tf, [...this.#graph.outputs.values()], known, sizes);
+      results = computed.map((each) => this.#tf.keep(each));
     });
     try {
       for (const [position, name] of names.entries()) {

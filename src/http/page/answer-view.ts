@@ -1,4 +1,4 @@
-import type { InferenceResult, ModelType } from '../../contract/index.js';
+import type { AnswerView, InferenceResult } from '../../contract/index.js';
 import { element } from './elements.js';
 import { entitySegments } from './entity-segments.js';
 
@@ -7,23 +7,32 @@ const SHOWN_LABELS = 10;
 /** How many styles of entities the stylesheet has. */
 const ENTITY_STYLES = 6;
 
-/** An answer as it is best read: entities in their text, passages by rank, labels as bars. */
-export function answerView(query: string, result: InferenceResult, type: ModelType): HTMLElement {
-  if (result.tokens !== undefined) return entities(query, result);
-  return type === 'question-answering' ? passages(result) : bars(result);
+interface View {
+  /** The answer as it is best read. */
+  shown(result: InferenceResult, query: string): HTMLElement;
+  /** In words, for who can't see it. */
+  summary(result: InferenceResult): string;
 }
 
-/** In words, for who can't see it. */
-export function answerSummary({ labels, scores, tokens }: InferenceResult, type: ModelType): string {
-  if (tokens !== undefined) {
-    const found = tokens.map((token, at) => `${token}, ${labels[at]}`).join('; ');
-    return found === '' ? 'No entities found.' : `${tokens.length} found: ${found}.`;
-  }
-  const [best = 'nothing'] = labels;
-  return type === 'question-answering'
-    ? `${labels.length} passages found. The first: ${best}`
-    : `The answer is ${best}, ${percent(scores[0] ?? 0)}.`;
-}
+/** Labels as bars, entities in their text, passages by rank. */
+export const views: Readonly<Record<AnswerView, View>> = {
+  labels: {
+    shown: bars,
+    summary: ({ labels: [best = 'nothing'], scores: [score = 0] }) =>
+      `The answer is ${best}, ${percent(score)}.`,
+  },
+  entities: {
+    shown: entities,
+    summary: ({ labels, tokens = [] }) => {
+      const found = tokens.map((token, at) => `${token}, ${labels[at]}`).join('; ');
+      return found === '' ? 'No entities found.' : `${tokens.length} found: ${found}.`;
+    },
+  },
+  passages: {
+    shown: passages,
+    summary: ({ labels }) => `${labels.length} passages found. The first: ${labels[0] ?? 'nothing'}`,
+  },
+};
 
 function bars({ labels, scores }: InferenceResult): HTMLElement {
   const rows = labels.map((label, at) => bar(label, scores[at] ?? 0));
@@ -42,7 +51,7 @@ function bar(label: string, score: number): HTMLElement {
   return element('li', {}, ...row);
 }
 
-function entities(query: string, result: InferenceResult): HTMLElement {
+function entities(result: InferenceResult, query: string): HTMLElement {
   const kinds = [...new Set(result.labels)];
   const pieces = entitySegments(query, result).map(({ text, label, score }) => {
     if (label === undefined) return text;

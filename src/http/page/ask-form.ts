@@ -1,4 +1,4 @@
-import { answerSummary, answerView } from './answer-view.js';
+import { views } from './answer-view.js';
 import { announce, byId, whileBusy } from './elements.js';
 import type { ModelChoice } from './model-choice.js';
 import { shownProblem } from './problems.js';
@@ -26,11 +26,12 @@ async function ask(service: Service, models: ModelChoice, query: string): Promis
   problem.textContent = '';
   try {
     const { data, metadata } = await service.predict(chosen.model, query);
-    byId('answer-content', HTMLElement).replaceChildren(answerView(query, data, chosen.type));
+    const view = views[chosen.view];
+    byId('answer-content', HTMLElement).replaceChildren(view.shown(data, query));
     const ms = metadata.model_inference_time_ms;
     byId('answer-time', HTMLElement).textContent = `The model took ${ms.toFixed(1)} ms.`;
     answer.hidden = false;
-    announce(answerSummary(data, chosen.type));
+    announce(view.summary(data));
   } catch (thrown) {
     answer.hidden = true;
     problem.textContent = shownProblem(thrown);

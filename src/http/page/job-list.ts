@@ -7,16 +7,19 @@ import type { Job, Service } from './service.js';
 export class JobList {
   readonly #rows = byId('jobs-rows', HTMLElement);
 
-  constructor(
-    private readonly service: Service,
-    private readonly onWatch: (id: string, name: string) => void,
-  ) {}
+  readonly #service: Service;
+  readonly #onWatch: (id: string, name: string) => void;
+
+  constructor(service: Service, onWatch: (id: string, name: string) => void) {
+    this.#service = service;
+    this.#onWatch = onWatch;
+  }
 
   /** @returns the jobs that are listed now, newest first. */
   async refresh(): Promise<readonly Job[]> {
     const problem = byId('jobs-problem', HTMLElement);
     try {
-      const jobs = await this.service.jobs();
+      const jobs = await this.#service.jobs();
       const focused = document.activeElement?.id;
       this.#rows.replaceChildren(...jobs.map((job) => this.#row(job)));
       if (focused?.startsWith(BUTTON)) document.getElementById(focused)?.focus();
@@ -34,7 +37,7 @@ export class JobList {
     const { id, name, type } = model;
     const ariaLabel = `Show job ${name}`;
     const show = element('button', { type: 'button', id: BUTTON + id, className: 'link', ariaLabel }, name);
-    show.addEventListener('click', () => this.onWatch(id, name));
+    show.addEventListener('click', () => this.#onWatch(id, name));
     const cells = [statusText(status), type.replaceAll('-', ' '), shownTime(created)];
     const rest = cells.map((cell) => element('td', {}, cell));
     return element('tr', {}, element('th', { scope: 'row' }, show), ...rest);

@@ -1,4 +1,5 @@
 import type { JobProgress, JobStreamEvent } from '../job-stream-event.js';
+import { datasetProblems } from './dataset-problems.js';
 import { announce, byId, element, whileBusy } from './elements.js';
 import { JobCharts } from './job-charts.js';
 import { jobFigures } from './job-figures.js';
@@ -40,7 +41,8 @@ export class JobPanel {
     this.#job = undefined;
     this.#progress = undefined;
     setText('job-heading', `Job ${name}`);
-    for (const line of ['job-state', 'job-step', 'job-problem']) setText(line, '');
+    for (const line of ['job-state', 'job-step', 'job-problem', 'job-dataset', 'job-warnings'])
+      setText(line, '');
     byId('job', HTMLElement).hidden = false;
     try {
       const onLost = () => setText('job-problem', 'The connection is lost; trying again…');
@@ -86,7 +88,8 @@ export class JobPanel {
     setText('job-step', hasEnded(job) ? '' : stepLine(job, this.#progress));
     const warnings = (job.warnings ?? []).map(({ message }) => element('li', {}, shownProblem(message)));
     byId('job-warnings', HTMLElement).replaceChildren(...warnings);
-    if (job.error) setText('job-problem', shownProblem(job.error.message));
+    if (job.error) setText('job-problem', failureLine(job.error));
+    byId('job-dataset', HTMLElement).replaceChildren(...datasetProblems(job.error?.problems ?? []));
     const cancel = byId('cancel-job', HTMLButtonElement);
     // A button that goes would take the focus with it.
     if (hasEnded(job) && document.activeElement === cancel) byId('job-heading', HTMLElement).focus();
@@ -109,6 +112,11 @@ function stateLine({ status, training_stats: stats }: Job): string {
   const { main_eval_metric: metric, best_eval_metric_value: value } = stats;
   const best = metric && value !== undefined ? `; best ${metric} on the dev set ${value.toFixed(3)}` : '';
   return `${statusText(status)}${best}`;
+}
+
+/** The message about a dataset begins with the name of a file, which keeps its case. */
+function failureLine({ message, problems = [] }: NonNullable<Job['error']>): string {
+  return shownProblem(problems.length > 0 ? `in the dataset, ${message}` : message);
 }
 
 const phases: Readonly<Record<string, string>> = {

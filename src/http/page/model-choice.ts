@@ -1,40 +1,49 @@
-import type { ModelRecord, ModelType } from '../../contract/index.js';
+import type { AnswerView, ModelRecord } from '../../contract/index.js';
 import { byId, element, shownTime } from './elements.js';
 import type { Service } from './service.js';
 
 /** The models that can be asked, to choose from. */
 export class ModelChoice {
   readonly #select = byId('model', HTMLSelectElement);
-  readonly #types = new Map<string, ModelType>();
+  readonly #service: Service;
+  /** How the answers of each model are shown, by its path below /predictor/language. */
+  readonly #views = new Map<string, AnswerView>();
 
-  constructor(private readonly service: Service) {}
+  constructor(service: Service) {
+    this.#service = service;
+  }
 
-  /** What is chosen: its path below /predictor/language, and what it does. */
-  get chosen(): { readonly model: string; readonly type: ModelType } | undefined {
+  /** What is chosen: its path below /predictor/language, and how its answers are shown. */
+  get chosen(): { readonly model: string; readonly view: AnswerView } | undefined {
     const model = this.#select.value;
-    const type = this.#types.get(model);
-    return type && { model, type };
+    const view = this.#views.get(model);
+    return view && { model, view };
   }
 
   /** Shows what there is now. @param chosen the id of a custom model; default: what is chosen already. */
   async refresh(chosen?: string): Promise<void> {
-    const [installed, custom] = await Promise.all([
-      this.service.installedModels(),
-      this.service.readyModels(),
+    const [{ data: installed, answer_views: views }, custom] = await Promise.all([
+      this.#service.pageModels(),
+      this.#service.readyModels(),
     ]);
     const before = chosen === undefined ? this.#select.value : `model/${chosen}`;
-    this.#types.clear();
-    const catalogue = installed.map(({ name, type }) => this.#option(`pre-trained/${name}`, name, type));
-    const trained = custom.map((model) => this.#option(`model/${model.id}`, nameOf(model), model.type));
+    this.#views.clear();
+    const catalogue = installed.map(({ name, type }) =>
+      this.#option(`pre-trained/${name}`, name, views[type]),
+    );
+    const trained = custom.map((model) =>
+      this.#option(`model/${model.id}`, nameOf(model), views[model.type]),
+    );
     this.#select.replaceChildren(...group('Your models', trained), ...group('Catalogue', catalogue));
-    if (this.#types.has(before)) this.#select.value = before;
-    const isEmpty = this.#types.size === 0;
+    if (this.#views.has(before)) this.#select.value = before;
+    const isEmpty = this.#views.size === 0;
     byId('no-model', HTMLElement).hidden = !isEmpty;
     this.#select.disabled = isEmpty;
   }
 
-  #option(model: string, text: string, type: ModelType): HTMLOptionElement {
-    this.#types.set(model, type);
+  /** @param view of a type that the service does not know: any answer has labels. */
+  #option(model: string, text: string, view: AnswerView = 'labels'): HTMLOptionElement {
+    this.#views.set(model, view);
     return element('option', { value: model }, text);
   }
 }

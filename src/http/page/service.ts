@@ -1,14 +1,15 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream';
+import type * as z from 'zod';
 import type {
   InferenceResponse,
   InferenceResult,
   ModelConfig,
   ModelRecord,
-  ModelType,
   Page,
   TrainingConfig,
 } from '../../contract/index.js';
 import type { JobStreamEvent } from '../job-stream-event.js';
+import type { pageModelsSchema } from '../schemas.js';
 
 export type Job = Extract<JobStreamEvent, { event: 'job' }>['data'];
 /** What is to be trained, as it was typed; the service checks it. */
@@ -36,11 +37,14 @@ export class Refused extends Error {
 
 /** The HTTP service, asked with one API key. Everything here rejects with a {@link Refused}. */
 export class Service {
-  constructor(private readonly apiKey: string) {}
+  readonly #apiKey: string;
 
-  async installedModels(): Promise<readonly { name: string; type: ModelType }[]> {
-    const { data } = await this.#json<Pick<Page<{ name: string; type: ModelType }>, 'data'>>('/page/models');
-    return data;
+  constructor(apiKey: string) {
+    this.#apiKey = apiKey;
+  }
+
+  pageModels(): Promise<z.infer<typeof pageModelsSchema>> {
+    return this.#json('/page/models');
   }
 
   readyModels(): Promise<ModelRecord[]> {
@@ -110,7 +114,7 @@ export class Service {
   }
 
   async #ask(path: string, init: RequestInit = {}): Promise<Response> {
-    const headers = { ...init.headers, 'x-api-key': this.apiKey };
+    const headers = { ...init.headers, 'x-api-key': this.#apiKey };
     const response = await fetch(path, { ...init, headers }).catch((thrown: unknown) => {
       if (init.signal?.aborted) throw thrown;
       throw new Refused(0, [{ loc: [], msg: 'the service can not be reached; is it running?' }]);

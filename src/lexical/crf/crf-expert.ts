@@ -46,10 +46,14 @@ export class CrfExpert {
   readonly #values: Float32Array;
   readonly #sums: Float32Array;
 
+  readonly #stored: QuantizedWeights;
+
   private constructor(
-    private readonly stored: QuantizedWeights,
+    stored: QuantizedWeights,
     readonly transitions: TagTransitions,
   ) {
+    this.#stored = stored;
+
     const features = stored.hashes.length;
     const width = paddedOutputs(this.tags);
     const sizes = [Math.ceil((features * width) / 4), width, MAX_FEATURES_A_WORD, MAX_FEATURES_A_WORD];
@@ -104,7 +108,7 @@ export class CrfExpert {
         const id = this.#features.find(hashes[at] ?? 0);
         if (id < 0) continue;
         this.#ids[count] = id;
-        this.#values[count] = this.stored.scales[id] ?? 0;
+        this.#values[count] = this.#stored.scales[id] ?? 0;
         count += 1;
       }
       this.#kernels.sumByteRows(this.#table, this.#ids, this.#values, count, this.#sums);
@@ -116,7 +120,7 @@ export class CrfExpert {
   /** The bytes of a safetensors file. */
   encode(): Uint8Array {
     const { tags } = this;
-    const { hashes, bytes, scales } = this.stored;
+    const { hashes, bytes, scales } = this.#stored;
     const { start, between } = this.transitions;
     const tensors = new Map<string, NamedTensor | IntegerTensor>([
       ['hashes', { shape: [hashes.length], values: hashes }],

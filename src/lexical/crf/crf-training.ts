@@ -20,11 +20,15 @@ export class CrfTraining {
   readonly #start: AdaGradArrays;
   readonly #between: AdaGradArrays;
 
-  constructor(
-    private readonly memory: CrfMemory,
-    private readonly tags: number,
-    private readonly random: Random,
-  ) {
+  readonly #memory: CrfMemory;
+  readonly #tags: number;
+  readonly #random: Random;
+
+  constructor(memory: CrfMemory, tags: number, random: Random) {
+    this.#memory = memory;
+    this.#tags = tags;
+    this.#random = random;
+
     this.#start = zeroArrays(tags);
     this.#between = zeroArrays(tags * tags);
     this.transitions = { start: this.#start.table, between: this.#between.table };
@@ -36,9 +40,9 @@ export class CrfTraining {
    * @param tags of each of its words; one or more.
    */
   learn(firstWord: number, tags: readonly number[]): void {
-    const { arrays, bags, keptBags, kernels, width } = this.memory;
+    const { arrays, bags, keptBags, kernels, width } = this.#memory;
     const starts = bags.starts.subarray(firstWord, firstWord + tags.length + 1);
-    const kept = dropHalf({ ids: bags.ids, starts }, keptBags, this.random);
+    const kept = dropHalf({ ids: bags.ids, starts }, keptBags, this.#random);
     const scores = arrays.gradients.subarray(0, tags.length * width);
     kernels.sumRows(arrays.table, kept, scores);
     const loss = sentenceLoss(this.#unpadded(scores), this.transitions, tags);
@@ -50,7 +54,7 @@ export class CrfTraining {
 
   /** The proximal step of `strength` / 2 · Σ weight², each weight at its own rate. */
   shrink(strength: number): void {
-    for (const { table, squares } of [this.memory.arrays, this.#start, this.#between]) {
+    for (const { table, squares } of [this.#memory.arrays, this.#start, this.#between]) {
       for (let at = 0; at < table.length; at += 1) {
         table[at] = (table[at] ?? 0) / (1 + (RATE * strength) / Math.sqrt(squares[at] ?? 1));
       }
@@ -59,8 +63,8 @@ export class CrfTraining {
 
   /** [words, width] as [words, tags]. */
   #unpadded(scores: Float32Array): Float32Array {
-    const { tags } = this;
-    const { width } = this.memory;
+    const tags = this.#tags;
+    const { width } = this.#memory;
     const emissions = new Float32Array((scores.length / width) * tags);
     for (let from = 0, to = 0; to < emissions.length; from += width, to += tags) {
       emissions.set(scores.subarray(from, from + tags), to);
@@ -70,9 +74,9 @@ export class CrfTraining {
 
   /** [words, tags] as [words, width], with zeros. */
   #pad(gradients: Float32Array, padded: Float32Array): void {
-    const { tags } = this;
+    const tags = this.#tags;
     padded.fill(0);
-    for (let from = 0, to = 0; from < gradients.length; from += tags, to += this.memory.width) {
+    for (let from = 0, to = 0; from < gradients.length; from += tags, to += this.#memory.width) {
       padded.set(gradients.subarray(from, from + tags), to);
     }
   }

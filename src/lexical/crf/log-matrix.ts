@@ -21,35 +21,38 @@ export class LogMatrix {
   readonly #entries: Float64Array;
   readonly #factors: Float64Array;
 
+  readonly #logs: Float32Array;
+  readonly #size: number;
+
   /** @param logs [size, size] */
-  constructor(
-    private readonly logs: Float32Array,
-    private readonly size: number,
-  ) {
+  constructor(logs: Float32Array, size: number) {
+    this.#logs = logs;
+    this.#size = size;
+
     this.#entries = Float64Array.from(logs, (log) => Math.exp(log));
     this.#factors = new Float64Array(size);
   }
 
   /** output[j] = ln Σᵢ exp(input[i] + matrix[i, j]) */
   multiplyLeft(input: LogRow, output: LogRow): void {
-    this.#multiply(input, output, this.size, 1);
+    this.#multiply(input, output, this.#size, 1);
   }
 
   /** output[i] = ln Σⱼ exp(matrix[i, j] + input[j]) */
   multiplyRight(input: LogRow, output: LogRow): void {
-    this.#multiply(input, output, 1, this.size);
+    this.#multiply(input, output, 1, this.#size);
   }
 
   /** Sums over the index whose step is `inner`, for each value of the one whose step is `outer`. */
   #multiply(input: LogRow, output: LogRow, inner: number, outer: number): void {
     let largest = Number.NEGATIVE_INFINITY;
-    for (let i = 0; i < this.size; i += 1) largest = Math.max(largest, input.logs[input.at + i] ?? 0);
-    for (let i = 0; i < this.size; i += 1) {
+    for (let i = 0; i < this.#size; i += 1) largest = Math.max(largest, input.logs[input.at + i] ?? 0);
+    for (let i = 0; i < this.#size; i += 1) {
       this.#factors[i] = Math.exp((input.logs[input.at + i] ?? 0) - largest);
     }
-    for (let o = 0; o < this.size; o += 1) {
+    for (let o = 0; o < this.#size; o += 1) {
       let sum = 0;
-      for (let i = 0; i < this.size; i += 1) {
+      for (let i = 0; i < this.#size; i += 1) {
         sum += (this.#factors[i] ?? 0) * (this.#entries[i * inner + o * outer] ?? 0);
       }
       // Where all terms are forbidden or too small for a double, the slow way tells which.
@@ -59,7 +62,7 @@ export class LogMatrix {
   }
 
   #sumOfLogs(input: LogRow, first: number, inner: number): number {
-    const row = input.logs.subarray(input.at, input.at + this.size);
-    return logSumExp(row.map((log, i) => log + (this.logs[first + i * inner] ?? 0)));
+    const row = input.logs.subarray(input.at, input.at + this.#size);
+    return logSumExp(row.map((log, i) => log + (this.#logs[first + i * inner] ?? 0)));
   }
 }

@@ -17,11 +17,14 @@ export class TagLattice {
   /** Log of the sum over the paths from each tag to the end, its own emission included; made when asked for. */
   #onward: Float64Array | undefined;
 
+  readonly #emissions: Float32Array;
+  readonly #transitions: TagTransitions;
+
   /** @param emissions [words, tags], finite. */
-  constructor(
-    private readonly emissions: Float32Array,
-    private readonly transitions: TagTransitions,
-  ) {
+  constructor(emissions: Float32Array, transitions: TagTransitions) {
+    this.#emissions = emissions;
+    this.#transitions = transitions;
+
     this.#tags = transitions.start.length;
     this.#words = emissions.length / this.#tags;
     this.#matrix = new LogMatrix(transitions.between, this.#tags);
@@ -33,7 +36,7 @@ export class TagLattice {
   /** Posterior probability of each tag at each word. [words, tags] */
   marginals(): Float32Array {
     const onward = this.#sumOnward();
-    return this.emissions.map((emission, at) =>
+    return this.#emissions.map((emission, at) =>
       Math.exp((this.#forward[at] ?? 0) + (onward[at] ?? 0) - emission - this.logPartition),
     );
   }
@@ -42,7 +45,7 @@ export class TagLattice {
   expectedTransitions(): Float64Array {
     const tags = this.#tags;
     const onward = this.#sumOnward();
-    const { between } = this.transitions;
+    const { between } = this.#transitions;
     const counts = new Float64Array(tags * tags);
     for (let next = tags; next < onward.length; next += tags) {
       for (let from = 0; from < tags; from += 1) {
@@ -66,8 +69,8 @@ export class TagLattice {
     let log = this.#forward[from * this.#tags + first] ?? 0;
     let previous = first;
     for (const [index, tag] of tags.slice(1).entries()) {
-      log += this.transitions.between[previous * this.#tags + tag] ?? 0;
-      log += this.emissions[(from + index + 1) * this.#tags + tag] ?? 0;
+      log += this.#transitions.between[previous * this.#tags + tag] ?? 0;
+      log += this.#emissions[(from + index + 1) * this.#tags + tag] ?? 0;
       previous = tag;
     }
     const rest = this.#logOfRest(previous, from + tags.length, notAfter);
@@ -78,7 +81,7 @@ export class TagLattice {
   #logOfRest(previous: number, word: number, notAfter: readonly number[]): number {
     if (word >= this.#words) return 0;
     const onward = this.#sumOnward().subarray(word * this.#tags, (word + 1) * this.#tags);
-    const following = this.transitions.between.subarray(previous * this.#tags, (previous + 1) * this.#tags);
+    const following = this.#transitions.between.subarray(previous * this.#tags, (previous + 1) * this.#tags);
     return logSumExp(
       onward.map((log, tag) =>
         notAfter.includes(tag) ? Number.NEGATIVE_INFINITY : log + (following[tag] ?? 0),
@@ -88,8 +91,8 @@ export class TagLattice {
 
   #sumForward(): Float64Array {
     const tags = this.#tags;
-    const logs = new Float64Array(this.emissions.length);
-    logs.set(this.transitions.start.subarray(0, logs.length));
+    const logs = new Float64Array(this.#emissions.length);
+    logs.set(this.#transitions.start.subarray(0, logs.length));
     for (let at = 0; at < logs.length; at += tags) {
       if (at > 0) this.#matrix.multiplyLeft({ logs, at: at - tags }, { logs, at });
       this.#addEmissions(logs, at);
@@ -100,7 +103,7 @@ export class TagLattice {
   #sumOnward(): Float64Array {
     if (this.#onward) return this.#onward;
     const tags = this.#tags;
-    const logs = new Float64Array(this.emissions.length);
+    const logs = new Float64Array(this.#emissions.length);
     for (let at = logs.length - tags; at >= 0; at -= tags) {
       if (at + tags < logs.length) this.#matrix.multiplyRight({ logs, at: at + tags }, { logs, at });
       this.#addEmissions(logs, at);
@@ -111,7 +114,7 @@ export class TagLattice {
 
   #addEmissions(logs: Float64Array, start: number): void {
     for (let at = start; at < start + this.#tags; at += 1) {
-      logs[at] = (logs[at] ?? 0) + (this.emissions[at] ?? 0);
+      logs[at] = (logs[at] ?? 0) + (this.#emissions[at] ?? 0);
     }
   }
 }

@@ -15,7 +15,7 @@ import {
   pretrainedModelNames,
 } from '../../../src/index.js';
 import { modelFolderConfigSchema } from '../../../src/model-folder/index.js';
-import { classNames } from '../../../src/report/class-names.js';
+import { classNames } from '../../../src/report/index.js';
 
 /** What the package may take. */
 const MAX_PACKAGE_BYTES = 150_000_000;

@@ -1,11 +1,12 @@
 import { readers } from '../../../../bench/datasets/labelled-texts.js';
 import type { ModelSize } from '../../../../src/contract/index.js';
 import { bertConfigOfSize } from '../../../../src/encoder/index.js';
+import type { Weights } from '../../../../src/engine/index.js';
 import { type BertTokenizerJson, loadTokenizer } from '../../../../src/tokenizer/index.js';
 import { readEmbeddings, WORD_EMBEDDINGS } from '../embeddings/make-embeddings.js';
 import { readStudent } from '../student/student-checkpoint.js';
 import type { WorkFolder } from '../work-folder.js';
-import { devAccuracy, type Weights } from './fine-tune.js';
+import { devAccuracy } from './fine-tune.js';
 
 export interface CheckOptions {
   readonly datasets: string;
@@ -20,15 +21,16 @@ export interface CheckOptions {
 }
 
 /** What an encoder can start from: weights by the names of a bare BertModel; others are random. */
-const starts: Readonly<Record<string, (work: WorkFolder, width: number) => Weights>> = {
-  random: () => new Map(),
-  embeddings: (work, width) => new Map([[WORD_EMBEDDINGS, readEmbeddings(work, width)]]),
+const starts: Readonly<Record<string, (work: WorkFolder, width: number) => Promise<Weights>>> = {
+  random: async () => new Map(),
+  embeddings: async (work, width) => new Map([[WORD_EMBEDDINGS, readEmbeddings(work, width)]]),
   checkpoint: (work) => studentWeights(work.checkpoint),
   annealed: (work) => studentWeights(work.annealed),
 };
 
-function studentWeights(file: string): Weights {
-  return new Map([...readStudent(file).weights].map(([name, { values }]) => [name, values]));
+async function studentWeights(file: string): Promise<Weights> {
+  const { weights } = await readStudent(file);
+  return new Map([...weights].map(([name, { values }]) => [name, values]));
 }
 
 /** Prints what the encoder alone reaches on dev after fine-tuning: the measure that recipes are compared by. */
@@ -36,7 +38,7 @@ export async function checkBackbone(work: WorkFolder, options: CheckOptions): Pr
   const { tasks, start, datasets, size, threads } = options;
   const tokenizer = loadTokenizer(options.tokenizer);
   const config = bertConfigOfSize(size, tokenizer.vocabularySize);
-  const weights = starts[start]?.(work, config.hidden_size);
+  const weights = await starts[start]?.(work, config.hidden_size);
   if (weights === undefined)
     throw new Error(`no start ${start}: there are ${Object.keys(starts).join(', ')}`);
   for (const task of tasks) {

@@ -1,19 +1,17 @@
 import type { LabelledTexts, Row } from '../../../../bench/datasets/labelled-texts.js';
-import { type BertConfig, initialize } from '../../../../src/encoder/index.js';
-import { AdamWOptimizer } from '../../../../src/engine/adamw-optimizer.js';
-import { Evaluator } from '../../../../src/engine/evaluator.js';
-import { GradientEngine } from '../../../../src/engine/gradient-engine.js';
-import { linearLearningRate } from '../../../../src/engine/learning-rate-schedule.js';
-import { lengthBatches } from '../../../../src/engine/length-batches.js';
-import { padBatch } from '../../../../src/engine/padded-batch.js';
-import type { TextWindow, TrainingTask } from '../../../../src/families/index.js';
+import { type BertConfig, bertName, initialize, type ParameterSpec } from '../../../../src/encoder/index.js';
+import {
+  createTaskLearner,
+  Evaluator,
+  linearLearningRate,
+  type Weights,
+} from '../../../../src/engine/index.js';
+import type { TrainingTask } from '../../../../src/families/index.js';
 import { classificationTask } from '../../../../src/families/papaya/classification-task.js';
-import { onnxExecutor } from '../../../../src/graph/index.js';
+import { onnxExecutor, volume } from '../../../../src/graph/index.js';
 import { Random } from '../../../../src/random.js';
+import { TextReader } from '../../../../src/text-reader/index.js';
 import type { Tokenizer } from '../../../../src/tokenizer/index.js';
-
-/** An encoder's weights by the names of a bare BertModel. */
-export type Weights = ReadonlyMap<string, Float32Array>;
 
 interface FineTuning {
   readonly learningRate: number;
@@ -30,13 +28,12 @@ function fineTuningFor(rows: number): FineTuning {
 
 const MAX_TOKENS = 64;
 const SEED = 1;
-const TARGET_OPTIONS = { labelSmoothing: 0.1, balanced: false };
-const MAX_GRADIENT_NORM = 1;
+const LEARNING = { labelSmoothing: 0.1, balanced: false, tokenDropout: 0 };
 
 export interface StartingEncoder {
   readonly tokenizer: Tokenizer;
   readonly config: BertConfig;
-  /** Those that are missing start at random. */
+  /** By the names of a bare BertModel; those that are missing start at random. */
   readonly weights: Weights;
   readonly threads: number;
 }
@@ -47,17 +44,32 @@ export async function devAccuracy(
   { tokenizer, config, weights, threads }: StartingEncoder,
 ): Promise<number> {
   const task = taskOf(texts);
-  const windows = (rows: readonly string[]): TextWindow[] =>
-    rows.map((text, row) => ({ row, encoding: tokenizer.encode(text, { maxLength: MAX_TOKENS }) }));
-  const train = windows(task.train);
-  const fineTuning = fineTuningFor(train.length);
-  const engine = await startedEngine(task, config, weights, fineTuning.batchSize, threads);
-  await fineTune(engine, task, train, config, fineTuning);
-  const evaluator = await Evaluator.create(onnxExecutor(), task.head, config, threads);
-  const never = new AbortController().signal;
-  const outputs = await evaluator.outputs(windows(task.dev), engine.parameterFeeds, never);
+  const { head } = task;
+  const executor = onnxExecutor({ threads });
+  const reader = new TextReader(tokenizer, { max_tokens: MAX_TOKENS });
+  const train = reader.read(task.train);
+  const { learningRate, epochs, batchSize } = fineTuningFor(train.length);
+  const { engine, learner, release } = await createTaskLearner({
+    executor,
+    head,
+    encoder: config,
+    pretrained: startingWeights(head.parameters(config), weights),
+    train,
+    options: LEARNING,
+    language: texts.language ?? 'english',
+    maskId: reader.specialTokens.mask,
+    batchSize,
+    seed: SEED,
+    signal: new AbortController().signal,
+  });
+  const totalSteps = epochs * learner.stepsPerEpoch;
+  while (learner.state.steps < totalSteps) {
+    await learner.step(linearLearningRate(learner.state.steps, { peak: learningRate, totalSteps }));
+  }
+  const evaluator = await Evaluator.create(executor, head, config);
+  const outputs = await evaluator.outputs(reader.read(task.dev), engine.parameterFeeds);
   await evaluator.release();
-  await engine.release();
+  await release();
   return task.evaluate(outputs).accuracy ?? Number.NaN;
 }
 
@@ -69,50 +81,18 @@ function taskOf({ type, labels, train, dev }: LabelledTexts): TrainingTask {
   return classificationTask(dataset, 'mean');
 }
 
-async function startedEngine(
-  { head }: TrainingTask,
-  encoder: BertConfig,
-  start: Weights,
-  batchSize: number,
-  threads: number,
-): Promise<GradientEngine> {
-  const parameters = head.parameters(encoder);
-  const engine = await GradientEngine.create({
-    executor: onnxExecutor(),
-    head,
-    encoder,
-    parameters,
-    batchSize,
-    longest: MAX_TOKENS,
-    threads,
-    seed: SEED,
-  });
+/**
+ * All weights by the names of a bare BertModel. Every parameter is drawn, whether or not it is given, so that what a
+ * start lacks is the same in all that are compared.
+ */
+function startingWeights(specs: readonly ParameterSpec[], given: Weights): Weights {
   const random = Random.fromSeed(SEED);
-  for (const spec of parameters) {
-    const { weights } = engine.store.get(spec.name);
-    initialize(spec, weights, () => random.normal());
-    weights.set(start.get(spec.name.replace(/^bert\./u, '')) ?? weights);
-  }
-  return engine;
-}
-
-async function fineTune(
-  engine: GradientEngine,
-  { head }: TrainingTask,
-  train: readonly TextWindow[],
-  encoder: BertConfig,
-  { learningRate, epochs, batchSize }: FineTuning,
-): Promise<void> {
-  const optimizer = new AdamWOptimizer(engine.store, engine.kernels);
-  const lengths = train.map(({ encoding }) => encoding.ids.length);
-  const totalSteps = epochs * Math.ceil(train.length / batchSize);
-  for (let epoch = 0; epoch < epochs; epoch += 1) {
-    for (const rows of lengthBatches(lengths, { batchSize, seed: SEED, epoch })) {
-      const batch = rows.flatMap((row) => train[row] ?? []);
-      const encodings = batch.map(({ encoding }) => encoding);
-      await engine.run(padBatch(encodings, encoder.pad_token_id), head.targets(batch, TARGET_OPTIONS));
-      const rate = linearLearningRate(optimizer.steps, { peak: learningRate, totalSteps });
-      optimizer.step(rate, { maxGradientNorm: MAX_GRADIENT_NORM });
-    }
-  }
+  return new Map(
+    specs.map((spec) => {
+      const name = bertName(spec.name);
+      const drawn = new Float32Array(volume(spec.shape));
+      initialize(spec, drawn, () => random.normal());
+      return [name, given.get(name) ?? drawn];
+    }),
+  );
 }

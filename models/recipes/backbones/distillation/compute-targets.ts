@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Encoding, Tokenizer } from '../../../../src/tokenizer/index.js';
-import { quantizeVector } from '../../../../src/vector-index/quantize.js';
+import { quantizeVector } from '../../../../src/vector-index/index.js';
 import { MAX_PASSAGE_TOKENS } from '../settings.js';
 import type { WorkFolder } from '../work-folder.js';
 import { alignedSpans } from './aligned-spans.js';
@@ -31,7 +31,7 @@ export async function computeTargets(
     const startedAt = performance.now();
     const texts = passages.slice(shard * SHARD_TEXTS, (shard + 1) * SHARD_TEXTS);
     const targets = await shardTargets(texts, teacher, student);
-    writeTargetShard(file, targets, teacher.width);
+    await writeTargetShard(file, targets, teacher.width);
     const tokens = targets.reduce((sum, { ids }) => sum + ids.length, 0);
     const seconds = (performance.now() - startedAt) / 1000;
     console.log(`shard ${shard + 1} of ${shards}: ${(tokens / seconds).toFixed(0)} tokens/s`);

@@ -5,7 +5,7 @@ import {
   linearParameters,
   type ParameterSpec,
 } from '../../../../src/encoder/index.js';
-import type { LossHead } from '../../../../src/families/index.js';
+import type { LossHead } from '../../../../src/engine/index.js';
 import type { Graph, Tensor, TensorData } from '../../../../src/graph/index.js';
 import { ENCODER_PREFIX } from '../student/objective.js';
 import type { TextTargets } from './target-shard.js';

@@ -1,5 +1,5 @@
 import type { BertConfig } from '../../../../src/encoder/index.js';
-import { dropTokens } from '../../../../src/engine/token-dropout.js';
+import { dropTokens } from '../../../../src/engine/index.js';
 import type { SpecialTokenIds } from '../../../../src/tokenizer/index.js';
 import { distillationSettings } from '../settings.js';
 import { encodingOf, type LearningBatch, type Objective } from '../student/objective.js';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bertEncoder, parseBertConfig, trainingInputs } from '../../../../src/encoder/index.js';
-import { feedsFor, padBatch } from '../../../../src/engine/padded-batch.js';
+import { feedsFor, padBatch } from '../../../../src/engine/index.js';
 import { type CompiledGraph, Graph, type GraphExecutor } from '../../../../src/graph/index.js';
 import { decodeWeights } from '../../../../src/safetensors/index.js';
 import { type Encoding, loadTokenizer, type Tokenizer } from '../../../../src/tokenizer/index.js';
@@ -27,7 +27,7 @@ export class Teacher {
   ) {}
 
   /** @param folder with config.json, tokenizer.json and model.safetensors of a bare BertModel. */
-  static async load(folder: string, executor: GraphExecutor, threads: number): Promise<Teacher> {
+  static async load(folder: string, executor: GraphExecutor): Promise<Teacher> {
     const config = parseBertConfig(readJson(folder, 'config.json'), 'config.json');
     const tokenizer = loadTokenizer(
       readJson(folder, 'tokenizer.json'),
@@ -38,7 +38,7 @@ export class Teacher {
     const weights = new Map([...tensors].map(([name, { values }]) => [name, values]));
     const graph = new Graph();
     graph.output(STATES, bertEncoder(graph, config, trainingInputs(graph), { prefix: '' }));
-    const compiled = await executor.compile(graph, { threads, weights });
+    const compiled = await executor.compile(graph, { weights });
     const inputNames = new Set(graph.inputs.map(({ name }) => name));
     return new Teacher(tokenizer, config.hidden_size, config.pad_token_id, compiled, inputNames);
   }

@@ -1,4 +1,5 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { replaceFile } from '../../../../src/files/index.js';
 import {
   decodeSafetensors,
   encodeSafetensors,
@@ -17,7 +18,11 @@ export interface TextTargets {
 }
 
 /** Writes the targets of some passages into one file, in one step. @param width numbers of a vector. */
-export function writeTargetShard(file: string, texts: readonly TextTargets[], width: number): void {
+export async function writeTargetShard(
+  file: string,
+  texts: readonly TextTargets[],
+  width: number,
+): Promise<void> {
   const ids = concatenated(texts.map((text) => text.ids));
   const spans = texts.flatMap((text) => text.spans.flatMap(({ start, end }) => [start, end]));
   const vectors = new Int8Array(texts.reduce((sum, text) => sum + text.vectors.length, 0));
@@ -26,20 +31,14 @@ export function writeTargetShard(file: string, texts: readonly TextTargets[], wi
     vectors.set(text.vectors, at);
     at += text.vectors.length;
   }
-  const draft = `${file}.draft`;
-  writeFileSync(
-    draft,
-    encodeSafetensors(
-      new Map<string, IntegerTensor>([
-        ['ids', vector(ids)],
-        ['tokens', vector(Int32Array.from(texts, (text) => text.ids.length))],
-        ['spans', { shape: [spans.length / 2, 2], values: Int32Array.from(spans) }],
-        ['span_counts', vector(Int32Array.from(texts, (text) => text.spans.length))],
-        ['vectors', { shape: [vectors.length / width, width], values: vectors }],
-      ]),
-    ),
-  );
-  renameSync(draft, file);
+  const tensors = new Map<string, IntegerTensor>([
+    ['ids', vector(ids)],
+    ['tokens', vector(Int32Array.from(texts, (text) => text.ids.length))],
+    ['spans', { shape: [spans.length / 2, 2], values: Int32Array.from(spans) }],
+    ['span_counts', vector(Int32Array.from(texts, (text) => text.spans.length))],
+    ['vectors', { shape: [vectors.length / width, width], values: vectors }],
+  ]);
+  await replaceFile(file, encodeSafetensors(tensors), { draft: `${file}.draft` });
 }
 
 export function readTargetShard(file: string): TextTargets[] {

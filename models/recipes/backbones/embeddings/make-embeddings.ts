@@ -32,7 +32,7 @@ export async function makeEmbeddings(
   say(`${tokens} tokens counted`);
   const information = counts.toPositiveInformation(embeddingSettings.contextExponent);
   say('mutual information');
-  const product = await MatrixProduct.create(onnxExecutor(), threads);
+  const product = await MatrixProduct.create(onnxExecutor({ threads }));
   const { rows, columns, values } = await wordEmbeddings(information, width, product);
   await product.release();
   writeFileSync(

@@ -19,8 +19,8 @@ export class MatrixProduct {
     private readonly transposed: CompiledGraph,
   ) {}
 
-  static async create(executor: GraphExecutor, threads: number): Promise<MatrixProduct> {
-    const compile = (transposeA: boolean) => executor.compile(productGraph(transposeA), { threads });
+  static async create(executor: GraphExecutor): Promise<MatrixProduct> {
+    const compile = (transposeA: boolean) => executor.compile(productGraph(transposeA));
     return new MatrixProduct(await compile(false), await compile(true));
   }
 

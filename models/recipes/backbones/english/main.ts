@@ -32,8 +32,8 @@ const corpus: Step = async (work) => {
 };
 
 const targets: Step = async (work) => {
-  const threads = Number(values.threads);
-  const teacher = await Teacher.load(given(values.teacher, 'teacher'), onnxExecutor(), threads);
+  const executor = onnxExecutor({ threads: Number(values.threads) });
+  const teacher = await Teacher.load(given(values.teacher, 'teacher'), executor);
   await computeTargets(work, teacher, tokenizer, Number(values.texts));
   await teacher.release();
 };

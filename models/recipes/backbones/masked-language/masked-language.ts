@@ -1,5 +1,5 @@
 import { type BertConfig, bertEncoder, bertParameters } from '../../../../src/encoder/index.js';
-import type { LossHead } from '../../../../src/families/index.js';
+import type { LossHead } from '../../../../src/engine/index.js';
 import type { Graph, Tensor } from '../../../../src/graph/index.js';
 import { Random } from '../../../../src/random.js';
 import type { SpecialTokenIds } from '../../../../src/tokenizer/index.js';

@@ -18,13 +18,13 @@ export async function learn(
   minutes: number,
   labels: CurveLabels,
 ): Promise<void> {
-  student.restore(work.checkpoint);
+  await student.restore(work.checkpoint);
   const endsAt = performance.now() + minutes * 60_000;
   const rate = () => learningRate * Math.min(1, (student.state.steps + 1) / warmupSteps);
   while (performance.now() < endsAt) {
     const pauseAt = Math.min(endsAt, performance.now() + CHECKPOINT_MS);
     await takeSteps(student, rate, () => performance.now() >= pauseAt);
-    student.save(work.checkpoint);
+    await student.save(work.checkpoint);
     writeCurve(work.curve, student.state.curve, labels);
   }
 }
@@ -34,11 +34,11 @@ export async function learn(
  * checkpoint, from which {@link learn} can go on as if nothing had been ("cool-down", Hägele et al. 2024).
  */
 export async function anneal(student: Student, work: WorkFolder, count: number): Promise<void> {
-  student.restore(work.checkpoint);
+  await student.restore(work.checkpoint);
   const first = student.state.steps;
   const rate = () => learningRate * (1 - (student.state.steps - first) / count);
   await takeSteps(student, rate, () => student.state.steps - first >= count);
-  student.save(work.annealed);
+  await student.save(work.annealed);
 }
 
 /** Steps until told to stop, then adds a point to the curve. */
@@ -53,7 +53,7 @@ async function takeSteps(student: Student, rate: () => number, stop: () => boole
   const seconds = first.seconds + ran;
   const judged = await student.validate();
   const point = { ...judged, step: steps, seconds, tokens, loss: loss / (steps - first.steps) };
-  student.state = { ...student.state, seconds, curve: [...first.curve, point] };
+  student.addPoint(point);
   const measures = Object.entries(judged).map(([name, value]) => `${name} ${value.toFixed(4)}`);
   console.log(
     `step ${steps}, epoch ${student.state.epoch}: loss ${point.loss.toFixed(4)}, validation ` +

@@ -23,8 +23,7 @@ export async function makeStudent(
   const tokenizer = loadTokenizer(recipe.tokenizer(work));
   const config = bertConfigOfSize(size, tokenizer.vocabularySize);
   return Student.create({
-    executor: onnxExecutor(),
-    threads,
+    executor: onnxExecutor({ threads }),
     config,
     objective: recipe.objective(work, config, tokenizer),
     wordEmbeddings: readEmbeddings(work, config.hidden_size),

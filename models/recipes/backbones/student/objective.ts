@@ -1,5 +1,5 @@
 import type { ParameterSpec } from '../../../../src/encoder/index.js';
-import type { LossHead } from '../../../../src/families/index.js';
+import type { LossHead } from '../../../../src/engine/index.js';
 import type { TensorData } from '../../../../src/graph/index.js';
 import type { Encoding } from '../../../../src/tokenizer/index.js';
 

@@ -1,8 +1,13 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { z } from 'zod';
-import type { AdamWOptimizer } from '../../../../src/engine/adamw-optimizer.js';
-import type { ParameterStore } from '../../../../src/engine/parameter-store.js';
-import { decodeSafetensors, encodeSafetensors, type NamedTensor } from '../../../../src/safetensors/index.js';
+import {
+  type Checkpoint,
+  checkpointTensors,
+  type ParameterStore,
+  readCheckpoint,
+  restoreParameters,
+} from '../../../../src/engine/index.js';
+import type { NamedTensor } from '../../../../src/safetensors/index.js';
 
 /** Beside these it holds the objective's measures on the validation examples, by name. */
 const curvePointSchema = z
@@ -32,49 +37,28 @@ const studentStateSchema = z.strictObject({
 /** Where the student's learning stands, beside the numbers. */
 export type StudentState = z.infer<typeof studentStateSchema>;
 
-const STATE = 'student_state';
-
-/** Writes weights, optimizer and state into one file, in one step: a crash leaves the earlier one. */
-export function saveStudent(file: string, state: StudentState, store: ParameterStore): void {
-  const tensors = new Map<string, NamedTensor>();
-  for (const { name, shape, weights, firstMoments, secondMoments } of store.parameters) {
-    tensors.set(`weights/${name}`, { shape, values: weights });
-    tensors.set(`first/${name}`, { shape, values: firstMoments });
-    tensors.set(`second/${name}`, { shape, values: secondMoments });
-  }
-  const draft = `${file}.draft`;
-  writeFileSync(draft, encodeSafetensors(tensors, { [STATE]: JSON.stringify(state) }));
-  renameSync(draft, file);
-}
-
-/** Puts store and optimizer back to where the file left them. @returns the state; undefined where there is no file. */
-export function restoreStudent(
-  file: string,
-  store: ParameterStore,
-  optimizer: AdamWOptimizer,
-): StudentState | undefined {
+/**
+ * Puts weights and optimizer back to where a file left them.
+ * @returns the state; undefined where there is no file.
+ * @throws where the file holds no checkpoint, or one of another student.
+ */
+export async function restoreStudent(file: string, store: ParameterStore): Promise<StudentState | undefined> {
   if (!existsSync(file)) return undefined;
-  const { tensors, metadata } = decodeSafetensors(readFileSync(file), file);
-  const state = studentStateSchema.parse(JSON.parse(metadata[STATE] ?? 'null'));
-  const values = (name: string) => tensors.get(name)?.values ?? new Float32Array();
-  const moments = new Map(
-    store.parameters.map(({ name }) => [
-      name,
-      { first: values(`first/${name}`), second: values(`second/${name}`) },
-    ]),
-  );
-  optimizer.restore({ steps: state.steps, moments });
-  for (const { name, weights } of store.parameters) weights.set(values(`weights/${name}`));
+  const { checkpoint, state } = await openCheckpoint(file);
+  restoreParameters(checkpoint, store);
   return state;
 }
 
-/** The weights that a checkpoint holds, by parameter name. */
-export function readStudent(file: string): { state: StudentState; weights: Map<string, NamedTensor> } {
-  const { tensors, metadata } = decodeSafetensors(readFileSync(file), file);
-  const kind = 'weights/';
-  const weights = [...tensors].filter(([name]) => name.startsWith(kind));
-  return {
-    state: studentStateSchema.parse(JSON.parse(metadata[STATE] ?? 'null')),
-    weights: new Map(weights.map(([name, tensor]) => [name.slice(kind.length), tensor])),
-  };
+/** The weights that a checkpoint holds, by parameter name. @throws where the file holds no checkpoint. */
+export async function readStudent(
+  file: string,
+): Promise<{ state: StudentState; weights: Map<string, NamedTensor> }> {
+  const { checkpoint, state } = await openCheckpoint(file);
+  return { state, weights: checkpointTensors(checkpoint) };
+}
+
+async function openCheckpoint(file: string): Promise<{ checkpoint: Checkpoint; state: StudentState }> {
+  const checkpoint = await readCheckpoint(file);
+  if (checkpoint === undefined) throw new Error(`${file} holds no checkpoint that can be read`);
+  return { checkpoint, state: studentStateSchema.parse(checkpoint.state) };
 }

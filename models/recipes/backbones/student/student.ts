@@ -1,19 +1,22 @@
 import { type BertConfig, bertParameters, initialize } from '../../../../src/encoder/index.js';
-import { AdamWOptimizer } from '../../../../src/engine/adamw-optimizer.js';
-import { GradientEngine } from '../../../../src/engine/gradient-engine.js';
-import { lengthBatches } from '../../../../src/engine/length-batches.js';
-import { padBatch } from '../../../../src/engine/padded-batch.js';
+import {
+  adamW,
+  GradientEngine,
+  Learner,
+  type ParameterStore,
+  saveCheckpoint,
+} from '../../../../src/engine/index.js';
 import type { GraphExecutor } from '../../../../src/graph/index.js';
 import { Random } from '../../../../src/random.js';
 import { WORD_EMBEDDINGS } from '../embeddings/make-embeddings.js';
 import { learningSettings } from '../settings.js';
 import { grow, type SmallEncoder } from './grow-student.js';
-import { ENCODER_PREFIX, type LearningBatch, type Objective } from './objective.js';
-import { restoreStudent, type StudentState, saveStudent } from './student-checkpoint.js';
+import { ENCODER_PREFIX, type Objective } from './objective.js';
+import { ObjectiveGradients } from './objective-gradients.js';
+import { type CurvePoint, restoreStudent, type StudentState } from './student-checkpoint.js';
 
 export interface StudentOptions {
   readonly executor: GraphExecutor;
-  readonly threads: number;
   /** Nothing is dropped while it learns, whatever the probabilities say. */
   readonly config: BertConfig;
   readonly objective: Objective;
@@ -28,65 +31,69 @@ export interface StudentOptions {
 
 /** An encoder that learns step by step, and can be stopped and taken up between any two. */
 export class Student {
-  state: StudentState;
-  readonly #optimizer: AdamWOptimizer;
-  #batches: readonly (readonly number[])[] = [];
+  readonly #options: StudentOptions;
+  readonly #engine: GradientEngine;
+  readonly #gradients: ObjectiveGradients;
+  readonly #learner: Learner;
+  #curve: StudentState['curve'] = [];
 
-  private constructor(
-    private readonly options: StudentOptions,
-    private readonly engine: GradientEngine,
-  ) {
-    this.#optimizer = new AdamWOptimizer(engine.store, engine.kernels, learningSettings.optimizer);
-    const { seed, objective } = options;
-    const start = { steps: 0, epoch: 0, batch: 0, tokens: 0, seconds: 0, curve: [] };
-    this.state = { ...start, seed, texts: objective.lengths.length };
-    this.#shuffle();
+  private constructor(options: StudentOptions, engine: GradientEngine) {
+    const { objective, config, batchSize, seed } = options;
+    const { maxGradientNorm } = learningSettings;
+    const examples = Math.max(1, Math.floor(batchSize / objective.textsPerExample));
+    const gradients = new ObjectiveGradients(engine, objective, config.pad_token_id);
+    this.#options = options;
+    this.#engine = engine;
+    this.#gradients = gradients;
+    this.#learner = new Learner({ engine, gradients, batchSize: examples, seed, maxGradientNorm });
   }
 
   /** @throws RangeError where a batch is too large to be run at once. */
   static async create(options: StudentOptions): Promise<Student> {
-    const { objective, seed, wordEmbeddings, small } = options;
-    const { head, parameters, longest } = objective;
-    const encoder = { ...options.config, hidden_dropout_prob: 0, attention_probs_dropout_prob: 0 };
-    const engine = await GradientEngine.create({ ...options, head, encoder, parameters, longest });
+    const { executor, config, objective, batchSize, seed } = options;
+    const { head, parameters: trainable, longest } = objective;
+    const encoder = { ...config, hidden_dropout_prob: 0, attention_probs_dropout_prob: 0 };
+    const optimizer = adamW(learningSettings.optimizer);
+    const engine = await GradientEngine.create({
+      executor,
+      head,
+      encoder,
+      trainable,
+      optimizer,
+      batchSize,
+      longest,
+      seed,
+    });
     if (engine.accumulates) {
       await engine.release();
-      throw new RangeError(`${options.batchSize} texts of ${longest} tokens are too many for one run`);
+      throw new RangeError(`${batchSize} texts of ${longest} tokens are too many for one run`);
     }
-    const random = Random.fromSeed(seed, 0);
-    for (const spec of parameters) {
-      initialize(spec, engine.store.get(spec.name).weights, () => random.normal());
-    }
-    if (wordEmbeddings) engine.store.get(WORD_EMBEDDINGS).weights.set(wordEmbeddings);
-    if (small) {
-      const names = bertParameters(options.config, ENCODER_PREFIX).map(({ name }) => name);
-      grow(small, options.config, new Map(names.map((name) => [name, engine.store.get(name).weights])));
-    }
+    fillParameters(engine.store, options);
     return new Student(options, engine);
+  }
+
+  get state(): StudentState {
+    const { steps, epoch, batch } = this.#learner.state;
+    const { tokens, lengths } = this.#gradients;
+    const curve = this.#curve;
+    const seconds = curve.at(-1)?.seconds ?? 0;
+    return { steps, seed: this.#options.seed, epoch, batch, texts: lengths.length, tokens, seconds, curve };
   }
 
   /** Reads the next batch and takes one optimizer step. @returns the batch's loss. @throws where training diverged. */
   async step(learningRate: number): Promise<number> {
-    const { steps, batch } = this.state;
-    const read = this.options.objective.batch(this.#batches[batch] ?? [], steps);
-    const loss = await this.#gradients(read);
-    const { maxGradientNorm } = learningSettings;
-    this.#optimizer.step(learningRate, { maxGradientNorm });
-    const tokens = this.state.tokens + read.encodings.reduce((sum, { ids }) => sum + ids.length, 0);
-    this.state = { ...this.state, steps: steps + 1, batch: batch + 1, tokens };
-    if (this.state.batch === this.#batches.length) this.#nextEpoch();
-    return loss;
+    return (await this.#learner.step(learningRate)).loss;
   }
 
   /** The objective's measures on the validation examples: the mean over their texts. */
   async validate(): Promise<Readonly<Record<string, number>>> {
-    const { objective } = this.options;
+    const { objective } = this.#options;
     const measured: Record<string, number> = {};
     for (const measure of objective.measures) {
       let sum = 0;
       let texts = 0;
       for (const batch of objective.validation(measure)) {
-        sum += batch.encodings.length * (await this.#gradients(batch));
+        sum += batch.encodings.length * (await this.#gradients.loss(batch));
         texts += batch.encodings.length;
       }
       measured[measure] = sum / texts;
@@ -94,37 +101,43 @@ export class Student {
     return measured;
   }
 
-  save(file: string): void {
-    saveStudent(file, this.state, this.engine.store);
+  addPoint(point: CurvePoint): void {
+    this.#curve = [...this.#curve, point];
+  }
+
+  async save(file: string): Promise<void> {
+    await saveCheckpoint(file, this.#engine.store, { state: this.state });
   }
 
   /** Goes on from a checkpoint, if there is one; where there are other texts by now, with a new epoch. */
-  restore(file: string): void {
-    const saved = restoreStudent(file, this.engine.store, this.#optimizer);
+  async restore(file: string): Promise<void> {
+    const saved = await restoreStudent(file, this.#engine.store);
     if (saved === undefined) return;
-    const texts = this.options.objective.lengths.length;
-    this.state = saved.texts === texts ? saved : { ...saved, texts, epoch: saved.epoch + 1, batch: 0 };
-    this.#shuffle();
+    const { steps, epoch, batch, texts, tokens, curve } = saved;
+    const place =
+      texts === this.#gradients.lengths.length ? { epoch, batch } : { epoch: epoch + 1, batch: 0 };
+    this.#learner.state = { ...this.#learner.state, steps, ...place };
+    this.#gradients.tokens = tokens;
+    this.#curve = curve;
   }
 
   release(): Promise<void> {
-    return this.engine.release();
+    return this.#engine.release();
   }
+}
 
-  #gradients({ encodings, feeds }: LearningBatch): Promise<number> {
-    const padded = padBatch(encodings, this.options.config.pad_token_id);
-    return this.engine.run(padded, { feeds, weight: encodings.length });
+/** Random weights first, one parameter after the other, then what there is to start from. */
+function fillParameters(
+  store: ParameterStore,
+  { objective, config, wordEmbeddings, small, seed }: StudentOptions,
+): void {
+  const random = Random.fromSeed(seed, 0);
+  for (const spec of objective.parameters) {
+    initialize(spec, store.get(spec.name).weights, () => random.normal());
   }
-
-  #nextEpoch(): void {
-    this.state = { ...this.state, epoch: this.state.epoch + 1, batch: 0 };
-    this.#shuffle();
-  }
-
-  #shuffle(): void {
-    const { batchSize, seed, objective } = this.options;
-    const examples = Math.max(1, Math.floor(batchSize / objective.textsPerExample));
-    const { epoch } = this.state;
-    this.#batches = lengthBatches(objective.lengths, { batchSize: examples, seed, epoch });
+  if (wordEmbeddings) store.get(WORD_EMBEDDINGS).weights.set(wordEmbeddings);
+  if (small) {
+    const names = bertParameters(config, ENCODER_PREFIX).map(({ name }) => name);
+    grow(small, config, new Map(names.map((name) => [name, store.get(name).weights])));
   }
 }

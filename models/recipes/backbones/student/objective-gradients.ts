@@ -1,0 +1,30 @@
+import { type BatchGradients, type GradientEngine, padBatch } from '../../../../src/engine/index.js';
+import type { LearningBatch, Objective } from './objective.js';
+
+/** The gradients of an objective's loss; every batch in one run, as its texts may be compared with each other. */
+export class ObjectiveGradients implements BatchGradients {
+  readonly lengths: readonly number[];
+  /** Tokens learned from, padding not counted. */
+  tokens = 0;
+  readonly #engine: GradientEngine;
+  readonly #objective: Objective;
+  readonly #padId: number;
+
+  constructor(engine: GradientEngine, objective: Objective, padId: number) {
+    this.#engine = engine;
+    this.#objective = objective;
+    this.#padId = padId;
+    this.lengths = objective.lengths;
+  }
+
+  async compute(examples: readonly number[], step: number): Promise<number> {
+    const batch = this.#objective.batch(examples, step);
+    this.tokens += batch.encodings.reduce((sum, { ids }) => sum + ids.length, 0);
+    return this.loss(batch);
+  }
+
+  /** The loss of one batch. Its gradients take the place of those in the store. */
+  loss({ encodings, feeds }: LearningBatch): Promise<number> {
+    return this.#engine.run(padBatch(encodings, this.#padId), { feeds, weight: encodings.length });
+  }
+}

@@ -1,0 +1,348 @@
+import { setImmediate } from 'node:timers/promises';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type ListFilter, trainingJobStatuses } from '../../src/contract/index.js';
+import { type JobRecord, JobRepository, moved } from '../../src/jobs/index.js';
+import { memoryStorage, type Storage } from '../../src/storage/index.js';
+import { aVersionConflictOfAnotherCopy } from '../storage/another-copy.js';
+import { failureOf } from '../support/outcomes.js';
+import { aJob, app_id, aStorageWithoutIndex, INDEX, idOf, ids, types } from './some-jobs.js';
+
+const everyFilter: ListFilter[] = [undefined, ...trainingJobStatuses].flatMap((trainingStatus) =>
+  [undefined, ...types].map((modelType) => ({
+    ...(trainingStatus && { trainingStatus }),
+    ...(modelType && { modelType }),
+  })),
+);
+
+describe('a page of jobs', () => {
+  it.each(everyFilter)(
+    'has, page by page, those that the filter %j asks for, newest first',
+    async (filter) => {
+      const { jobs, all } = await manyJobs();
+      const found: string[] = [];
+      for (let cursor: string | null | undefined; cursor !== null; ) {
+        const page = await jobs.page({ ...filter, limit: 7, ...(cursor && { cursor }) });
+        found.push(...ids(page.data));
+        cursor = page.pagination.next_cursor;
+      }
+      expect(found).toEqual(ids(asked(all, filter)));
+    },
+  );
+
+  it('reads no job that the filter does not ask for', async () => {
+    const { jobs, storage } = await manyJobs();
+    await jobs.page({}); // once, it looks whether the index is there
+    const reads = countReads(storage);
+    const { data } = await jobs.page({ trainingStatus: 'ERROR', modelType: 'question-answering', limit: 2 });
+    expect(data).toHaveLength(2);
+    expect(reads.jobs).toBeLessThanOrEqual(3);
+    expect(reads.listed).toBeLessThanOrEqual(3);
+  });
+
+  it('looks at few jobs where most are deleted', async () => {
+    const storage = memoryStorage();
+    const jobs = new JobRepository(storage, app_id);
+    for (let n = 0; n < 300; n += 1) await jobs.create(aJob(n, n < 5 ? 'READY' : 'DELETED'));
+    const reads = countReads(storage);
+    expect(ids((await jobs.page({ limit: 3 })).data)).toEqual([4, 3, 2].map(idOf));
+    expect(reads.jobs).toBeLessThanOrEqual(4);
+  });
+
+  it('has every job while jobs go through their lives', async () => {
+    const storage = withPauses(memoryStorage());
+    const jobs = new JobRepository(storage, app_id);
+    const count = 40;
+    for (let n = 0; n < count; n += 1) await jobs.create(aJob(n, 'RUNNING'));
+    let areRunning = true;
+    const lives = Promise.all(
+      Array.from({ length: count }, async (_, n) => {
+        for (let pause = 0; pause < n * 5; pause += 1) await setImmediate();
+        await jobs.update(idOf(n), (job) => moved(job, n % 2 === 0 ? 'READY' : 'ERROR'));
+      }),
+    ).finally(() => {
+      areRunning = false;
+    });
+    const newest = Array.from({ length: count }, (_, n) => idOf(count - 1 - n));
+    while (areRunning) {
+      expect(ids((await jobs.page({ limit: 15 })).data)).toEqual(newest.slice(0, 15));
+      expect(ids((await jobs.page({ limit: 100 })).data)).toEqual(newest);
+    }
+    await lives;
+  });
+});
+
+describe('the jobs that have not ended', () => {
+  it('are given oldest first, and the waiting ones counted', async () => {
+    const { jobs, all } = await manyJobs();
+    const unfinished = all.filter(({ status }) => ['CREATED', 'QUEUED', 'RUNNING'].includes(status));
+    expect(ids(await jobs.unfinished())).toEqual(ids(unfinished).reverse());
+    const waiting = unfinished.filter(({ status }) => status !== 'RUNNING');
+    expect(await jobs.countWaiting()).toBe(waiting.length);
+  });
+
+  it('are found without a look at the others', async () => {
+    const { jobs, storage, all } = await manyJobs();
+    const unfinished = all.filter(({ status }) => ['CREATED', 'QUEUED', 'RUNNING'].includes(status)).length;
+    await jobs.page({});
+    const reads = countReads(storage);
+    await jobs.countWaiting();
+    expect(reads).toEqual({ jobs: unfinished, listed: unfinished });
+  });
+});
+
+describe('a write', () => {
+  it('is made again after a conflict, also one of another copy of the package', async () => {
+    const storage = memoryStorage();
+    const jobs = new JobRepository(storage, app_id);
+    await jobs.create(aJob(1, 'QUEUED'));
+    const { write } = storage;
+    let conflicts = 0;
+    storage.write = async (collection, key, ...rest) => {
+      if (collection === 'jobs' && conflicts < 2) {
+        conflicts += 1;
+        throw aVersionConflictOfAnotherCopy(collection, key);
+      }
+      return write.call(storage, collection, key, ...rest);
+    };
+    expect((await jobs.update(idOf(1), (job) => moved(job, 'RUNNING'))).status).toBe('RUNNING');
+    expect(conflicts).toBe(2);
+  });
+
+  it('that fails at any point, and is made again or not, leaves listings right', async () => {
+    const step = fc.record({
+      n: fc.nat(6),
+      status: fc.constantFrom('READY', 'ERROR', 'CANCELLED', 'DELETED', 'RUNNING', 'QUEUED'),
+      failsAt: fc.option(fc.nat(6)),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+        const storage = memoryStorage();
+        for (const { n, status, failsAt } of steps) {
+          const flaky = failsAt === null ? storage : failingAt(storage, failsAt);
+          const jobs = new JobRepository(flaky, app_id);
+          await advance(jobs, n, status).catch(() => undefined);
+        }
+        const jobs = new JobRepository(storage, app_id);
+        const all = await allJobs(storage);
+        for (const filter of everyFilter) {
+          expect(ids((await jobs.page({ ...filter, limit: 100 })).data)).toEqual(ids(asked(all, filter)));
+        }
+        const unfinished = all.filter(({ status }) => ['CREATED', 'QUEUED', 'RUNNING'].includes(status));
+        expect(ids(await jobs.unfinished())).toEqual(ids(unfinished).reverse());
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('jobs of a release without an index', () => {
+  it('are listed and counted, and from then on by the index', async () => {
+    const { storage, all } = await aStorageWithoutIndex(250);
+    const jobs = new JobRepository(storage, app_id);
+    for (const filter of everyFilter) {
+      expect(ids((await jobs.page({ ...filter, limit: 100 })).data)).toEqual(
+        ids(asked(all, filter)).slice(0, 100),
+      );
+    }
+    const reads = countReads(storage);
+    await new JobRepository(storage, app_id).page({ trainingStatus: 'ERROR', limit: 1 });
+    expect(reads.jobs).toBeLessThanOrEqual(2);
+  });
+
+  it('are indexed by several processes at once, while they change', async () => {
+    const { storage, all } = await aStorageWithoutIndex(60);
+    const slow = withPauses(storage);
+    const running = all.filter(({ status }) => status === 'RUNNING');
+    const changing = new JobRepository(slow, app_id);
+    await Promise.all([
+      new JobRepository(slow, app_id).page({}),
+      new JobRepository(slow, app_id).unfinished(),
+      ...running.map(({ id }) => changing.update(id, (job) => moved(job, 'READY'))),
+    ]);
+    const now = await allJobs(storage);
+    const jobs = new JobRepository(storage, app_id);
+    for (const filter of everyFilter) {
+      expect(ids((await jobs.page({ ...filter, limit: 100 })).data)).toEqual(ids(asked(now, filter)));
+    }
+  });
+
+  it('are indexed anew where that was broken off', async () => {
+    const { storage, all } = await aStorageWithoutIndex(60);
+    for (const at of [0, 1, 40, 100]) {
+      const broken = new JobRepository(failingAt(storage, at), app_id);
+      await failureOf('storage', () => broken.page({}));
+    }
+    const jobs = new JobRepository(storage, app_id);
+    expect(ids((await jobs.page({ limit: 100 })).data)).toEqual(ids(asked(all, {})));
+  });
+
+  it('are indexed once the storage works again, by the same repository', async () => {
+    const { storage, all } = await aStorageWithoutIndex(5);
+    const flaky = failingAt(storage, 2);
+    const jobs = new JobRepository(flaky, app_id);
+    await failureOf('storage', () => jobs.page({}));
+    expect(ids((await jobs.page({})).data)).toEqual(ids(asked(all, {})));
+  });
+
+  it('are indexed before the first new one is written', async () => {
+    const { storage, all } = await aStorageWithoutIndex(5);
+    await new JobRepository(storage, app_id).create(aJob(900, 'CREATED'));
+    const { data } = await new JobRepository(storage, app_id).page({});
+    expect(ids(data)).toEqual([idOf(900), ...ids(asked(all, {}))]);
+  });
+});
+
+describe('the index', () => {
+  it('is made anew where the collection was removed', async () => {
+    const { jobs, storage, all } = await manyJobs();
+    await jobs.page({});
+    for (const { key } of await storage.list(INDEX, { limit: 10_000 })) await storage.remove(INDEX, key);
+    expect(ids((await new JobRepository(storage, app_id).page({ limit: 100 })).data)).toEqual(
+      ids(asked(all, {})),
+    );
+  });
+
+  it('of a later release is refused, and says what to do', async () => {
+    const { storage } = await manyJobs();
+    const key = `${app_id}/version`;
+    const found = await storage.read(INDEX, key);
+    await storage.write(INDEX, key, 2, found?.version);
+    const jobs = new JobRepository(storage, app_id);
+    const error = await failureOf('storage', () => jobs.page({}));
+    expect(error.message).toContain(`record ${INDEX}/${key} has version 2`);
+    expect(error.message).toContain(`remove the collection ${INDEX}`);
+  });
+
+  it('is not written for an account without jobs', async () => {
+    const storage = memoryStorage();
+    const jobs = new JobRepository(storage, app_id);
+    expect((await jobs.page({})).data).toEqual([]);
+    expect(await jobs.countWaiting()).toBe(0);
+    expect(await storage.list(INDEX)).toEqual([]);
+  });
+
+  it('has keys that fit, whatever the account is called', async () => {
+    const storage = memoryStorage();
+    const jobs = new JobRepository(storage, '%'.repeat(50));
+    await jobs.create(aJob(1, 'RUNNING'));
+    for (const status of ['READY', 'DELETED'] as const)
+      await jobs.update(idOf(1), (job) => moved(job, status));
+    expect(ids((await jobs.page({ trainingStatus: 'DELETED' })).data)).toEqual([idOf(1)]);
+  });
+});
+
+/** Jobs of every status and type, of one account beside another's. */
+async function manyJobs() {
+  const storage = memoryStorage();
+  const jobs = new JobRepository(storage, app_id);
+  let n = 0;
+  for (let round = 0; round < 3; round += 1) {
+    for (const status of trainingJobStatuses) {
+      for (const type of types) {
+        n += 1;
+        await jobs.create(aJob(n, status, type));
+      }
+    }
+  }
+  await new JobRepository(storage, `${app_id}2`).create(aJob(n + 1, 'RUNNING'));
+  return { storage, jobs, all: await allJobs(storage) };
+}
+
+/** Straight from the records, newest first. */
+async function allJobs(storage: Storage): Promise<JobRecord[]> {
+  const records = await storage.list('jobs', { prefix: `${app_id}/`, limit: 10_000, reverse: true });
+  const repository = new JobRepository(storage, app_id);
+  return Promise.all(records.map(({ key }) => repository.get(key.slice(app_id.length + 1))));
+}
+
+function asked(jobs: readonly JobRecord[], { trainingStatus, modelType }: ListFilter): JobRecord[] {
+  const task = (type: string) => type.replace('sequence-labeling', 'named-entity-recognition');
+  return jobs.filter(
+    ({ status, model_config }) =>
+      (trainingStatus === undefined ? status !== 'DELETED' : status === trainingStatus) &&
+      (modelType === undefined || task(model_config.type) === task(modelType)),
+  );
+}
+
+/** Creates job n where it is absent, else takes it where it can go. */
+async function advance(jobs: JobRepository, n: number, status: JobRecord['status']): Promise<void> {
+  const type = types[n % types.length];
+  if ((await jobs.find(idOf(n))) === undefined) await jobs.create(aJob(n, 'CREATED', type));
+  else await jobs.update(idOf(n), (job) => moved(job, status));
+}
+
+/** The storage, but for its n-th write or removal from now, which fails. */
+function failingAt(storage: Storage, n: number): Storage {
+  let left = n;
+  const fail = () => {
+    left -= 1;
+    if (left === -1) throw new Error('no space');
+  };
+  return {
+    ...bound(storage),
+    write: async (...args) => {
+      fail();
+      return storage.write(...args);
+    },
+    remove: async (...args) => {
+      fail();
+      return storage.remove(...args);
+    },
+  };
+}
+
+/** The storage with pauses in which others come to act. */
+function withPauses(storage: Storage): Storage {
+  return {
+    ...bound(storage),
+    read: async (...args) => {
+      await setImmediate();
+      return storage.read(...args);
+    },
+    write: async (...args) => {
+      await setImmediate();
+      return storage.write(...args);
+    },
+    remove: async (...args) => {
+      await setImmediate();
+      return storage.remove(...args);
+    },
+    list: async (...args) => {
+      await setImmediate();
+      return storage.list(...args);
+    },
+  };
+}
+
+function bound(storage: Storage): Storage {
+  return {
+    specificationVersion: 1,
+    read: (...args) => storage.read(...args),
+    write: (...args) => storage.write(...args),
+    remove: (...args) => storage.remove(...args),
+    list: (...args) => storage.list(...args),
+    stageFolder: (key) => storage.stageFolder(key),
+    publishFolder: (key) => storage.publishFolder(key),
+    discardStaged: (key) => storage.discardStaged(key),
+    openFolder: (key) => storage.openFolder(key),
+    removeFolder: (key) => storage.removeFolder(key),
+    close: () => storage.close(),
+  };
+}
+
+/** Counts the jobs read and the records listed from now on. */
+function countReads(storage: Storage): { jobs: number; listed: number } {
+  const reads = { jobs: 0, listed: 0 };
+  const { read, list } = storage;
+  storage.read = (collection, key) => {
+    if (collection === 'jobs') reads.jobs += 1;
+    return read.call(storage, collection, key);
+  };
+  storage.list = async (...args) => {
+    const records = await list.apply(storage, args);
+    reads.listed += records.length;
+    return records;
+  };
+  return reads;
+}

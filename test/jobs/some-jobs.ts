@@ -1,0 +1,43 @@
+import type { ModelType, TrainingJobStatus } from '../../src/contract/index.js';
+import { type JobRecord, newJobRecord } from '../../src/jobs/index.js';
+import { memoryStorage, type Storage } from '../../src/storage/index.js';
+import { aRequest } from '../trainer/request.js';
+
+export const app_id = 'acme';
+export const INDEX = 'job-index';
+/** The last is of a family from elsewhere. */
+export const types = [
+  'binary-text-classification',
+  'sequence-labeling',
+  'named-entity-recognition',
+  'question-answering',
+  'tone-of-voice',
+] as const satisfies readonly ModelType[];
+
+/** The id of the n-th job in time. */
+export function idOf(n: number): string {
+  return `0190a6f0-0000-7000-8000-${String(n).padStart(12, '0')}`;
+}
+
+export function aJob(n: number, status: TrainingJobStatus, type: ModelType = types[0]): JobRecord {
+  const job = { id: idOf(n), app_id, created: '2026-11-21T08:15:30.123+00:00', seed: 1 };
+  const request = { ...aRequest, model_config: { ...aRequest.model_config, type } };
+  return { ...newJobRecord(request, job), status };
+}
+
+export function ids(jobs: readonly JobRecord[]): string[] {
+  return jobs.map(({ id }) => id);
+}
+
+/** Jobs as releases wrote them that had no index, newest first. */
+export async function aStorageWithoutIndex(count: number): Promise<{ storage: Storage; all: JobRecord[] }> {
+  const storage = memoryStorage();
+  const statuses = ['READY', 'ERROR', 'RUNNING', 'DELETED', 'CANCELLED', 'QUEUED'] as const;
+  const all: JobRecord[] = [];
+  for (let n = 0; n < count; n += 1) {
+    const job = aJob(n, statuses[n % statuses.length] ?? 'READY', types[n % types.length]);
+    await storage.write('jobs', `${app_id}/${job.id}`, JSON.parse(JSON.stringify(job)), undefined);
+    all.unshift(job);
+  }
+  return { storage, all };
+}
