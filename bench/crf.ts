@@ -2,8 +2,7 @@
  * The CRF expert alone, trained on one core and decoded under the BIO constraints:
  * `tsx bench/crf.ts <datasets folder> [dataset …]`
  */
-import { bioConstraints } from '../src/families/grapefruit/bio-constraints.js';
-import { entityScores } from '../src/families/grapefruit/entity-scores.js';
+import { bioConstraints, entityScores } from '../src/families/index.js';
 import { CrfExpert, trainCrfExpert, viterbi } from '../src/lexical/index.js';
 import { type TaggedSentence, type TaggedSentences, taggedReaders } from './datasets/tagged-sentences.js';
 import { machine } from './report.js';

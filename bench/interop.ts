@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { meanOfRows, unitVector } from '../src/families/dragonfruit/sentence-vector.js';
+import { meanOfRows, unitVector } from '../src/families/index.js';
 import { TextModel } from '../src/inference/index.js';
 import { longProbe, probes, type SmallModelName, smallModel } from '../test/support/small-models.js';
 import { type Loading, type PythonAnswer, runInPython } from './interop/python-peer.js';

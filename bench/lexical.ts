@@ -3,7 +3,7 @@
  * `npm run bench:lexical -- <datasets folder> [dataset …] [--python python3]`
  */
 import { parseArgs } from 'node:util';
-import { classificationScores } from '../src/families/papaya/classification-scores.js';
+import { classificationScores } from '../src/families/index.js';
 import { LinearExpert, trainLinearExpert } from '../src/lexical/index.js';
 import { decodeSafetensors } from '../src/safetensors/index.js';
 import { type LabelledTexts, type Row, readers } from './datasets/labelled-texts.js';

@@ -13,7 +13,7 @@ import {
   type PaddedBatch,
   padBatch,
 } from '../src/engine/index.js';
-import { classificationTask } from '../src/families/papaya/classification-task.js';
+import { classificationTask } from '../src/families/index.js';
 import { onnxExecutor, type Quantization, type TableBits, toOnnx } from '../src/graph/index.js';
 import { Random } from '../src/random.js';
 import type { Encoding } from '../src/tokenizer/index.js';

@@ -1,10 +1,10 @@
 /**
- * One sentence of an interface's contract, as a test for any runner:
+ * One promise of an interface's contract, as a test for any test runner:
  * `for (const { name, run } of storageContract(create)) it(name, run)`.
  */
 export interface ContractCase {
-  /** What is promised. */
+  /** The promise, as the name of the test. */
   readonly name: string;
-  /** Rejects with an `AssertionError` of node:assert where the promise is not kept. */
+  /** Rejects with an `AssertionError` of node:assert if the promise is not kept. */
   run(): Promise<void>;
 }

@@ -1,12 +1,14 @@
 /**
- * Every way an Orchard call can fail, as one closed union. A class stands for one thing that a caller would
- * handle differently; `code` is its literal name, `cause` what lay beneath.
+ * Every way an Orchard call can fail, as one closed union. Each class stands for something that a caller would
+ * handle differently; `code` is its literal name, `cause` the underlying error.
  */
 
 /** Marks our errors across duplicate copies of the package, where `instanceof` would miss them. */
 const MARKER = Symbol.for('orchard-nlp.error');
 
+/** The fields that every error of Orchard has. */
 abstract class OrchardErrorBase extends Error {
+  /** Of the class: narrows an {@link OrchardError}, in a switch for instance. */
   abstract readonly code: string;
   readonly [MARKER] = true;
 
@@ -16,28 +18,34 @@ abstract class OrchardErrorBase extends Error {
   }
 }
 
-/** One thing wrong with a request: where it is (a path into the input), what is wrong, and a stable kind. */
+/** One thing wrong with a request. */
 export interface ValidationProblem {
+  /** Where it is: a path into the input, such as `['model_config', 'name']`. */
   readonly loc: readonly (string | number)[];
+  /** What is wrong, and what to do. */
   readonly msg: string;
+  /** A stable name of the kind of problem, such as `missing` (docs/service.md, "Errors"). */
   readonly type: string;
 }
 
-/** The call's own arguments break a documented rule. Nothing was done. */
+/** The call's own arguments break a rule of docs/service.md. Nothing was done. */
 export class ValidationError extends OrchardErrorBase {
   readonly code = 'validation';
-  constructor(readonly problems: readonly ValidationProblem[]) {
+  constructor(
+    /** Everything that is wrong, not only the first. */
+    readonly problems: readonly ValidationProblem[],
+  ) {
     super(problems.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; '));
   }
 }
 
 /** One thing wrong in a dataset archive, or worth knowing about it. */
 export interface DatasetProblem {
-  /** Path inside the archive; the archive's own name where the whole of it is meant. */
+  /** Path inside the archive; the archive's own name if the whole of it is meant. */
   readonly file: string;
-  /** 1-based line, where the problem has one. */
+  /** 1-based line, if the problem has one. */
   readonly line?: number;
-  /** 1-based column (UTF-16 code units), or the name of a field, where the problem has one. */
+  /** 1-based column (UTF-16 code units), or the name of a field, if the problem has one. */
   readonly column?: number | string;
   /** What was found. */
   readonly found: string;
@@ -58,6 +66,7 @@ export function describeDatasetProblem(problem: DatasetProblem): string {
 /** The dataset was reached but can't be trained on. Lists up to {@link MAX_LISTED_PROBLEMS} problems. */
 export class DatasetError extends OrchardErrorBase {
   readonly code = 'dataset';
+  /** In the order in which they were found. */
   readonly problems: readonly DatasetProblem[];
   /** How many problems there are, the unlisted ones included. */
   readonly total: number;
@@ -74,12 +83,13 @@ export class DatasetError extends OrchardErrorBase {
   }
 }
 
-/** The dataset's URL can't be read: unreachable, refused, too large, too slow. */
+/** The dataset can't be downloaded: its URL is unreachable or refused, or it is too large or too slow. */
 export class DownloadError extends OrchardErrorBase {
   readonly code = 'download';
   constructor(
     readonly url: string,
     reason: string,
+    /** HTTP status of the server's answer, if there was one. */
     readonly status?: number,
     options?: ErrorOptions,
   ) {
@@ -87,15 +97,18 @@ export class DownloadError extends OrchardErrorBase {
   }
 }
 
-/** A file of a model can't be fetched: unreachable, refused, or never as it is announced. */
+/**
+ * A file of a model can't be downloaded: it is unreachable or refused, or never what the server announces.
+ */
 export class ModelDownloadError extends OrchardErrorBase {
   readonly code = 'model_download';
-  /** Absent where the list of the model's files is meant. */
+  /** Absent if the list of the model's files is meant. */
   readonly file?: string;
-  /** Of the server's answer, where it gave one. */
+  /** HTTP status of the server's answer, if there was one. */
   readonly status?: number;
 
   constructor(
+    /** As it was asked for. */
     readonly model: string,
     readonly url: string,
     reason: string,
@@ -111,9 +124,11 @@ export class ModelDownloadError extends OrchardErrorBase {
 export class NotFoundError extends OrchardErrorBase {
   readonly code = 'not_found';
   constructor(
+    /** What was looked for. */
     readonly resource: 'model' | 'training job' | 'pretrained model' | 'backbone',
+    /** Or the name, of what is named. */
     readonly id: string,
-    /** What there is instead, or where it was looked for; empty where there is nothing to say. */
+    /** What there is instead, or where it was looked for; may be empty. */
     readonly hint = '',
   ) {
     super(`no ${resource} ${JSON.stringify(id)}${hint === '' ? '' : `: ${hint}`}`);
@@ -125,6 +140,7 @@ export class ModelNotReadyError extends OrchardErrorBase {
   readonly code = 'model_not_ready';
   constructor(
     readonly id: string,
+    /** Its training job status, such as QUEUED. */
     readonly status: string,
     hint = 'a model answers once its status is READY',
   ) {
@@ -145,7 +161,9 @@ export class TransitionError extends OrchardErrorBase {
   readonly code = 'transition';
   constructor(
     readonly id: string,
+    /** The status that it has. */
     readonly from: string,
+    /** The status that was asked for. */
     readonly to: string,
   ) {
     const refused = to === 'CANCELLED' ? "can't be cancelled" : `can't become ${to}`;
@@ -156,7 +174,10 @@ export class TransitionError extends OrchardErrorBase {
 /** The account's tier doesn't include this operation. */
 export class TierError extends OrchardErrorBase {
   readonly code = 'tier';
-  constructor(readonly operation: string) {
+  constructor(
+    /** In words that "needs the pro tier" follows. */
+    readonly operation: string,
+  ) {
     super(`${operation} needs the pro tier`);
   }
 }
@@ -164,7 +185,10 @@ export class TierError extends OrchardErrorBase {
 /** The account already has as many jobs waiting as are allowed. */
 export class QueueFullError extends OrchardErrorBase {
   readonly code = 'queue_full';
-  constructor(readonly waiting: number) {
+  constructor(
+    /** How many wait. */
+    readonly waiting: number,
+  ) {
     super(`${waiting} training jobs of this account are waiting already; try again when one has ended`);
   }
 }
@@ -173,6 +197,7 @@ export class QueueFullError extends OrchardErrorBase {
 export class ModelFolderError extends OrchardErrorBase {
   readonly code = 'model_folder';
   constructor(
+    /** Its path. */
     readonly file: string,
     /** What is wrong with it. */
     readonly reason: string,
@@ -201,13 +226,15 @@ export class AbortedError extends OrchardErrorBase {
 }
 
 /**
- * Some models of a medley did not answer. What the others answered is kept: `answers` and `failures` together have
- * every model that was asked, by its name.
+ * Some models of a medley did not answer. What the others answered is kept: each model that was asked is
+ * either in `answers` or in `failures`, by its name.
  */
 export class MedleyError<Answer = unknown> extends OrchardErrorBase {
   readonly code = 'medley';
   constructor(
+    /** What the others answered, by the model's name. */
     readonly answers: Readonly<Record<string, Answer>>,
+    /** Why each of them did not, by the model's name. */
     readonly failures: Readonly<Record<string, OrchardError>>,
   ) {
     const failed = Object.entries(failures).map(([name, { message }]) => `${name}: ${message}`);
@@ -225,7 +252,7 @@ export class ClosedError extends OrchardErrorBase {
   }
 }
 
-/** A defect of Orchard's own or of a runtime beneath it; please report it with its cause. */
+/** A bug in Orchard or in a runtime beneath it; please report it with its cause. */
 export class InternalError extends OrchardErrorBase {
   readonly code = 'internal';
 }
@@ -249,26 +276,30 @@ export type OrchardError =
   | ClosedError
   | InternalError;
 
-/** True for any error of Orchard's, also one made by another copy of this package. */
+/** True for any OrchardError, even one made by another copy of this package. */
 export function isOrchardError(error: unknown): error is OrchardError {
   return typeof error === 'object' && error !== null && MARKER in error;
 }
 
-/** Whatever was thrown, as a member of the union: ours as it is, anything else as an {@link InternalError}. */
+/**
+ * Turns anything thrown into a member of the union: an OrchardError stays as it is, anything else becomes an
+ * {@link InternalError}.
+ * @param doing what failed, for the message.
+ */
 export function toOrchardError(thrown: unknown, doing: string): OrchardError {
   if (isOrchardError(thrown)) return thrown;
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
   return new InternalError(`${doing}: ${reason}`, { cause: thrown });
 }
 
-/** An error as plain data, to cross to another thread or process. */
+/** An error as plain data, to be sent to another thread or process. */
 export interface ErrorDescription {
   readonly code: OrchardError['code'];
   readonly message: string;
   readonly stack: string | undefined;
   /** The class's own fields, such as `problems`. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** Message of what lay beneath. */
+  /** Message of the underlying error. */
   readonly cause: string | undefined;
 }
 
@@ -291,6 +322,7 @@ const classes: { readonly [Code in OrchardError['code']]: { readonly prototype: 
   internal: InternalError,
 };
 
+/** An error in a form that {@link reviveError} takes. */
 export function describeError(error: OrchardError): ErrorDescription {
   const { code, message, stack, cause, ...fields } = error;
   const reason = cause instanceof Error ? cause.message : undefined;
@@ -306,6 +338,6 @@ export function reviveError({ code, message, stack, fields, cause }: ErrorDescri
     message,
     stack,
     [MARKER]: true,
-    ...(cause === undefined ? {} : { cause: new Error(cause) }),
+    ...(cause !== undefined && { cause: new Error(cause) }),
   });
 }

@@ -23,7 +23,7 @@ export {
   type OperationName,
   onnxExecutor,
   type Quantization,
-  type Range,
+  type Range as ValueRange,
   resolveShape,
   type Shape,
   ShapeError,

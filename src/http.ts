@@ -6,6 +6,7 @@ export {
   type Admission,
   type Authenticate,
   accountServices,
+  type BodyLimits,
   type CalendarQuota,
   type CalendarQuotaOptions,
   type Connection,

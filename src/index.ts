@@ -1,6 +1,7 @@
 /** Orchard: train and run text models inside a Node application. */
 export {
   type Account,
+  documentedModelTypes as modelTypes,
   type FamilyName,
   type InferenceMetadata,
   type InferenceResponse,
@@ -15,17 +16,22 @@ export {
   type ModelRecord,
   type ModelSize,
   type ModelType,
-  modelSizeSchema,
-  modelTypeSchema,
+  modelSizes,
   type Page,
   type Pagination,
+  type Preprocessing,
   type PretrainedModelName,
   pretrainedModelNames,
+  type Tier,
+  type Topk,
   type TrainingConfig,
   type TrainingJobInformation,
   type TrainingJobStatus,
+  type TrainingMetrics,
   type TrainingRequest,
   type TrainingStats,
+  trainingJobStatuses,
+  type ValidationMetrics,
 } from './contract/index.js';
 export {
   type DatasetLocation,
@@ -33,9 +39,34 @@ export {
   type DatasetWarningKind,
   MAX_WARNING_EXAMPLES,
 } from './datasets/index.js';
-export * from './errors.js';
-export type { Blend, PartFigures } from './families/index.js';
 export {
+  AbortedError,
+  ClosedError,
+  DatasetError,
+  type DatasetProblem,
+  DownloadError,
+  describeDatasetProblem,
+  InternalError,
+  isOrchardError,
+  MAX_LISTED_PROBLEMS,
+  MedleyError,
+  ModelDownloadError,
+  ModelFolderError,
+  ModelNotReadyError,
+  NotFoundError,
+  type OrchardError,
+  QueueFullError,
+  StorageError,
+  TierError,
+  TrainingError,
+  TransitionError,
+  ValidationError,
+  type ValidationProblem,
+} from './errors.js';
+export {
+  type ArchiveOptions,
+  type ArchiveSummary,
+  type Blend,
   type ClassificationArchiveOptions,
   type ClassificationArchiveSummary,
   type ClassificationType,
@@ -45,6 +76,7 @@ export {
   createRetrievalArchive,
   createSequenceArchive,
   DEFAULT_DEV_FRACTION,
+  type PartFigures,
   type QuestionFile,
   type QuestionRow,
   type QuestionSource,
@@ -52,6 +84,7 @@ export {
   type RetrievalArchiveOptions,
   type RetrievalArchiveSummary,
   type RowSource,
+  type Scores,
   type SequenceArchiveOptions,
   type SequenceArchiveSummary,
   type SequenceRow,
@@ -74,7 +107,9 @@ export {
   type MedleyAnswers,
   type MedleyFailure,
   type MedleyOptions,
+  type MedleyResult,
 } from './medley/index.js';
+export type { BlendWeights } from './model-folder/index.js';
 export {
   catalogueBackbones,
   catalogueModels,
@@ -87,7 +122,12 @@ export {
   type ModelProgress,
 } from './model-loader/index.js';
 export type { Fetch } from './network/index.js';
-export { Predictor, type PredictorOptions } from './predictor/index.js';
+export {
+  type BatchPredictionResult,
+  type PredictionResult,
+  Predictor,
+  type PredictorOptions,
+} from './predictor/index.js';
 export {
   fileStorage,
   type JsonValue,
@@ -102,12 +142,17 @@ export {
 export * from './trainer/index.js';
 export type {
   BackboneDownload,
+  BackboneSource,
   BlendNotice,
   DatasetNotice,
   EpochEnd,
+  TrainingHost,
   TrainingIsolation,
   TrainingPhase,
+  TrainingPlan,
   TrainingProgress,
   TrainingRunEvent,
+  TrainingRunOptions,
+  TrainingSpec,
   Tuning,
 } from './training/index.js';

@@ -14,14 +14,17 @@ export class Random {
     this.#generator = xoroshiro128plusFromState(state);
   }
 
-  /** @param seeds one or more 32-bit integers; different lists, (1, 2) and (2, 1) too, give unrelated streams. */
+  /**
+   * @param seeds one or more 32-bit integers; different lists, even (1, 2) and (2, 1), give unrelated
+   *   streams.
+   */
   static fromSeed(...seeds: readonly number[]): Random {
     let hash = 0;
     for (const seed of seeds) hash = mix(hash + seed + WEYL);
     return new Random([1, 2, 3, 4].map((word) => mix(hash + word * WEYL)));
   }
 
-  /** @param state what {@link Random.state} gave. */
+  /** @param state as {@link Random.state} gave it. */
   static fromState(state: RandomState): Random {
     return new Random(state);
   }

@@ -1,10 +1,11 @@
-/** The smallest float32 of full precision; numbers with a smaller scale are rounded to 0. */
+/** The smallest normal float32; numbers with a smaller scale are rounded to 0. */
 const SMALLEST_SCALE = 2 ** -126;
 
 /**
  * Rounds numbers to integers with one scale for all: number ≈ integer · scale, the largest becoming ±`most`.
- * @param integers where they are written, as many as there are numbers.
- * @returns the scale, a float32; 0 where the numbers are 0 or nearly so, and Infinity or NaN where one of them isn't finite.
+ * @param integers the output, as many as there are numbers.
+ * @returns the scale, a float32; 0 if all numbers are 0 or nearly so, and Infinity or NaN if one of them
+ *   isn't finite.
  */
 export function roundRow(numbers: Float32Array, most: number, integers: Int8Array | Int16Array): number {
   let largest = 0;

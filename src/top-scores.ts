@@ -1,12 +1,12 @@
-/** Something found, by its position in what was searched. */
+/** A search hit, by its position in what was searched. */
 export interface Scored {
   readonly id: number;
   readonly score: number;
 }
 
 /**
- * The k highest of these scores, highest first; of equal ones the lower id comes first. A bounded heap: most scores
- * cost one comparison.
+ * The k highest of these scores, highest first; of equal ones the lower id comes first. In a bounded heap, so
+ * that most scores cost one comparison.
  * @param above only scores above this count. Default: all but −∞ and NaN.
  */
 export function topScores(scores: Float32Array, k: number, above = Number.NEGATIVE_INFINITY): Scored[] {
@@ -38,12 +38,12 @@ class WorstFirstHeap {
     return this.#size === this.#ids.length;
   }
 
-  /** ∞ where nothing can be held at all. */
+  /** ∞ if nothing can be held at all. */
   get worstScore(): number {
     return this.#ids.length === 0 ? Number.POSITIVE_INFINITY : (this.#scores[this.#at(0)] ?? 0);
   }
 
-  /** Takes an id that is better than the worst one, which leaves if the heap is full. */
+  /** Adds an id that is better than the worst one, which drops out if the heap is full. */
   offer(id: number): void {
     if (this.#ids.length === 0) return;
     if (this.isFull) {

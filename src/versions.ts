@@ -1,6 +1,6 @@
 import packageJson from '../package.json' with { type: 'json' };
 
-/** What a training runs on, by name; kept with the model. */
+/** Versions of the software that a training runs on, by name; stored with the model. */
 export const runtimeVersions = (): Record<string, string> => ({
   'orchard-nlp': packageJson.version,
   node: process.versions.node,

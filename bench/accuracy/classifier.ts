@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { createClassificationArchive, fileStorage, type InferenceResult, Predictor } from 'orchard-nlp';
-import { classificationScores } from '../../src/families/papaya/classification-scores.js';
+import { classificationScores } from '../../src/families/index.js';
 import type { LabelledTexts, Row } from '../datasets/labelled-texts.js';
 import { megabytesOf, nGramsOf, predictWith, predictWithExpert } from '../model-parts.js';
 import { linearSvc } from '../peers/linear-svc.js';

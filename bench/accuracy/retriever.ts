@@ -29,7 +29,7 @@ export async function measureRetriever(name: string, dataset: Questions, setting
   );
   const predictor = new Predictor({ storage });
   const startedAt = performance.now();
-  const blended: string[][] = [];
+  const blended: (readonly string[])[] = [];
   for (let start = 0; start < test.length; start += BATCH) {
     const queries = test.slice(start, start + BATCH).map(({ question }) => question);
     const { data } = (await predictor.predictCustomBatch(id, queries))._unsafeUnwrap();

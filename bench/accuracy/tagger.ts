@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { createSequenceArchive, fileStorage, Predictor } from 'orchard-nlp';
-import { entityScores } from '../../src/families/grapefruit/entity-scores.js';
+import { entityScores } from '../../src/families/index.js';
 import type { TaggedSentences } from '../datasets/tagged-sentences.js';
 import { megabytesOf } from '../model-parts.js';
 import { tagWith } from './tagger-parts.js';

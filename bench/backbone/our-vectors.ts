@@ -1,7 +1,7 @@
 import { basename, dirname } from 'node:path';
 import { folderModels } from 'orchard-nlp';
 import { exportedInputs, pooledStates } from '../../src/encoder/index.js';
-import { unitVector } from '../../src/families/dragonfruit/sentence-vector.js';
+import { unitVector } from '../../src/families/index.js';
 import { Graph, onnxExecutor, type TensorData } from '../../src/graph/index.js';
 import { type Backbone, readBackbone } from '../../src/training/index.js';
 

@@ -1,6 +1,6 @@
 import type { InferenceResult } from 'orchard-nlp';
 import type { ClassifierRecipe, LabelledText } from '../../models/recipes/catalogue/recipe.js';
-import { classificationScores } from '../../src/families/papaya/classification-scores.js';
+import { classificationScores } from '../../src/families/index.js';
 import type { Ask } from './ask.js';
 import { bootstrapped, share } from './intervals.js';
 import { type Measurement, measureEach } from './measure-each.js';

@@ -1,6 +1,6 @@
 import type { InferenceResult } from 'orchard-nlp';
 import type { TaggerRecipe } from '../../models/recipes/catalogue/recipe.js';
-import { spansOf } from '../../src/families/grapefruit/entity-spans.js';
+import { spansOf } from '../../src/families/index.js';
 import type { TaggedSentence } from '../datasets/tagged-sentences.js';
 import type { Ask } from './ask.js';
 import { bootstrapped } from './intervals.js';

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { pathToFileURL } from 'node:url';
-import { createClassificationArchive, memoryStorage, modelSizeSchema, Trainer } from 'orchard-nlp';
+import { createClassificationArchive, memoryStorage, Trainer } from 'orchard-nlp';
+import { modelSizeSchema } from '../../src/contract/index.js';
 import { Random } from '../../src/random.js';
 import { median } from '../report.js';
 

@@ -2,7 +2,7 @@
 import { createInterface } from 'node:readline';
 import { parseBertConfig } from '../../src/encoder/index.js';
 import { createTaskLearner } from '../../src/engine/index.js';
-import { classificationTask } from '../../src/families/papaya/classification-task.js';
+import { classificationTask } from '../../src/families/index.js';
 import { type GraphExecutor, onnxExecutor, tensorflowExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
 import { CLASSES, configurations, DROPOUT, sequenceLengths } from './configurations.js';

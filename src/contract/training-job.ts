@@ -78,18 +78,6 @@ export interface TrainingMetrics {
   readonly validation: ValidationMetrics;
 }
 
-const metricsFields = {
-  elapsed_time: z.array(z.number()).meta({ description: 'What each epoch took, in seconds.' }),
-  training: z.strictObject({
-    loss: z.array(z.number()).meta({ description: 'The mean over each epoch.' }),
-  }),
-  validation: z.strictObject({
-    accuracy: z.array(z.number()).optional(),
-    f1: z.array(z.number()).optional(),
-    topk: z.array(topkSchema).optional(),
-  } satisfies FieldsOf<ValidationMetrics>),
-} satisfies FieldsOf<TrainingMetrics>;
-
 /** Figures of a job (docs/service.md, "Job information"). */
 export interface TrainingStats {
   /** Rows in each step; before the run, as many as the request asks for, or 0 where it names none. */
@@ -103,7 +91,7 @@ export interface TrainingStats {
   readonly metrics: TrainingMetrics;
 }
 
-const statsFields = {
+export const trainingStatsSchema: z.ZodType<TrainingStats> = z.strictObject({
   batch_size: z.int(),
   main_eval_metric: z.enum(['accuracy', 'f1']).optional(),
   best_eval_metric_value: z.number().optional(),
@@ -113,15 +101,12 @@ const statsFields = {
     training: z.strictObject({
       loss: z.array(z.number()).meta({ description: 'The mean over each epoch.' }),
     }),
-    validation: z.strictObject(validationFields),
+    validation: z.strictObject({
+      accuracy: z.array(z.number()).optional(),
+      f1: z.array(z.number()).optional(),
+      topk: z.array(topkSchema).optional(),
+    } satisfies FieldsOf<ValidationMetrics>),
   } satisfies FieldsOf<TrainingMetrics>),
-} satisfies FieldsOf<TrainingStats>;
-export const trainingStatsSchema: z.ZodType<TrainingStats> = z.strictObject({
-  batch_size: z.int(),
-  main_eval_metric: z.enum(['accuracy', 'f1']).optional(),
-  best_eval_metric_value: z.number().optional(),
-  epoch: z.int().meta({ description: 'Epochs completed.' }),
-  metrics: z.strictObject(metricsFields),
 } satisfies FieldsOf<TrainingStats>);
 
 /** What reading a training job answers (docs/service.md, "Job information"). */

@@ -112,12 +112,12 @@ export interface TrainingRequest {
 
 /** @param types that can be trained; `modelTypes()` of families/ has them. */
 export function trainingRequestSchema(types: readonly TrainableType[]): z.ZodType<TrainingRequest> {
-  const fields = {
+  const requestSchema = z.strictObject({
     dataset_url: datasetUrlSchema,
     model_config: trainableModelSchema(types),
     training_config: trainingConfigSchema.optional(),
-  } satisfies FieldsOf<TrainingRequest>;
-  return z.strictObject(fields).superRefine(({ model_config, training_config }, context) => {
+  } satisfies FieldsOf<TrainingRequest>);
+  return requestSchema.superRefine(({ model_config, training_config }, context) => {
     const here = model_config.preprocessing?.lowercase;
     const there = training_config?.preprocessing?.lowercase;
     if (here === undefined || there === undefined || here === there) return;
@@ -128,6 +128,7 @@ export function trainingRequestSchema(types: readonly TrainableType[]): z.ZodTyp
     });
   });
 }
+
 const datasetUrlSchema = z
   .string()
   .min(1, 'dataset_url is empty; give the URL of a dataset zip')

@@ -14,9 +14,11 @@ export type DatasetWarningKind =
   | 'float32_kept'
   | (string & Record<never, never>);
 
-/** A line of a file of the dataset; 1-based. */
+/** A line of a file of the dataset. */
 export interface DatasetLocation {
+  /** Path inside the archive. */
   readonly file: string;
+  /** Counted from 1. */
   readonly line: number;
 }
 
@@ -25,6 +27,7 @@ export interface DatasetWarning {
   readonly kind: DatasetWarningKind;
   /** How many rows (or classes) it concerns. */
   readonly count: number;
+  /** What was noticed, in a sentence. */
   readonly message: string;
   /** Where it is seen first; at most {@link MAX_WARNING_EXAMPLES}. */
   readonly examples: readonly DatasetLocation[];

@@ -29,15 +29,15 @@ interface Geometry {
 }
 
 /**
- * mini is BERT-mini's geometry (Turc et al. 2019). base is as wide and deep as MiniLM-L6 (Wang et al. 2020), with heads as
- * wide as mini's, so that it can grow from it.
+ * mini is BERT-mini's geometry (Turc et al. 2019). base is as wide and deep as MiniLM-L6 (Wang et al. 2020),
+ * with heads as wide as mini's, so that a base model can be grown from a mini one.
  */
 const geometries: Readonly<Record<ModelSize, Geometry>> = {
   mini: { layers: 4, hidden: 256, heads: 4 },
   base: { layers: 6, hidden: 384, heads: 6 },
 };
 
-/** The configuration of a new encoder of one of our sizes. */
+/** The configuration of a new encoder of a given size. */
 export function bertConfigOfSize(size: ModelSize, vocabularySize: number): BertConfig {
   const { layers, hidden, heads } = geometries[size];
   return bertConfigSchema.parse({
@@ -50,7 +50,10 @@ export function bertConfigOfSize(size: ModelSize, vocabularySize: number): BertC
   });
 }
 
-/** Reads the encoder's part of a config.json. @throws ModelFolderError where the encoder can't compute it. */
+/**
+ * Reads the encoder's part of a config.json.
+ * @throws ModelFolderError if such an encoder can't be run here.
+ */
 export function parseBertConfig(json: unknown, file: string): BertConfig {
   const parsed = bertConfigSchema.safeParse(json);
   if (!parsed.success) {

@@ -3,17 +3,17 @@ import type { BertConfig } from './bert-config.js';
 import { bertParameters } from './bert-parameters.js';
 import type { EncoderInputs } from './encoder-inputs.js';
 
-/** A named place in the encoder where training drops values. */
+/** Applies dropout to a tensor. */
 export type Dropout = (x: Tensor, probability: number) => Tensor;
 
 export interface EncoderOptions {
-  /** Before every parameter's name; `bert.` under a head, empty for a bare BertModel. */
+  /** Prefix of every parameter's name: `bert.` under a head, empty for a bare BertModel. */
   readonly prefix: string;
-  /** Applied wherever BERT has dropout. Default: nothing is dropped. */
+  /** Applied wherever BERT has dropout. Default: none. */
   readonly dropout?: Dropout;
   /**
-   * `first`: the last layer computes only the first token's state, which is all that a classifier reads.
-   * For inference: the shortcut has no gradient. Default `all`.
+   * `first`: the last layer computes only the hidden state of the [CLS] token, which is all that a classifier
+   * reads. Only for inference, as the shortcut has no gradient. Default `all`.
    */
   readonly states?: 'all' | 'first';
 }
@@ -22,7 +22,7 @@ export interface EncoderOptions {
  * BERT's encoder (Devlin et al. 2019) exactly as Hugging Face's BertModel computes it: post-LayerNorm, token
  * types, GELU by the error function. Adds its parameters to the graph.
  * @returns the last hidden states, [tokens*batch, hidden], token by token; with `states: 'first'`, those of
- *   the first tokens, [batch, hidden].
+ *   the [CLS] tokens, [batch, hidden].
  */
 export function bertEncoder(
   graph: Graph,
@@ -43,7 +43,7 @@ export function bertEncoder(
   return hidden;
 }
 
-/** The graph under construction, with the encoder's parameters at hand by name. */
+/** The graph under construction, with the encoder's parameters by name. */
 class Scope {
   readonly #parameters: ReadonlyMap<string, Tensor>;
 
@@ -102,15 +102,18 @@ function encoderLayer(
   return scope.layerNorm(scope.graph.add(transformed, attended), `${name}.output.LayerNorm`);
 }
 
-/** The states of the first token of every sequence: [tokens*batch, hidden] → [batch, hidden]. */
+/**
+ * Hidden states of the [CLS] token, the first of every sequence: [tokens*batch, hidden] → [batch, hidden].
+ */
 function firstTokens({ graph, config }: Scope, hidden: Tensor): Tensor {
   const byToken = graph.reshape(hidden, ['tokens', 'batch', config.hidden_size]);
   return graph.gather(byToken, graph.constant([0], [], 'int64'));
 }
 
 /**
- * Scaled dot-product attention over `heads` heads (Vaswani et al. 2017), for the tokens `asked` over all
- * tokens. Operands stay tokens first ([tokens, batch, heads, width]); scores are [batch, heads, asked, tokens].
+ * Scaled dot-product attention with `heads` heads (Vaswani et al. 2017): the tokens `asked` attend to all
+ * tokens. Operands stay tokens first ([tokens, batch, heads, width]); scores are [batch, heads, asked,
+ * tokens].
  */
 function attention(scope: Scope, asked: Tensor, hidden: Tensor, bias: Tensor, name: string): Tensor {
   const { graph, config } = scope;

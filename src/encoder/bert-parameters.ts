@@ -9,7 +9,7 @@ export function bertParameters(config: BertConfig, prefix: string): ParameterSpe
   return [...embeddingParameters(config, `${prefix}embeddings`), ...layers.flat()];
 }
 
-/** The pooler: tanh of a linear layer over the first token's state. */
+/** The pooler: tanh of a linear layer over the hidden state of the [CLS] token. */
 export function poolerParameters(
   { hidden_size, initializer_range }: BertConfig,
   prefix: string,

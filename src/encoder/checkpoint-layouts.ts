@@ -1,17 +1,18 @@
 /**
- * Model types of the Hugging Face Hub whose encoder computes what BERT's does, and how they store it. Others (ALBERT,
- * DeBERTa, MPNet, ModernBERT, …) share layers or place positions otherwise, and can't be read as BERT.
+ * Model types of the Hugging Face Hub whose encoder computes the same as BERT's, and how they store it.
+ * Others (ALBERT, DeBERTa, MPNet, ModernBERT, …) share layers or encode positions differently, and can't be
+ * read as BERT.
  */
 
-/** How a model type says in its own words what BertModel says in BERT's. */
+/** How the config.json and the weights of a model type correspond to BertModel's. */
 export interface CheckpointLayout {
-  /** What the names of its weights may begin with; a bare encoder's have no prefix. */
+  /** Prefix that the names of its weights may have; a bare encoder's have none. */
   readonly prefix: string;
-  /** Its config.json in BERT's terms. */
+  /** Translates its config.json into BERT's fields. */
   readonly config: (json: JsonObject) => JsonObject;
-  /** Its name of a parameter of BertModel; undefined where it has none, which then counts as zeros. */
+  /** Its name for a parameter of BertModel; undefined if it lacks that parameter, which is then all zeros. */
   readonly nameOf: (bertName: string) => string | undefined;
-  /** Rows of the position embeddings that no token takes, before the first token's. */
+  /** Rows at the start of the position embeddings that no token uses. */
   readonly unusedPositions: (json: JsonObject) => number;
 }
 
@@ -24,7 +25,7 @@ const bert: CheckpointLayout = {
   unusedPositions: () => 0,
 };
 
-/** RoBERTa (Liu et al. 2019) counts positions from the padding token's id plus one on. */
+/** RoBERTa (Liu et al. 2019) counts positions from the padding token's id + 1. */
 const roberta: CheckpointLayout = {
   ...bert,
   prefix: 'roberta.',
@@ -35,7 +36,10 @@ const roberta: CheckpointLayout = {
   unusedPositions: (json) => numberIn(json, 'pad_token_id', 1) + 1,
 };
 
-/** The discriminator of ELECTRA (Clark et al. 2020). A small one widens its embeddings, which BERT has no layer for. */
+/**
+ * The discriminator of ELECTRA (Clark et al. 2020). The small one projects its embeddings to a greater width,
+ * which BERT has no layer for.
+ */
 const electra: CheckpointLayout = { ...bert, prefix: 'electra.' };
 
 const distilbertNames: readonly (readonly [bert: string, distilbert: string])[] = [

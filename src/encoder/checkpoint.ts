@@ -1,4 +1,4 @@
-/** Encoders that were trained before, elsewhere or here: from the files of a Hugging Face folder to BERT's own terms. */
+/** Pretrained encoders, Orchard's own or others: their files in Hugging Face's layout, read as BERT. */
 import * as z from 'zod';
 import { ModelFolderError } from '../errors.js';
 import type { NamedTensor } from '../safetensors/index.js';
@@ -13,7 +13,7 @@ export interface CheckpointConfig {
   readonly json: JsonObject;
 }
 
-/** Weights by BertModel's names without a prefix; those of the pooler where the checkpoint has one. */
+/** Weights by BertModel's names without a prefix, including the pooler's if the checkpoint has them. */
 export type CheckpointWeights = ReadonlyMap<string, Float32Array>;
 
 /** A parameter's name without the prefix that it has under a head. */
@@ -23,7 +23,8 @@ const jsonSchema = z.record(z.string(), z.unknown());
 
 /**
  * Reads the config.json of a model.
- * @throws ModelFolderError where its type isn't in {@link checkpointLayouts}, or BERT doesn't compute what it asks for.
+ * @throws ModelFolderError if its type isn't in {@link checkpointLayouts}, or it asks for what BERT doesn't
+ *   compute.
  */
 export function parseCheckpointConfig(config: unknown, file: string): CheckpointConfig {
   const refusal = (reason: string) => new ModelFolderError(file, reason);
@@ -39,26 +40,26 @@ export function parseCheckpointConfig(config: unknown, file: string): Checkpoint
 
 function otherType({ model_type }: JsonObject): string {
   const types = [...checkpointLayouts.keys()].join(', ');
-  return `an encoder of model_type ${JSON.stringify(model_type)} can't be run here; take one of ${types}`;
+  return `an encoder of model_type ${JSON.stringify(model_type)} can't be run here; use one of ${types}`;
 }
 
-/** What would make the encoder compute something else than BERT. */
+/** Why the encoder computes something other than BERT; undefined if it doesn't. */
 function reasonAgainst(json: JsonObject): string | undefined {
   const { embedding_size, hidden_size, is_decoder, sinusoidal_pos_embds } = json;
   if (is_decoder === true) return 'a decoder (is_decoder is true), not an encoder';
   if (json.model_type === 'electra' && embedding_size !== hidden_size) {
-    return `its embeddings of ${embedding_size} numbers are widened to ${hidden_size}, which BERT has no layer for; take an ELECTRA of size base or large`;
+    return `its embeddings of ${embedding_size} numbers are projected to ${hidden_size}, which BERT has no layer for; use ELECTRA base or large`;
   }
   if (sinusoidal_pos_embds === true)
-    return 'its position embeddings are sines (sinusoidal_pos_embds is true)';
+    return 'its position embeddings are sinusoidal (sinusoidal_pos_embds is true)';
   return undefined;
 }
 
 /**
- * The encoder's weights among a file's tensors, with or without the model type's prefix. The pooler is taken where
- * there is one that fits.
- * @param file where they come from, for errors.
- * @throws ModelFolderError
+ * Picks the encoder's weights from a file's tensors, named with or without the model type's prefix. The
+ * pooler's are included if the file has them and they fit.
+ * @param file the tensors' file, for errors.
+ * @throws ModelFolderError if a tensor is missing or has another shape.
  */
 export function checkpointWeights(
   { encoder, layout, json }: CheckpointConfig,
@@ -86,7 +87,7 @@ export function checkpointWeights(
 
 const elements = (shape: readonly number[]): number => shape.reduce((product, size) => product * size, 1);
 
-/** @throws ModelFolderError where there is none, or one of another shape. */
+/** @throws ModelFolderError if there is no such tensor, or one of another shape. */
 function requiredTensor(
   tensors: ReadonlyMap<string, NamedTensor>,
   prefix: string,

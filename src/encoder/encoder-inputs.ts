@@ -1,25 +1,25 @@
 import { type Graph, ShapeError, type Tensor } from '../graph/index.js';
 
 /**
- * What the encoder reads. Sequences are laid out tokens first, [tokens, batch]: attention then reads its
- * operands in place, and the first tokens of a batch lie side by side.
+ * The encoder's inputs. Sequences are laid out tokens first, [tokens, batch]: attention then reads its
+ * operands in place, and the [CLS] tokens of a batch lie side by side.
  */
 export interface EncoderInputs {
   /** Token ids [tokens, batch]. */
   readonly ids: Tensor;
-  /** Which of a pair each token belongs to, [tokens, batch]. */
+  /** Token types (segment ids), [tokens, batch]. */
   readonly tokenTypes: Tensor;
   /** 0, 1, … for each position, [tokens, 1]. */
   readonly positions: Tensor;
   /** 0 where a token may be attended to and a large negative number on padding, [batch, 1, 1, tokens]. */
   readonly attentionBias: Tensor;
-  /** 1 on the first token and 0 elsewhere, [tokens, 1, 1]. */
+  /** 1 on the [CLS] token, which comes first, and 0 elsewhere, [tokens, 1, 1]. */
   firstToken(): Tensor;
   /** 1 / (number of tokens) on every token that isn't padding and 0 elsewhere, [tokens, batch, 1]. */
   tokenShare(): Tensor;
 }
 
-/** What a padded position adds to its attention score; e to this power is exactly 0 in float32. */
+/** Added to the attention scores of padding; e to this power is exactly 0 in float32. */
 export const PADDING_BIAS = -1e9;
 
 /** Inputs as the training loop feeds them: int32 and in the layout that the encoder works in. */
@@ -34,7 +34,10 @@ export function trainingInputs(graph: Graph): EncoderInputs {
   };
 }
 
-/** Inputs as Hugging Face names and shapes them, int64 [batch, tokens], for a graph that others load too. */
+/**
+ * Inputs as Hugging Face names and shapes them, int64 [batch, tokens], for graphs that other libraries load,
+ * too.
+ */
 export function exportedInputs(graph: Graph): EncoderInputs {
   const shape = ['batch', 'tokens'];
   const ids = graph.transpose(graph.input('input_ids', 'int64', shape), [1, 0]);

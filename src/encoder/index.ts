@@ -1,5 +1,5 @@
 export { type BertConfig, bertConfigOfSize, parseBertConfig } from './bert-config.js';
-export { bertEncoder, type Dropout, type EncoderOptions } from './bert-encoder.js';
+export { bertEncoder, type Dropout } from './bert-encoder.js';
 export { bertParameters, layerNormParameters, poolerParameters } from './bert-parameters.js';
 export {
   bertName,
@@ -9,6 +9,5 @@ export {
   parseCheckpointConfig,
 } from './checkpoint.js';
 export { type EncoderInputs, exportedInputs, PADDING_BIAS, trainingInputs } from './encoder-inputs.js';
-export { initialize } from './initialize.js';
-export { linearParameters, type ParameterSpec } from './parameter.js';
+export { initialize, linearParameters, type ParameterSpec } from './parameter.js';
 export { type Pooling, pooledStates } from './pooling.js';

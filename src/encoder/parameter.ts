@@ -1,8 +1,11 @@
-/** One learned tensor: its Hugging Face name, its shape, and how it starts and whether it decays. */
+/**
+ * One trainable tensor: its Hugging Face name, its shape, its initial values and whether weight decay
+ * applies.
+ */
 export interface ParameterSpec {
   readonly name: string;
   readonly shape: readonly number[];
-  /** What a new one is filled with: N(0, deviation²), or one number. */
+  /** Initial values: drawn from N(0, deviation²), or one constant. */
   readonly start: { readonly deviation: number } | { readonly value: number };
   /** Whether weight decay applies; not to biases and LayerNorm, as in BERT. */
   readonly decay: boolean;
@@ -26,4 +29,10 @@ export function linearParameters(
   deviation: number,
 ): ParameterSpec[] {
   return [weight(`${name}.weight`, [outputs, inputs], deviation), vector(`${name}.bias`, outputs)];
+}
+
+/** Fills a new parameter with its initial values. @param normal draws from N(0, 1). */
+export function initialize({ start }: ParameterSpec, values: Float32Array, normal: () => number): void {
+  if ('value' in start) values.fill(start.value);
+  else for (let index = 0; index < values.length; index += 1) values[index] = normal() * start.deviation;
 }

@@ -3,12 +3,15 @@ import type { BertConfig } from './bert-config.js';
 import { bertEncoder, type EncoderOptions } from './bert-encoder.js';
 import type { EncoderInputs } from './encoder-inputs.js';
 
-/** How token states become one vector a text: the first token's ([CLS]), or the mean over the text's tokens. */
+/**
+ * How hidden states become one vector per text: that of the [CLS] token, the first, or the mean over all
+ * tokens.
+ */
 export type Pooling = 'first' | 'mean';
 
 /**
- * One vector a text from the encoder: [batch, hidden].
- * @param differentiable false on export, where the last layer then computes no more than pooling reads.
+ * One vector per text from the encoder: [batch, hidden].
+ * @param differentiable false on export: the last layer then computes only what pooling reads.
  */
 export function pooledStates(
   graph: Graph,

@@ -10,14 +10,19 @@ export interface AdamWOptions {
   readonly beta2?: number;
   /** Added to the root of the second moment. Default 1e-8. */
   readonly epsilon?: number;
-  /** Share of a weight that a step at learning rate 1 would take off. Default 0.01. */
+  /**
+   * Decoupled weight decay: each step takes learning rate · this share off every decayed weight. Default
+   * 0.01.
+   */
   readonly weightDecay?: number;
 }
 
 const FIRST_MOMENTS = 'first';
 const SECOND_MOMENTS = 'second';
 
-/** AdamW (Loshchilov & Hutter 2019, algorithm 2) with epsilon outside the root's bias correction, as in PyTorch. */
+/**
+ * AdamW (Loshchilov & Hutter 2019, algorithm 2) with epsilon added to the bias-corrected root, as in PyTorch.
+ */
 export function adamW({
   beta1 = 0.9,
   beta2 = 0.999,

@@ -3,27 +3,27 @@ import type { TextWindow } from '../text-reader/index.js';
 import type { GradientEngine } from './gradient-engine.js';
 import type { TargetOptions } from './head.js';
 
-/** How the gradients of a batch of training examples get into the parameter store. */
+/** Computes the gradients of a batch of training examples into the parameter store. */
 export interface BatchGradients {
-  /** Tokens of each example, for batches of like length. */
+  /** Length of each example in tokens; batches are made of examples of similar length. */
   readonly lengths: readonly number[];
   /**
-   * Computes the gradients of one batch, in several runs where memory asks for it.
-   * @param batch numbers of examples.
-   * @param step optimizer steps taken so far: with the seed, decides what is hidden from the model.
+   * Computes the gradients of one batch, split into several runs if it would take too much memory.
+   * @param batch indices of the batch's examples.
+   * @param step optimizer steps taken so far; together with the seed it decides which tokens are masked.
    * @returns the mean loss.
    */
   compute(batch: readonly number[], step: number): Promise<number>;
-  /** Frees what the runtime holds for it. */
+  /** Frees the runtime's resources. */
   release?(): Promise<void>;
 }
 
 export interface LearningOptions extends TargetOptions {
-  /** Share of the tokens that each step hides from the model. */
+  /** Share of the tokens that are replaced by [MASK] at each step. */
   readonly tokenDropout: number;
 }
 
-/** What gradients are computed from, whatever the kind of example. */
+/** What gradients are computed from, for every kind of example. */
 export interface GradientInput {
   readonly engine: GradientEngine;
   readonly encoder: BertConfig;

@@ -16,11 +16,16 @@ import { feedsFor, padBatch } from './padded-batch.js';
 import type { Weights } from './parameter-store.js';
 import { buildEvaluationGraph } from './training-graph.js';
 
-/** Texts that are read to learn the ranges; more no longer widen them noticeably. */
+/** Texts read to find the ranges; more texts hardly widen them. */
 const MAX_TEXTS = 128;
-/** The layers whose weights become integers. The head's stay: they are few, and its outputs are the answer. */
+/**
+ * Layers whose weights become integers. The head's stay float32: there are few, and they produce the answer.
+ */
 const QUANTIZED_LAYERS = 'encoder.layer.';
-/** Ends of the tables' names. Positions and types are few, so that four bits would save next to nothing. */
+/**
+ * Suffixes of the embedding tables' names, and bits per entry. Position and type tables are small, so that 4
+ * bits would save next to nothing.
+ */
 const QUANTIZED_TABLES: readonly (readonly [string, TableBits])[] = [
   ['word_embeddings.weight', 4],
   ['position_embeddings.weight', 8],
@@ -28,8 +33,8 @@ const QUANTIZED_TABLES: readonly (readonly [string, TableBits])[] = [
 ];
 
 /**
- * Reads some texts with these weights and notes in which range the inputs of each of the encoder's linear layers lie, as
- * rounding them to integers needs it ("static quantization", Jacob et al. 2018).
+ * Runs some texts through the model and records the range of the inputs of each of the encoder's linear
+ * layers. Rounding those inputs to integers needs the ranges ("static quantization", Jacob et al. 2018).
  */
 export async function calibrate(
   executor: GraphExecutor,
@@ -59,7 +64,7 @@ export async function calibrate(
 
 const NO_RANGE: Range = { min: 0, max: 0 };
 
-/** At most so many, evenly spread. */
+/** At most `count` of the items, evenly spaced. */
 function spread<T>(all: readonly T[], count: number): T[] {
   const step = Math.max(1, all.length / count);
   return all.filter((_, at) => Math.floor(at / step) !== Math.floor((at - 1) / step));

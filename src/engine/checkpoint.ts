@@ -4,31 +4,31 @@ import { replaceFile } from '../files/index.js';
 import { decodeSafetensors, encodeSafetensors, type NamedTensor } from '../safetensors/index.js';
 import type { ParameterStore, Weights } from './parameter-store.js';
 
-/** What a checkpoint holds beside the weights and what the optimizer keeps of each. */
+/** What a checkpoint holds besides the weights and the optimizer's slots. */
 export interface CheckpointContent {
-  /** Where the training stands; anything that JSON holds. */
+  /** State of the training: any JSON value. */
   readonly state: unknown;
-  /** Further weights, by parameter name, such as those of the best epoch so far. Default: none. */
+  /** A second set of weights by parameter name, such as those of the best epoch so far. Default: none. */
   readonly best?: Weights;
 }
 
-/** A checkpoint as its file has it. */
+/** A checkpoint as read from its file. */
 export interface Checkpoint {
-  /** Not yet checked: any program may have written the file. */
+  /** Not validated yet: any program may have written the file. */
   readonly state: unknown;
   readonly tensors: ReadonlyMap<string, NamedTensor>;
 }
 
-/** The metadata that holds the state. */
+/** Key of the safetensors metadata that holds the state. */
 const STATE = 'orchard.training_state';
 
-/** Prefixes of the tensors' names; those of the optimizer's slots are the slots' names. */
+/** Prefixes of the tensors' names; those of an optimizer slot are prefixed with the slot's name. */
 const WEIGHTS = 'weights';
 const BEST = 'best';
 
 /**
- * Writes everything that a training needs to go on into one safetensors file. The file is replaced in one step, so a
- * crash leaves the earlier checkpoint.
+ * Writes everything that resuming a training needs into one safetensors file. The file is replaced
+ * atomically: after a crash, the previous checkpoint is still there.
  */
 export async function saveCheckpoint(
   file: string,
@@ -46,7 +46,7 @@ export async function saveCheckpoint(
   });
 }
 
-/** @returns undefined where there is no such file, or it holds no checkpoint. */
+/** @returns undefined if there is no such file, or it holds no checkpoint. */
 export async function readCheckpoint(file: string): Promise<Checkpoint | undefined> {
   const bytes = await readFile(file).catch(() => undefined);
   if (bytes === undefined) return undefined;
@@ -61,24 +61,26 @@ export async function readCheckpoint(file: string): Promise<Checkpoint | undefin
 }
 
 /**
- * Puts weights and optimizer slots back to where a checkpoint left them.
- * @throws TrainingError, with nothing changed, where the checkpoint is of other parameters
+ * Restores weights and optimizer slots from a checkpoint.
+ * @throws TrainingError if the checkpoint is of other parameters; nothing is changed then
  */
 export function restoreParameters({ tensors }: Checkpoint, store: ParameterStore): void {
   const restored = store.parameters.flatMap(({ name, weights, slots }) =>
     [[WEIGHTS, weights] as const, ...slots].map(([kind, target]) => {
       const values = tensors.get(`${kind}/${name}`)?.values;
       if (values?.length === target.length) return { target, values };
-      const found = values === undefined ? 'are missing' : `have ${values.length} elements`;
-      throw new TrainingError(
-        `checkpoint, parameter ${name}: its ${kind} ${found}, expected ${target.length}; it belongs to another model, start anew`,
-      );
+      const found = values === undefined ? 'is missing' : `has ${values.length} elements`;
+      const problem = `tensor ${kind}/${name} ${found}, expected ${target.length} elements`;
+      throw new TrainingError(`checkpoint: ${problem}; it belongs to another model, so start anew`);
     }),
   );
   for (const { target, values } of restored) target.set(values);
 }
 
-/** The weights that a checkpoint holds by their parameters' names. @param kind default: those to go on with. */
+/**
+ * The weights in a checkpoint, by parameter name.
+ * @param kind `best` for the second set of weights. Default: those that training resumes from.
+ */
 export function checkpointTensors(
   { tensors }: Checkpoint,
   kind: 'weights' | 'best' = WEIGHTS,

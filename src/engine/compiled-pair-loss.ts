@@ -2,7 +2,7 @@ import { addGradients, type CompiledGraph, type GraphExecutor, type TensorData }
 import type { PairLoss } from './head.js';
 import { gradientOutput, LOSS } from './training-graph.js';
 
-/** The loss over all texts of a batch, and its gradients for their outputs. */
+/** The compiled loss of a batch of pairs, and its gradients with respect to the texts' outputs. */
 export class CompiledPairLoss {
   readonly #compiled: CompiledGraph;
   readonly #names: { readonly anchors: string; readonly candidates: string };
@@ -21,7 +21,7 @@ export class CompiledPairLoss {
     return new CompiledPairLoss(await executor.compile(graph), pairLoss);
   }
 
-  /** @param outputs [texts, width]: those of the anchors, then those of the candidates. */
+  /** @param outputs [texts, width]: first those of the anchors, then those of the candidates. */
   async run(
     outputs: Float32Array,
     anchors: number,

@@ -8,10 +8,10 @@ import { feedsFor, type PaddedBatch, padBatch } from './padded-batch.js';
 import { rowsPerRun } from './step-memory.js';
 import { buildEvaluationGraph, LOGITS } from './training-graph.js';
 
-/** Sequences of one run; beyond this a larger run is no faster. */
+/** Most sequences of one run; larger runs are no faster. */
 const MAX_ROWS_PER_RUN = 64;
 
-/** Computes a model's outputs for many texts with the weights as they are. */
+/** Computes a model's outputs for many texts, without dropout. */
 export class Evaluator {
   readonly #compiled: CompiledGraph;
   readonly #inputNames: ReadonlySet<string>;
@@ -30,7 +30,9 @@ export class Evaluator {
     this.#encoder = encoder;
   }
 
-  /** @param fixed the weights that stay as they are; the others are fed. Default: all are fed. */
+  /**
+   * @param fixed weights to compile into the graph; the others are fed at every run. Default: all are fed.
+   */
   static async create(
     executor: GraphExecutor,
     head: TrainingHead,
@@ -43,9 +45,9 @@ export class Evaluator {
   }
 
   /**
-   * @param windows of texts, in the order of their rows.
+   * @param windows windows of the texts, in the order of their rows.
    * @param parameters the weights, as feeds.
-   * @returns what each text's windows give, text by text.
+   * @returns the outputs of each text's windows, text by text.
    * @throws AbortedError soon after the signal fires
    */
   async outputs(
@@ -83,7 +85,7 @@ export class Evaluator {
     return { dims, data: new Float32Array(dims.reduce((product, size) => product * size, 1)) };
   }
 
-  /** One window's part of a run's outputs, padding left out: [outputs], or [tokens, outputs]. */
+  /** One window's share of a run's outputs, without padding: [outputs], or [tokens, outputs]. */
   #outputsOf(data: Float32Array, batch: number, position: number, tokens: number): Float32Array {
     const outputs = this.#head.outputs(this.#encoder);
     if (this.#head.per === 'text') return data.slice(position * outputs, (position + 1) * outputs);

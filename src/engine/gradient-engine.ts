@@ -29,19 +29,19 @@ export interface EngineOptions extends BatchBounds {
   readonly executor: GraphExecutor;
   readonly head: LossHead;
   readonly encoder: BertConfig;
-  /** The parameters that learn; all others of the graph are frozen. */
+  /** The parameters to train; all others of the graph are frozen. */
   readonly trainable: readonly ParameterSpec[];
-  /** Weights of those that don't learn, by name. Default: none. */
+  /** Weights of the frozen parameters, by name. Default: none. */
   readonly frozen?: Weights;
   /** What turns gradients into steps. Default: AdamW. */
   readonly optimizer?: OptimizerKind;
   /** 32-bit integer that decides the dropout masks. */
   readonly seed: number;
-  /** Whether {@link GradientEngine.outputs} is wanted. Default false. */
+  /** Whether {@link GradientEngine.outputs} will be called. Default false. */
   readonly forward?: boolean;
 }
 
-/** Ids that row gradients belong to, copied into the arena, where the summing kernel reads them. */
+/** Row ids of sparse gradients, copied into the arena, where the kernel that sums the rows reads them. */
 interface RowIds {
   readonly buffer: Int32Array;
   used: number;
@@ -56,13 +56,13 @@ interface EngineParts {
 }
 
 /**
- * Computes loss and gradients of batches. Parameters, gradients, dropout masks and row gradients lie in one
- * arena that the executor reads and writes in place; it is sized once for the largest batch.
+ * Computes loss and gradients of batches. Parameters, gradients, dropout masks and sparse gradients lie in
+ * one arena that the executor reads and writes in place; it is sized once for the largest batch.
  */
 export class GradientEngine {
   readonly store: ParameterStore;
   readonly optimizer: Optimizer;
-  /** Where the stream of dropout masks stands; part of a checkpoint. */
+  /** Position in the stream of dropout masks; part of a checkpoint. */
   dropoutState: DropoutState;
   readonly #kernels: Kernels;
   readonly #compiled: CompiledGraph;
@@ -118,17 +118,17 @@ export class GradientEngine {
     return new GradientEngine({ compiled, training, forward, memory, optimizer }, options);
   }
 
-  /** The trained parameters as feeds, for other graphs over the same weights. */
+  /** The trained parameters as feeds for other graphs that share the weights. */
   get parameterFeeds(): Readonly<Record<string, TensorData>> {
     return this.#parameterFeeds;
   }
 
-  /** Whether gradients must be summed by {@link ParameterStore.accumulateGradients} after each run. */
+  /** Whether {@link ParameterStore.accumulateGradients} must be called after each run. */
   get accumulates(): boolean {
     return this.#memory.accumulate;
   }
 
-  /** Puts the gradients of one batch's loss into the store. @returns the loss. */
+  /** Computes the loss of a batch, and its gradients into the store. @returns the loss. */
   async run(batch: PaddedBatch, targets: LossTargets): Promise<number> {
     const feeds = {
       ...this.#parameterFeeds,
@@ -146,10 +146,10 @@ export class GradientEngine {
   }
 
   /**
-   * The head's outputs for a batch, values dropped as in training: {@link GradientEngine.run} from the same dropout
-   * state drops the same. For heads that answer for whole texts.
+   * The head's outputs for a batch, with dropout: {@link GradientEngine.run} from the same dropout state uses
+   * the same masks. Only for heads with one row of outputs per text.
    * @returns [batch, outputs].
-   * @throws RangeError where the engine was made without `forward`.
+   * @throws RangeError if the engine was made without `forward`.
    */
   async outputs(batch: PaddedBatch): Promise<Float32Array> {
     if (this.#forward === undefined) throw new RangeError('this engine was made without `forward`');
@@ -185,14 +185,14 @@ export class GradientEngine {
     );
   }
 
-  /** Clears what the last run summed; a dense gradient overwrites it by itself. */
+  /** Clears the rows that the last run added; a dense gradient overwrites them anyway. */
   #zeroRows({ parameter, dense, rows }: ParameterGradient): void {
     if (dense !== undefined) return;
     const { gradients } = this.store.get(parameter.name);
     for (const { indices } of rows) this.#kernels.zeroRows(gradients, widthOf(parameter), this.#ids(indices));
   }
 
-  /** Keeps the ids of this batch, for summing its rows now and clearing them later. */
+  /** Remembers the ids of this batch: its rows are summed now and cleared before the next run's. */
   #takeIds({ feeds }: PaddedBatch): void {
     for (const [name, ids] of this.#rowIds) {
       ids.buffer.set(feeds[name].data);

@@ -1,17 +1,17 @@
-/** What stands on an encoder while it learns, and what its loss is fed. */
+/** The head on an encoder during training, and the inputs of its loss. */
 import type { BertConfig, Dropout, EncoderInputs, ParameterSpec } from '../encoder/index.js';
 import type { Graph, Tensor, TensorData } from '../graph/index.js';
 import type { TextWindow } from '../text-reader/index.js';
 
 /** Encoder and head as part of a graph. */
 export interface Head {
-  /** How many numbers it computes for each text, or for each token. */
+  /** How many outputs there are per text, or per token. */
   outputs(encoder: BertConfig): number;
   /** Adds encoder and head to a graph. @returns [batch, outputs], or [tokens, batch, outputs]. */
   logits(graph: Graph, encoder: BertConfig, inputs: EncoderInputs, dropout: Dropout): Tensor;
 }
 
-/** A head with its loss, whatever that is fed. */
+/** A head with its loss, whatever targets the loss takes. */
 export interface LossHead extends Head {
   /** Adds the loss, a scalar: the weighted mean over the texts or tokens of a batch. */
   loss(graph: Graph, logits: Tensor): Tensor;
@@ -21,31 +21,36 @@ export interface LossHead extends Head {
 export type TrainingHead = RowHead | PairHead;
 
 interface TaskHead extends Head {
-  /** What it answers for. */
+  /** What one row of outputs belongs to. */
   readonly per: 'text' | 'token';
-  /** The encoder's parameters and its own. */
+  /** The encoder's parameters and the head's own. */
   parameters(encoder: BertConfig): readonly ParameterSpec[];
 }
 
-/** Every text is an example by itself, so a batch may be cut anywhere. */
+/** Every text is an example of its own, so a batch can be split anywhere. */
 export interface RowHead extends TaskHead, LossHead {
   readonly kind: 'rows';
-  /** What the loss is fed for these training texts, padded to the longest. */
+  /** Inputs of the loss for these training texts, padded to the longest. */
   targets(batch: readonly TextWindow[], options: TargetOptions): LossTargets;
 }
 
-/** Texts are compared with all others of their batch, which can't be cut into independent rows. */
+/**
+ * Every text is compared with all others of its batch, which therefore can't be split into independent rows.
+ */
 export interface PairHead extends TaskHead {
   readonly kind: 'pairs';
   readonly per: 'text';
-  /** Which texts make up each example; asked for once, before training. @throws AbortedError soon after the signal fires */
+  /**
+   * Which texts make up each example; called once, before training.
+   * @throws AbortedError soon after the signal fires
+   */
   examples(options: PairOptions): Promise<PairExamples>;
-  /** The loss of a batch over the encoder's outputs for its texts, each `width` numbers. */
+  /** The loss of a batch as a function of its texts' outputs, `width` numbers each. */
   pairLoss(width: number): PairLoss;
 }
 
 export interface PairOptions {
-  /** Of the texts, as training_config names it. */
+  /** Language of the texts, as in training_config. */
   readonly language: string;
   readonly signal: AbortSignal;
 }
@@ -53,11 +58,11 @@ export interface PairOptions {
 export interface PairExamples {
   /** Rows of the training texts that make up each example: an anchor, its match, and others that don't match. */
   readonly rows: readonly (readonly number[])[];
-  /** What the loss is fed for a batch of these examples, by their numbers, beside the encoder's outputs. */
+  /** Inputs of the loss, besides the encoder's outputs, for a batch of these examples, given by index. */
   feeds(batch: readonly number[]): Readonly<Record<string, TensorData>>;
 }
 
-/** A graph whose only parameters are outputs of the encoder. */
+/** The loss as a graph of its own, whose only parameters are outputs of the encoder. */
 export interface PairLoss {
   readonly graph: Graph;
   /** [anchors, outputs]: the first text of each example, in the order of the batch. */
@@ -67,16 +72,22 @@ export interface PairLoss {
   readonly loss: Tensor;
 }
 
-/** How rows are told to the loss. */
+/** How labels become the targets of the loss. */
 export interface TargetOptions {
-  /** Share of a row's target that is spread over all labels evenly (Szegedy et al. 2016), 0 to below 1. */
+  /**
+   * Label smoothing (Szegedy et al. 2016): share of a row's target that is spread evenly over all labels, at
+   * least 0 and below 1.
+   */
   readonly labelSmoothing: number;
-  /** Whether rare labels count as much as frequent ones. */
+  /** Whether labels are weighted so that rare ones count as much as frequent ones. */
   readonly balanced: boolean;
 }
 
 export interface LossTargets {
   readonly feeds: Readonly<Record<string, TensorData>>;
-  /** What the loss is a mean over, so that batches can be accumulated: the rows, or their summed weights. Above 0. */
+  /**
+   * What the mean loss is divided by: the number of rows, or the sum of their weights. Accumulated batches
+   * are weighted by it. Above 0.
+   */
   readonly weight: number;
 }

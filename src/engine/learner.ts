@@ -6,19 +6,19 @@ import { lengthBatches } from './length-batches.js';
 export interface LearnerOptions {
   readonly engine: GradientEngine;
   readonly gradients: BatchGradients;
-  /** Examples of a batch, at most. */
+  /** Most examples of a batch. */
   readonly batchSize: number;
   /** Decides the order of the examples. */
   readonly seed: number;
-  /** Gradients are scaled down to this joint norm. */
+  /** Bound on the gradients' joint norm; larger ones are scaled down to it. */
   readonly maxGradientNorm: number;
 }
 
-/** Where the learning stands, beside weights and optimizer slots: all of its random state. */
+/** State of a training besides weights and optimizer slots: its position, and all of its random state. */
 export interface LearnerState {
   /** Epochs completed. */
   readonly epoch: number;
-  /** Batches of the present epoch that were read. */
+  /** Batches of the current epoch already trained on. */
   readonly batch: number;
   /** Optimizer steps taken. */
   readonly steps: number;
@@ -31,7 +31,10 @@ export interface LearnedStep {
   readonly examples: number;
 }
 
-/** Learns from examples, a batch a step and epoch after epoch; can be stopped and taken up between any two steps. */
+/**
+ * Trains on examples, one batch per step, epoch after epoch. Can be stopped and resumed between any two
+ * steps.
+ */
 export class Learner {
   readonly #options: LearnerOptions;
   #batches: readonly (readonly number[])[] = [];
@@ -48,7 +51,7 @@ export class Learner {
     return { epoch: this.#epoch, batch: this.#batch, steps: optimizer.steps, dropout: dropoutState };
   }
 
-  /** Goes on from a state; weights and optimizer slots are the store's and restored with it. */
+  /** Resumes from a state. Weights and optimizer slots belong to the store and are restored with it. */
   set state({ epoch, batch, steps, dropout }: LearnerState) {
     const { engine } = this.#options;
     engine.optimizer.steps = steps;
@@ -62,7 +65,7 @@ export class Learner {
     return Math.ceil(this.#options.gradients.lengths.length / this.#options.batchSize);
   }
 
-  /** Reads the next batch and takes one optimizer step. @throws TrainingError where training diverged */
+  /** Trains on the next batch, in one optimizer step. @throws TrainingError if training diverged */
   async step(learningRate: number): Promise<LearnedStep> {
     const { engine, gradients, maxGradientNorm } = this.#options;
     const batch = this.#batches[this.#batch] ?? [];

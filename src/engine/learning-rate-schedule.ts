@@ -8,8 +8,8 @@ export interface LinearSchedule {
 }
 
 /**
- * Linear warm-up to the peak, then linear decay to 0 (Devlin et al. 2019, appendix A.2). No step is spent at rate 0:
- * the first has peak / warm-up steps, the last peak / decay steps.
+ * Linear warm-up to the peak, then linear decay to 0 (Devlin et al. 2019, appendix A.2). No step has rate 0:
+ * the first has peak / (warm-up steps), the last peak / (decay steps).
  * @param step counted from 0; the rate is 0 from `totalSteps` on.
  */
 export function linearLearningRate(

@@ -1,23 +1,24 @@
 import { Random } from '../random.js';
 
 export interface LengthBatchOptions {
-  /** Rows a batch, at most. */
+  /** Most rows of a batch. */
   readonly batchSize: number;
-  /** 32-bit integer: with the epoch, decides the order. */
+  /** 32-bit integer; together with the epoch it decides the order. */
   readonly seed: number;
   /** Counted from 0. */
   readonly epoch: number;
 }
 
-/** Rows are sorted by length among this many batches' worth of them: little padding, and still a random mix. */
+/** Rows are sorted by length within chunks of this many batches: little padding, but still a random mix. */
 const BATCHES_PER_CHUNK = 20;
 
 /**
- * The batches of one epoch: rows are shuffled, sorted by length within chunks of 20 batches, cut, and the batches
- * shuffled. Every row comes exactly once; the same arguments give the same batches.
- * @param lengths tokens of each row.
- * @returns row numbers, batch by batch.
- * @throws RangeError where the batch size is below 1.
+ * The batches of one epoch: rows are shuffled, sorted by length within chunks of 20 batches and cut into
+ * batches, whose order is shuffled again. Every row occurs exactly once; the same arguments give the same
+ * batches.
+ * @param lengths length of each row in tokens.
+ * @returns row indices, batch by batch.
+ * @throws RangeError if the batch size is below 1.
  */
 export function lengthBatches(
   lengths: readonly number[],

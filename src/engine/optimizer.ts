@@ -6,21 +6,21 @@ export interface StepOptions {
   readonly maxGradientNorm?: number;
 }
 
-/** A rule that turns gradients into new weights. What it keeps for each weight lies in the store's slots. */
+/** An update rule, such as AdamW. Its state for each weight lies in the store's slots. */
 export interface OptimizerKind {
-  /** Names of the numbers that it keeps for each weight; a checkpoint stores them by these names. */
+  /** Names of the arrays that it keeps beside the weights; checkpoints store them under these names. */
   readonly slots: readonly string[];
   /** @param store made with these slots. @param kernels loaded over the store's arena. */
   create(store: ParameterStore, kernels: Kernels): Optimizer;
 }
 
 export interface Optimizer {
-  /** Steps taken; set when a training goes on from a checkpoint. */
+  /** Steps taken; set when training is resumed from a checkpoint. */
   steps: number;
   /**
-   * Updates every weight from the store's gradients, and starts a new sum where the store accumulates them.
+   * Updates every weight from the store's gradients. If the store accumulates them, it then starts a new sum.
    * @returns the Euclidean norm of all gradients before clipping.
-   * @throws TrainingError, with nothing changed, where that isn't finite
+   * @throws TrainingError if that norm isn't finite; nothing is changed then
    */
   step(learningRate: number, options?: StepOptions): number;
 }

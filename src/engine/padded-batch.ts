@@ -10,11 +10,11 @@ export interface PaddedBatch {
 
 type Int32Data = Extract<TensorData, { readonly type: 'int32' }>;
 
-/** Feeds that rows of an embedding table are read by. */
+/** Feeds that index the rows of an embedding table. */
 export type IdFeed = 'ids' | 'token_types' | 'positions';
 type WeightFeed = 'attention_bias' | 'first_token' | 'token_share';
 
-/** The feeds that a graph with these inputs takes. */
+/** Those of a batch's feeds that are inputs of a graph. */
 export function feedsFor(
   { feeds }: PaddedBatch,
   inputNames: ReadonlySet<string>,
@@ -22,7 +22,7 @@ export function feedsFor(
   return Object.fromEntries(Object.entries(feeds).filter(([name]) => inputNames.has(name)));
 }
 
-/** Lays sequences side by side, tokens first; see EncoderInputs for what each feed holds. */
+/** Pads sequences and lays them side by side, tokens first; see `EncoderInputs` for what each feed holds. */
 export function padBatch(encodings: readonly Encoding[], padId: number): PaddedBatch {
   const batch = encodings.length;
   const tokens = Math.max(...encodings.map(({ ids }) => ids.length));

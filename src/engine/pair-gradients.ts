@@ -8,21 +8,22 @@ import { rowsPerRun } from './step-memory.js';
 import { OUTPUT_GRADIENTS } from './surrogate-loss.js';
 import { dropTokens } from './token-dropout.js';
 
-/** Texts of a run may be this much shorter than its longest; shorter ones make a run of their own. */
+/** Shortest text of a run as a share of its longest; shorter ones go into another run. */
 const LEAST_OF_LONGEST = 0.6;
 
 /** Texts of a batch that are encoded together. */
 interface Run {
-  /** Positions in the batch's texts. */
+  /** Positions of its texts in the batch. */
   readonly places: readonly number[];
   readonly windows: readonly TextWindow[];
 }
 
 /**
- * Texts are compared with all others of the batch. The whole batch never lies in memory at once: its texts are
- * encoded run by run, the loss of all outputs gives each output's gradient, and every run is encoded again under the
- * same dropout masks to carry its share back (gradient caching: Gao et al. 2021, "Scaling Deep Contrastive Learning
- * Batch Size under Memory Limited Setup"). The result is that of one large run.
+ * Gradients of a loss that compares every text with all others of its batch. The activations of the whole
+ * batch are never in memory at once: first its texts are encoded run by run; then the loss of all outputs
+ * gives each output's gradient; then every run is encoded again, with the same dropout masks, for its
+ * backward pass (gradient caching: Gao et al. 2021, "Scaling Deep Contrastive Learning Batch Size under
+ * Memory Limited Setup"). The result is that of one large run.
  */
 export class PairGradients implements BatchGradients {
   readonly lengths: readonly number[];
@@ -81,7 +82,7 @@ export class PairGradients implements BatchGradients {
     return padBatch(encodings, this.#input.encoder.pad_token_id);
   }
 
-  /** Texts of like length together, the longest first. */
+  /** Groups texts of similar length, the longest first. */
   #runs(rows: readonly number[], step: number): Run[] {
     const { train, options, maskId, seed, encoder } = this.#input;
     const windows = rows.flatMap((row) => train[row] ?? []);
@@ -102,7 +103,7 @@ export class PairGradients implements BatchGradients {
   }
 }
 
-/** Puts the rows of a run where their texts stand in the batch. */
+/** Copies the rows of a run to their texts' positions in the batch. */
 function copyRows(run: Float32Array, places: readonly number[], batch: Float32Array, width: number): void {
   for (const [row, place] of places.entries()) {
     batch.set(run.subarray(row * width, (row + 1) * width), place * width);
@@ -110,8 +111,8 @@ function copyRows(run: Float32Array, places: readonly number[], batch: Float32Ar
 }
 
 /**
- * What the surrogate loss is fed for the texts of a run. Gradients are multiplied by the number of runs, as the store
- * averages over these.
+ * Inputs of the surrogate loss for the texts of a run. Gradients are multiplied by the number of runs, since
+ * the store averages over the runs.
  */
 function surrogateTargets(gradients: Float32Array, places: readonly number[], width: number, runs: number) {
   const data = new Float32Array(places.length * width);

@@ -3,7 +3,7 @@ import { Arena, type Kernels } from '../kernels/index.js';
 /** Weights by parameter name, each row-major in the parameter's shape. */
 export type Weights = ReadonlyMap<string, Float32Array>;
 
-/** A tensor to be trained, before it has a place. */
+/** A tensor to be trained, before it has a place in memory. */
 export interface ParameterDefinition {
   readonly name: string;
   readonly shape: readonly number[];
@@ -15,31 +15,34 @@ export interface ParameterDefinition {
 interface ParameterArrays {
   readonly weights: Float32Array;
   readonly gradients: Float32Array;
-  /** What the optimizer keeps for each weight, by the names of its slots. */
+  /** The optimizer's numbers for each weight, by the names of its slots. */
   readonly slots: Weights;
 }
 
 /** A tensor being trained, row-major in `shape`. */
 export interface Parameter extends ParameterDefinition, ParameterArrays {}
 
-/** All parameters that share a decay setting, as one run of memory. */
+/** All parameters with the same decay setting, as one contiguous piece of memory. */
 export interface ParameterRegion extends ParameterArrays {
   readonly decay: boolean;
 }
 
 export interface ParameterStoreOptions {
-  /** Reserves a sum beside the gradients, so that one step can average several batches. Default false. */
+  /** Reserves room for a sum of gradients, so that one step can average several batches. Default false. */
   readonly accumulate?: boolean;
-  /** Names of the numbers that an optimizer keeps for each weight. Default: none. */
+  /** Names of the arrays that the optimizer keeps beside the weights. Default: none. */
   readonly slots?: readonly string[];
 }
 
-/** Floats per cache line: every parameter starts on one. The padding between them stays 0 throughout training. */
+/**
+ * Floats per cache line, at which every parameter starts. The padding between them stays 0 throughout
+ * training.
+ */
 const ALIGNMENT = 16;
 
 /**
- * Weights, gradients and optimizer slots of what is trained of a model, each kind in one run of an arena: first the
- * decayed parameters, then the others. Everything is zero at first.
+ * Weights, gradients and optimizer slots of a model's trained parameters, each kind contiguous in an arena:
+ * first the parameters with weight decay, then the others. Everything is zero at first.
  */
 export class ParameterStore {
   /** In the order of the definitions. */
@@ -54,8 +57,8 @@ export class ParameterStore {
 
   /**
    * @param kernels loaded over the same arena.
-   * @throws RangeError where the arena has too little room left (see {@link ParameterStore.bytesFor}) or a name
-   *   comes twice.
+   * @throws RangeError if the arena has too little room left (see {@link ParameterStore.bytesFor}) or a name
+   *   occurs twice.
    */
   constructor(
     arena: Arena,
@@ -85,7 +88,7 @@ export class ParameterStore {
     ];
   }
 
-  /** Bytes of an arena that a store of these parameters takes. */
+  /** Bytes that a store of these parameters takes in an arena. */
   static bytesFor(
     definitions: readonly ParameterDefinition[],
     { accumulate = false, slots = [] }: ParameterStoreOptions = {},
@@ -94,7 +97,7 @@ export class ParameterStore {
     return Arena.bytesFor(Array.from({ length: runs }, () => layOut(definitions).count));
   }
 
-  /** @throws RangeError where no parameter has this name. */
+  /** @throws RangeError if no parameter has this name. */
   get(name: string): Parameter {
     const parameter = this.#byName.get(name);
     if (parameter === undefined) throw new RangeError(`no parameter ${JSON.stringify(name)}`);
@@ -112,10 +115,10 @@ export class ParameterStore {
   }
 
   /**
-   * Adds the parameters' present gradients to the sum that the next optimizer step averages.
-   * @param weight what the batch's mean loss is a mean over (rows, say): with it, batches of any sizes together give
-   *   the gradient of the one large batch.
-   * @throws RangeError where the store was made without `accumulate`.
+   * Adds the parameters' current gradients to the sum that the next optimizer step averages.
+   * @param weight what the batch's mean loss was divided by, such as its number of rows: with these weights,
+   *   batches of any sizes add up to the gradient of one large batch.
+   * @throws RangeError if the store was made without `accumulate`.
    */
   accumulateGradients(weight: number): void {
     if (this.#gradientSum === undefined) throw new RangeError('this store was made without `accumulate`');
@@ -124,8 +127,8 @@ export class ParameterStore {
   }
 
   /**
-   * What turns the regions' gradients into their mean: 1 without accumulation.
-   * @throws RangeError where nothing was accumulated since the last step.
+   * Factor that turns the regions' gradients into their mean; 1 without accumulation.
+   * @throws RangeError if nothing was accumulated since the last step.
    */
   get gradientScale(): number {
     if (this.#gradientSum === undefined) return 1;
@@ -133,7 +136,7 @@ export class ParameterStore {
     return 1 / this.#accumulatedWeight;
   }
 
-  /** Starts the sum anew; the optimizer calls it after each step. */
+  /** Resets the sum; the optimizer calls this after each step. */
   clearAccumulatedGradients(): void {
     if (this.#gradientSum === undefined) return;
     this.#kernels.fill(this.#gradientSum, 0);

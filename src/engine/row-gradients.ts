@@ -4,7 +4,10 @@ import { padBatch } from './padded-batch.js';
 import { rowsPerRun } from './step-memory.js';
 import { dropTokens } from './token-dropout.js';
 
-/** Every text, or window of one, is an example by itself. A batch may be cut anywhere, its gradients are summed. */
+/**
+ * Gradients of a loss in which every text, or window of one, is an example of its own: a batch can be split
+ * anywhere, and the gradients of its parts are summed.
+ */
 export class RowGradients implements BatchGradients {
   readonly lengths: readonly number[];
   readonly #input: GradientInput;

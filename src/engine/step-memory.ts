@@ -4,21 +4,28 @@ import { Arena } from '../kernels/index.js';
 import { ParameterStore } from './parameter-store.js';
 import type { TrainingGraph } from './training-graph.js';
 
-/** Padded tokens that one run may hold; larger batches are split and their gradients summed. */
+/** Most tokens of one run, padding included; larger batches are split and their gradients summed. */
 const MAX_TOKENS_PER_RUN = 4096;
-/** Attention weights (over all layers and heads) that one run may hold: 128 MiB of float32. */
+/** Most attention weights (over all layers and heads) of one run: 128 MiB of float32. */
 const MAX_ATTENTION_PER_RUN = 2 ** 25;
 
-/** How many sequences of this length one run may take: bounded by tokens and, for long ones, by attention. */
+/**
+ * How many sequences of this length one run may hold: bounded by its tokens and, for long ones, by its
+ * attention weights.
+ */
 export function rowsPerRun(encoder: BertConfig, tokens: number): number {
   const attention = tokens ** 2 * encoder.num_attention_heads * encoder.num_hidden_layers;
   return Math.max(1, Math.floor(Math.min(MAX_TOKENS_PER_RUN / tokens, MAX_ATTENTION_PER_RUN / attention)));
 }
 
-/** What a training step keeps in memory beside the parameters, in floats, at its largest. */
+/** Memory of the largest training step. */
 export interface StepMemory {
+  /** Of the whole arena, parameters included. */
   readonly arenaBytes: number;
-  /** Floats for each tensor made or read outside the graph (dropout masks, row gradients) by its name. */
+  /**
+   * Floats of each tensor that is written or read outside the graph (dropout masks, sparse gradients), by
+   * name.
+   */
   readonly buffers: ReadonlyMap<string, number>;
   /** Most tokens, padding included, of any run. */
   readonly maxTokens: number;
@@ -27,14 +34,17 @@ export interface StepMemory {
 }
 
 export interface BatchBounds {
-  /** The most sequences of a batch, and the most tokens of a sequence. */
+  /** Most sequences of a batch. */
   readonly batchSize: number;
+  /** Most tokens of a sequence. */
   readonly longest: number;
   /** Whether batches are split even where they would fit in one run. Default false. */
   readonly split?: boolean;
 }
 
-/** Plans for every batch within the bounds. @param slots of the optimizer. */
+/**
+ * Plans memory that suffices for every batch within the bounds. @param slots names of the optimizer's slots.
+ */
 export function planStepMemory(
   { dropouts, rowOutputs }: TrainingGraph,
   encoder: BertConfig,

@@ -12,35 +12,38 @@ import type { Weights } from './parameter-store.js';
 import { RowGradients } from './row-gradients.js';
 import { withSurrogateLoss } from './surrogate-loss.js';
 
-/** Gradients are scaled down to this joint norm unless a task says otherwise, as in BERT's fine-tuning. */
+/** Bound on the gradients' joint norm unless a task has its own, as in BERT's fine-tuning. */
 const MAX_GRADIENT_NORM = 1;
 
-/** A task to be learned by an encoder and the head on it. */
+/** What an encoder and the head on it are trained for. */
 export interface LearningTask {
   readonly executor: GraphExecutor;
   readonly head: TrainingHead;
   readonly encoder: BertConfig;
-  /** Weights to start from, by the names of a bare BertModel; the others start as the seed says. Default: none. */
+  /**
+   * Weights to start from, by BertModel's parameter names; all others are initialised at random, from the
+   * seed. Default: none.
+   */
   readonly pretrained?: Weights;
-  /** Weights by parameter name that stay as they are; all other parameters learn. Default: none. */
+  /** Frozen weights by parameter name; all other parameters are trained. Default: none. */
   readonly frozen?: Weights;
   /** Default: AdamW. */
   readonly optimizer?: OptimizerKind;
   /** The texts to learn from. */
   readonly train: readonly TextWindow[];
   readonly options: LearningOptions;
-  /** Of the texts, as training_config names it. */
+  /** Language of the texts, as in training_config. */
   readonly language: string;
   /** Id of [MASK], which takes the place of dropped tokens. */
   readonly maskId: number;
-  /** Examples of a batch, at most. */
+  /** Most examples of a batch. */
   readonly batchSize: number;
   readonly maxGradientNorm?: number;
   readonly seed: number;
   readonly signal: AbortSignal;
 }
 
-/** An engine that learns a task. */
+/** The engine and the learner of a task. */
 export interface TaskLearner {
   readonly engine: GradientEngine;
   readonly learner: Learner;
@@ -48,7 +51,10 @@ export interface TaskLearner {
   release(): Promise<void>;
 }
 
-/** Builds the engine for a task, fills its parameters and readies its examples. @throws AbortedError when the signal fires */
+/**
+ * Builds the engine for a task, initialises its parameters and prepares its examples.
+ * @throws AbortedError when the signal fires
+ */
 export async function createTaskLearner(task: LearningTask): Promise<TaskLearner> {
   const { head } = task;
   const { engine, gradients } =
@@ -102,7 +108,10 @@ function engineOptions({ executor, encoder, head, frozen, optimizer, train, seed
   };
 }
 
-/** Parameters that the pretrained weights lack are drawn from the seed, one after the other. */
+/**
+ * Fills the parameters from the pretrained weights, or draws them from the seed, one after the other, where
+ * there are none.
+ */
 function fillParameters(
   { store }: GradientEngine,
   { head, encoder, pretrained, frozen, seed }: LearningTask,

@@ -2,9 +2,9 @@ import { Random } from '../random.js';
 import type { Encoding } from '../tokenizer/index.js';
 
 /**
- * Copies of encodings in which each token of the texts is replaced by [MASK] with a given probability: the
- * model must not hang its answer on a single word (Dai & Le 2015 call it word dropout). Added tokens stay.
- * @param seeds decide which; the same seeds give the same copies.
+ * Word dropout (Dai & Le 2015): copies of encodings in which each token is replaced by [MASK] with a given
+ * probability, so that the model doesn't rely on single words. Special tokens stay.
+ * @param seeds decide which tokens are replaced; the same seeds give the same copies.
  */
 export function dropTokens(
   encodings: readonly Encoding[],

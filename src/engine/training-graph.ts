@@ -19,12 +19,12 @@ export const LOGITS = 'logits';
 
 export const gradientOutput = (parameter: string): string => `gradient ${parameter}`;
 
-/** One output per distinct tensor of row gradients: the embedding tables share theirs. */
+/** One output per distinct tensor of rows: the sparse gradients of the embedding tables share theirs. */
 export const rowsOutput = (rows: Tensor): string => `rows ${rows.name}`;
 
 /**
- * Everything that one training step computes, to be compiled once for all batch shapes.
- * @param trainable names of the parameters whose gradients are wanted. Default: all.
+ * Everything that one training step computes, as a graph that is compiled once for all batch shapes.
+ * @param trainable names of the parameters to compute gradients for. Default: all.
  */
 export function buildTrainingGraph(
   head: LossHead,
@@ -46,7 +46,7 @@ export function buildTrainingGraph(
   return { graph, gradients, dropouts: sites.sites, rowOutputs };
 }
 
-/** The forward pass alone, values dropped at the same sites as in {@link buildTrainingGraph}. */
+/** The forward pass alone, with dropout at the same sites as in {@link buildTrainingGraph}. */
 export function buildForwardGraph(head: Head, encoder: BertConfig): Graph {
   const graph = new Graph();
   const sites = new DropoutSites(graph);
@@ -54,7 +54,7 @@ export function buildForwardGraph(head: Head, encoder: BertConfig): Graph {
   return graph;
 }
 
-/** The forward pass alone, nothing dropped. */
+/** The forward pass alone, without dropout. */
 export function buildEvaluationGraph(head: Head, encoder: BertConfig): Graph {
   const graph = new Graph();
   const logits = head.logits(graph, encoder, trainingInputs(graph), (x) => x);

@@ -5,7 +5,7 @@ import { type OrchardError, toOrchardError, ValidationError } from '../errors.js
 /** Share of the rows that dev gets where no dev rows are given. */
 export const DEFAULT_DEV_FRACTION = 0.1;
 
-/** What can be said of every archive that is made, whatever its rows are. */
+/** The options that the makers of all archives share. */
 export interface ArchiveOptions<Source> {
   /** The rows to train on. */
   readonly rows: Source;
@@ -17,22 +17,25 @@ export interface ArchiveOptions<Source> {
   readonly description?: string | undefined;
   /** Share of the rows to set aside for dev, above 0 and below 1. Default {@link DEFAULT_DEV_FRACTION}. */
   readonly devFraction?: number | undefined;
-  /** Decides which are set aside. Default 0. */
+  /** Decides which rows are set aside. Default 0. */
   readonly seed?: number | undefined;
 }
 
-/** What is told of every archive that was written. */
+/** What is reported of every archive that was written. */
 export interface ArchiveSummary {
+  /** Where the zip was written. */
   readonly path: string;
-  /** Rows in each split. */
+  /** Rows to train on. */
   readonly train: number;
+  /** Rows to evaluate on. */
   readonly dev: number;
   /** Rows left out because an earlier row of their split is the same. */
   readonly removedDuplicates: number;
+  /** What training would warn of. */
   readonly warnings: readonly DatasetWarning[];
 }
 
-/** Checks what all archives are made with. @throws ValidationError for the first option that can't be used. */
+/** Checks the options that all archives share. @throws ValidationError for the first that is invalid. */
 export function checkArchiveOptions(options: Omit<ArchiveOptions<unknown>, 'rows' | 'devRows'>): void {
   const { name, devFraction = DEFAULT_DEV_FRACTION, seed = 0 } = options;
   if (!/^(?!\.+$)[\w.-]{1,100}$/.test(name)) {
@@ -48,19 +51,19 @@ export function invalidOption(name: string, msg: string): ValidationError {
   return new ValidationError([{ loc: [name], msg, type: 'invalid_option' }]);
 }
 
-/** A value as a file of an archive. */
+/** A value as the text of a JSON file, indented. */
 export function jsonFile(value: unknown): string {
   return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
 /** An archive in memory. */
 export interface PreparedArchive<Summary extends ArchiveSummary> {
-  /** By their paths in the archive. */
+  /** The text of each file, by its path in the archive. */
   readonly files: Readonly<Record<string, string>>;
   readonly summary: Omit<Summary, 'path'>;
 }
 
-/** Prepares an archive and writes it. Everything below throws; here it becomes the error of the result. */
+/** Prepares an archive and writes it. Whatever is thrown on the way becomes the error of the result here. */
 export function writeArchive<Summary extends ArchiveSummary>(
   prepare: () => PreparedArchive<Summary>,
   path: string,

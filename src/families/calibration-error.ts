@@ -3,7 +3,7 @@ import type { CalibrationBin } from '../model-folder/index.js';
 /** Bins of confidence, as in Guo et al. 2017. */
 const BINS = 15;
 
-/** Bins of a plot, which has to be read. */
+/** Fewer bins for the plot in the report, which must stay readable. */
 const PLOTTED_BINS = 10;
 
 /** One decision: how sure the model was, and whether it was right. */

@@ -2,7 +2,7 @@ import type { Random } from '../random.js';
 
 /** Share of a text's words that one edit touches (Wei & Zou 2019, "EDA", α for small sets). */
 const EDITED_SHARE = 0.1;
-/** Shorter texts are left alone: dropping a word of theirs may drop what they are about. */
+/** Shorter texts are left alone, since dropping one of their words may change what they are about. */
 const MIN_WORDS = 4;
 
 /**

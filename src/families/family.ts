@@ -3,48 +3,48 @@ import type { DatasetWarning, DatasetWarningKind } from '../datasets/index.js';
 import type { BertConfig, EncoderInputs } from '../encoder/index.js';
 import type { TrainingHead } from '../engine/index.js';
 import type { Graph, Tensor } from '../graph/index.js';
-import type { ModelEvaluation, ModelFolderConfig } from '../model-folder/index.js';
+import type { BlendWeights, ModelEvaluation, ModelFolderConfig } from '../model-folder/index.js';
 import type { TextOutputs } from '../text-reader/index.js';
 
 /**
- * A kind of model as a value: how its archive is read, what stands on the encoder, what is measured, how outputs become
- * a result. All that tells it from other kinds is here, so that no other code asks which family it deals with. Adding
- * one takes a folder here and a line in the registry; `registerFamily` adds one from elsewhere.
+ * A kind of model as a value: how its archive is read, which head stands on the encoder, what is measured and how
+ * outputs become a result. Everything in which families differ is here, so no other code asks which family it deals
+ * with. A new family is a folder here and a line in the registry; `registerFamily` adds one from outside.
  */
 export interface Family {
   readonly name: FamilyName;
   readonly types: readonly FamilyType[];
-  /** The tier that training it takes. */
+  /** The tier that an account needs to train it. */
   readonly tier: Tier;
   /**
-   * How long it trains unless the request says: from random weights (by the sweep in docs/training.md), and from a
-   * backbone (docs/backbones.md), which knows the language and needs to read a dataset less often.
+   * How long training lasts unless the request says: from random weights (docs/training.md), and from a backbone
+   * (docs/backbones.md), which knows the language already and needs fewer passes over a dataset.
    */
   readonly durations: { readonly scratch: Duration; readonly backbone: Duration };
-  /** What {@link TrainingTask.evaluate} gives and jobs report. */
+  /** The metrics that {@link TrainingTask.evaluate} gives and jobs report. */
   readonly metrics: readonly Metric[];
-  /** What its archives may bring warnings of. */
+  /** The kinds of warnings that its archives can cause. */
   readonly warningKinds: readonly DatasetWarningKind[];
   /** How its answers are best shown to people. */
   readonly answerView: AnswerView;
   readonly longTexts: LongTexts;
-  /** Whether token types may tell the encoder capitals that its tokenizer folds away. */
+  /** Whether token types may tell the encoder which words had capitals, if its tokenizer folds case. */
   readonly marksCapitals: boolean;
-  /** What a model of it tells apart. */
+  /** The classes that a model of it tells apart. */
   classNames(config: ModelFolderConfig): ClassNames;
   /** Reads and checks an unpacked archive. @throws DatasetError with every problem. */
   readArchive(directory: string, type: ModelType): TrainingTask;
-  /** Adds to a graph what turns token ids into this model's outputs, for inference. */
+  /** Adds the operations from token ids to this model's outputs to a graph for inference. */
   exportedOutputs(
     graph: Graph,
     encoder: BertConfig,
     inputs: EncoderInputs,
     config: ModelFolderConfig,
   ): ExportedOutput;
-  /** Further files that other libraries read, by name. */
+  /** Extra files in the model folder for other libraries, by name. */
   companions?(encoder: BertConfig, config: ModelFolderConfig): ReadonlyMap<string, Uint8Array>;
   /**
-   * What turns one text and the encoder's outputs for it into a result.
+   * Makes the function that turns a text and the encoder's outputs for it into a result.
    * @throws ModelFolderError for a file that is missing or doesn't fit.
    */
   decoder(config: ModelFolderConfig, files: ModelFiles): Decoder;
@@ -53,18 +53,18 @@ export interface Family {
 /** A type of model, as model_config names it. */
 export interface FamilyType {
   readonly name: ModelType;
-  /** An earlier type of the family whose task this is too: a filter by either finds both. */
+  /** An earlier type of the family that names the same task: a filter by either finds both. */
   readonly sameTaskAs?: ModelType;
-  /** The metric that decides which epoch is kept; retrieval has none, and is judged by its ranks. */
+  /** The metric that decides which epoch is kept; undefined for retrieval, which is judged by its ranks. */
   readonly mainMetric: 'accuracy' | 'f1' | undefined;
-  /** Share of a row's target that is spread over all labels evenly, unless tuning says otherwise. Default: training's. */
+  /** Share of a row's target that is spread evenly over all labels. Tuning overrides it. Default: training's own. */
   readonly labelSmoothing?: number;
   readonly card: CardFacts;
 }
 
-/** What the card of a model says of its type. */
+/** What a model's card says about its type. */
 export interface CardFacts {
-  /** What it does, in words that follow "it": `gives a text one of two labels`. */
+  /** What the model does, as words after "it": `gives a text one of two labels`. */
   readonly does: string;
   /** The Hub's name for the task, its pipeline_tag. */
   readonly pipeline: string;
@@ -72,9 +72,9 @@ export interface CardFacts {
   readonly usage: string;
 }
 
-/** How long a training goes on. */
+/** How long training lasts. */
 export interface Duration {
-  /** Rows read in all, unless that makes too few or too many epochs. */
+  /** Training rows read over all epochs, as far as the two limits allow. */
   readonly rows: number;
   readonly minEpochs: number;
   readonly maxEpochs: number;
@@ -110,15 +110,15 @@ export interface ModelFile {
   readonly file: string;
 }
 
-/** What a training loop needs to know of one dataset; made by a family from an archive. */
+/** What the training loop needs to know about a dataset; a family makes it from an archive. */
 export interface TrainingTask<Head extends TrainingHead = TrainingHead> {
   readonly warnings: readonly DatasetWarning[];
   /** The texts to train and to evaluate on, row by row. */
   readonly train: readonly string[];
   readonly dev: readonly string[];
-  /** How many examples these are, where texts are no examples by themselves: passages belong to questions. */
+  /** The numbers of examples, where not every text is one: in retrieval, texts are questions and passages. */
   readonly examples?: { readonly train: number; readonly dev: number };
-  /** That of its type. */
+  /** As in {@link FamilyType}. */
   readonly mainMetric: FamilyType['mainMetric'];
   readonly head: Head;
   /** A copy of the task with edited copies of training rows added; dev stays as it is. */
@@ -141,42 +141,49 @@ export interface ExpertOptions {
   readonly signal: AbortSignal;
 }
 
-/** A lexical expert that waits for the encoder. */
+/** A trained lexical expert that isn't blended with the encoder yet. */
 export interface TrainedExpert {
-  /** Weighs the two against each other. @param outputs of the finished encoder for each dev text. */
+  /** Blends expert and encoder. @param outputs of the finished encoder for each dev text. */
   finish(outputs: readonly TextOutputs[]): FinishedTask;
 }
 
-/** What a training comes to beside the encoder's weights. */
+/** What training yields besides the encoder's weights. */
 export interface FinishedTask {
   readonly blend: Blend;
-  /** Files that the decoder wants to have back, by name. */
+  /** Files that the decoder will need, by name. */
   readonly files: ReadonlyMap<string, Uint8Array>;
-  /** Of the blend, for the report; absent where there is no more to tell than the scores. */
+  /** How the blend did on dev, for the report; absent where the scores say it all. */
   readonly evaluation?: ModelEvaluation;
 }
 
 /**
- * What each expert alone and both together reach on dev, each calibrated for itself. Weights and thresholds were fitted
- * on dev too, so the figures are slightly flattered.
+ * The dev figures of each expert alone and of both together, each calibrated separately. Weights and thresholds were
+ * fitted on dev too, so the figures are slightly optimistic.
  */
 export interface Blend {
+  /** The encoder alone. */
   readonly encoder: PartFigures;
+  /** The lexical expert alone. */
   readonly expert: PartFigures;
+  /** Both together, as the model answers. */
   readonly blend: PartFigures;
 }
 
+/** What one way to answer reaches on dev. */
 export interface PartFigures extends Scores {
-  /** How the outputs of encoder and expert are mixed. */
-  readonly weights: NonNullable<ModelFolderConfig['orchard']['blend']>;
-  /** Of classifiers: expected calibration error of the raw outputs, and of the calibrated ones (0 is perfect). */
+  /** How the outputs of encoder and expert are mixed; the part that is left out has the weight 0. */
+  readonly weights: BlendWeights;
+  /** Classifiers only: expected calibration error of the raw and of the calibrated outputs (0 is perfect). */
   readonly calibration_error?: { readonly before: number; readonly after: number };
 }
 
-/** Validation metrics of one evaluation. */
+/** Validation metrics of one evaluation; a model has those of its kind. */
 export interface Scores {
+  /** Classification, 0 to 1. */
   readonly accuracy?: number;
+  /** Classification and entity labelling, 0 to 1. */
   readonly f1?: number;
+  /** Questions. */
   readonly topk?: Topk;
   /** What decides which epoch is kept: the main metric, or the mean reciprocal rank. */
   readonly value: number;

@@ -1,4 +1,6 @@
-export { DEFAULT_DEV_FRACTION } from './archive-writing.js';
+export { type ArchiveOptions, type ArchiveSummary, DEFAULT_DEV_FRACTION } from './archive-writing.js';
+export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './dragonfruit/passage-files.js';
+export { meanOfRows, unitVector } from './dragonfruit/sentence-vector.js';
 export type { QuestionFile, QuestionRow, QuestionSource } from './dragonfruit/source-questions.js';
 export {
   createRetrievalArchive,
@@ -26,6 +28,9 @@ export type {
   TrainedExpert,
   TrainingTask,
 } from './family.js';
+export { bioConstraints } from './grapefruit/bio-constraints.js';
+export { entityScores } from './grapefruit/entity-scores.js';
+export { spansOf } from './grapefruit/entity-spans.js';
 export { sequenceTypes } from './grapefruit/sequence-dataset.js';
 export type { ConllFile, SequenceRow, SequenceSource } from './grapefruit/source-sentences.js';
 export {
@@ -33,6 +38,8 @@ export {
   type SequenceArchiveOptions,
   type SequenceArchiveSummary,
 } from './grapefruit/write-archive.js';
+export { classificationScores } from './papaya/classification-scores.js';
+export { classificationTask } from './papaya/classification-task.js';
 export {
   type ClassificationArchiveOptions,
   type ClassificationArchiveSummary,

@@ -10,15 +10,15 @@ import { papaya } from './papaya/index.js';
 const families: Family[] = [papaya, grapefruit, dragonfruit];
 
 /**
- * Adds a family, for training and answering in this thread: others have registries of their own.
- * @throws ValidationError where its name, or one of its types, is another family's.
+ * Adds a family for training and inference in this thread; each thread has a registry of its own.
+ * @throws ValidationError if its name or one of its types belongs to another family.
  */
 export function registerFamily(family: Family): void {
   if (families.includes(family)) return;
-  if (familyNamed(family.name)) throw taken('name', `the family ${family.name} is there already`);
+  if (familyNamed(family.name)) throw taken('name', `a family named ${family.name} is registered already`);
   for (const { name } of family.types) {
     const owner = familyOfType(name)?.name;
-    if (owner !== undefined) throw taken('types', `${name} is a type of the family ${owner} already`);
+    if (owner !== undefined) throw taken('types', `${name} is already a type of the family ${owner}`);
   }
   families.push(family);
 }
@@ -45,18 +45,18 @@ export function modelTypes(): readonly TrainableType[] {
   return families.flatMap(({ name: family, types }) => types.map(({ name: type }) => ({ type, family })));
 }
 
-/** The type that stands for the task of a type: itself, unless it is another name for an earlier one. */
+/** The type that names a type's task: the type itself, or the earlier one that it is another name for. */
 export function taskOf(type: ModelType): ModelType {
   return typeNamed(type)?.sameTaskAs ?? type;
 }
 
-/** What is known of a model by its config.json. */
+/** A model's family and type, as its config.json names them. */
 export interface ModelKind {
   readonly family: Family;
   readonly type: FamilyType;
 }
 
-/** @param file named in errors. @throws ModelFolderError where family or type are not known in this thread. */
+/** @param file named in errors. @throws ModelFolderError if the family or type isn't registered in this thread. */
 export function modelKind({ orchard }: Pick<ModelFolderConfig, 'orchard'>, file: string): ModelKind {
   const family = familyNamed(orchard.family);
   if (family === undefined) throw unknown(file, 'family', orchard.family, families);

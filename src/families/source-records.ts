@@ -1,31 +1,30 @@
-/** Records of the files that people have: CSV, TSV and JSON Lines. */
+/** Reads records from files in common formats: CSV, TSV and JSON Lines. */
 import { basename, extname } from 'node:path';
 import { type CsvError, parse } from 'csv-parse/sync';
 import * as z from 'zod';
 import { counted, type ProblemList, quoted, readLines, readText, someOf } from '../datasets/index.js';
 
-export const sourceFormats = ['csv', 'tsv', 'jsonl'] as const;
 /**
  * csv: quoted as in RFC 4180, with a header row. tsv: tab-separated without quoting, with a header row.
- * jsonl: one JSON object a line.
+ * jsonl: one JSON object per line.
  */
-export type SourceFormat = (typeof sourceFormats)[number];
+export type SourceFormat = 'csv' | 'tsv' | 'jsonl';
 
 /** A UTF-8 file of records. */
 export interface RecordFile {
   readonly path: string;
-  /** Default: by the ending of the name. */
+  /** Default: by the extension of the file's name; csv for unknown ones. */
   readonly format?: SourceFormat | undefined;
 }
 
 export interface SourceRecord {
   /** Where the record begins. */
   readonly line: number;
-  /** Of the columns that were asked for, in that order: strings, save in JSON Lines; undefined where there is none. */
+  /** Values of the requested columns, in that order; undefined where missing. Always strings, except in JSON Lines. */
   readonly values: readonly unknown[];
 }
 
-/** Reads all records of a file; each that isn't one becomes a problem. Blank lines are passed over. */
+/** Reads all records of a file. What can't be read as a record becomes a problem; blank lines are skipped. */
 export function readRecords(
   { path, format }: RecordFile,
   columns: readonly string[],
@@ -37,7 +36,7 @@ export function readRecords(
 function formatOf(path: string): SourceFormat {
   const ending = extname(path).slice(1).toLowerCase();
   if (ending === 'json' || ending === 'ndjson') return 'jsonl';
-  return sourceFormats.find((format) => format === ending) ?? 'csv';
+  return ending === 'tsv' || ending === 'jsonl' ? ending : 'csv';
 }
 
 interface Reading {

@@ -6,7 +6,7 @@ export interface Splits<Row> {
   readonly dev: readonly Row[];
 }
 
-/** What a split needs to know of a row. */
+/** What a split needs to know about a row. */
 export interface SplitKeys {
   /** Rows with the same text stay together, so that dev holds nothing that train has seen. */
   readonly text: string;
@@ -15,8 +15,8 @@ export interface SplitKeys {
 }
 
 /**
- * Sets rows aside for dev, the same ones for the same seed. Stratified: each label gives its share, rounded, and
- * at least one text of two or more; a row with several labels counts as one of its rarest.
+ * Sets rows aside for dev, the same ones for the same seed. Stratified: each label gives its share of texts, rounded,
+ * and at least one if it has two or more; a row with several labels counts for its rarest.
  * @param devFraction share of the texts, above 0 and below 1.
  */
 export function splitDev<Row>(
@@ -36,7 +36,7 @@ export function splitDev<Row>(
   return { train: rows.filter((row) => !isDev(row)), dev: rows.filter(isDev) };
 }
 
-/** The different texts by the label that they count for; those without a label count as one more. */
+/** The distinct texts, grouped by the label that they count for; those without a label are one more group. */
 function textsByStratum(rows: readonly SplitKeys[]): Iterable<readonly string[]> {
   const frequency = new Map<string | number, number>();
   for (const label of rows.flatMap(({ labels }) => labels)) {

@@ -4,7 +4,7 @@ import { nodesFor } from './node-order.js';
 import { resolveShape, type Shape, ShapeError, symbolsOf, volume } from './shape.js';
 import type { Tensor } from './tensor.js';
 
-/** What a run must feed: every input, and the parameters that the outputs depend on and that have no fixed values. */
+/** What a run must feed: every input, and every parameter without fixed values that the outputs depend on. */
 export function fedTensors(graph: Graph, weights: ReadonlyMap<string, unknown> = new Map()): Tensor[] {
   const outputs = [...graph.outputs.values()];
   const used = new Set([...outputs, ...nodesFor(outputs).flatMap(({ inputs }) => inputs)]);
@@ -12,13 +12,13 @@ export function fedTensors(graph: Graph, weights: ReadonlyMap<string, unknown> =
   return [...graph.inputs, ...parameters];
 }
 
-/** What the symbols of shapes stand for in one run. */
+/** Values of the symbols in shapes, in one run. */
 export type Sizes = Readonly<Record<string, number>>;
 
 /**
- * Checks that every tensor is fed with its type and shape, and nothing else.
- * @returns the values that the symbols of the shapes have.
- * @throws ShapeError that names the tensor and what it should be.
+ * Checks that every tensor is fed with its type and shape, and that nothing else is fed.
+ * @returns the values of the shapes' symbols.
+ * @throws ShapeError that names the feed and what is expected of it.
  */
 export function checkFeeds(
   tensors: readonly TensorDescription[],
@@ -26,13 +26,13 @@ export function checkFeeds(
 ): Sizes {
   const known = new Set(tensors.map(({ name }) => name));
   for (const name of Object.keys(feeds)) {
-    if (!known.has(name)) throw new ShapeError(`feed ${name} is none of the graph's inputs`);
+    if (!known.has(name)) throw new ShapeError(`feed ${name} is not an input of the graph`);
   }
   const sizes = symbolSizes(tensors, feeds);
   for (const { name, type, shape } of tensors) {
     const feed = feeds[name];
     if (feed === undefined) throw new ShapeError(`feed ${name} is missing`);
-    if (feed.type !== type) throw new ShapeError(`feed ${name} is ${feed.type}, the graph takes ${type}`);
+    if (feed.type !== type) throw new ShapeError(`feed ${name} is ${feed.type}, but the graph takes ${type}`);
     if (feed.dims.join() !== resolveShape(shape, sizes).join()) {
       throw wrongDims(`feed ${name}`, feed.dims, shape);
     }
@@ -41,7 +41,10 @@ export function checkFeeds(
   return sizes;
 }
 
-/** Each symbol's size in the first feed that has the symbol for a dimension; products of symbols say nothing. */
+/**
+ * The size of each symbol, from the first feed that has the symbol as a dimension; products of symbols are
+ * skipped.
+ */
 function symbolSizes(
   tensors: readonly TensorDescription[],
   feeds: Readonly<Record<string, TensorData>>,
@@ -66,7 +69,8 @@ export function checkOutputs(
   for (const [name, { type, shape }] of outputs) {
     const buffer = buffers[name];
     if (buffer === undefined) throw new ShapeError(`output ${name} has no buffer`);
-    if (buffer.type !== type) throw new ShapeError(`output ${name} is ${type}, its buffer ${buffer.type}`);
+    if (buffer.type !== type)
+      throw new ShapeError(`output ${name} is ${type}, but its buffer ${buffer.type}`);
     const dims = resolveShape(shape, sizes);
     if (dims.join() !== buffer.dims.join())
       throw wrongDims(`the buffer of output ${name}`, buffer.dims, dims);
@@ -76,9 +80,9 @@ export function checkOutputs(
 
 function checkLength(what: string, { dims, data }: TensorData): void {
   if (data.length === volume(dims)) return;
-  throw new ShapeError(`${what} is [${dims.join(', ')}] and has ${data.length} numbers`);
+  throw new ShapeError(`${what} is [${dims.join(', ')}], but holds ${data.length} numbers`);
 }
 
 function wrongDims(what: string, dims: readonly number[], shape: Shape): ShapeError {
-  return new ShapeError(`${what} is [${dims.join(', ')}], the graph has [${shape.join(', ')}] there`);
+  return new ShapeError(`${what} is [${dims.join(', ')}], but the graph expects [${shape.join(', ')}]`);
 }

@@ -8,10 +8,13 @@ export type TensorData =
   | { readonly type: 'int32'; readonly dims: readonly number[]; readonly data: Int32Array }
   | { readonly type: 'int64'; readonly dims: readonly number[]; readonly data: BigInt64Array };
 
+/** What a compilation may fix beforehand. */
 export interface CompileOptions {
-  /** Values of parameters that stay fixed; the others are fed at every run. Default: none fixed. */
+  /** Values of parameters that stay fixed; all others are fed at every run. Default: none fixed. */
   readonly weights?: ReadonlyMap<string, Float32Array>;
-  /** Which of the fixed weights are held as integers. An executor that can't do that rejects. Default: none. */
+  /**
+   * Which of the fixed weights are stored as integers. An executor that can't do this rejects. Default: none.
+   */
   readonly quantization?: Quantization;
 }
 
@@ -19,22 +22,24 @@ export interface CompileOptions {
 export type TensorDescription = Pick<Tensor, 'name' | 'type' | 'shape'>;
 
 /**
- * Runs tensor graphs. To write one: give every operation a kernel, run them over `nodesFor(outputs)` through each
- * node's `visit`, let `checkFeeds` and `checkOutputs` refuse what doesn't fit, and test it with
- * `graphExecutorContract`.
+ * Runs tensor graphs. To write an executor, give every operation a kernel, run the nodes of
+ * `nodesFor(outputs)` through their `visit`, check feeds and buffers with `checkFeeds` and `checkOutputs`,
+ * and test the whole with `graphExecutorContract`.
  */
 export interface GraphExecutor {
+  /** Of this interface. */
   readonly specificationVersion: 1;
-  /** Prepares a graph for many runs. Rejects where the runtime refuses the graph. */
+  /** Prepares a graph for many runs. Rejects if the runtime refuses the graph. */
   compile(graph: Graph, options?: CompileOptions): Promise<CompiledGraph>;
 }
 
+/** A graph that is ready to run, any number of times. */
 export interface CompiledGraph {
   /**
    * Runs the graph once.
    * @param feeds every input, and every parameter without fixed values, by name.
-   * @param outputs the buffers to write, by output name: all of the graph's outputs, their dims exact. The
-   *   numbers are in these buffers once the promise resolves.
+   * @param outputs a buffer of the exact shape for every output of the graph, by name. The numbers are in
+   *   these buffers once the promise resolves.
    */
   run(
     feeds: Readonly<Record<string, TensorData>>,
@@ -44,17 +49,18 @@ export interface CompiledGraph {
   release(): Promise<void>;
 }
 
-/** A graph that was read from a file, and says itself what it takes and gives. */
+/** A graph that was loaded from a file, which says what its inputs and outputs are. */
 export interface LoadedGraph extends CompiledGraph {
-  /** What is fed, dimensions that a run decides as symbols. */
+  /** What to feed; dimensions that vary from run to run are symbols. */
   readonly inputs: readonly TensorDescription[];
+  /** What a run writes. */
   readonly outputs: readonly TensorDescription[];
-  /** Bytes of the file. */
+  /** Size of the file in bytes. */
   readonly bytes: number;
 }
 
-/** An executor that also runs graphs of ONNX files. */
+/** An executor that can also load ONNX files. */
 export interface OnnxExecutor extends GraphExecutor {
-  /** @param file path of an ONNX model. Rejects where the runtime refuses it. */
+  /** Reads a graph with its weights. @param file path of an ONNX model. Rejects if the runtime refuses it. */
   load(file: string): Promise<LoadedGraph>;
 }

@@ -5,7 +5,10 @@ import { operations } from './operations/index.js';
 import { ShapeError, sameShape } from './shape.js';
 import type { Tensor } from './tensor.js';
 
-/** The gradient of one parameter: a tensor of its shape, rows to be summed into it, or both. */
+/**
+ * The gradient of one parameter: dense (a tensor of its shape), sparse (rows to be summed into such a
+ * tensor), or both.
+ */
 export interface ParameterGradient {
   readonly parameter: Tensor;
   readonly dense: Tensor | undefined;
@@ -13,17 +16,17 @@ export interface ParameterGradient {
 }
 
 /**
- * Adds to the graph what computes ∂loss/∂parameter for every parameter that the loss depends on
+ * Adds the backward pass to a graph: ∂loss/∂parameter for every parameter that the loss depends on
  * (reverse-mode differentiation: each node's rule is applied once, from the loss back to the parameters).
  * @param loss a scalar.
- * @param trainable names of the parameters that gradients are wanted of; nothing is computed for the others. Default: all.
+ * @param trainable names of the parameters to compute gradients for. Default: all.
  */
 export function addGradients(
   graph: Graph,
   loss: Tensor,
   trainable?: ReadonlySet<string>,
 ): ParameterGradient[] {
-  if (loss.shape.length !== 0) throw new ShapeError('gradients are taken of a scalar loss');
+  if (loss.shape.length !== 0) throw new ShapeError('the loss must be a scalar');
   const isTrainable = ({ name, source }: Tensor) =>
     source.kind === 'parameter' && (trainable?.has(name) ?? true);
   const pending = new PendingGradients(graph);
@@ -63,7 +66,7 @@ function nodesBackFrom(tensor: Tensor, isTrainable: (parameter: Tensor) => boole
   return order.reverse();
 }
 
-/** Gradients on their way back, summed where a tensor has several consumers. */
+/** Gradients during the backward pass, summed where a tensor has several consumers. */
 class PendingGradients {
   readonly #dense = new Map<Tensor, Tensor>();
   readonly #rows = new Map<Tensor, RowGradient[]>();
@@ -98,7 +101,8 @@ class PendingGradients {
   }
 
   #addRows(tensor: Tensor, gradient: RowGradient): void {
-    if (tensor.source.kind !== 'parameter') throw new ShapeError('only a parameter takes row gradients');
+    if (tensor.source.kind !== 'parameter')
+      throw new ShapeError('only a parameter can have a sparse gradient');
     this.#rows.set(tensor, [...this.rows(tensor), gradient]);
   }
 

@@ -6,11 +6,14 @@ import type { ElementType, Tensor, TensorSource } from './tensor.js';
 
 /**
  * A tensor graph under construction: inputs, parameters and constants, and the operations applied to them.
- * Building only describes; numbers flow when a {@link GraphExecutor} runs the compiled graph.
+ * Building it computes nothing; a {@link GraphExecutor} compiles and runs it.
  */
 export class Graph {
+  /** In the order in which they were made. */
   readonly inputs: Tensor[] = [];
+  /** In the order in which they were made. */
   readonly parameters: Tensor[] = [];
+  /** By the names that `output` gave them. */
   readonly outputs = new Map<string, Tensor>();
   readonly #constants = new Map<string, Tensor>();
   readonly #names = new Set<string>();
@@ -40,52 +43,63 @@ export class Graph {
     return tensor;
   }
 
-  /** Makes a tensor readable after a run under this name. */
+  /** Makes a tensor an output of the graph, under this name. */
   output(name: string, tensor: Tensor): void {
     if (this.outputs.has(name)) throw new ShapeError(`the graph has an output ${name} already`);
     this.outputs.set(name, tensor);
   }
 
+  /** a + b, broadcasting as NumPy does. */
   add(a: Tensor, b: Tensor): Tensor {
     return this.#apply('add', [a, b], {});
   }
 
+  /** a − b, broadcasting. */
   subtract(a: Tensor, b: Tensor): Tensor {
     return this.#apply('subtract', [a, b], {});
   }
 
+  /** a·b element by element, broadcasting. */
   multiply(a: Tensor, b: Tensor): Tensor {
     return this.#apply('multiply', [a, b], {});
   }
 
+  /** a / b element by element, broadcasting. */
   divide(a: Tensor, b: Tensor): Tensor {
     return this.#apply('divide', [a, b], {});
   }
 
+  /** factor·x. */
   scale(x: Tensor, factor: number): Tensor {
     return factor === 1 ? x : this.#apply('scale', [x], { factor });
   }
 
+  /** eˣ. */
   exp(x: Tensor): Tensor {
     return this.#apply('exp', [x], {});
   }
 
+  /** √x. */
   sqrt(x: Tensor): Tensor {
     return this.#apply('sqrt', [x], {});
   }
 
+  /** tanh x. */
   tanh(x: Tensor): Tensor {
     return this.#apply('tanh', [x], {});
   }
 
+  /** 1 / (1 + e⁻ˣ). */
   sigmoid(x: Tensor): Tensor {
     return this.#apply('sigmoid', [x], {});
   }
 
+  /** ln(1 + eˣ), finite for large x. */
   softplus(x: Tensor): Tensor {
     return this.#apply('softplus', [x], {});
   }
 
+  /** z·c with the gate c = ½ + ½·erf(z), which is GELU(√2·z) / √2. The node's second output is c. */
   gaussianGate(z: Tensor): Tensor {
     return this.#apply('gaussianGate', [z], {});
   }
@@ -96,6 +110,10 @@ export class Graph {
     return this.#apply('gemm', c === undefined ? [a, b] : [a, b, c], complete);
   }
 
+  /**
+   * α·op(a)·op(b) for each matrix of the leading dimensions, which both share; defaults: nothing transposed, α = 1.
+   * Shapes: op(a) […batch, m, k], op(b) […batch, k, n] → […batch, m, n].
+   */
   batchMatMul(a: Tensor, b: Tensor, attributes: Partial<BatchMatMulAttributes> = {}): Tensor {
     return this.#apply('batchMatMul', [a, b], {
       transposeA: false,
@@ -107,34 +125,45 @@ export class Graph {
     });
   }
 
+  /** Softmax over the last axis. */
   softmax(x: Tensor): Tensor {
     return this.#apply('softmax', [x], {});
   }
 
+  /** ln of the softmax over the last axis. */
   logSoftmax(x: Tensor): Tensor {
     return this.#apply('logSoftmax', [x], {});
   }
 
+  /**
+   * γ·(x − mean) / √(variance + ε) + β over the last axis. Shapes: x [rows, width], γ and β [width]. The node's further
+   * outputs are mean and 1/√(variance + ε), [rows, 1] each.
+   */
   layerNorm(x: Tensor, gamma: Tensor, beta: Tensor, epsilon: number): Tensor {
     return this.#apply('layerNorm', [x, gamma, beta], { epsilon });
   }
 
+  /** Rows of a table by index. Shapes: table [rows, …rest], indices of any shape → [...indices, …rest]. */
   gather(table: Tensor, indices: Tensor): Tensor {
     return this.#apply('gather', [table, indices], {});
   }
 
+  /** The sum over axes, which are dropped or kept with the size 1. Negative axes count from the end. */
   reduceSum(x: Tensor, axes: readonly number[], keepDimensions = false): Tensor {
     return this.#apply('reduceSum', [x], { axes, keepDimensions });
   }
 
+  /** The sum of each column: [rows, columns] → [columns]. */
   columnSum(x: Tensor): Tensor {
     return this.#apply('columnSum', [x], {});
   }
 
+  /** x repeated to a larger shape by broadcasting. */
   expand(x: Tensor, shape: Shape): Tensor {
     return this.#apply('expand', [x], { shape });
   }
 
+  /** The same elements in the same order, in another shape. */
   reshape(x: Tensor, shape: Shape): Tensor {
     return this.#apply('reshape', [x], { shape });
   }
@@ -144,19 +173,22 @@ export class Graph {
     return this.reshape(x, [mergeDimensions(x.shape.slice(0, -1)), ...x.shape.slice(-1)]);
   }
 
+  /** Axis i of the result is axis permutation[i] of x. */
   transpose(x: Tensor, permutation: readonly number[]): Tensor {
     return this.#apply('transpose', [x], { permutation });
   }
 
+  /** The int64 numbers 0, 1, … n − 1 of the n rows of x. */
   rowNumbers(x: Tensor): Tensor {
     return this.#apply('rowNumbers', [x], {});
   }
 
+  /** x in another element type. */
   cast(x: Tensor, type: ElementType): Tensor {
     return this.#apply('cast', [x], { type });
   }
 
-  /** Adds a node and gives its first output. */
+  /** Adds a node. @returns its first output. */
   #apply<Name extends OperationName>(
     operation: Name,
     inputs: Signatures[Name]['inputs'],

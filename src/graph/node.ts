@@ -2,19 +2,25 @@ import type { OperationName, Signatures } from './operations/signatures.js';
 import { ShapeError } from './shape.js';
 import type { Tensor } from './tensor.js';
 
-/** One application of one operation, with the types that belong to it. */
+/** One application of an operation, with that operation's types. */
 export interface NodeOf<Name extends OperationName> {
   readonly operation: Name;
+  /** The operands, in the order of the `Graph` method. */
   readonly inputs: Signatures[Name]['inputs'];
+  /** All of them, defaults filled in. */
   readonly attributes: Signatures[Name]['attributes'];
+  /** The result first; gaussianGate and layerNorm have further outputs, which their gradients use. */
   readonly outputs: readonly Tensor[];
 }
 
-/** A node of any operation. `visit` gives it back with its own types. */
+/** A node of any operation. `visit` passes it on with its own operation's types. */
 export interface Node {
   readonly operation: OperationName;
+  /** The operands, in the order of the `Graph` method. */
   readonly inputs: readonly Tensor[];
+  /** The result first. */
   readonly outputs: readonly Tensor[];
+  /** Calls the visitor with this node. @returns what the visitor does. */
   visit<Result>(visitor: <Name extends OperationName>(node: NodeOf<Name>) => Result): Result;
 }
 

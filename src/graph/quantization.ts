@@ -4,23 +4,26 @@ import { nodesFor } from './node-order.js';
 import type { OperationName } from './operations/index.js';
 import type { Tensor } from './tensor.js';
 
-/** Which float32 parameters of a graph an ONNX file holds as integers. */
+/** Which float32 parameters of a graph an ONNX file stores as integers. */
 export interface Quantization {
   /**
-   * Weights of linear layers, in 8 bits, by name, each with the range of what its layer reads. A range that is known
-   * beforehand makes a text's result independent of the texts beside it, where one taken from each batch would not.
+   * Linear layers' weights to store in 8 bits, by name, each with the range of its layer's inputs. Ranges
+   * that are fixed beforehand, rather than taken from each batch, make a text's result independent of the
+   * other texts in its batch.
    */
   readonly linear: ReadonlyMap<string, Range>;
-  /** Tables that rows are read from, by name, and the bits of an entry. */
+  /** Embedding tables, by name, with their bits per entry. */
   readonly tables: ReadonlyMap<string, TableBits>;
 }
 
-/** Tables of an odd width take 8 where 4 is asked for. */
+/** Bits per entry; a table of odd width takes 8 even if 4 is asked for. */
 export type TableBits = 4 | 8;
 
-/** 0 lies inside. */
+/** A range that includes 0. */
 export interface Range {
+  /** At most 0. */
   readonly min: number;
+  /** At least 0. */
   readonly max: number;
 }
 
@@ -37,7 +40,7 @@ const linearForms: { readonly [Name in OperationName]?: LinearForm<Name> } = {
     weight.source.kind === 'parameter' && transposeB && !transposeA ? { input, weight } : undefined,
 };
 
-/** What the linear layers of a graph read, [rows, inputs] each, by the name of the layer's weight. */
+/** Inputs of a graph's linear layers, [rows, inputs] each, by the name of the layer's weight. */
 export function linearInputs(graph: Graph): ReadonlyMap<string, Tensor> {
   const layers = nodesFor([...graph.outputs.values()]).flatMap(
     (node) => node.visit((typed) => linearForms[typed.operation]?.(typed)) ?? [],

@@ -3,9 +3,10 @@
  * product of symbols (`tokens*batch`), so that one compiled graph serves every batch size and length.
  */
 export type Dimension = number | string;
+/** The dimensions of a tensor; [] is a single number. */
 export type Shape = readonly Dimension[];
 
-/** Thrown while a graph is built when an operation is given shapes that it can't take: a programming error. */
+/** Thrown when an operation or a feed is given shapes that it can't take: a programming error. */
 export class ShapeError extends Error {
   override readonly name = 'ShapeError';
 }
@@ -15,7 +16,7 @@ export function symbolsOf(dimension: string): string[] {
   return dimension.split('*');
 }
 
-/** One dimension that stands for several merged ones, as a reshape to fewer axes makes it. */
+/** Merges several dimensions into one, as a reshape to fewer axes does. */
 export function mergeDimensions(dimensions: Shape): Dimension {
   const symbols = dimensions.filter((dimension) => typeof dimension === 'string');
   const factor = dimensions.reduce<number>(
@@ -73,7 +74,7 @@ export function broadcastAxes(from: Shape, to: Shape): number[] {
   );
 }
 
-/** The shape in numbers, once the symbols have values. */
+/** The shape with its symbols replaced by their values. */
 export function resolveShape(shape: Shape, sizes: Readonly<Record<string, number>>): number[] {
   return shape.map((dimension) => {
     if (typeof dimension === 'number') return dimension;
@@ -85,7 +86,7 @@ export function resolveShape(shape: Shape, sizes: Readonly<Record<string, number
   });
 }
 
-/** How many elements a shape in numbers has. */
+/** The number of elements of a shape without symbols. */
 export function volume(dims: readonly number[]): number {
   return dims.reduce((product, dimension) => product * dimension, 1);
 }

@@ -1,17 +1,21 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import * as z from 'zod';
-import { type Account, accountSchema, validate } from '../contract/index.js';
+import { type Account, accountSchema, type FieldsOf, validate } from '../contract/index.js';
 import { ValidationError } from '../errors.js';
 
 /** Whose an API key is; undefined for a key of nobody. */
 export type Authenticate = (apiKey: string) => Account | undefined | Promise<Account | undefined>;
 
+/** A key as it is kept, and whose it is. */
+export interface StoredKey extends Account {
+  /** Of the key, in 64 hexadecimal digits. */
+  readonly sha256: string;
+}
+
 const storedKeySchema = z.strictObject({
   ...accountSchema.shape,
   sha256: z.string().regex(/^[0-9a-f]{64}$/, 'give the SHA-256 of the key as 64 hexadecimal digits'),
-});
-/** A key as it is kept: its SHA-256 in hexadecimal digits, and whose it is. */
-export type StoredKey = z.infer<typeof storedKeySchema>;
+} satisfies FieldsOf<StoredKey>);
 
 const storedKeysSchema = z
   .array(storedKeySchema)

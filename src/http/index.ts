@@ -11,5 +11,6 @@ export type { InstalledModel } from './installed-models.js';
 export type { Quota, RateLimiter, WrongKeyLimiter } from './limiters.js';
 export type { AccessLogEntry } from './observe.js';
 export type { PageServices } from './page-services.js';
+export type { BodyLimits } from './read-body.js';
 export { type RunningServer, type ServeOptions, serve } from './serve.js';
 export type { MedleyService, PredictorService, Services, TrainerService } from './services.js';

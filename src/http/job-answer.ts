@@ -34,7 +34,7 @@ function errorAnswer({ code, message, problems, source }: JobError): JobAnswer['
   if (!ownFailures.has(code)) return { code, message: SERVICE_FAILED };
   // Callers name no files of the service: it was an upload.
   if (code === 'download' && source === 'file') return { code, message: UPLOAD_GONE };
-  return { code, message, ...(problems && { problems }) };
+  return { code, message, ...(problems && { problems: [...problems] }) };
 }
 
 /** In place of messages that advise who runs the service. */

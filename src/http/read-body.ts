@@ -1,5 +1,6 @@
 import { Refusal } from './refusal.js';
 
+/** What is refused of a request's body. */
 export interface BodyLimits {
   readonly maxBodyBytes: number;
   /** For the whole body to arrive. */

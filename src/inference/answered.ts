@@ -1,15 +1,20 @@
 import { ResultAsync } from 'neverthrow';
 import { AbortedError, type OrchardError, toOrchardError } from '../errors.js';
 
+/** Of one call of a Predictor or Medley. */
 export interface CallOptions {
-  /** Aborts the call, and the loading of a model that it waits for; a run that has begun ends in its thread. */
+  /**
+   * Aborts the call and the loading of a model that it waits for. A run that has begun finishes in its
+   * thread.
+   */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * What a call of a public class comes to: here what is thrown beneath it becomes the error of a result. An AbortedError
- * as soon as the signal fires; what a thread has been given by then it still finishes, and nobody hears of it.
- * @param work is not begun where the signal has fired already.
+ * Runs a call of a public class; what is thrown beneath becomes the error of its result. When the signal
+ * fires, the result is an AbortedError at once. Work that a thread has been given by then still finishes, and
+ * its result is discarded.
+ * @param work is not begun if the signal has fired already.
  */
 export function answered<Value>(
   operation: string,

@@ -1,7 +1,7 @@
 export { answered, type CallOptions } from './answered.js';
 export { implementation } from './implementation.js';
 export type { InferenceService, Predictions } from './inference-service.js';
-export { type InferenceOptions, inlineInference } from './inline-service.js';
+export { inlineInference } from './inline-service.js';
 export { lengthGroups } from './length-groups.js';
 export { PretrainedModels } from './pretrained-models.js';
 export { batchResponse, queryResponse } from './responses.js';
@@ -13,4 +13,3 @@ export {
   type ServiceOptions,
 } from './service-options.js';
 export { TextModel } from './text-model.js';
-export { type PoolOptions, workerInference } from './worker-pool.js';

@@ -1,22 +1,23 @@
 import type { InferenceResult } from '../contract/index.js';
 
-/** What one request came to. */
+/** The answer to one request. */
 export interface Predictions {
   /** One per text, in their order. */
   readonly results: readonly InferenceResult[];
-  /** Milliseconds from the start of its tokenising to its last result, waiting not included. */
+  /** Milliseconds from the start of its tokenisation to its last result, waiting not included. */
   readonly elapsedMs: number;
 }
 
-/** Runs models that lie in folders, and keeps those loaded that it was asked for. */
+/** Runs models from their folders, and keeps loaded those that it was asked for. */
 export interface InferenceService {
   /**
-   * @param directory a model folder. @returns a result for each text, in their order.
+   * @param directory a model folder.
+   * @returns a result for each text, in their order.
    * @throws ModelFolderError for a folder that can't be run, ClosedError
    */
   predict(directory: string, texts: readonly string[]): Promise<Predictions>;
-  /** Gives up what is kept of a folder's model, which is about to be deleted. */
+  /** Unloads the model of a folder that is about to be deleted. */
   forget(directory: string): void;
-  /** Waits for what runs and frees everything. Idempotent. */
+  /** Waits for runs in progress and frees everything. Idempotent. */
   close(): Promise<void>;
 }

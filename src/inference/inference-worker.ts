@@ -1,4 +1,4 @@
-/** Entry of an inference worker thread. */
+/** Entry point of an inference worker thread. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { describeError, toOrchardError } from '../errors.js';
 import { type InferenceOptions, inlineInference } from './inline-service.js';

@@ -3,11 +3,11 @@ import { ClosedError } from '../errors.js';
 import type { InferenceService, Predictions } from './inference-service.js';
 import { ModelCache } from './model-cache.js';
 
-/** Texts that requests for one model may be joined to; beyond it, runs get no faster and answers later. */
+/** Most texts of requests that are joined; with more, runs get no faster and answers come later. */
 const MAX_JOINED_TEXTS = 64;
 
 export interface InferenceOptions {
-  /** Bound on the loaded models' graph files together, in bytes. */
+  /** Bound on the loaded models' files together, in bytes. */
   readonly maxModelBytes: number;
   /** Threads that one run may use. */
   readonly threads: number;
@@ -26,8 +26,8 @@ interface Request {
 }
 
 /**
- * Answers requests one after the other, first in first out. Those that wait for the same model when its turn
- * comes are joined and answered by the same runs.
+ * Answers requests one after the other, first in, first out. When a request's turn comes, those that wait for
+ * the same model are joined with it and answered by the same runs.
  */
 class InlineService implements InferenceService {
   #waiting: Request[] = [];
@@ -60,7 +60,7 @@ class InlineService implements InferenceService {
 
   async #work(): Promise<void> {
     for (let [first] = this.#waiting; first !== undefined; [first] = this.#waiting) {
-      // A run blocks the thread; a turn of the event loop lets in whatever came meanwhile.
+      // A run blocks the thread; a turn of the event loop lets in requests that came meanwhile.
       await nextTurn();
       const requests = this.#take(first.directory);
       try {

@@ -1,12 +1,12 @@
 /**
- * What starting a run costs, in tokens' worth of time: measured at 18 (2 layers × 128) to 25 (6 × 384)
- * tokens on two cores; the groups hardly change within that range.
+ * Cost of starting a run, as the number of tokens that take as long. Measured on two cores: 18 (2 layers of
+ * width 128) to 25 (6 layers of width 384); within that range the groups hardly change.
  */
 const RUN_COST_TOKENS = 22;
 
 /**
- * Splits texts into runs so that padding and the number of runs together cost least. Texts are sorted by
- * length, and the best cuts found by dynamic programming over the sorted row; O(texts × most rows a run).
+ * Splits texts into runs so that padding and starting the runs together cost least. Texts are sorted by
+ * length, and the best cuts are found by dynamic programming, in O(texts × most texts in a run).
  * @param lengths tokens of each text.
  * @param maxTokens the most tokens, padding included, that a run may hold; a longer text runs alone.
  * @returns positions in `lengths`, run by run.

@@ -10,7 +10,7 @@ export type PoolMessage =
       readonly texts: readonly string[];
     }
   | { readonly type: 'forget'; readonly directory: string }
-  /** Leave once nothing runs. */
+  /** Exit once nothing runs. */
   | { readonly type: 'close' };
 
 /** What a worker answers to a predict message, by its id. */

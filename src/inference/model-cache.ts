@@ -2,18 +2,18 @@ import { LRUCache } from 'lru-cache';
 import { SharedTokenizers } from './shared-tokenizers.js';
 import { TextModel } from './text-model.js';
 
-/** Loaded models, the least recently used given up once they take too much memory together. */
+/** Loaded models. The least recently used are unloaded when all of them together take too much memory. */
 export class ModelCache {
   readonly #models: LRUCache<string, TextModel>;
   readonly #tokenizers = new SharedTokenizers();
   readonly #threads: number;
   readonly #released: Promise<void>[] = [];
-  /** In use, but above the bound by itself. */
+  /** In use, but larger than the bound by itself. */
   #tooLarge: TextModel | undefined;
 
   /**
-   * @param maxBytes bound on the loaded models' graph files together; a single larger model is used all the same,
-   *   and loaded anew each time.
+   * @param maxBytes bound on the loaded models' files together; a single larger model still works, but is
+   *   loaded anew each time.
    */
   constructor(maxBytes: number, threads: number) {
     this.#threads = threads;
@@ -24,7 +24,10 @@ export class ModelCache {
     });
   }
 
-  /** The model of a folder, loaded if need be; good until `trim`, which is called before the next one is got. */
+  /**
+   * The model of a folder, loaded if necessary. Valid until `trim`, which must be called before the next
+   * `get`.
+   */
   async get(directory: string): Promise<TextModel> {
     const known = this.#models.get(directory);
     if (known !== undefined) return known;
@@ -33,18 +36,18 @@ export class ModelCache {
     return model;
   }
 
-  /** Gives up a model that is above the bound by itself, once it has been used. */
+  /** Unloads a model that is larger than the bound by itself, after its use. */
   trim(): void {
     if (this.#tooLarge !== undefined) this.#released.push(this.#tooLarge.release());
     this.#tooLarge = undefined;
   }
 
-  /** Gives a folder's model up, if it is loaded. */
+  /** Unloads a folder's model, if it is loaded. */
   forget(directory: string): void {
     this.#models.delete(directory);
   }
 
-  /** Gives all up and waits until their memory is free. */
+  /** Unloads all models and waits until their memory is free. */
   async clear(): Promise<void> {
     this.#models.clear();
     await Promise.all(this.#released.splice(0));

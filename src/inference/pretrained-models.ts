@@ -2,9 +2,9 @@ import { toOrchardError } from '../errors.js';
 import type { ModelLoader } from '../model-loader/index.js';
 import type { InferenceService, Predictions } from './inference-service.js';
 
-/** Runs models by the names that a loader knows them by. */
+/** Runs models by name, with the files that a loader finds. */
 export class PretrainedModels {
-  /** Where the models lie that were asked for already: a loader may have to ask a server each time. */
+  /** Folders of the models asked for so far: a loader may have to ask a server each time. */
   readonly #directories = new Map<string, string>();
   readonly #closing = new AbortController();
 
@@ -18,13 +18,13 @@ export class PretrainedModels {
 
   /**
    * @param signal aborts the loading of the model's files.
-   * @throws what the loader does for a model that can't be had
+   * @throws the loader's error for a model that can't be loaded
    */
   async predict(name: string, queries: readonly string[], signal?: AbortSignal): Promise<Predictions> {
     return this.#inference.predict(await this.#directoryOf(name, signal), queries);
   }
 
-  /** Gives up the files that are being loaded. */
+  /** Aborts the loads in progress. */
   close(): void {
     this.#closing.abort();
   }

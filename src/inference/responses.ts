@@ -2,14 +2,14 @@ import type { InferenceResponse, InferenceResult } from '../contract/index.js';
 import { InternalError } from '../errors.js';
 import type { Predictions } from './inference-service.js';
 
-/** The documented response to one query. @throws InternalError where the model gave no result */
+/** The response to one query. @throws InternalError if the model gave no result */
 export function queryResponse({ results, elapsedMs }: Predictions): InferenceResponse<InferenceResult> {
   const [result] = results;
   if (result === undefined) throw new InternalError('the model gave no result');
   return { data: result, metadata: { model_inference_time_ms: elapsedMs } };
 }
 
-/** The documented response to a batch. */
+/** The response to a batch. */
 export function batchResponse({
   results,
   elapsedMs,

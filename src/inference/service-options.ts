@@ -11,21 +11,22 @@ export interface ServiceOptions {
   /** `worker` (default): worker threads. `inline`: the calling thread, which each run then blocks. */
   readonly isolation?: 'worker' | 'inline';
   /**
-   * Worker threads; each loads the models that it is asked for, and idle ones share the texts of a batch. Default 1,
-   * and 2 in a Medley.
+   * Number of worker threads. Each loads the models that it is asked for; idle ones share the texts of a
+   * batch. Default 1, in a Medley 2.
    */
   readonly workers?: number;
   /** Threads that one run may use. Default 1, the fastest for short texts on small models. */
   readonly threads?: number;
-  /** Bound on the loaded models' graph files together, in bytes. Default 1 GiB. */
+  /** Bound on the loaded models' files together, in bytes. Default 1 GiB. */
   readonly maxModelBytes?: number;
 }
 
 /** How a predictor or medley runs models. */
 export interface RunOptions extends ServiceOptions {
   /**
-   * Runs the models, in place of a service of its own by the other options. Several predictors and medleys may share one,
-   * and so the models that it has loaded. Stays open on close.
+   * A service to run the models in, instead of one made from the other options. Several predictors and
+   * medleys can share a service, and with it the models that it has loaded. It stays open when they are
+   * closed.
    */
   readonly inference?: InferenceService;
 }
@@ -41,7 +42,7 @@ const serviceSchema = z.strictObject({
 });
 type ServiceSettings = z.infer<typeof serviceSchema>;
 
-/** What a predictor and a medley can both be told. */
+/** Options of predictors and medleys alike. */
 export const runSchema = serviceSchema.extend({
   inference: implementation<InferenceService>(
     ['predict', 'forget', 'close'],
@@ -54,12 +55,12 @@ export const runSchema = serviceSchema.extend({
   account: accountSchema.default(LOCAL_ACCOUNT),
 });
 
-/** A service that runs models as these options say, for several predictors and medleys. @throws ValidationError */
+/** A service with these options, for several predictors and medleys. @throws ValidationError */
 export function inferenceService(options: ServiceOptions = {}): InferenceService {
   return createService(validate(serviceSchema, options));
 }
 
-/** The service of these settings. */
+/** Creates the service that these settings describe. */
 export function createService({ isolation, ...pool }: ServiceSettings): InferenceService {
   return isolation === 'inline' ? inlineInference(pool) : workerInference(pool);
 }

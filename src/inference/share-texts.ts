@@ -1,8 +1,9 @@
-/** What a text costs beside its characters, in characters: special tokens and its share of a run. */
+/** Fixed cost of a text, in characters: its special tokens and its share of starting a run. */
 const TEXT_COST = 20;
 
 /**
- * Shares texts out in parts of about equal work, texts of like length together, so that each part pads little.
+ * Splits texts into parts of about equal work. Texts of similar length go together, so that each part needs
+ * little padding.
  * @param lengths characters of each text.
  * @returns positions in `lengths`, part by part; no part is empty, so there may be fewer than asked for.
  */

@@ -4,12 +4,12 @@ import { type EncodeOptions, type Encoding, loadTokenizer, type Tokenizer } from
 
 /** Enough for a batch of a medley: 50 queries. */
 const MAX_REMEMBERED_TEXTS = 64;
-/** Of all remembered texts together; a token takes 20 bytes. */
+/** Tokens of all remembered texts together; one takes 20 bytes. */
 const MAX_REMEMBERED_TOKENS = 1 << 16;
 
 /**
- * One tokenizer for all models with equal tokenizer files: loading one anew takes longer than hashing its files and about
- * a megabyte. It lives as long as one of the models.
+ * One tokenizer for all models with equal tokenizer files: loading another one would take longer than hashing
+ * the files, and about a megabyte. It is kept as long as one of the models is.
  */
 export class SharedTokenizers {
   readonly #tokenizers = new Map<string, WeakRef<Tokenizer>>();

@@ -15,7 +15,7 @@ import { outputsByText, type TextOutputs, TextReader, type TextWindow } from '..
 import { lengthGroups } from './length-groups.js';
 import { SharedTokenizers } from './shared-tokenizers.js';
 
-/** Padded tokens that one run may hold: the runtime keeps the memory of its largest run for good. */
+/** Most tokens of one run, padding included: the runtime never frees the memory of its largest run. */
 const MAX_TOKENS_PER_RUN = 4096;
 
 /** One loaded model: tokenizer, graph and decoder. `predict` blocks its thread while the graph runs. */
@@ -30,7 +30,7 @@ export class TextModel {
     graph: LoadedGraph,
     output: TensorDescription,
     decode: Decoder,
-    /** Memory it takes, roughly: the size of its files. */
+    /** Approximate memory that it takes: the size of its files. */
     readonly bytes: number,
   ) {
     this.#reader = reader;
@@ -40,7 +40,8 @@ export class TextModel {
   }
 
   /**
-   * @param directory a model folder. @param tokenizers of the models that may share one; all of one thread.
+   * @param directory a model folder.
+   * @param tokenizers shared with other models of the same thread.
    * @throws ModelFolderError for a file that is missing or does not fit
    */
   static async load(
@@ -59,13 +60,13 @@ export class TextModel {
     return new TextModel(new TextReader(tokenizer, config.orchard), graph, output, decode, bytes);
   }
 
-  /** Results in the order of the texts, whatever runs they were grouped into. */
+  /** Results in the order of the texts, however these were grouped into runs. */
   async predict(texts: readonly string[]): Promise<InferenceResult[]> {
     const outputs = await this.encode(texts);
     return texts.map((text, row) => this.#decode(text, outputs[row] ?? []));
   }
 
-  /** What the encoder and its head make of each text, in the order of the texts. */
+  /** Outputs of the encoder with its head for each text, in the order of the texts. */
   async encode(texts: readonly string[]): Promise<TextOutputs[]> {
     const windows = this.#reader.read(texts);
     const lengths = windows.map(({ encoding }) => encoding.ids.length);
@@ -73,7 +74,7 @@ export class TextModel {
     for (const group of lengthGroups(lengths, MAX_TOKENS_PER_RUN)) {
       const run = group.flatMap((position) => windows[position] ?? []);
       const tokens = Math.max(...run.map(({ encoding }) => encoding.ids.length));
-      // Rows of padding come with those that answer for each token.
+      // Models that answer for each token also give rows for padding.
       const dims = resolveShape(this.#output.shape, { batch: run.length, tokens });
       const data = new Float32Array(volume(dims));
       await this.#graph.run(this.#feeds(run, tokens), {
@@ -111,7 +112,7 @@ async function loadGraph(path: string, threads: number): Promise<LoadedGraph> {
   try {
     return await onnxExecutor({ threads }).load(path);
   } catch (cause) {
-    throw new ModelFolderError(path, 'the graph does not load', { cause });
+    throw new ModelFolderError(path, "the graph can't be loaded", { cause });
   }
 }
 
@@ -120,7 +121,7 @@ class Int64Grid {
   readonly type = 'int64';
   readonly dims: readonly number[];
   readonly data: BigInt64Array;
-  /** Writing the low halves spares a BigInt a token; every platform of ours is little-endian. */
+  /** Writing only the low halves saves a BigInt per token; every supported platform is little-endian. */
   readonly #halves: Int32Array;
 
   readonly #columns: number;

@@ -6,13 +6,13 @@ import type { PoolMessage, WorkerMessage } from './messages.js';
 import { shareTexts } from './share-texts.js';
 
 export interface PoolOptions extends InferenceOptions {
-  /** Worker threads; each loads the models that it is asked for. */
+  /** Number of worker threads; each loads the models that it is asked for. */
   readonly workers: number;
 }
 
 /**
- * Runs models in worker threads, started on first use. Several texts are shared out among the workers that have nothing
- * to do; where none has, a request goes to the one with the least to do.
+ * Runs models in worker threads, which are started on first use. Several texts are shared among the idle
+ * workers; if there are none, a request goes to the least busy one.
  */
 export function workerInference({ workers, maxModelBytes, threads }: PoolOptions): InferenceService {
   const options = { maxModelBytes: Math.floor(maxModelBytes / workers), threads };
@@ -62,7 +62,9 @@ interface Asker {
   readonly reject: (error: OrchardError) => void;
 }
 
-/** One worker thread and the requests that it has not answered. A thread that breaks is replaced on next use. */
+/**
+ * One worker thread and the requests that it has not answered. A thread that crashes is replaced on next use.
+ */
 class PoolWorker {
   readonly #unanswered = new Map<number, Asker>();
   #worker: Worker | undefined;
@@ -84,7 +86,7 @@ class PoolWorker {
     const id = this.#lastId;
     return new Promise((resolve, reject) => {
       this.#unanswered.set(id, { resolve, reject });
-      // An idle worker does not keep the process alive, one with work does.
+      // An idle worker does not keep the process alive; one with work does.
       worker.ref();
       post(worker, { type: 'predict', id, directory, texts });
     });
@@ -94,7 +96,7 @@ class PoolWorker {
     if (this.#worker !== undefined) post(this.#worker, { type: 'forget', directory });
   }
 
-  /** The thread leaves by itself: ending it while ONNX Runtime works would end the process. */
+  /** The thread exits by itself: terminating it while ONNX Runtime works would crash the process. */
   async close(): Promise<void> {
     const worker = this.#worker;
     if (worker === undefined) return;
@@ -111,7 +113,7 @@ class PoolWorker {
     });
     worker.on('message', (message: WorkerMessage) => this.#answer(message));
     worker.on('error', (cause) => this.#broken(new InternalError('the inference worker failed', { cause })));
-    worker.on('exit', () => this.#broken(new InternalError('the inference worker left')));
+    worker.on('exit', () => this.#broken(new InternalError('the inference worker exited')));
     this.#worker = worker;
     return worker;
   }

@@ -15,7 +15,7 @@ import {
 export type CreateJobQueueMedium = () => JobQueueMedium | Promise<JobQueueMedium>;
 
 /**
- * What every {@link JobQueue} must do, as tests for any runner:
+ * What every `JobQueue` must do, as tests for any runner:
  * ```ts
  * for (const { name, run } of jobQueueContract(() => myMedium())) it(name, run);
  * ```

@@ -1,5 +1,6 @@
 /** Which job: whose, and which of theirs. Ids are UUIDs that sort by the time they were made (version 7). */
 export interface QueuedJob {
+  /** The account that it belongs to. */
   readonly app_id: string;
   readonly id: string;
 }
@@ -12,6 +13,7 @@ export type StopReason = 'cancelled' | 'closing' | 'lost';
 
 /** The right to run one job, which no other worker has meanwhile. The queue keeps it alive by heartbeats. */
 export interface JobLease {
+  /** Of the job. */
   readonly id: string;
   /** Fires when the handler is to stop; `stopReason` says why. */
   readonly signal: AbortSignal;
@@ -50,6 +52,7 @@ export interface JobWorker {
  * medium fails; a worker tries again by itself.
  */
 export interface JobQueue {
+  /** Of this interface. */
   readonly specificationVersion: 1;
 
   /** Takes a job in. One that is in the queue already, waiting or running, is no error and stays as it is. */

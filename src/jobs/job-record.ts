@@ -1,6 +1,8 @@
 import * as z from 'zod';
 import {
+  type FieldsOf,
   modelConfigSchema,
+  type Topk,
   type TrainingRequest,
   topkSchema,
   trainingConfigSchema,
@@ -17,25 +19,31 @@ const warningSchema: z.ZodType<DatasetWarning> = z.strictObject({
   examples: z.array(z.strictObject({ file: z.string(), line: z.int() })),
 });
 
-const problemSchema = z.strictObject({
+const problemSchema: z.ZodType<DatasetProblem> = z.strictObject({
   file: z.string(),
   line: z.int().exactOptional(),
   column: z.union([z.int(), z.string()]).exactOptional(),
   found: z.string(),
   expected: z.string(),
-}) satisfies z.ZodType<DatasetProblem>;
+} satisfies FieldsOf<DatasetProblem>);
 
-const jobErrorSchema = z.strictObject({
+/** Why a job ended in ERROR. */
+export interface JobError {
+  /** Of the failure, such as `dataset` or `download`: one of the codes of OrchardError. */
+  readonly code: string;
+  readonly message: string;
+  /** Where the dataset is what is wrong: the first 100 problems. */
+  readonly problems?: readonly DatasetProblem[];
+  /** Where the dataset could not be had: whether it was to come from a file or from the web. */
+  readonly source?: 'file' | 'web';
+}
+
+const jobErrorSchema: z.ZodType<JobError> = z.strictObject({
   code: z.string(),
   message: z.string(),
   problems: z.array(problemSchema).exactOptional(),
   source: z.enum(['file', 'web']).exactOptional(),
-});
-/**
- * Why a job ended in ERROR: the failure's `code` and message; `problems`, where something is wrong in the dataset; and,
- * where it could not be had, whether its `source` is a file or the web.
- */
-export type JobError = z.infer<typeof jobErrorSchema>;
+} satisfies FieldsOf<JobError>);
 
 const share = z.number().min(0).lt(1);
 /** Choices beyond the documented training_config; training/ says what each does. */
@@ -46,13 +54,21 @@ export const tuningSchema = z.strictObject({
   quantize: z.boolean().exactOptional(),
 });
 
-const blendSchema = z.strictObject({
+/** What a trained model reaches on dev, its encoder and its lexical expert together; it has the figures of its kind. */
+export interface BlendFigures {
+  /** Classification, 0 to 1. */
+  readonly accuracy?: number;
+  /** Classification and entity labelling, 0 to 1. */
+  readonly f1?: number;
+  /** Questions. */
+  readonly topk?: Topk;
+}
+
+const blendSchema: z.ZodType<BlendFigures> = z.strictObject({
   accuracy: z.number().exactOptional(),
   f1: z.number().exactOptional(),
   topk: topkSchema.exactOptional(),
-});
-/** What a trained model reaches on dev, its encoder and its lexical expert together. */
-export type BlendFigures = z.infer<typeof blendSchema>;
+} satisfies FieldsOf<BlendFigures>);
 
 /** What the storage keeps of a training job, which is also its model's record. */
 export const jobRecordSchema = z.strictObject({
@@ -114,7 +130,7 @@ export function toJobError(error: OrchardError): JobError {
   const { code, message } = error;
   switch (error.code) {
     case 'dataset':
-      return { code, message, problems: [...error.problems] };
+      return { code, message, problems: error.problems };
     case 'download':
       return { code, message, source: /^file:/i.test(error.url) ? 'file' : 'web' };
     default:

@@ -6,10 +6,13 @@ const ALIGNMENT = 64;
 /** One page of WebAssembly memory, bytes. */
 const PAGE = 65_536;
 
-/** What one 32-bit memory holds, less its last page, so that the address after the last byte still fits in 32 bits. */
+/**
+ * Most bytes of a 32-bit memory, less its last page, so that the address after the last byte still fits in 32
+ * bits.
+ */
 const MAX_BYTES = 65_535 * PAGE;
 
-/** Bytes that sizes are counted in: an element of every view but those of smaller integers. */
+/** Unit of sizes in bytes: one element of a 32-bit view. */
 const ELEMENT = 4;
 
 /**
@@ -23,7 +26,7 @@ export class Arena {
 
   /**
    * @param bytes how much the views will need together; see {@link Arena.bytesFor}.
-   * @throws RangeError where the machine can't give that much, or it is above 4 GiB.
+   * @throws RangeError if the machine can't provide that much memory, or it is more than 4 GiB.
    */
   constructor(bytes: number) {
     if (!(bytes >= 0 && bytes <= MAX_BYTES)) {
@@ -45,22 +48,22 @@ export class Arena {
     return this.#used;
   }
 
-  /** @throws RangeError where the arena has too little room left. */
+  /** @throws RangeError if the arena has too little room left. */
   float32(count: number): Float32Array {
     return new Float32Array(this.memory.buffer, this.#take(count), count);
   }
 
-  /** @throws RangeError where the arena has too little room left. */
+  /** @throws RangeError if the arena has too little room left. */
   int32(count: number): Int32Array {
     return new Int32Array(this.memory.buffer, this.#take(count), count);
   }
 
-  /** @throws RangeError where the arena has too little room left. */
+  /** @throws RangeError if the arena has too little room left. */
   int8(count: number): Int8Array {
     return new Int8Array(this.memory.buffer, this.#take(Math.ceil(count / ELEMENT)), count);
   }
 
-  /** @throws RangeError where the arena has too little room left. */
+  /** @throws RangeError if the arena has too little room left. */
   int16(count: number): Int16Array {
     return new Int16Array(this.memory.buffer, this.#take(Math.ceil((2 * count) / ELEMENT)), count);
   }

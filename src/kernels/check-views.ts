@@ -1,7 +1,9 @@
-/** What the kernels check of the views they are given: a RangeError names the view that doesn't fit. */
+/**
+ * Checks of the views that kernels are given. Each throws a RangeError that names the view that doesn't fit.
+ */
 import type { Arena } from './arena.js';
 
-/** Elements that a dot product takes at a time; rows are padded to a multiple of it. */
+/** Elements that a dot product handles at a time; rows are padded to a multiple of it. */
 export const DOT_STEP = 16;
 
 type NamedViews = Readonly<Record<string, Float32Array | Int32Array | Int16Array | Int8Array>>;
@@ -18,17 +20,17 @@ export function requireLength(length: number, views: NamedViews): void {
   }
 }
 
-/** @throws RangeError where rows are no whole number of steps of the dot products. */
+/** @throws RangeError if rows can't be cut into steps of {@link DOT_STEP} elements. */
 export function requireWidth(width: number): void {
   if (width % DOT_STEP !== 0)
-    throw new RangeError(`rows of ${width}: the width is no multiple of ${DOT_STEP}`);
+    throw new RangeError(`rows of ${width}: the width is not a multiple of ${DOT_STEP}`);
 }
 
 /** Columns of `values`, [bags, width]. */
 export function widthOfBags(bags: number, values: Float32Array): number {
   const width = bags === 0 ? 0 : values.length / bags;
   if (width % 4 !== 0) {
-    throw new RangeError(`${values.length} elements are no ${bags} rows of a multiple of 4`);
+    throw new RangeError(`${values.length} elements are not ${bags} rows whose width is a multiple of 4`);
   }
   return width;
 }
@@ -36,7 +38,7 @@ export function widthOfBags(bags: number, values: Float32Array): number {
 export function rowsOf(table: Float32Array, width: number): number {
   const rows = table.length / width;
   if (!Number.isInteger(rows)) {
-    throw new RangeError(`table: ${table.length} elements are no whole number of rows of ${width}`);
+    throw new RangeError(`table: ${table.length} elements are not a whole number of rows of ${width}`);
   }
   return rows;
 }

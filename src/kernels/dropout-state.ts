@@ -1,10 +1,10 @@
-/** Draws of one random group: a mask takes whole groups, so that none is used twice. */
+/** Draws in a random group. A mask uses whole groups, so that no draw is used twice. */
 const GROUP = 32;
 
 /** Dropout rates are multiples of 1 / this: a draw has 16 bits. */
 const LEVELS = 65_536;
 
-/** Where the stream of dropout draws stands: all there is to store in a checkpoint. */
+/** Position in the stream of dropout draws, which is all that a checkpoint needs of it. */
 export interface DropoutState {
   /** Whole number from 0 to 2^32 − 1. */
   readonly seed: number;
@@ -18,9 +18,10 @@ export function advanceDropout(state: DropoutState, count: number): DropoutState
 }
 
 /**
- * A rate as the kernel applies it: an element is dropped where its 16-bit draw is below `threshold`, so with
- * probability threshold / 65,536, the multiple nearest to the rate. `kept` is the reciprocal of the chance of being
- * kept under that same multiple, so that a mask's expected value is 1 exactly (but for rounding to f32).
+ * A dropout rate as the kernel applies it. An element is dropped if its 16-bit draw is below `threshold`: the
+ * chance of that is threshold / 65,536, the multiple of 1 / 65,536 nearest to the rate. Elements that are
+ * kept become `kept`, the reciprocal of their chance to be kept, so that a mask's expected value is exactly 1
+ * (but for rounding to f32).
  * @throws RangeError unless 0 ≤ rate < 1 once rounded.
  */
 export function quantizeDropoutRate(rate: number): { threshold: number; kept: number } {

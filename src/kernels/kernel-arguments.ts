@@ -1,4 +1,4 @@
-/** Arrays and numbers that belong together in a call of a kernel. */
+/** Groups of arrays and numbers that kernels take as arguments. */
 import type { Kernels } from './kernels.js';
 
 /** The scalars of one AdamW step; see {@link Kernels.adamW}. */
@@ -38,7 +38,10 @@ export interface SvmProblem {
   /** Where each row's active outputs start; one more entry at the end. [rows + 1] */
   readonly labelStarts: Int32Array;
   readonly labels: Int32Array;
-  /** 1 / (2C) of each output where it is inactive, then where it is active. [2, outputs] */
+  /**
+   * 1 / (2C) of each output: first for rows where it is inactive, then for rows where it is active. [2,
+   * outputs]
+   */
   readonly slacks: Float32Array;
   /** [features, outputs] */
   readonly weights: Float32Array;

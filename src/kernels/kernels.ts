@@ -14,8 +14,8 @@ import { KERNELS_WASM_BASE64 } from './generated.js';
 import type { AdaGradArrays, AdamWArrays, AdamWScalars, IdBags, SvmProblem } from './kernel-arguments.js';
 
 /**
- * Loops over views of one arena as WebAssembly SIMD, single-threaded. Every method throws a RangeError, and writes
- * nothing, where a view lies outside the arena or lengths don't fit each other.
+ * Loops over views of one arena, in single-threaded WebAssembly SIMD. Every method throws a RangeError and
+ * writes nothing if a view lies outside the arena or lengths don't match.
  */
 export interface Kernels {
   /**
@@ -35,7 +35,7 @@ export interface Kernels {
   fill(target: Float32Array, value: number): void;
 
   /**
-   * table[ids[i]] += rows[i], in the order of i; an id may come many times.
+   * table[ids[i]] += rows[i], in the order of i; an id may occur several times.
    * Shapes: table [any, width], ids [n], rows [n, width].
    */
   scatterAddRows(table: Float32Array, width: number, ids: Int32Array, rows: Float32Array): void;
@@ -51,15 +51,16 @@ export interface Kernels {
   dropoutMask(mask: Float32Array, rate: number, state: DropoutState): DropoutState;
 
   /**
-   * One pass of dual coordinate descent over the rows in `order` (Hsieh et al. 2008), all outputs at once. Ids and
-   * labels are trusted: whoever builds the problem keeps them in range.
+   * One pass of dual coordinate descent over the rows in `order` (Hsieh et al. 2008), all outputs at once.
+   * Ids and labels are not checked: whoever builds the problem keeps them in range.
    * @returns the largest violation of the optimality conditions met on the way.
    */
   svmPass(problem: SvmProblem, order: Int32Array): number;
 
   /**
-   * sums[j] = Σᵢ values[i] · table[ids[i], j]. Shapes: table [any, width] of signed bytes, width a multiple of 4;
-   * ids, values [n or more]; sums [width]. Ids are trusted.
+   * sums[j] = Σᵢ values[i] · table[ids[i], j].
+   * Shapes: table [any, width] of signed bytes, width a multiple of 4; ids, values [n or more]; sums [width].
+   * Ids are not checked.
    */
   sumByteRows(table: Int8Array, ids: Int32Array, values: Float32Array, n: number, sums: Float32Array): void;
 
@@ -70,21 +71,23 @@ export interface Kernels {
   dotByteRows(codes: Int8Array, scales: Float32Array, query: Int16Array, scores: Float32Array): void;
 
   /**
-   * scores[i] = Σⱼ table[ids[i], j] · query[j], in f32. Shapes: table [any, width], query [width] with width a multiple
-   * of 16; ids, scores [n]. Ids are trusted.
+   * scores[i] = Σⱼ table[ids[i], j] · query[j], in f32.
+   * Shapes: table [any, width], query [width] with width a multiple of 16; ids, scores [n]. Ids are not
+   * checked.
    */
   dotRows(table: Float32Array, ids: Int32Array, query: Float32Array, scores: Float32Array): void;
 
   /**
-   * sums[b] = the sum of the table's rows in bag b. Shapes: table [any, width], sums [bags, width], width a multiple
-   * of 4. Ids are trusted.
+   * sums[b] = the sum of the table's rows in bag b.
+   * Shapes: table [any, width], sums [bags, width], width a multiple of 4. Ids are not checked.
    */
   sumRows(table: Float32Array, bags: IdBags, sums: Float32Array): void;
 
   /**
    * One AdaGrad step (Duchi et al. 2011) on the rows of each bag, all of which have the bag's gradient g:
-   * square += g², weight −= rate · g / √square; groups of four columns where no |g| is above `ignored` are left out.
-   * Shapes: table, squares [any, width], gradients [bags, width], width a multiple of 4. Ids are trusted.
+   * square += g², weight −= rate · g / √square; groups of four columns in which no |g| is above `ignored` are
+   * skipped.
+   * Shapes: table, squares [any, width], gradients [bags, width], width a multiple of 4. Ids are not checked.
    */
   adaGradRows(arrays: AdaGradArrays, bags: IdBags, scalars: { rate: number; ignored: number }): void;
 }

@@ -7,11 +7,11 @@ import { findPostingsProblem, type Postings, PostingsBuilder } from './postings.
 import { searchWords, stemEnglish } from './search-terms.js';
 
 export interface Bm25Options {
-  /** Compare English words without their endings. */
+  /** Compare English words by their stems. */
   readonly stem: boolean;
-  /** How soon more occurrences of a term stop counting. Default 1.2. */
+  /** How much repeated occurrences of a term count, 0 (not at all) or more. Default 1.2. */
   readonly k1?: number;
-  /** How much long passages are held back, 0 (not at all) to 1. Default 0.75. */
+  /** How much a passage's length counts against it, 0 (not at all) to 1. Default 0.75. */
   readonly b?: number;
 }
 
@@ -26,7 +26,7 @@ type Settings = z.infer<typeof optionsSchema>;
 const DEFAULT_K1 = 1.2;
 const DEFAULT_B = 0.75;
 
-/** Separates terms in the file; a term never holds it. */
+/** Separates terms in the file; no term contains it. */
 const TERM_SEPARATOR = '\n';
 
 /** The contents of an index as they are stored. */
@@ -48,12 +48,10 @@ export class Bm25Index {
   readonly #termIds: ReadonlyMap<string, number>;
   /** k1 · (1 − b + b · length / mean length) of each passage. [passages] */
   readonly #dampers: Float32Array;
-
   readonly #contents: Contents;
 
   private constructor(contents: Contents) {
     this.#contents = contents;
-
     const { settings, terms, lengths } = contents;
     this.#termIds = new Map(terms.map((term, id) => [term, id]));
     const mean = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length);
@@ -124,7 +122,7 @@ export class Bm25Index {
     }
   }
 
-  /** The bytes of a safetensors file: five bytes for each different word of each passage. */
+  /** The bytes of a safetensors file: five bytes for each distinct word of each passage. */
   encode(): Uint8Array {
     const { settings, terms, postings, lengths } = this.#contents;
     const text = new Int8Array(Buffer.from(terms.join(TERM_SEPARATOR)));
@@ -174,7 +172,6 @@ class TermNumbering {
   readonly terms: string[] = [];
   readonly #ofWords = new Map<string, number>();
   readonly #ofTerms = new Map<string, number>();
-
   readonly #settings: Settings;
 
   constructor(settings: Settings) {

@@ -1,4 +1,4 @@
-/** What a character is to the n-grams. */
+/** What a character counts as in n-grams. */
 export const CharacterKind = { space: 1, word: 2, symbol: 3, other: 4 } as const;
 export type CharacterKind = (typeof CharacterKind)[keyof typeof CharacterKind];
 
@@ -10,7 +10,7 @@ const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 const letter = /\p{L}/u;
 
-/** Kinds of the first 65,536 characters, found out when first asked for; 0 is unknown. */
+/** The kinds of the first 65,536 code points, filled in on first use; 0 is unknown. */
 const known = new Uint8Array(0x10000);
 
 /** @param codePoint a Unicode code point. */
@@ -30,7 +30,7 @@ function classify(codePoint: number): CharacterKind {
   return symbol.test(character) ? CharacterKind.symbol : CharacterKind.other;
 }
 
-/** Letters of this many texts decide whether words are set apart by spaces. */
+/** The letters of this many texts decide whether spaces separate words. */
 const TEXTS_TO_LOOK_AT = 1000;
 
 /** Whether most letters belong to scripts that are written without spaces between words. */

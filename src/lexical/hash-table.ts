@@ -1,4 +1,10 @@
-/** Numbers 32-bit hashes in the order they are first seen: open addressing with linear probing. */
+/** One step of a multiplicative hash over 32-bit integers. */
+export function combineHash(hash: number, value: number): number {
+  const mixed = Math.imul(hash ^ value, 0x9e3779b1);
+  return mixed ^ (mixed >>> 15);
+}
+
+/** Numbers 32-bit hashes in the order in which they are first seen: open addressing with linear probing. */
 export class HashTable {
   #keys: Int32Array;
   /** Number of each key, plus one; 0 marks an empty slot. */
@@ -25,12 +31,12 @@ export class HashTable {
     return this.#size;
   }
 
-  /** @returns the number of this hash, or -1 where it has none. */
+  /** @returns the number of this hash, or -1 if it has none. */
   find(hash: number): number {
     return (this.#numbers[this.#slot(hash)] ?? 0) - 1;
   }
 
-  /** @returns the number of this hash, a new one where it had none. */
+  /** @returns the number of this hash, a new one if it had none. */
   add(hash: number): number {
     const slot = this.#slot(hash);
     const number = this.#numbers[slot] ?? 0;

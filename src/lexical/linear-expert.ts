@@ -13,10 +13,10 @@ import { parseEntry } from './parse-entry.js';
 import { paddedOutputs } from './svm-problem.js';
 import { TfIdf } from './tf-idf.js';
 
-/** The largest weight of a feature becomes this, the others in proportion. */
+/** The byte for a feature's largest weight; its other weights are stored in proportion. */
 const LARGEST_BYTE = 127;
 
-/** A linear model in the form that it is stored in. */
+/** The weights of a linear model, as they are stored. */
 interface QuantizedWeights {
   /** [features, outputs]; the weight is the byte times the feature's scale. */
   readonly bytes: Int8Array;
@@ -33,7 +33,7 @@ const optionsSchema = z.strictObject({
   characters: z.strictObject({ shortest: z.int().positive(), longest: z.int().positive() }).nullable(),
 });
 
-/** Linear scores over the n-grams of a text; the weights are bytes, in memory as in the file. */
+/** A linear model over the n-grams of a text; its weights are bytes, in memory as in the file. */
 export class LinearExpert {
   readonly #kernels: Kernels;
   readonly #table: Int8Array;
@@ -41,14 +41,12 @@ export class LinearExpert {
   readonly #arena: Arena;
   #ids: Int32Array;
   #values: Float32Array;
-
   readonly #tfIdf: TfIdf;
   readonly #weights: QuantizedWeights;
 
   private constructor(tfIdf: TfIdf, weights: QuantizedWeights) {
     this.#tfIdf = tfIdf;
     this.#weights = weights;
-
     const { outputs } = this;
     const width = paddedOutputs(outputs);
     const sizes = [(tfIdf.size * width) / 4, width, MAX_FEATURES_A_TEXT, MAX_FEATURES_A_TEXT];
@@ -71,7 +69,7 @@ export class LinearExpert {
       return roundRow(row, LARGEST_BYTE, bytes.subarray(id * outputs, (id + 1) * outputs));
     });
     const bias = weights.slice(tfIdf.size * stride, tfIdf.size * stride + outputs);
-    // As the file keeps them, so that the stored expert answers as this one does.
+    // Rounded as in the file, so that the stored expert gives the same answers as this one.
     const terms = tfIdf.withWeights(roundedToFloat16(tfIdf.weights));
     const rounded = { bytes, scales: roundedToFloat16(scales), bias: roundedToFloat16(bias) };
     return new LinearExpert(terms, rounded);
@@ -81,12 +79,12 @@ export class LinearExpert {
     return this.#weights.bias.length;
   }
 
-  /** Memory that it takes, roughly. */
+  /** The memory that it takes, estimated. */
   get memoryBytes(): number {
     return 2 * this.#weights.bytes.length + 32 * this.#tfIdf.size;
   }
 
-  /** The signed distance of a text from each output's hyperplane: above 0 speaks for it. [outputs] */
+  /** The signed distance of a text from each output's hyperplane; above 0 means yes. [outputs] */
   margins(text: string): Float32Array {
     const margins = this.#weights.bias.slice();
     const { ids, values } = this.#tfIdf.vector(text);
@@ -135,13 +133,13 @@ export class LinearExpert {
     }
     const size = hashes.length;
     if (terms.length !== size || scales.length !== size || weights.length !== size * bias.length) {
-      throw refused(`${size} hashes, and term_weights, scales or weights don't fit them`);
+      throw refused(`its term_weights, scales or weights don't fit its ${size} hashes`);
     }
     const tfIdf = new TfIdf(options, hashes, terms);
-    if (tfIdf.distinct !== size) throw refused('a hash comes twice');
+    if (tfIdf.distinct !== size) throw refused('a hash occurs twice');
     return new LinearExpert(tfIdf, { bytes: weights, scales, bias });
   }
 }
 
-/** Features that the kernel sums at once; a text with more takes several runs. */
+/** How many features the kernel sums at once; a text with more takes several calls. */
 const MAX_FEATURES_A_TEXT = 4096;

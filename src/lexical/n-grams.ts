@@ -1,23 +1,23 @@
 import { CharacterKind, characterKind } from './character-kinds.js';
-import { combineHash } from './hash.js';
+import { combineHash } from './hash-table.js';
 
 /** Which n-grams of a text are features. */
 export interface NGramOptions {
   /** Words are compared in lower case. */
   readonly lowercase: boolean;
-  /** Words and pairs of words that follow each other. */
+  /** Words and pairs of consecutive words. */
   readonly words: boolean;
-  /** Also three words that follow each other, where words are features. Default false. */
+  /** Triples of consecutive words too, if words are features. Default false. */
   readonly triples?: boolean | undefined;
   /** Lengths of the character n-grams, which stay inside a word and the spaces around it; null for none. */
   readonly characters: { readonly shortest: number; readonly longest: number } | null;
 }
 
-/** The n-grams of one text as 32-bit hashes, repeated ones as often as they come. */
+/** The n-grams of one text as 32-bit hashes, repeated ones as often as they occur. */
 export interface NGramHashes {
-  /** First those of words, then those of characters; what lies after `end` is left over from earlier texts. */
+  /** First the word n-grams, then the character n-grams; what comes after `end` is left over from earlier texts. */
   readonly hashes: Int32Array;
-  /** Where the hashes of characters start. */
+  /** Where the character n-grams start. */
   readonly wordsEnd: number;
   readonly end: number;
 }
@@ -28,7 +28,7 @@ const PAIR_SEED = 0x6b43a9b5;
 const TRIPLE_SEED = 0x3c6ef372;
 const CHARACTER_SEED = 0x1b56c4e9;
 
-/** Hashes n-grams into buffers that it keeps, so that a text costs no allocation. */
+/** Hashes n-grams into buffers that it reuses, so that a text costs no allocation. */
 export class NGramHasher {
   #codePoints = new Int32Array(256);
   #hashes = new Int32Array(4096);
@@ -46,7 +46,7 @@ export class NGramHasher {
     return { hashes: this.#hashes, wordsEnd, end: this.#end };
   }
 
-  /** Code points of the text with a space before and after. @returns how many. */
+  /** Reads the code points of the text, with a space before and after. @returns how many these are. */
   #read(text: string): number {
     if (this.#codePoints.length < text.length + 2) this.#codePoints = new Int32Array(2 * text.length + 2);
     const codePoints = this.#codePoints;

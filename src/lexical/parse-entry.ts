@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 
-/** A metadata entry of a file, as JSON that was checked; undefined where it is missing or doesn't fit. */
+/** A metadata entry of a file, parsed as JSON; undefined if it is missing or doesn't fit the schema. */
 export function parseEntry<Schema extends z.ZodType>(
   schema: Schema,
   entry: string | undefined,

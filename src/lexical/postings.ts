@@ -52,7 +52,7 @@ export class PostingsBuilder {
   }
 }
 
-/** What is wrong with postings read from a file, or undefined where they are sound. */
+/** What is wrong with postings read from a file; undefined if nothing is. */
 export function findPostingsProblem(postings: Postings, termCount: number, passageCount: number) {
   const { starts, passages, frequencies } = postings;
   if (starts.length !== termCount + 1) return `${termCount} terms need ${termCount + 1} starts`;

@@ -1,14 +1,14 @@
 import { stemmer } from 'stemmer';
 
 const word = /[\p{L}\p{N}\p{M}]+/gu;
-/** Letters of scripts that are written without spaces between words, marks of theirs included. */
+/** Letters and marks of scripts that are written without spaces between words. */
 const unspaced =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]+/gu;
 const englishPossessive = /(?<=\p{L})['’]s(?![\p{L}\p{N}\p{M}])/gu;
 
 /**
- * The words of a text as a search compares them: compatibility forms folded (NFKC), in lower case. Where a script
- * doesn't set words apart, every two letters that follow each other are one.
+ * The words of a text as a search compares them: compatibility forms folded (NFKC), in lower case. In scripts without
+ * spaces between words, every two consecutive letters are a word.
  */
 export function searchWords(text: string): string[] {
   const folded = text.normalize('NFKC').toLowerCase().replace(englishPossessive, '');
@@ -27,7 +27,7 @@ function bigrams(run: string): string[] {
   return letters.slice(1).map((letter, before) => `${letters[before]}${letter}`);
 }
 
-/** An English word without its ending (Porter 1980); what isn't plain ASCII letters stays as it is. */
+/** The stem of an English word (Porter 1980); a word with other letters than a to z stays as it is. */
 export function stemEnglish(word: string): string {
   return /^[a-z]+$/.test(word) ? stemmer(word) : word;
 }

@@ -1,7 +1,7 @@
 import { Arena, type Kernels, loadKernels, type SvmProblem } from '../kernels/index.js';
 import type { TfIdf } from './tf-idf.js';
 
-/** How much a wrong row costs, by what it is for an output; 1 leaves it as it is. */
+/** How much an error costs for one output, on rows where it should be on and where it should be off. Usually 1. */
 export interface ClassWeights {
   readonly active: number;
   readonly inactive: number;
@@ -19,14 +19,17 @@ export interface SvmRows {
 /** Inverse strength of the L2 regularisation. */
 export const SVM_C = 0.5;
 
-/** Rows and variables of a training in one arena, with the kernels over it. */
+/** Rows and variables of a training run in one arena, with the kernels over it. */
 export interface SvmMemory {
   readonly problem: SvmProblem;
   readonly order: Int32Array;
   readonly kernels: Kernels;
 }
 
-/** The last feature, 1 in every row, is the bias; it is regularised like the others, as in LIBLINEAR. */
+/**
+ * Lays out rows and variables for the kernels. The last feature, 1 in every row, is the bias; it is regularised like the
+ * others, as in LIBLINEAR.
+ */
 export function svmMemory(tfIdf: TfIdf, rows: SvmRows): SvmMemory {
   const vectors = collectVectors(tfIdf, rows.texts);
   const labels = rows.active.flat();
@@ -67,7 +70,7 @@ export function svmMemory(tfIdf: TfIdf, rows: SvmRows): SvmMemory {
   };
 }
 
-/** Outputs as the kernels need them: whole vectors of four. */
+/** The number of outputs rounded up to whole vectors of four, as the kernels need it. */
 export const paddedOutputs = (outputs: number): number => Math.ceil(outputs / 4) * 4;
 
 function filled<T extends Int32Array | Float32Array>(view: T, values: ArrayLike<number>): T {

@@ -1,12 +1,12 @@
 import type { TfIdf } from './tf-idf.js';
 
-/** Texts that a term is taken to have been in, with and without each label, before any was read. */
+/** Texts with and without the term that are added to the counts of each label, so that no ratio is 0 or infinite. */
 const SMOOTHING = 1;
 
 /**
- * How much each feature tells: the root of its idf times its largest log-odds over the labels, |ln(p / q)|, where p is the
- * share of a label's texts that have the feature and q that of the others (Wang & Manning 2012, "Baselines and bigrams",
- * weigh by the odds alone; both together, each by its root, did best on dev, see docs/lexical.md).
+ * The weight of each feature: √(idf · the largest |ln(p / q)| of any label), where p is the share of the label's texts that
+ * have the feature, and q the share of the other texts. Wang & Manning 2012, "Baselines and bigrams", weight by the ratio
+ * alone; the two together, each by its root, did best on dev (docs/lexical.md).
  * @param active for each text, the outputs that should be on.
  */
 export function termWeights(

@@ -1,7 +1,7 @@
 import { HashTable } from './hash-table.js';
 import { NGramHasher, type NGramOptions } from './n-grams.js';
 
-/** A text as the features it has, in no order. */
+/** The features of a text, in no particular order. */
 export interface SparseVector {
   /** Both are overwritten by the next text. */
   readonly ids: Int32Array;
@@ -9,9 +9,9 @@ export interface SparseVector {
 }
 
 /**
- * Turns texts into weighted vectors over hashed n-grams: (1 + ln tf) · weight, first idf = ln((1 + n) / (1 + df)) + 1, the
- * part of the words and the part of the characters each of length 1 (Salton & Buckley 1988; smoothed as in scikit-learn's
- * TfidfVectorizer).
+ * Turns texts into vectors over hashed n-grams: (1 + ln tf) · weight, where the weight is idf = ln((1 + n) / (1 + df)) + 1
+ * unless others are given. The part of the words and the part of the characters are each scaled to length 1 (Salton &
+ * Buckley 1988; smoothed as in scikit-learn's TfidfVectorizer).
  */
 export class TfIdf {
   readonly #hasher: NGramHasher;
@@ -22,7 +22,7 @@ export class TfIdf {
 
   /**
    * @param hashes the features, by id.
-   * @param weights what each counts: its idf, or more.
+   * @param weights of the features.
    */
   constructor(
     readonly options: NGramOptions,
@@ -34,7 +34,7 @@ export class TfIdf {
     this.#counts = new Float32Array(hashes.length);
   }
 
-  /** Weighs by idf. @param maxFeatures the n-grams that are in most of the texts stay. */
+  /** Chooses the n-grams that are in the most texts, at most `maxFeatures`, and weights them by idf. */
   static fit(texts: readonly string[], options: NGramOptions, maxFeatures: number): TfIdf {
     const { hashes, frequencies } = countTexts(texts, options);
     const kept = chooseFeatures(frequencies, maxFeatures);
@@ -51,7 +51,7 @@ export class TfIdf {
     return new TfIdf(this.options, this.hashes, weights);
   }
 
-  /** How many different features there are: all, unless a hash comes twice. */
+  /** How many distinct hashes there are: as many as features, unless one occurs twice. */
   get distinct(): number {
     return this.#table.size;
   }
@@ -61,7 +61,7 @@ export class TfIdf {
     return this.hashes.length;
   }
 
-  /** @returns views that the next call overwrites; n-grams that are no features are left out. */
+  /** @returns views that the next call overwrites; n-grams that aren't features are left out. */
   vector(text: string): SparseVector {
     const { hashes, wordsEnd, end } = this.#hasher.hash(text);
     if (this.#ids.length < end) {
@@ -100,7 +100,7 @@ export class TfIdf {
 
 interface TextFrequencies {
   readonly hashes: Int32Array;
-  /** In how many texts each is. */
+  /** In how many texts each hash occurs. */
   readonly frequencies: Int32Array;
 }
 
@@ -108,7 +108,7 @@ function countTexts(texts: readonly string[], options: NGramOptions): TextFreque
   const hasher = new NGramHasher(options);
   const table = new HashTable(1 << 16);
   let frequencies = new Int32Array(1 << 16);
-  /** The last text that each was seen in, plus one. */
+  /** The index of the last text in which each hash was seen, plus one. */
   let seenIn = new Int32Array(1 << 16);
   for (const [index, text] of texts.entries()) {
     const { hashes, end } = hasher.hash(text);
@@ -132,7 +132,7 @@ function grown(array: Int32Array): Int32Array<ArrayBuffer> {
   return larger;
 }
 
-/** The ids of the most frequent features, in the order they were first seen. */
+/** The ids of the most frequent features, ascending. */
 function chooseFeatures(frequencies: Int32Array, maxFeatures: number): Int32Array {
   const ids = Int32Array.from(frequencies.keys());
   if (ids.length <= maxFeatures) return ids;

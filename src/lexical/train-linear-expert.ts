@@ -18,21 +18,21 @@ export interface LinearExpertOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Texts longer than this on average, in UTF-16 code units, have words enough: see docs/lexical.md. */
+/** Texts longer than this on average, in UTF-16 code units, have enough words to do without characters (docs/lexical.md). */
 const LONG_TEXT = 500;
-/** Bytes that the weights may take, and the features that are kept whatever the outputs. */
+/** Bytes that the weights may take, and the bounds of the number of features. */
 const MAX_WEIGHTS = 2 ** 22;
 const MIN_FEATURE_LIMIT = 2 ** 16;
 const MAX_FEATURE_LIMIT = 2 ** 18;
 
-/** Passes over the rows, at most. */
+/** At most this many passes over the rows. */
 const MAX_PASSES = 60;
 /** The largest violation of the optimality conditions that counts as solved; LIBLINEAR's default for this solver. */
 const TOLERANCE = 0.1;
 
 /**
- * Trains a one-vs-rest linear SVM over n-grams. The same arguments give the same weights to the bit.
- * Blocks its thread for a pass at a time, up to a second on large sets.
+ * Trains a one-vs-rest linear SVM over n-grams. The same arguments give bit-identical weights. Blocks its thread for a pass
+ * at a time, up to a second on large sets.
  * @param active for each text, the outputs that should be on.
  * @throws AbortedError soon after the signal fires.
  */
@@ -62,7 +62,7 @@ function chooseNGrams(texts: readonly string[], lowercase: boolean): NGramOption
     : { lowercase, words: true, characters: { shortest: 2, longest: 5 } };
 }
 
-/** Features kept at most: fewer where each has many weights, so that the file stays small. */
+/** The largest number of features: fewer if each has many weights, so that the file stays small. */
 function featureLimit(outputs: number): number {
   return Math.min(MAX_FEATURE_LIMIT, Math.max(MIN_FEATURE_LIMIT, Math.floor(MAX_WEIGHTS / outputs)));
 }

@@ -1,3 +1,3 @@
-export { Medley, type MedleyFailure } from './medley.js';
+export { Medley, type MedleyFailure, type MedleyResult } from './medley.js';
 export type { MedleyOptions } from './medley-options.js';
 export type { MedleyAnswers } from './medley-response.js';

@@ -2,6 +2,7 @@ import { type Account, MAX_CONCURRENT_MODELS } from '../contract/index.js';
 import { type RunOptions, runSchema } from '../inference/index.js';
 import type { ModelLoader } from '../model-loader/index.js';
 
+/** Which models a medley asks, and how it runs them. */
 export interface MedleyOptions extends RunOptions {
   /** Where the models come from. Default: `catalogueModels()`. */
   readonly modelLoader?: ModelLoader;

@@ -30,7 +30,11 @@ import { type MedleyAnswers, medleyResponse } from './medley-response.js';
 /** How a medley fails; what a MedleyError keeps is of the kind that was asked for. */
 export type MedleyFailure<Answer> = Exclude<OrchardError, MedleyError> | MedleyError<Answer>;
 
-type MedleyResult<Answer> = ResultAsync<InferenceResponse<MedleyAnswers<Answer>>, MedleyFailure<Answer>>;
+/** The answers by the names of the models, or how the medley fails. */
+export type MedleyResult<Answer> = ResultAsync<
+  InferenceResponse<MedleyAnswers<Answer>>,
+  MedleyFailure<Answer>
+>;
 
 /**
  * Puts the same queries to several pretrained models, of which at most two run at the same time. Where models fail, the

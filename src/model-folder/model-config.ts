@@ -1,6 +1,25 @@
 import * as z from 'zod';
-import { familyNameSchema, modelSizeSchema, modelTypeSchema } from '../contract/index.js';
+import { type FieldsOf, familyNameSchema, modelSizeSchema, modelTypeSchema } from '../contract/index.js';
 import { ONNX_FILE, QUANTIZED_ONNX_FILE } from './files.js';
+
+/**
+ * How the outputs of the encoder and of the lexical expert beside it are mixed: encoder · its outputs + expert · its
+ * outputs + bias.
+ */
+export interface BlendWeights {
+  /** The encoder's weight, 0 or more. */
+  readonly encoder: number;
+  /** The lexical expert's weight, 0 or more. */
+  readonly expert: number;
+  /** One an output. */
+  readonly bias: readonly number[];
+}
+
+const blendWeightsSchema: z.ZodType<BlendWeights> = z.strictObject({
+  encoder: z.number().nonnegative(),
+  expert: z.number().nonnegative(),
+  bias: z.array(z.number()),
+} satisfies FieldsOf<BlendWeights>);
 
 /**
  * The config.json of a model folder: Hugging Face's fields, which other libraries read, and ours under
@@ -40,17 +59,8 @@ export const modelFolderConfigSchema = z.looseObject({
     files: z.array(z.string()).readonly(),
     /** The graph that answers; `blend` was fitted to its outputs. Absent: the one in float32. */
     graph: z.enum([ONNX_FILE, QUANTIZED_ONNX_FILE]).exactOptional(),
-    /**
-     * How the outputs of the encoder and of the lexical expert beside it are mixed: encoder · outputs + expert ·
-     * outputs + bias, one bias an output. Absent where the encoder stands alone.
-     */
-    blend: z
-      .strictObject({
-        encoder: z.number().nonnegative(),
-        expert: z.number().nonnegative(),
-        bias: z.array(z.number()).readonly(),
-      })
-      .exactOptional(),
+    /** Absent where the encoder stands alone. */
+    blend: blendWeightsSchema.exactOptional(),
   }),
 });
 export type ModelFolderConfig = z.infer<typeof modelFolderConfigSchema>;

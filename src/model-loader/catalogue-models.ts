@@ -10,14 +10,14 @@ import { parseModelName } from './model-name.js';
 const CATALOGUE_PACKAGE = 'orchard-nlp-models';
 type PackageFolder = 'catalogue' | 'backbones';
 type Kind = Extract<NotFoundError['resource'], 'pretrained model' | 'backbone'>;
-/** How many of the models that exist a NotFoundError names. */
+/** Most existing models that a NotFoundError names. */
 const MAX_NAMED = 20;
-/** The share of a name that may be mistyped for the right one to be suggested. */
+/** Share of a name's characters that may be mistyped for the right name to be suggested. */
 const MISTYPED_SHARE = 1 / 3;
 
 /**
- * The pretrained models of the package `orchard-nlp-models`, where it is installed; in a clone of Orchard's repository,
- * those of its own `models` folder. Nothing is fetched.
+ * The pretrained models of the package `orchard-nlp-models`, if it is installed; in a clone of Orchard's
+ * repository, those of its own `models` folder. Nothing is downloaded.
  */
 export function catalogueModels(): ModelLoader {
   return catalogueIn(cataloguePlaces(import.meta.url, 'catalogue'));
@@ -32,7 +32,7 @@ export function catalogueBackbones(): ModelLoader {
 }
 
 /**
- * Where the catalogue of a copy of this library may lie, the first choice first.
+ * Where the catalogue of a copy of this library may lie, in order of preference.
  * @param library URL of any file of that copy.
  */
 export function cataloguePlaces(library: string | URL, folder: PackageFolder): string[] {
@@ -52,7 +52,7 @@ export function catalogueIn(places: readonly string[], kind: Kind = 'pretrained 
   return new CatalogueModels(places, kind);
 }
 
-/** @returns undefined where the package can't be seen from there, as in a bundle. */
+/** @returns undefined if the package can't be found from there, as in a bundle. */
 function packageDirectory(name: string, from: string | URL): string | undefined {
   try {
     return dirname(createRequire(from).resolve(`${name}/package.json`));
@@ -106,7 +106,7 @@ class CatalogueModels implements ModelLoader {
   }
 }
 
-/** What there is instead of a model. */
+/** The models that exist, the one with the most similar name first. */
 function whatElse(name: string, { directory, models }: Catalogue): string {
   if (models.length === 0) return `${directory} holds no models`;
   const closest = closestMatch(name, models, { maxDistance: Math.ceil(name.length * MISTYPED_SHARE) });

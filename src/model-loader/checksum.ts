@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 
-/** What a file's bytes must come to, in lower-case hexadecimal. */
+/** The checksum that a file must have, in lower-case hexadecimal. */
 export interface Checksum {
-  /** The file's SHA-256, which Git LFS names it by, or the id that git gives its bytes. */
+  /** The SHA-256 of the file, by which Git LFS names it, or the id that git gives its content. */
   readonly algorithm: 'SHA-256' | 'git SHA-1';
   readonly value: string;
 }

@@ -8,23 +8,27 @@ import type { HubFile } from './hub-repository.js';
 import { type HubRequest, hubError, requestOptions } from './hub-request.js';
 import type { HubSettings } from './hub-settings.js';
 
-/** How often a file is fetched anew whose bytes turn out wrong: once may be a broken transfer, twice is the server. */
+/**
+ * Downloads of a file with a wrong checksum before giving up: one may be a broken transfer, two are the
+ * server's fault.
+ */
 const MAX_WRONG_FILES = 2;
 
 export interface BlobDownload {
   readonly file: HubFile;
   readonly cache: HubCache;
-  /** Asks for the file. */
+  /** The request for the file. */
   readonly request: HubRequest & { readonly file: string };
   readonly settings: HubSettings;
-  /** Told how many bytes of it are on the disk. */
+  /** Called with the number of the file's bytes that are on disk. */
   readonly onBytes: (bytes: number) => void;
 }
 
 /**
- * Sees that a file of the Hub is in the cache, whole and checked. What an earlier attempt left is gone on from.
- * Whoever asks for the same file meanwhile, in this process or another, waits and finds it there.
- * @throws ModelDownloadError, StorageError; the errors of the disk and of the signal as they are.
+ * Makes sure that a file of the Hub is in the cache, complete and with the right checksum. A partial file of
+ * an earlier attempt is resumed. Callers that ask for the same file meanwhile, in this process or another,
+ * wait until it is there.
+ * @throws ModelDownloadError, StorageError; errors of the disk and of the signal unchanged.
  */
 export async function fetchBlob(blob: BlobDownload): Promise<void> {
   const { file, cache, request, onBytes } = blob;
@@ -75,6 +79,6 @@ async function bytesOf(path: string): Promise<number> {
 
 function wrongBytes({ request, file }: BlobDownload, found: string): ModelDownloadError {
   const { algorithm, value } = file.checksum;
-  const reason = `the ${algorithm} of its bytes is ${found}, not ${value} as the Hub says; they were deleted. Check the endpoint, and proxies on the way`;
+  const reason = `the ${algorithm} of its bytes is ${found}, not ${value} as the Hub says; they were deleted. Check the endpoint, and any proxies`;
   return new ModelDownloadError(request.model, request.url.href, reason, { file: file.path });
 }

@@ -4,12 +4,12 @@ import { AbortedError, NotFoundError, ValidationError } from '../errors.js';
 import type { LoadedModel, LoadOptions, ModelLoader } from './model-loader.js';
 import { parseModelName } from './model-name.js';
 
-/** How many of the models that exist a NotFoundError names. */
+/** Most existing models that a NotFoundError names. */
 const MAX_NAMED = 10;
 
 /**
- * Models in the sub-folders of a directory: `name` is `<directory>/name`, `owner/name` is `<directory>/owner/name`.
- * They are used where they lie; a folder has no revisions.
+ * Models in the sub-folders of a directory: `name` is `<directory>/name`, `owner/name` is
+ * `<directory>/owner/name`. They are used in place; a folder has no revisions.
  */
 export function folderModels(directory: string): ModelLoader {
   return new FolderModels(resolve(directory));

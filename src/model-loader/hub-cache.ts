@@ -5,7 +5,7 @@ import { ensureDirectory, FileLocks, failedWith, readTextIfPresent, replaceFile 
 
 const COMMIT = /^[0-9a-f]{40}$/;
 
-/** Silence after which a download of another machine's is taken over. */
+/** Time without progress after which a download by another machine is taken over. */
 const SILENT_DOWNLOAD_MS = 120_000;
 const MAX_LOCK_PAUSE_MS = 100;
 
@@ -15,7 +15,7 @@ const MAX_LOCK_PAUSE_MS = 100;
  * models--owner--name/blobs/<hash>                a file by its content
  *                     snapshots/<commit>/<path>   links to blobs
  *                     refs/<revision>             the commit that a branch or tag was at
- * .locks/models--owner--name/                     who is downloading what
+ * .locks/models--owner--name/                     locks of the downloads in progress
  * ```
  * Layout: https://huggingface.co/docs/huggingface_hub/guides/manage-cache
  */
@@ -32,7 +32,7 @@ export class HubCache {
     this.locks = new FileLocks(this.#lockDirectory, this.#lockDirectory, options);
   }
 
-  /** Makes the directories that files are fetched into. */
+  /** Creates the directories that files are downloaded into. */
   async prepare(): Promise<void> {
     await ensureDirectory(join(this.#root, 'blobs'));
     await ensureDirectory(this.#lockDirectory);
@@ -42,7 +42,7 @@ export class HubCache {
     return join(this.#root, 'blobs', hash);
   }
 
-  /** The part of a blob that is here so far. Not huggingface_hub's name for it: its locks are not ours. */
+  /** A partly downloaded blob. Its name differs from huggingface_hub's, which uses other locks. */
   partialBlob(hash: string): string {
     return join(this.#root, 'blobs', `${hash}.orchard.incomplete`);
   }
@@ -51,7 +51,10 @@ export class HubCache {
     return join(this.#root, 'snapshots', commit);
   }
 
-  /** The commit that a revision was at when it was last loaded; undefined where it never was, or its files are gone. */
+  /**
+   * The commit that a revision was at when it was last loaded; undefined if it was never loaded, or its files
+   * are gone.
+   */
   async cachedCommit(revision: string): Promise<string | undefined> {
     const commit = COMMIT.test(revision) ? revision : await readTextIfPresent(this.#ref(revision));
     const trimmed = commit?.trim() ?? '';
@@ -64,11 +67,11 @@ export class HubCache {
     if (revision === commit) return;
     const path = this.#ref(revision);
     if ((await readTextIfPresent(path)) === commit) return;
-    // Every file beside it would be a revision to huggingface_hub.
+    // Not beside it: huggingface_hub would take the draft for another revision.
     await replaceFile(path, commit, { draft: join(this.#lockDirectory, randomUUID()) });
   }
 
-  /** Gives a blob its place among the files of a commit. */
+  /** Adds a blob to the files of a commit. */
   async addToSnapshot(commit: string, file: string, hash: string): Promise<void> {
     const path = join(this.snapshot(commit), ...file.split('/'));
     await ensureDirectory(dirname(path));
@@ -83,7 +86,9 @@ export class HubCache {
   }
 }
 
-/** Windows allows symbolic links only to administrators and developers. */
+/**
+ * Makes a symbolic link, or a hard one: Windows allows symbolic links only to administrators and developers.
+ */
 async function linkTo(blob: string, path: string): Promise<void> {
   const target = relative(dirname(path), blob).split(sep).join('/');
   try {

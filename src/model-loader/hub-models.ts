@@ -7,8 +7,9 @@ import type { LoadedModel, LoadOptions, ModelLoader } from './model-loader.js';
 import { checkRevision, parseModelName } from './model-name.js';
 
 /**
- * Models of the Hugging Face Hub: `owner/name`, or `owner/name@revision` for a branch, a tag or a commit. Files are
- * fetched once, go on where they broke off, are checked by size and hash, and lie in the cache that huggingface_hub uses.
+ * Models of the Hugging Face Hub: `owner/name`, or `owner/name@revision` for a branch, a tag or a commit.
+ * Each file is downloaded once, resumed where a download broke off, checked by size and hash, and kept in the
+ * cache that huggingface_hub uses.
  * @throws ValidationError for an option outside its range.
  */
 export function hubModels(options: HubOptions = {}): ModelLoader {
@@ -42,7 +43,7 @@ class HubModels implements ModelLoader {
     const cache = new HubCache(cacheDirectory, model);
     const commit = await cache.cachedCommit(revision);
     if (commit !== undefined) return { directory: cache.snapshot(commit), revision: commit };
-    const hint = `revision ${revision} is not in the cache ${cacheDirectory}, and this is offline mode; load it once with \`offline: false\``;
+    const hint = `revision ${revision} is not in the cache ${cacheDirectory}, and the Hub is offline here; load it once with \`offline: false\``;
     throw new NotFoundError('pretrained model', model, hint);
   }
 
@@ -63,14 +64,16 @@ class HubModels implements ModelLoader {
       const request = { model, revision, file: file.path, url, signal };
       await fetchBlob({ file, cache, request, settings, onBytes: (bytes) => report(file, bytes) });
     }
-    // Only now: so a snapshot is never without files that were asked for.
+    // Only now, so that a snapshot never lacks files that were asked for.
     for (const { path, checksum } of wanted) await cache.addToSnapshot(commit, path, checksum.value);
     await cache.rememberRevision(revision, commit);
     return { directory: cache.snapshot(commit), revision: commit };
   }
 }
 
-/** Adds the files up for `onProgress`; bytes that have to be fetched again are not told again. */
+/**
+ * Reports the progress of all files together; bytes that have to be downloaded again are not counted again.
+ */
 function progressReports(
   model: string,
   files: readonly HubFile[],
@@ -94,5 +97,5 @@ function asOurs(thrown: unknown, name: string, signal: AbortSignal | undefined):
   if (signal?.aborted) return new AbortedError(`loading model ${name}`, { cause: thrown });
   if (isOrchardError(thrown)) return thrown;
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
-  return new StorageError(`keeping model ${name}: ${reason}`, { cause: thrown });
+  return new StorageError(`storing model ${name}: ${reason}`, { cause: thrown });
 }

@@ -5,7 +5,7 @@ import type { Checksum } from './checksum.js';
 import { hubError, requestOptions } from './hub-request.js';
 import type { HubSettings } from './hub-settings.js';
 
-/** Largest list of a model's files: 64 MiB, which is some 300,000 of them. */
+/** Largest list of a model's files: 64 MiB, enough for about 300,000 files. */
 const MAX_LIST_BYTES = 64 * 1024 ** 2;
 
 /** A model of the Hub at one commit. */
@@ -22,21 +22,21 @@ export interface HubFile {
 }
 
 const sha1Schema = z.string().regex(/^[0-9a-f]{40}$/);
-/** Paths come from a server and become files: none may lead out of the snapshot. */
+/** The server's paths become local files: none may lead out of the snapshot. */
 const pathSchema = z
   .string()
   .refine((path) =>
     path.split('/').every((part) => !['', '.', '..'].includes(part) && !/[\\:\0]/.test(part)),
   );
 
-/** The fields read of an answer of the Hub's `/api/models/{model}/revision/{revision}?blobs=true`. */
+/** The fields that are read from the Hub's answer to `/api/models/{model}/revision/{revision}?blobs=true`. */
 const answerSchema = z.object({
   sha: sha1Schema,
   siblings: z.array(
     z.object({
       rfilename: pathSchema,
       size: z.int().nonnegative(),
-      /** The file's id in git: the SHA-1 of the file, or of its pointer where the file lies in LFS. */
+      /** The file's id in git: the SHA-1 of the file, or of its pointer if the file lies in LFS. */
       blobId: sha1Schema,
       lfs: z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/), size: z.int().nonnegative() }).nullish(),
     }),
@@ -63,7 +63,7 @@ export async function describeRepository(
   const answer = answerSchema.safeParse(parsedJson(text));
   if (!answer.success) {
     const [issue] = answer.error.issues;
-    const reason = `the answer is not what the Hugging Face Hub gives (${issue?.path.join('.')}: ${issue?.message}); check the endpoint`;
+    const reason = `this is not an answer of the Hugging Face Hub (${issue?.path.join('.')}: ${issue?.message}); check the endpoint`;
     throw new ModelDownloadError(model, url.href, reason);
   }
   const { sha: commit, siblings } = answer.data;

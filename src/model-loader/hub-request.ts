@@ -2,7 +2,7 @@ import { ModelDownloadError, NotFoundError } from '../errors.js';
 import { NetworkFailure, type RequestOptions, type RetryOptions } from '../network/index.js';
 import type { HubSettings } from './hub-settings.js';
 
-/** What is asked of the Hub, and for which model. */
+/** A request to the Hub. */
 export interface HubRequest {
   readonly model: string;
   readonly revision: string;
@@ -12,7 +12,7 @@ export interface HubRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How it is sent: with the token, which no other host sees, nor the same one without encryption. */
+/** How the request is sent. Its token never goes to another host, nor to the same host unencrypted. */
 export function requestOptions(
   { url, signal }: HubRequest,
   { token, fetch, stallTimeoutMs, retries, retryPauseMs }: HubSettings,
@@ -21,7 +21,7 @@ export function requestOptions(
   return { url, signal, headers, fetch, stallTimeoutMs, retries, retryPauseMs, refusesDowngrade: true };
 }
 
-/** What a failure of this request is to the caller; what is no failure of the network, as it is. */
+/** The error that callers get for a failed request; anything but a NetworkFailure is returned unchanged. */
 export function hubError(thrown: unknown, request: HubRequest, settings: HubSettings): unknown {
   if (!(thrown instanceof NetworkFailure)) return thrown;
   const { model, revision, file, url } = request;
@@ -51,9 +51,9 @@ function reasonOf(failure: NetworkFailure, { model }: HubRequest, { token, endpo
     case 403:
       return `the token may not read it (403); ask for access at ${endpoint}/${model}`;
     case 404:
-      return 'the server lists this file and does not have it (404)';
+      return 'the server lists this file but does not have it (404)';
     case 429:
-      return 'the server has had too many requests (429); try again later, or set HF_TOKEN';
+      return 'the server got too many requests (429); try again later, or set HF_TOKEN';
     default:
       return failure.message;
   }

@@ -4,15 +4,15 @@ import * as z from 'zod';
 import { validate } from '../contract/index.js';
 import type { Fetch } from '../network/index.js';
 
-/** Options left out follow the environment variables of huggingface_hub, then its defaults. */
+/** Options that are left out follow the environment variables of huggingface_hub, then its defaults. */
 export interface HubOptions {
   /**
-   * Where files are kept, in the layout of huggingface_hub, with which the directory can be shared. Default: HF_HUB_CACHE,
-   * HF_HOME/hub, XDG_CACHE_HOME/huggingface/hub or ~/.cache/huggingface/hub, whichever is set first. Its file system
-   * must have hard links, as all but FAT do.
+   * Where files are kept, in the layout of huggingface_hub, which can share the directory. Default:
+   * HF_HUB_CACHE, HF_HOME/hub, XDG_CACHE_HOME/huggingface/hub or ~/.cache/huggingface/hub, whichever is set
+   * first. Its file system must have hard links, as all but FAT do.
    */
   readonly cacheDirectory?: string;
-  /** For private and gated models; sent to the endpoint's host alone. Default: HF_TOKEN. */
+  /** Access token for private and gated models; sent only to the endpoint's host. Default: HF_TOKEN. */
   readonly token?: string;
   /** Whether to use only what is in the cache. Default: HF_HUB_OFFLINE. */
   readonly offline?: boolean;
@@ -20,13 +20,19 @@ export interface HubOptions {
   readonly endpoint?: string;
   /** Branch, tag or commit of models whose name has no `@revision`. Default `main`. */
   readonly revision?: string;
-  /** How long a server may send nothing before it is asked again. Default 30 s. */
+  /** How long the server may send nothing before the request is repeated, in milliseconds. Default 30 s. */
   readonly stallTimeoutMs?: number;
-  /** How often a request that failed for a passing reason is repeated; bytes received start the count anew. Default 4. */
+  /**
+   * How often a request is repeated after a transient error; the count starts anew whenever bytes arrive.
+   * Default 4.
+   */
   readonly retries?: number;
   /** Pause before the first repetition; doubled before each further one. Default 500 ms. */
   readonly retryPauseMs?: number;
-  /** Advanced: sends the requests, through a proxy for instance. It must not follow redirects. Default: Node's fetch. */
+  /**
+   * Advanced: sends the requests, for instance through a proxy. It must not follow redirects. Default: Node's
+   * fetch.
+   */
   readonly fetch?: Fetch;
 }
 
@@ -43,7 +49,7 @@ const settingsSchema = z.object({
   retryPauseMs: z.number().min(0).default(500),
 });
 
-/** All that {@link HubOptions} and the environment decide; the endpoint without a slash at its end. */
+/** All that {@link HubOptions} and the environment decide; the endpoint has no slash at its end. */
 export interface HubSettings extends Readonly<z.infer<typeof settingsSchema>> {
   readonly fetch: Fetch;
 }

@@ -5,10 +5,13 @@ import type { ContractCase } from '../contract-case.js';
 import { isOrchardError, type OrchardError } from '../errors.js';
 import type { ModelLoader, ModelProgress } from './model-loader.js';
 
-/** Models by name, and of each the files by their paths with '/'. */
+/** Models by name; of each, the contents of its files by path, with '/'. */
 export type ModelFiles = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** A loader that has these models and no others, for one test. What lies beneath is the caller's to clear. */
+/**
+ * Makes a loader that has these models and no others, for one test. The caller removes what it leaves on
+ * disk.
+ */
 export type CreateModelLoader = (models: ModelFiles) => ModelLoader | Promise<ModelLoader>;
 
 const MODEL = 'orchard/tiny';
@@ -59,12 +62,12 @@ const promises: Readonly<Record<string, (loader: ModelLoader) => Promise<void>>>
     assert.deepEqual(await loader.load(MODEL), await loader.load(MODEL));
   },
 
-  'serves many askers at once': async (loader) => {
+  'serves many calls at once': async (loader) => {
     const loaded = await Promise.all(Array.from({ length: 8 }, () => loader.load(MODEL)));
     for (const { directory } of loaded) await assertFiles(directory, files);
   },
 
-  'tells progress that never falls and ends with all bytes, where it tells any': async (loader) => {
+  'reports progress, if any, that never falls and ends with all bytes': async (loader) => {
     const events: ModelProgress[] = [];
     await loader.load(MODEL, { onProgress: (event) => events.push(event) });
     let before = 0;
@@ -86,7 +89,7 @@ const promises: Readonly<Record<string, (loader: ModelLoader) => Promise<void>>>
     }
   },
 
-  'rejects names that lead elsewhere with a ValidationError': async (loader) => {
+  'rejects with a ValidationError for names that lead elsewhere': async (loader) => {
     const names = [
       '',
       '.',
@@ -106,14 +109,14 @@ const promises: Readonly<Record<string, (loader: ModelLoader) => Promise<void>>>
     }
   },
 
-  'rejects with an AbortedError where the signal has fired': async (loader) => {
+  'rejects with an AbortedError if the signal has fired': async (loader) => {
     const error = await failureOf(loader.load(MODEL, { signal: AbortSignal.abort() }));
     assert.equal(error.code, 'aborted');
   },
 };
 
 /**
- * What every {@link ModelLoader} must do, as tests for any runner:
+ * What every {@link ModelLoader} must do, as tests for any test runner:
  * ```ts
  * for (const { name, run } of modelLoaderContract((models) => myLoader(models))) it(name, run);
  * ```
@@ -128,7 +131,7 @@ export function modelLoaderContract(create: CreateModelLoader): readonly Contrac
 async function assertFiles(directory: string, expected: Readonly<Record<string, string>>): Promise<void> {
   for (const [path, content] of Object.entries(expected)) {
     const bytes = await readFile(join(directory, ...path.split('/')), 'utf8');
-    assert.ok(bytes === content, `${path} is not as it was`);
+    assert.ok(bytes === content, `${path} differs from the model's`);
   }
 }
 
@@ -137,6 +140,6 @@ async function failureOf(call: Promise<unknown>): Promise<OrchardError> {
     () => undefined,
     (thrown: unknown) => thrown,
   );
-  assert.ok(isOrchardError(error), 'rejects with an error of Orchard');
+  assert.ok(isOrchardError(error), 'rejects with an OrchardError');
   return error;
 }

@@ -5,9 +5,9 @@ import { type RequestOptions, request } from './request.js';
 import { type RetryOptions, retrying } from './retrying.js';
 
 export interface DownloadProgress {
-  /** On the disk; fewer than before where the download starts anew. */
+  /** Bytes on disk; falls if the download starts anew. */
   readonly receivedBytes: number;
-  /** As the server announces it, where it does. */
+  /** Size that the server announces, if it does. */
   readonly totalBytes: number | undefined;
 }
 
@@ -15,29 +15,34 @@ export interface DownloadOptions extends RequestOptions, RetryOptions {
   /** Path of the file to write. */
   readonly file: string;
   readonly maxBytes: number;
-  /** The file's size, where it is known before. */
+  /** The file's size, if it is known beforehand. */
   readonly expectedBytes?: number;
-  /** For the whole download, redirects and repetitions included. Default: no limit. */
+  /** For the whole download, redirects and retries included. Default: no limit. */
   readonly timeoutMs?: number | undefined;
   /**
-   * For bytes that the caller checks afterwards: a part that an earlier download left in `file` is gone on from, and
-   * what this one has when it fails stays there. Default false: the file is written anew; a failure leaves none.
+   * Whether a partial file is kept: what an earlier download left in `file` is resumed, and what this one has
+   * when it fails stays there. Only for files that the caller checks afterwards. Default false: the file is
+   * written anew, and removed on failure.
    */
   readonly keepsPart?: boolean;
   readonly onProgress?: ((progress: DownloadProgress) => void) | undefined;
 }
 
-/** What the server said about the file that the bytes on the disk are of; nothing where the caller checks them. */
+/**
+ * What the server announced about the file whose first bytes are on disk; empty if the caller checks the
+ * bytes.
+ */
 interface Source {
   etag: string | undefined;
   totalBytes: number | undefined;
 }
 
 /**
- * Downloads a URL to a file. What breaks off is repeated, and goes on where it was if the server can tell that its file
- * is the same still; else it starts anew.
+ * Downloads a URL to a file. A download that breaks off is repeated, and resumed if the server can tell that
+ * its file is unchanged; otherwise it starts anew.
  * @returns the bytes of the file.
- * @throws NetworkFailure, StorageError; the signal's reason; an error of ours that `options.fetch` rejects with.
+ * @throws NetworkFailure, StorageError; the signal's reason; an OrchardError that `options.fetch` rejects
+ *   with.
  */
 export async function download(options: DownloadOptions): Promise<number> {
   const { file, keepsPart = false, timeoutMs, signal: stop } = options;
@@ -57,14 +62,17 @@ export async function download(options: DownloadOptions): Promise<number> {
     return await bytesOf(file);
   } catch (thrown) {
     const isUseless = thrown instanceof NetworkFailure && thrown.isTooLarge;
-    // Where it can't be removed, the failure before is still the one to tell.
+    // If it can't be removed, the first failure is still the one to report.
     if (!keepsPart || isUseless) await remove().catch(() => undefined);
     if (timeoutMs === undefined || thrown !== timeout?.reason) throw thrown;
     throw new NetworkFailure(`the download took longer than ${timeoutMs / 1000} s`, { cause: thrown });
   }
 }
 
-/** Fetches what the file lacks. @throws NetworkFailure, a passing one where something is still lacking then. */
+/**
+ * Fetches the rest of the file.
+ * @throws NetworkFailure, a transient one if bytes are still missing afterwards.
+ */
 async function fetchRest(options: DownloadOptions, source: Source): Promise<void> {
   const { file, maxBytes, expectedBytes, keepsPart } = options;
   const here = await bytesOf(file);
@@ -79,13 +87,13 @@ async function fetchRest(options: DownloadOptions, source: Source): Promise<void
   } catch (thrown) {
     const isBeyondEnd = thrown instanceof NetworkFailure && thrown.status === 416 && start > 0;
     if (!isBeyondEnd) throw thrown;
-    // The server's file has no more bytes after the part that is here: that part is of another file.
+    // The server's file has no bytes after the part that is here, so that part is of another file.
     await onDisk(file, rm(file, { force: true }));
     await fetchRest(options, source);
   }
 }
 
-/** Asks for the bytes from `start` on; for all of them where the file is another one by now. */
+/** Headers that ask for the bytes from `start` on; for all of them if the file has changed. */
 function restHeaders(start: number, { etag }: Source): Record<string, string> {
   const range = `bytes=${start}-`;
   return etag === undefined ? { range } : { range, 'if-range': etag };
@@ -98,7 +106,7 @@ async function save(
   start: number,
   source: Source,
 ): Promise<void> {
-  // A server that knows no ranges, or whose file has changed, answers 200 with all of it.
+  // A server that does not support ranges, or whose file has changed, answers 200 with the whole file.
   const from = response.status === 206 ? rangeStart(response) : 0;
   const announced = announcedBy(response);
   if (from !== 0) await requireRest(file, { from, start }, source, announced);
@@ -122,14 +130,14 @@ async function save(
   if (receivedBytes !== wanted) throw broken(`the server sent ${receivedBytes} of ${wanted} bytes`);
 }
 
-/** Sees that an answer goes on where the file ends, and is of the same file. */
+/** Checks that an answer starts where the file ends, and is of the same file. */
 async function requireRest(
   file: string,
   { from, start }: { readonly from: number; readonly start: number },
   before: Source,
   now: Source,
 ): Promise<void> {
-  if (from !== start) throw broken(`the server sent bytes from ${from} instead of ${start} on`);
+  if (from !== start) throw broken(`the server sent bytes from ${from} on, not from ${start} on`);
   if (!differ(before.etag, now.etag) && !differ(before.totalBytes, now.totalBytes)) return;
   await onDisk(file, rm(file, { force: true }));
   throw broken('the file changed while it was downloaded');
@@ -138,13 +146,16 @@ async function requireRest(
 const differ = <T>(one: T | undefined, other: T | undefined): boolean =>
   one !== undefined && other !== undefined && one !== other;
 
-const broken = (reason: string): NetworkFailure => new NetworkFailure(reason, { isPassing: true });
+const broken = (reason: string): NetworkFailure => new NetworkFailure(reason, { isTransient: true });
 
 function tooLarge(maxBytes: number): NetworkFailure {
   return new NetworkFailure(`the file is larger than ${maxBytes} bytes`, { isTooLarge: true });
 }
 
-/** Neither its size nor its version is known of a body that was encoded on the way: both are of the encoded one. */
+/**
+ * Size and version of the file, as far as the response announces them. If the body was encoded on the way,
+ * its headers describe the encoded body, and both are unknown.
+ */
 function announcedBy({ status, headers }: Response): Source {
   const isEncoded = (headers.get('content-encoding') ?? 'identity') !== 'identity';
   if (isEncoded) return { etag: undefined, totalBytes: undefined };
@@ -152,7 +163,7 @@ function announcedBy({ status, headers }: Response): Source {
   const etag = headers.get('etag') ?? '';
   return {
     totalBytes: /^\d+$/.test(size ?? '') ? Number(size) : undefined,
-    // RFC 9110, 13.1.5: `If-Range` takes strong ones alone.
+    // RFC 9110, 13.1.5: `If-Range` takes only strong validators.
     etag: etag.startsWith('"') ? etag : undefined,
   };
 }
@@ -167,7 +178,7 @@ async function bytesOf(path: string): Promise<number> {
   return (await stat(path).catch(() => undefined))?.size ?? 0;
 }
 
-/** Tells the disk's errors from the network's, which share their codes. */
+/** Turns errors of the disk into StorageErrors, since they share their codes with errors of the network. */
 async function onDisk<T>(path: string, work: Promise<T>): Promise<T> {
   try {
     return await work;

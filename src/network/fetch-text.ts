@@ -7,8 +7,8 @@ export interface FetchTextOptions extends RequestOptions, RetryOptions {
 }
 
 /**
- * The body of a URL as text in UTF-8; what breaks off is repeated.
- * @throws NetworkFailure; the signal's reason; an error of ours that `options.fetch` rejects with.
+ * The body of a URL as UTF-8 text; a request that breaks off is repeated.
+ * @throws NetworkFailure; the signal's reason; an OrchardError that `options.fetch` rejects with.
  */
 export async function fetchText(options: FetchTextOptions): Promise<string> {
   const { maxBytes } = options;

@@ -1,36 +1,36 @@
-/** What is known of why a request failed, beside the reason in words. */
+/** What is known about a failed request, besides the reason in words. */
 interface FailureDetails extends ErrorOptions {
-  /** Of the server's answer, where it gave one. */
+  /** HTTP status of the server's answer, if there was one. */
   readonly status?: number;
-  /** Whether the same request may go through a moment later. Default false. */
-  readonly isPassing?: boolean;
-  /** How long the server asks to be left alone, where it says so. */
+  /** Whether the error is transient: the same request may succeed a moment later. Default false. */
+  readonly isTransient?: boolean;
+  /** How long the server asks clients to wait, if it does. */
   readonly pauseMs?: number | undefined;
   /** Whether there were more bytes than the caller allows. Default false. */
   readonly isTooLarge?: boolean;
 }
 
-/** Why a request brought nothing, in words for whoever gave the URL; the rooms above make their own errors of it. */
+/** A failed request. Its message is for whoever gave the URL; callers turn it into errors of their own. */
 export class NetworkFailure extends Error {
   readonly status: number | undefined;
-  readonly isPassing: boolean;
+  readonly isTransient: boolean;
   readonly pauseMs: number | undefined;
   readonly isTooLarge: boolean;
 
   constructor(
     reason: string,
-    { status, isPassing = false, pauseMs, isTooLarge = false, ...options }: FailureDetails = {},
+    { status, isTransient = false, pauseMs, isTooLarge = false, ...options }: FailureDetails = {},
   ) {
     super(reason, options);
     this.status = status;
-    this.isPassing = isPassing;
+    this.isTransient = isTransient;
     this.pauseMs = pauseMs;
     this.isTooLarge = isTooLarge;
   }
 }
 
-/** What the codes of Node's sockets and of its fetch mean, where asking again may help. */
-const passing: Readonly<Record<string, string>> = {
+/** Transient errors of Node's sockets and its fetch, by code. */
+const transient: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the server refused the connection',
   ECONNRESET: 'the server broke the connection off',
   EPIPE: 'the server broke the connection off',
@@ -45,8 +45,8 @@ const passing: Readonly<Record<string, string>> = {
   UND_ERR_BODY_TIMEOUT: 'the server stopped sending',
 };
 
-/** The same of those that stay as they are. */
-const lasting: Readonly<Record<string, string>> = {
+/** Permanent errors of Node's sockets and its fetch, by code. */
+const permanent: Readonly<Record<string, string>> = {
   ENOTFOUND: 'no host of that name is known',
   CERT_HAS_EXPIRED: "the server's certificate has expired",
   DEPTH_ZERO_SELF_SIGNED_CERT: "the server's certificate is signed by itself",
@@ -55,15 +55,18 @@ const lasting: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: "the server's certificate is for another host",
 };
 
-/** Why a fetch failed: of the chain of causes, the first that is a failure or has a known code, else the innermost. */
+/**
+ * Why a fetch failed: the first in the chain of causes that is a NetworkFailure or has a known code, else the
+ * innermost.
+ */
 export function networkFailure(thrown: unknown): NetworkFailure {
   let reason = 'the download failed';
   for (let cause = thrown; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof NetworkFailure) return cause;
     const code = 'code' in cause ? String(cause.code) : '';
-    const known = passing[code] ?? lasting[code];
+    const known = transient[code] ?? permanent[code];
     if (known !== undefined) {
-      return new NetworkFailure(`${known} (${code})`, { isPassing: code in passing, cause: thrown });
+      return new NetworkFailure(`${known} (${code})`, { isTransient: code in transient, cause: thrown });
     }
     if (cause.message !== '') reason = cause.message;
   }

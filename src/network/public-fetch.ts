@@ -6,10 +6,15 @@ import { ValidationError } from '../errors.js';
 import { NetworkFailure } from './network-failure.js';
 import type { Fetch } from './request.js';
 
-/** What IANA has given out as global unicast in IPv6 (RFC 4291, section 2.4); the rest is special or reserved. */
+/**
+ * What IANA has allocated as global unicast in IPv6 (RFC 4291, section 2.4); the rest is special or reserved.
+ */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** False for addresses that lead into one's own machine or network, or nowhere: loopback, link-local, private, … */
+/**
+ * False for addresses that lead into one's own machine or network, or nowhere: loopback, link-local, private,
+ * …
+ */
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 0) return false;
   const parsed = ipaddr.parse(address);
@@ -17,7 +22,7 @@ export function isPublicAddress(address: string): boolean {
   return parsed instanceof ipaddr.IPv4 || parsed.match(GLOBAL_IPV6);
 }
 
-/** The address that a URL's host is, without the brackets of IPv6; undefined for a name. */
+/** The IP address in a URL's host, without the brackets of IPv6; undefined if the host is a name. */
 function literalAddress({ hostname }: URL): string | undefined {
   const host = hostname.replace(/^\[|\]$/g, '');
   return isIP(host) === 0 ? undefined : host;
@@ -30,7 +35,10 @@ function refusalOf(host: string, addresses: readonly string[]): string | undefin
   return `${what} is an address of a private network; give a URL that is open to the public`;
 }
 
-/** Looks a name up for a socket: what was checked is what is connected to, however the name resolves next time. */
+/**
+ * DNS lookup for a socket: it connects to the addresses that were checked, even if the name resolves to
+ * others the next time.
+ */
 const publicLookup: LookupFunction = (hostname, options, callback) => {
   lookup(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
     const [first] = addresses ?? [];
@@ -45,7 +53,7 @@ const publicLookup: LookupFunction = (hostname, options, callback) => {
   });
 };
 
-/** Loaded when it is first needed, since it takes half as long to load as all the rest together. */
+/** undici, loaded when first needed, since it takes half as long to load as everything else together. */
 let client: Promise<{ fetch: typeof import('undici').fetch; agent: import('undici').Agent }> | undefined;
 
 async function loadClient() {
@@ -54,8 +62,8 @@ async function loadClient() {
 }
 
 /**
- * A fetch for URLs that strangers give: it connects to public addresses alone. Rejects where the host is, or any
- * address of its name is, a loopback, link-local, private or otherwise special one.
+ * A fetch for untrusted URLs: it connects to public addresses only. Rejects if the host, or any address of
+ * its name, is loopback, link-local, private or otherwise special.
  */
 export const publicFetch: Fetch = async (url, init) => {
   const address = literalAddress(url);
@@ -67,12 +75,13 @@ export const publicFetch: Fetch = async (url, init) => {
 };
 
 /**
- * Tells early what {@link publicFetch} would refuse. A name that can't be looked up now passes: the download will tell.
+ * Refuses early what {@link publicFetch} would refuse. A name that can't be looked up now is not refused: the
+ * download will fail.
  * @throws ValidationError
  */
 export async function requirePublicHost(dataset_url: string): Promise<void> {
   const url = new URL(dataset_url);
-  if (url.hostname === '') return; // a file:
+  if (url.hostname === '') return; // a file: URL
   const address = literalAddress(url);
   const addresses = address === undefined ? await addressesOf(url.hostname) : [address];
   const refusal = refusalOf(address ?? url.hostname, addresses);

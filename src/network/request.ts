@@ -2,8 +2,9 @@ import { isOrchardError } from '../errors.js';
 import { NetworkFailure, networkFailure } from './network-failure.js';
 
 /**
- * One HTTP request without following redirects; the platform's `fetch` is one. An own one can refuse addresses: each
- * redirect passes through it too, and an error of this package that it rejects with is what the caller gets.
+ * One HTTP request without following redirects, such as the platform's `fetch`. A custom one can refuse
+ * addresses: each redirect passes through it, too, and an OrchardError that it rejects with reaches the
+ * caller.
  */
 export type Fetch = (
   url: URL,
@@ -12,14 +13,14 @@ export type Fetch = (
 
 export interface RequestOptions {
   readonly url: URL;
-  /** With names in lower case. Those that hold credentials are not sent on to another host. */
+  /** Names in lower case. Those that hold credentials are not forwarded to another host. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Default: the platform's. */
   readonly fetch?: Fetch | undefined;
   /** Whether a redirect from https to http is refused. Default false. */
   readonly refusesDowngrade?: boolean;
   readonly signal?: AbortSignal | undefined;
-  /** How long the server may send nothing. Default 30 s. */
+  /** How long the server may send nothing, in milliseconds. Default 30 s. */
   readonly stallTimeoutMs?: number | undefined;
 }
 
@@ -28,17 +29,17 @@ const MAX_REDIRECTS = 5;
 const DEFAULT_STALL_TIMEOUT_MS = 30_000;
 
 const REDIRECT_STATUSES = [301, 302, 303, 307, 308];
-/** Beside 5xx: a timeout, "too early", too many requests. */
-const PASSING_STATUSES = [408, 425, 429];
-/** "Not implemented", "HTTP version not supported". */
-const LASTING_STATUSES = [501, 505];
+/** Transient statuses besides 5xx: a timeout, "too early", too many requests. */
+const TRANSIENT_STATUSES = [408, 425, 429];
+/** Permanent statuses among 5xx: "not implemented", "HTTP version not supported". */
+const PERMANENT_STATUSES = [501, 505];
 
 const CREDENTIALS = ['authorization', 'cookie', 'proxy-authorization'];
 
 /**
- * One request, redirects followed. `read` gets an answer of 2xx and its body in pieces; what it leaves unread is not
- * waited for.
- * @throws NetworkFailure; whatever `read` throws; errors of ours that `options.fetch` rejects with.
+ * One request, redirects followed. `read` gets a 2xx answer and its body in pieces; what it leaves unread is
+ * discarded.
+ * @throws NetworkFailure; whatever `read` throws; an OrchardError that `options.fetch` rejects with.
  */
 export async function request<T>(
   options: RequestOptions,
@@ -100,7 +101,9 @@ function redirectTarget(response: Response, from: URL): URL {
   const { status } = response;
   if (!target || !['http:', 'https:'].includes(target.protocol)) {
     const where = location ?? 'nowhere';
-    throw new NetworkFailure(`the server redirects to ${where}, which is no http or https URL`, { status });
+    throw new NetworkFailure(`the server redirects to ${where}, which is not an http or https URL`, {
+      status,
+    });
   }
   if (target.username !== '' || target.password !== '') {
     throw new NetworkFailure('the server redirects to a URL with a user name or password', { status });
@@ -112,12 +115,12 @@ function withoutCredentials(headers: RequestOptions['headers'] = {}): Record<str
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !CREDENTIALS.includes(name)));
 }
 
-/** The failure that an answer other than 2xx is. */
+/** The failure for an answer other than 2xx. */
 function refusal(response: Response): NetworkFailure {
   const { status, statusText } = response;
-  const isPassing =
-    PASSING_STATUSES.includes(status) || (status >= 500 && !LASTING_STATUSES.includes(status));
-  const details = { status, isPassing, pauseMs: retryAfterMs(response) };
+  const isTransient =
+    TRANSIENT_STATUSES.includes(status) || (status >= 500 && !PERMANENT_STATUSES.includes(status));
+  const details = { status, isTransient, pauseMs: retryAfterMs(response) };
   return new NetworkFailure(`the server answered ${`${status} ${statusText}`.trim()}`, details);
 }
 
@@ -159,15 +162,15 @@ class StallWatch {
     this.#timer.refresh();
   }
 
-  /** What it means that the request or its body failed so. */
+  /** The failure to report for an error of the request or its body. */
   failureOf(thrown: unknown): Error {
     if (isOrchardError(thrown)) return thrown;
     if (!this.#controller.signal.aborted) return networkFailure(thrown);
     const reason = `the server sent nothing for ${this.#timeoutMs / 1000} s`;
-    return new NetworkFailure(reason, { isPassing: true, cause: thrown });
+    return new NetworkFailure(reason, { isTransient: true, cause: thrown });
   }
 
-  /** Closes the connection, too, where the body was not read to its end. */
+  /** Stops watching, and closes the connection if the body was not read to its end. */
   end(): void {
     clearTimeout(this.#timer);
     this.#controller.abort();

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { NetworkFailure } from './network-failure.js';
 
 export interface RetryOptions {
-  /** How often what failed for a passing reason is repeated; bytes received start the count anew. Default 4. */
+  /** How often work is repeated after a transient error; progress starts the count anew. Default 4. */
   readonly retries?: number | undefined;
   /** Pause before the first repetition; doubled before each further one. Default 500 ms. */
   readonly retryPauseMs?: number | undefined;
@@ -11,13 +11,15 @@ export interface RetryOptions {
 
 const DEFAULT_RETRIES = 4;
 const DEFAULT_RETRY_PAUSE_MS = 500;
-/** Longest pause that a server is granted, whatever it asks for. */
+/** Longest pause, whatever a server asks for. */
 const MAX_PAUSE_MS = 60_000;
 
 /**
- * Repeats work that fails with a passing NetworkFailure; the last one is thrown.
- * @param achieved such as bytes on the disk; more of it than ever before starts the count of repetitions anew.
- * @throws whatever else the work throws; the signal's reason, at once where it fires in a pause.
+ * Repeats work that fails with a transient NetworkFailure; when the repetitions are used up, the last failure
+ * is thrown.
+ * @param achieved measures progress, such as bytes on disk; more of it than ever before starts the count of
+ *   repetitions anew.
+ * @throws whatever else the work throws; the signal's reason, at once if it fires during a pause.
  */
 export async function retrying<T>(
   work: () => Promise<T>,
@@ -30,7 +32,7 @@ export async function retrying<T>(
       return await work();
     } catch (thrown) {
       signal?.throwIfAborted();
-      if (!(thrown instanceof NetworkFailure && thrown.isPassing)) throw thrown;
+      if (!(thrown instanceof NetworkFailure && thrown.isTransient)) throw thrown;
       const now = await achieved();
       if (now > most) failures = 1;
       most = Math.max(most, now);
@@ -40,7 +42,9 @@ export async function retrying<T>(
   }
 }
 
-/** Half of the pause up to all of it, so that many who failed together don't come back together. */
+/**
+ * Between half of the pause and all of it, so that many clients that failed together don't return together.
+ */
 const jittered = (ms: number): number => ms * (0.5 + Math.random() / 2);
 
 async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {

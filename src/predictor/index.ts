@@ -1,2 +1,2 @@
-export { Predictor } from './predictor.js';
+export { type BatchPredictionResult, type PredictionResult, Predictor } from './predictor.js';
 export type { PredictorOptions } from './predictor-options.js';

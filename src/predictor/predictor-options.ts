@@ -3,6 +3,7 @@ import { implementation, type RunOptions, runSchema } from '../inference/index.j
 import type { ModelLoader } from '../model-loader/index.js';
 import type { Storage } from '../storage/index.js';
 
+/** Whose models a predictor asks, and how it runs them. */
 export interface PredictorOptions extends RunOptions {
   /** Where the custom models are: the storage of the Trainer that made them. Stays open on close. */
   readonly storage: Storage;

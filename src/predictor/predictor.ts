@@ -23,8 +23,10 @@ import {
 import { ReadyModels } from '../jobs/index.js';
 import { type PredictorOptions, predictorSchema } from './predictor-options.js';
 
-type OneResponse = ResultAsync<InferenceResponse<InferenceResult>, OrchardError>;
-type BatchResponse = ResultAsync<InferenceResponse<readonly InferenceResult[]>, OrchardError>;
+/** The answer to one query, or how the call fails. */
+export type PredictionResult = ResultAsync<InferenceResponse<InferenceResult>, OrchardError>;
+/** The answers to a batch, in the order of its queries, or how the call fails. */
+export type BatchPredictionResult = ResultAsync<InferenceResponse<readonly InferenceResult[]>, OrchardError>;
 
 /**
  * Answers queries with trained models. Models are loaded on first use and kept while memory allows.
@@ -56,7 +58,7 @@ export class Predictor implements AsyncDisposable {
    * One query to a custom model. Fails with a NotFoundError for an unknown or deleted id, and with a
    * ModelNotReadyError until the model's status is READY. That another process deletes it is noticed within a second.
    */
-  predictCustom(model_id: string, query: string, { signal }: CallOptions = {}): OneResponse {
+  predictCustom(model_id: string, query: string, { signal }: CallOptions = {}): PredictionResult {
     return answered(`asking model ${model_id}`, signal, async () =>
       queryResponse(await this.#custom(model_id, this.#query(query))),
     ).andTee(() => this.#count(1));
@@ -67,7 +69,7 @@ export class Predictor implements AsyncDisposable {
     model_id: string,
     queries: readonly string[],
     { signal }: CallOptions = {},
-  ): BatchResponse {
+  ): BatchPredictionResult {
     return answered(`asking model ${model_id}`, signal, async () =>
       batchResponse(await this.#custom(model_id, this.#batch(queries))),
     ).andTee(({ data }) => this.#count(data.length));
@@ -77,7 +79,7 @@ export class Predictor implements AsyncDisposable {
    * One query to a pretrained model. Fails with a NotFoundError that names what there is for a name that the model
    * loader doesn't know, and with a ModelDownloadError where the loader fetches models and can't.
    */
-  predictPretrained(model_name: string, query: string, { signal }: CallOptions = {}): OneResponse {
+  predictPretrained(model_name: string, query: string, { signal }: CallOptions = {}): PredictionResult {
     return answered(`asking model ${model_name}`, signal, async () => {
       const queries = this.#query(query);
       const name = validate(pretrainedNameSchema, model_name, ['model_name']);
@@ -90,7 +92,7 @@ export class Predictor implements AsyncDisposable {
     model_name: string,
     queries: readonly string[],
     { signal }: CallOptions = {},
-  ): BatchResponse {
+  ): BatchPredictionResult {
     return answered(`asking model ${model_name}`, signal, async () => {
       const batch = this.#batch(queries);
       const name = validate(pretrainedNameSchema, model_name, ['model_name']);

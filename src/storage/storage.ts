@@ -13,6 +13,7 @@ export type Version = string;
 /** A record as it was read, with the version to pass back on a conditional write. */
 export interface Versioned {
   readonly value: JsonValue;
+  /** Of the write that made it. */
   readonly version: Version;
 }
 
@@ -63,9 +64,10 @@ export function isVersionConflict(thrown: unknown): thrown is VersionConflict {
  * Every method rejects with an `Error` whose message names the collection and key where the medium fails.
  */
 export interface Storage {
+  /** Of this interface. */
   readonly specificationVersion: 1;
 
-  /** @returns the record and its version, or undefined where there is none. */
+  /** Reads a record. @returns it with its version, or undefined where there is none. */
   read(collection: string, key: string): Promise<Versioned | undefined>;
 
   /**

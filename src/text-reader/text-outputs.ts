@@ -1,7 +1,7 @@
 import type { Encoding } from '../tokenizer/index.js';
 import type { TextWindow } from './text-reader.js';
 
-/** What an encoder makes of one text, window by window; one window unless the text is long. */
+/** A model's outputs for one text, window by window; there is one window unless the text is long. */
 export type TextOutputs = readonly WindowOutputs[];
 
 export interface WindowOutputs {
@@ -11,8 +11,9 @@ export interface WindowOutputs {
 }
 
 /**
- * Outputs of windows put together text by text.
- * @param texts how many there are. @param outputsOf what was computed for a window.
+ * Groups the outputs of windows by text.
+ * @param texts number of texts.
+ * @param outputsOf gives the outputs of a window.
  */
 export function outputsByText(
   texts: number,

@@ -9,31 +9,42 @@ import {
 
 /** A text, or a window of one, as an encoder reads it. */
 export interface TextWindow {
-  /** Which text, in the order that they were given in. */
+  /** Index of the text. */
   readonly row: number;
   readonly encoding: Encoding;
 }
 
-/** What decides how a text is read, by its names in the `orchard` section of a model folder's config.json. */
+/** Settings of how texts are read, named as in the `orchard` section of a model folder's config.json. */
 export interface ReadingFields {
-  /** The most tokens that are read at once, special ones included. */
+  /** Most tokens of a window, special tokens included. */
   readonly max_tokens: number;
-  /** Pieces that neighbouring windows of a longer text share. Absent: a longer text is cut at `max_tokens`. */
+  /**
+   * Word pieces that neighbouring windows of a longer text share. Absent: a longer text is truncated at
+   * `max_tokens`.
+   */
   readonly window_overlap?: number;
-  /** `capitals`: token type 1 marks each piece that holds a capital. Absent: all token types are 0. */
+  /**
+   * `capitals`: token type 1 marks each word piece that contains a capital. Absent: all token types are 0.
+   */
   readonly token_types?: 'capitals';
-  /** `none`: the model answers for every token. Such folders had windows before they had the field for them. */
+  /**
+   * `none`: the model answers for every token. Folders of such models were read in windows even before
+   * `window_overlap` existed.
+   */
   readonly pooling?: 'first' | 'mean' | 'none';
 }
 
-/** The most pieces that neighbouring windows share unless a folder says otherwise; a quarter of shorter windows. */
+/** Default overlap of neighbouring windows in word pieces; short windows overlap by a quarter. */
 const WINDOW_OVERLAP = 64;
 
 export function defaultWindowOverlap(maxTokens: number): number {
   return Math.min(WINDOW_OVERLAP, Math.floor(maxTokens / 4));
 }
 
-/** Turns texts into what an encoder reads, the same in training, evaluation and inference. */
+/**
+ * Turns texts into the encodings that an encoder reads, in the same way for training, evaluation and
+ * inference.
+ */
 export class TextReader {
   readonly maxTokens: number;
   readonly #tokenizer: Tokenizer;
@@ -51,7 +62,7 @@ export class TextReader {
     return this.#tokenizer.specialTokens;
   }
 
-  /** The windows of each text, text by text; one window unless the text is long and read in several. */
+  /** The windows of each text, text by text; there is one unless the text is long and read in several. */
   read(texts: readonly string[]): TextWindow[] {
     return texts.flatMap((text, row) => this.#windows(text).map((encoding) => ({ row, encoding })));
   }

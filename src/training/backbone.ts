@@ -1,4 +1,7 @@
-/** Pretrained encoders that a training starts from: a folder in Hugging Face's layout becomes weights and a tokenizer. */
+/**
+ * Reads pretrained encoders for training to start from: a folder in Hugging Face's layout becomes weights and
+ * a tokenizer.
+ */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -16,10 +19,11 @@ import { loadTokenizer, type Tokenizer, vocabularyTokenizer } from '../tokenizer
 
 /** Which backbone, and where its files lie. */
 export interface BackboneSource {
-  /** As it was asked for, such as `owner/name`. */
+  /** The name that was asked for, such as `owner/name`. */
   readonly name: string;
-  /** What names exactly its files, where its source keeps several versions. */
+  /** The exact version of its files, such as a commit, if its source keeps several. */
   readonly revision?: string;
+  /** Absolute path of the folder with its files. */
   readonly directory: string;
 }
 
@@ -29,13 +33,13 @@ export interface Backbone {
   readonly encoder: BertConfig;
   readonly weights: CheckpointWeights;
   readonly tokenizer: LoadedTokenizer;
-  /** Whether the tokenizer tells 'A' from 'a'. */
+  /** Whether the tokenizer folds texts to lower case. */
   readonly lowercase: boolean;
-  /** The most tokens that it reads at once. */
+  /** Most tokens that it reads at once. */
   readonly maxTokens: number;
 }
 
-/** A tokenizer, and the files that it is stored as. */
+/** A tokenizer, and the content of its files. */
 export interface LoadedTokenizer {
   readonly tokenizer: Tokenizer;
   /** tokenizer.json, parsed. */
@@ -46,7 +50,7 @@ export interface LoadedTokenizer {
 
 const VOCABULARY_FILE = 'vocab.txt';
 
-/** All that is read of a backbone's folder. */
+/** The files that are read from a backbone's folder. */
 export const BACKBONE_FILES = [
   CONFIG_FILE,
   WEIGHTS_FILE,
@@ -91,13 +95,13 @@ async function readTokenizer(source: BackboneSource): Promise<LoadedTokenizer> {
   }
 }
 
-/** @throws ModelFolderError where the vocabulary is missing too, or is none. */
+/** @throws ModelFolderError if the vocabulary is missing, too, or is not one. */
 function fromVocabulary(source: BackboneSource, pieces: Uint8Array | undefined, config: unknown): unknown {
   if (pieces === undefined) throw missing(source, `${TOKENIZER_FILE} or ${VOCABULARY_FILE}`);
   return vocabularyTokenizer(Buffer.from(pieces).toString('utf8'), config);
 }
 
-/** An error that names a file alone, with the file's path. */
+/** Adds the folder's path to an error that names only a file. */
 function withPath(thrown: unknown, directory: string): unknown {
   if (!(thrown instanceof ModelFolderError) || thrown.file.startsWith(directory)) return thrown;
   const { file, message } = thrown;
@@ -106,7 +110,10 @@ function withPath(thrown: unknown, directory: string): unknown {
 
 const tokenizerJsonSchema = z.record(z.string(), z.unknown());
 
-/** Lengths are the model's and the caller's to decide; a stored padding would be applied by other libraries. */
+/**
+ * Drops stored settings of truncation and padding: the model and the caller decide lengths, and other
+ * libraries would apply what is stored.
+ */
 function withoutPadding(json: unknown): unknown {
   const parsed = tokenizerJsonSchema.safeParse(json);
   return parsed.success ? { ...parsed.data, truncation: null, padding: null } : json;
@@ -118,16 +125,16 @@ function checkVocabulary(
   { directory }: BackboneSource,
 ): void {
   if (tokenizer.vocabularySize <= encoder.vocab_size) return;
-  const reason = `has ids up to ${tokenizer.vocabularySize - 1}, but ${CONFIG_FILE} a vocab_size of ${encoder.vocab_size}: they are not of one model`;
+  const reason = `has ids up to ${tokenizer.vocabularySize - 1}, but ${CONFIG_FILE} has a vocab_size of ${encoder.vocab_size}: they belong to different models`;
   throw new ModelFolderError(join(directory, TOKENIZER_FILE), reason);
 }
 
 const lengthSchema = z.object({ model_max_length: z.int().positive() });
 
-/** Positions beyond what the tokenizer's settings name may exist and never have been trained. */
+/** Positions beyond the tokenizer's model_max_length may exist without ever having been trained. */
 function maxTokensOf({ max_position_embeddings }: BertConfig, { config }: LoadedTokenizer): number {
   const parsed = lengthSchema.safeParse(config);
-  // Where no length was set, transformers writes 1e30, which is no integer that JSON keeps.
+  // Where no length was set, transformers writes 1e30, which is not a safe integer, so the schema refuses it.
   return parsed.success
     ? Math.min(max_position_embeddings, parsed.data.model_max_length)
     : max_position_embeddings;
@@ -139,7 +146,7 @@ function ignoresCase(tokenizer: Tokenizer): boolean {
   return tokenizer.encode(CASED_TEXT).ids.join() === tokenizer.encode(CASED_TEXT.toLowerCase()).ids.join();
 }
 
-/** @returns undefined where there is no such file. */
+/** @returns undefined if there is no such file. */
 async function readBytes(directory: string, name: string): Promise<Uint8Array | undefined> {
   const file = join(directory, name);
   try {
@@ -150,7 +157,7 @@ async function readBytes(directory: string, name: string): Promise<Uint8Array | 
   }
 }
 
-/** @returns undefined where there is no such file. */
+/** @returns undefined if there is no such file. */
 async function readJson(directory: string, name: string): Promise<unknown> {
   const bytes = await readBytes(directory, name);
   if (bytes === undefined) return undefined;

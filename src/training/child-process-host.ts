@@ -1,10 +1,12 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { type Runner, runnerHost } from './runner-host.js';
-import { runnerUrl } from './runner-url.js';
+import { type Runner, runnerHost, runnerUrl } from './runner-host.js';
 import type { TrainingHost } from './training-run.js';
 
-/** Trains in a child process: a crash of the runtime, or the system's memory killer, can't reach the caller. */
+/**
+ * Trains in a child process: neither a crash of the runtime nor the system's out-of-memory killer can end the
+ * caller's.
+ */
 export function childProcessHost(): TrainingHost {
   return runnerHost(startChild);
 }

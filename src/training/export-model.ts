@@ -45,7 +45,10 @@ export function modelFolderConfig(
   };
 }
 
-/** The inference graph with these weights inside, some of them as integers, as the bytes of a `.onnx` file. */
+/**
+ * The inference graph as the bytes of a `.onnx` file, with the weights inside, some of them as integers if
+ * asked for.
+ */
 export function exportOnnx(
   family: Family,
   encoder: BertConfig,

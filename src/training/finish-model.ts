@@ -6,12 +6,12 @@ import type { RecordedPrecision } from '../model-folder/index.js';
 import type { Tuning } from './hyperparameters.js';
 import type { LoopInput, TrainedModel } from './training-loop.js';
 
-/** The most that dev may fall by for the model to answer with 8-bit weights: half a point. */
+/** Largest loss on dev with which a model still answers with 8-bit weights: half a point. */
 const MAX_LOSS = 0.005;
 
 /** A trained model blended with its expert, in the precision that it will answer in. */
 export interface FinishedPrecision extends FinishedTask {
-  /** Absent where it answers in float32. */
+  /** Absent if it answers in float32. */
   readonly quantization?: Quantization;
   readonly precision?: RecordedPrecision;
   /** Why it answers in float32 although 8-bit weights were asked for. */
@@ -19,8 +19,8 @@ export interface FinishedPrecision extends FinishedTask {
 }
 
 /**
- * Weighs encoder and expert against each other. Where 8-bit weights are asked for, dev is read with them too; if they hold,
- * blend and figures are fitted to what they give, and so are those of the model that answers.
+ * Fits the blend of encoder and expert. If 8-bit weights are asked for, dev is also evaluated with them; if
+ * they hold up, blend and figures are fitted to their outputs, since the model answers with them.
  * @throws AbortedError when the signal fires.
  */
 export async function finishModel(

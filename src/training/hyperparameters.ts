@@ -16,65 +16,72 @@ export interface Hyperparameters {
   /** Highest learning rate, reached after the warm-up. */
   readonly learningRate: number;
   readonly epochs: number;
-  /** The most tokens that are read at once. A job that cuts longer texts says so in a warning. */
+  /** Most tokens that are read at once. A job that truncates longer texts says so in a warning. */
   readonly maxTokens: number;
   readonly language: string;
   readonly lowercase: boolean;
   readonly augment: boolean;
-  /** Whether a backbone is wanted, there or not. */
+  /** Whether to start from a backbone, if there is one. */
   readonly pretrained: boolean;
-  /** Share of the tokens that each step hides from the model. */
+  /** Share of the tokens that are replaced by [MASK] at each step. */
   readonly tokenDropout: number;
-  /** Share of a row's target that is spread over all labels evenly. */
+  /** Label smoothing: share of a row's target that is spread evenly over all labels. */
   readonly labelSmoothing: number;
-  /** Whether rare labels count as much as frequent ones. */
+  /** Whether labels are weighted so that rare ones count as much as frequent ones. */
   readonly balanced: boolean;
 }
 
-/** Choices beyond the documented training_config. */
+/** Choices beyond training_config. */
 export interface Tuning {
-  /** Share of the tokens hidden behind [MASK] at each step, 0 to below 1. Default 0.15, in short texts 0.05. */
+  /**
+   * Share of the tokens that are replaced by [MASK] at each step, at least 0 and below 1. Default 0.15, for
+   * short texts 0.05.
+   */
   readonly tokenDropout?: number;
-  /** Share of a row's target that is spread over all labels evenly, 0 to below 1. Default 0.1, unless the type has its own. */
+  /**
+   * Label smoothing: share of a row's target that is spread evenly over all labels, at least 0 and below 1.
+   * Default 0.1, unless the type has its own.
+   */
   readonly labelSmoothing?: number;
   /** `balanced` lets rare labels count as much as frequent ones. Default `none`. */
   readonly classWeights?: 'none' | 'balanced';
   /**
-   * Whether the model may answer with 8-bit weights: it does where they cost no more than half a point on dev. Its folder
-   * then holds both graphs. Default false.
+   * Whether the model may answer with 8-bit weights. It does if they cost at most half a point on dev; its
+   * folder then holds both graphs. Default false.
    */
   readonly quantize?: boolean;
 }
 
 const DEFAULT_LANGUAGE = 'english';
 
-/** The most tokens that an encoder trained from random weights reads at once. */
+/** Most tokens that an encoder trained from random weights reads at once. */
 export const MAX_TOKENS = 256;
-/** Tokens that neighbouring windows of a long text share, where it is read in windows; a quarter of shorter windows. */
-export const WINDOW_OVERLAP = 64;
 
-/** Entries of a vocabulary trained from scratch, at most; small datasets fill fewer. */
+/** Most entries of a vocabulary that is trained from scratch; small datasets fill fewer. */
 export const MAX_VOCABULARY = 16_000;
 
-/** Share of the steps that warm the learning rate up (docs/training.md). */
+/** Share of the steps in which the learning rate warms up (docs/training.md). */
 export const WARMUP_FRACTION = 0.1;
 
-/** Share of tokens hidden at each step of a training from random weights (docs/training.md); little is to spare in short texts. */
+/**
+ * Share of the tokens that are replaced by [MASK] at each step (docs/training.md); short texts have few
+ * tokens to spare.
+ */
 const TOKEN_DROPOUT = 0.15;
 const SHORT_TEXT_TOKEN_DROPOUT = 0.05;
 /** Texts up to this long on average, in UTF-16 code units, are short. */
 const SHORT_TEXT = 60;
 
-/** By the sweep in docs/training.md. Types that it does not suit have their own. */
+/** From the sweep in docs/training.md. Types that it does not suit have their own. */
 const LABEL_SMOOTHING = 0.1;
 
-/** Gradients are scaled down to this joint norm, as in BERT's fine-tuning. */
-export const MAX_GRADIENT_NORM = 1;
-
-/** Peak learning rates from random weights, by the sweep in docs/training.md. */
+/** Peak learning rates from random weights, from the sweep in docs/training.md. */
 const learningRates: Readonly<Record<ModelSize, number>> = { mini: 5e-4, base: 3e-4 };
 
-/** Peak learning rates from a backbone, by the width of its encoder: the wider it is, the less it bears (docs/backbones.md). */
+/**
+ * Peak learning rates from a backbone, by the width of its encoder: wider ones need lower rates
+ * (docs/backbones.md).
+ */
 const backboneLearningRates: readonly { readonly upToHidden: number; readonly rate: number }[] = [
   { upToHidden: 384, rate: 3e-4 },
   { upToHidden: 512, rate: 1e-4 },
@@ -82,20 +89,23 @@ const backboneLearningRates: readonly { readonly upToHidden: number; readonly ra
   { upToHidden: Number.POSITIVE_INFINITY, rate: 2e-5 },
 ];
 
-/** A backbone has its own geometry, so the size that was asked for decides nothing. */
+/** A backbone has its own geometry, so the size that was asked for plays no part. */
 function backboneLearningRate({ hidden_size }: Pick<BertConfig, 'hidden_size'>): number | undefined {
   return backboneLearningRates.find(({ upToHidden }) => hidden_size <= upToHidden)?.rate;
 }
 
-/** Datasets with fewer rows take more and smaller steps. */
+/** Datasets with fewer rows are trained on in more and smaller batches. */
 const SMALL_DATASET = 2000;
 const SMALL_BATCH_SIZE = 16;
 
-/** Texts longer than this on average, in UTF-16 code units, cost several times as much: {@link LONG_TEXT_MIN_EPOCHS}. */
+/**
+ * Texts longer than this on average, in UTF-16 code units, cost several times as much, so that fewer epochs
+ * do: {@link LONG_TEXT_MIN_EPOCHS}.
+ */
 const LONG_TEXT = 600;
 const LONG_TEXT_MIN_EPOCHS = 2;
 
-/** Small datasets are read more often. */
+/** Small datasets are trained on for more epochs. */
 function defaultEpochs({ rows, minEpochs, maxEpochs }: Duration, texts: readonly string[]): number {
   const fewest = meanLength(texts) > LONG_TEXT ? Math.min(minEpochs, LONG_TEXT_MIN_EPOCHS) : minEpochs;
   return Math.min(maxEpochs, Math.max(fewest, Math.ceil(rows / Math.max(1, texts.length))));
@@ -105,8 +115,9 @@ const meanLength = (texts: readonly string[]): number =>
   texts.reduce((sum, text) => sum + text.length, 0) / Math.max(1, texts.length);
 
 /**
- * @param texts those of the training rows: for retrieval, of the questions.
- * @param backbone what training starts from; whether it tells upper from lower case is its own.
+ * @param texts texts of the training rows; for retrieval, of the questions.
+ * @param backbone what training starts from. Unless the request says otherwise, `lowercase` is the
+ *   backbone's.
  */
 export function resolveHyperparameters(
   model: ModelConfig,
@@ -135,7 +146,7 @@ export function resolveHyperparameters(
   };
 }
 
-/** @throws InternalError for a family that its request should have been refused for */
+/** @throws InternalError for a family that is not registered; its request should have been refused */
 function familyOf({ family: name }: ModelConfig): Family {
   const family = familyNamed(name);
   if (family === undefined) throw new InternalError(`the family ${name} is not registered in this thread`);
@@ -147,7 +158,7 @@ export function trainingLanguage({ language = DEFAULT_LANGUAGE }: Pick<TrainingC
   return languageName(language);
 }
 
-/** What the request says, in either place where it may. */
+/** `preprocessing.lowercase` of the request, from whichever of its two places has it. */
 export function askedLowercase(model: ModelConfig, training: TrainingConfig): boolean | undefined {
   return model.preprocessing?.lowercase ?? training.preprocessing?.lowercase;
 }

@@ -6,6 +6,7 @@ export type {
   DatasetNotice,
   EpochEnd,
   TrainingPhase,
+  TrainingPlan,
   TrainingProgress,
   TrainingRunEvent,
 } from './training-events.js';

@@ -1,8 +1,8 @@
 const options = { type: 'language', fallback: 'none', languageDisplay: 'standard' } as const;
-/** Made at the first use: it takes milliseconds that a mere prediction needn't wait for. */
+/** Created on first use: it takes milliseconds that a mere prediction needn't wait for. */
 let names: Intl.DisplayNames | undefined;
 
-/** A language by its English name in lower case: `English `, `en` and `en-GB` are all `english`. */
+/** The English name of a language in lower case: `English `, `en` and `en-GB` are all `english`. */
 export function languageName(written: string): string {
   const plain = written.trim().toLowerCase();
   const [code = ''] = plain.split(/[-_]/u);

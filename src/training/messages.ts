@@ -9,7 +9,7 @@ export type HostMessage =
   /** Stop within two steps; the outcome is then an AbortedError. */
   | { readonly type: 'abort' };
 
-/** What comes back: events while it runs, then one outcome. */
+/** What the runner sends back: events while it runs, then one outcome. */
 export type RunnerMessage =
   | { readonly type: 'event'; readonly event: TrainingRunEvent }
   | { readonly type: 'done'; readonly stats: TrainingStats }

@@ -12,7 +12,7 @@ export interface PreparedTask {
 }
 
 /**
- * Brings the dataset to the local disk, unpacks it under `directory` and reads it.
+ * Fetches the dataset, unpacks it under `directory` and reads it.
  * @throws ValidationError, DownloadError, DatasetError; AbortedError when the signal fires.
  */
 export async function prepareTask(

@@ -3,10 +3,10 @@ import type { DatasetWarning } from '../datasets/index.js';
 import type { Blend } from '../families/index.js';
 import type { TrainingPhase, TrainingProgress, TrainingRunEvent } from './training-events.js';
 
-/** Progress is told at most this often. */
+/** Least time between two progress events of the same phase. */
 const MIN_INTERVAL_MS = 100;
 
-/** Rough share of a job's time that comes before its first training step, and after its last. */
+/** Rough shares of a job's time that come before its first training step and after its last. */
 const SHARE_BEFORE = 0.03;
 const SHARE_AFTER = 0.02;
 
@@ -19,7 +19,7 @@ export interface StepFigures {
   readonly loss: number;
 }
 
-/** Turns what happens in a run into events, with the time that is still needed estimated from the steps so far. */
+/** Turns what happens in a run into events. The remaining time is estimated from the steps so far. */
 export class ProgressReporter {
   readonly #startedAt = performance.now();
   #training: { readonly since: number; readonly firstStep: number } | undefined;
@@ -38,7 +38,7 @@ export class ProgressReporter {
     this.#tell();
   }
 
-  /** What the run makes of the request is known: epochs at most, and rows of each step. */
+  /** The run's plan is known: most epochs, and rows of each step. */
   planned(epochs: number, batchSize: number): void {
     this.epochs = epochs;
     this.onEvent({ type: 'plan', epochs, batchSize });
@@ -80,9 +80,9 @@ export class ProgressReporter {
       epochs: this.epochs,
       step,
       steps,
-      ...(loss === undefined ? {} : { loss }),
+      ...(loss !== undefined && { loss }),
       elapsedMs: this.#toldAt - this.#startedAt,
-      ...(remainingMs === undefined ? {} : { remainingMs }),
+      ...(remainingMs !== undefined && { remainingMs }),
     };
     this.onEvent(event);
   }

@@ -15,7 +15,7 @@ import { type LoopInput, trainModel } from './training-loop.js';
 import type { TrainingRunOptions, TrainingSpec } from './training-run.js';
 import { namedBackbone, writeModel } from './write-model.js';
 
-/** A crash loses at most this much of a training, and the epoch under way. */
+/** A crash loses at most this much of a training, and the epoch in progress. */
 const CHECKPOINT_INTERVAL_MS = 30_000;
 
 /** Downloads, checkpoints and whatever else a run needs only while it runs. */
@@ -23,7 +23,7 @@ const WORK_FOLDER = 'work';
 
 /**
  * One training job from its dataset's URL to a model folder in `spec.directory`.
- * @throws what its steps do; an AbortedError when the signal fires.
+ * @throws the errors of its steps; an AbortedError when the signal fires.
  */
 export async function runTraining(
   spec: TrainingSpec,
@@ -79,13 +79,13 @@ export async function runTraining(
   return trained.stats;
 }
 
-/** What the run starts from: nothing where `use_pretrained` is false, or no backbone is to be had. */
+/** The backbone that the run starts from; undefined if `use_pretrained` is false, or there is none. */
 async function openBackbone({ backbone, training_config }: TrainingSpec): Promise<Backbone | undefined> {
   if (backbone === undefined || training_config.use_pretrained === false) return undefined;
   return readBackbone(backbone);
 }
 
-/** Equal for two runs exactly when one may go on from the other's checkpoint. */
+/** Equal for two runs exactly if one may be resumed from the other's checkpoint. */
 function fingerprintOf(
   { model_config, training_config, seed, tuning, backbone }: TrainingSpec,
   task: TrainingTask,

@@ -4,7 +4,7 @@ import { askedLowercase, type Hyperparameters } from './hyperparameters.js';
 import type { TokenizedRows } from './tokenize.js';
 import type { TrainingSpec } from './training-run.js';
 
-/** What the user should know of a run, beside what the dataset shows. */
+/** What the user should know of a run, besides the warnings about its dataset. */
 export function runWarnings(
   { model_config, training_config }: TrainingSpec,
   { train, reading }: Pick<TokenizedRows, 'train' | 'reading'>,

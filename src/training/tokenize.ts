@@ -16,19 +16,19 @@ import {
 import type { Backbone, LoadedTokenizer } from './backbone.js';
 import { type Hyperparameters, MAX_TOKENS, MAX_VOCABULARY } from './hyperparameters.js';
 
-/** What decides how a text is read. */
+/** What the reading of a task's texts depends on. */
 type ReadingFamily = Pick<Family, 'longTexts' | 'marksCapitals'>;
 type ReadingBackbone = Pick<Backbone, 'tokenizer' | 'lowercase' | 'encoder'>;
 type ReadTask = Pick<TrainingTask, 'train' | 'dev' | 'describe'>;
 
-/** Rows of a task as token ids, and what made them. */
+/** Rows of a task as token ids, and the tokenizer that made them. */
 export interface TokenizedRows {
   /** The tokenizer's files, parsed: tokenizer.json and tokenizer_config.json. */
   readonly tokenizerJson: unknown;
   readonly tokenizerConfig: object;
   readonly vocabularySize: number;
   readonly maskId: number;
-  /** How texts are read; the model folder keeps it, so that answers are read as the rows were. */
+  /** How texts are read. The model folder keeps it, so that queries are read as the rows were. */
   readonly reading: ReadingFields;
   readonly train: readonly TextWindow[];
   readonly dev: readonly TextWindow[];
@@ -65,8 +65,8 @@ export function tokenize(
 }
 
 /**
- * Where capitals are to count, a backbone whose vocabulary has none is told them by token types. Vocabularies that are
- * learned for such texts have capitals themselves.
+ * Whether token types mark capitals: they do where case counts and the backbone's vocabulary has no capitals.
+ * Vocabularies that are trained for such texts have capitals themselves.
  */
 function marksCapitals(family: ReadingFamily, lowercase: boolean, backbone?: ReadingBackbone): boolean {
   if (backbone === undefined || lowercase) return false;
@@ -77,7 +77,10 @@ function load(json: BertTokenizerJson): LoadedTokenizer {
   return { json, config: tokenizerConfig(json, MAX_TOKENS), tokenizer: loadTokenizer(json) };
 }
 
-/** A vocabulary of general English knows words that a small dataset lacks (docs/training.md has what that brings). */
+/**
+ * The bundled vocabulary of general English, where it fits: it has words that a small dataset lacks
+ * (docs/training.md measures what that brings). Otherwise a vocabulary is trained.
+ */
 function chooseTokenizer(texts: readonly string[], lowercase: boolean, language: string): LoadedTokenizer {
   if (lowercase && language.toLowerCase() === 'english') {
     const english = load(englishTokenizer());
@@ -86,17 +89,17 @@ function chooseTokenizer(texts: readonly string[], lowercase: boolean, language:
   return load(trainWordPiece(texts, { vocabularySize: MAX_VOCABULARY, lowercase, language }));
 }
 
-/** Texts that are looked at to see whether a vocabulary fits. */
-const TEXTS_TO_LOOK_AT = 1000;
-/** English has about 1.3 pieces a word, punctuation counted; texts in another language several. */
-const MAX_PIECES_A_WORD = 2;
+/** Texts that are tried to see whether a vocabulary fits. */
+const TEXTS_TO_TRY = 1000;
+/** English has about 1.3 pieces per word, punctuation included; texts in another language have several. */
+const MAX_PIECES_PER_WORD = 2;
 
 function readsWell(tokenizer: Tokenizer, texts: readonly string[]): boolean {
   let words = 0;
   let pieces = 0;
-  for (const text of texts.slice(0, TEXTS_TO_LOOK_AT)) {
+  for (const text of texts.slice(0, TEXTS_TO_TRY)) {
     words += text.split(/\s+/u).length;
     pieces += tokenizer.encode(text).sequenceIds.filter((id) => id === 0).length;
   }
-  return pieces <= MAX_PIECES_A_WORD * words;
+  return pieces <= MAX_PIECES_PER_WORD * words;
 }

@@ -27,7 +27,7 @@ export interface LoopInput {
   readonly train: readonly TextWindow[];
   readonly dev: readonly TextWindow[];
   readonly encoder: BertConfig;
-  /** Weights to start from; the others, and all without them, start as the seed says. */
+  /** Weights to start from; all others are initialised at random, from the seed. */
   readonly pretrained?: CheckpointWeights;
   /** Id of [MASK], which takes the place of dropped tokens. */
   readonly maskId: number;
@@ -39,27 +39,30 @@ export interface LoopInput {
   readonly checkpoint: CheckpointPlan;
 }
 
-/** Where and when a training is kept to be resumed. */
+/** Where and when checkpoints are written. */
 export interface CheckpointPlan {
   readonly file: string;
-  /** Marks the checkpoint as one of this training; JSON. */
+  /** Identifies the training; a checkpoint with another fingerprint is ignored. */
   readonly fingerprint: string;
-  /** Written at the ends of epochs that come at least this long after the last one. */
+  /**
+   * A checkpoint is written at the first end of an epoch that comes at least this long after the last one.
+   */
   readonly intervalMs: number;
 }
 
-/** What a training ends with: the weights of its best epoch. */
+/** The result of a training, with the weights of its best epoch. */
 export interface TrainedModel {
   readonly parameters: readonly ParameterSpec[];
   readonly weights: Weights;
   readonly stats: TrainingStats;
-  /** What these weights give for each dev text. */
+  /** Outputs of the model with these weights for each dev text. */
   readonly devOutputs: readonly TextOutputs[];
 }
 
 /**
- * Trains until the last epoch, or until the main metric has not risen for a while; the best epoch is kept.
- * @throws TrainingError where training diverges; AbortedError when the signal fires
+ * Trains until the last epoch, or until the main metric has not risen for a while; the best epoch's weights
+ * are kept.
+ * @throws TrainingError if training diverges; AbortedError when the signal fires
  */
 export async function trainModel(input: LoopInput): Promise<TrainedModel> {
   const { task, encoder, hyperparameters, executor } = input;
@@ -138,7 +141,7 @@ class TrainingLoop {
     let sum = 0;
     let examples = 0;
     while (learner.state.epoch === epoch) {
-      // The event loop must turn for a request to stop to come in: a run blocks its thread.
+      // A run blocks its thread; a request to stop only arrives when the event loop turns.
       await nextTurn();
       if (signal.aborted) throw new AbortedError('the training');
       const step = await learner.step(linearLearningRate(learner.state.steps, schedule));
@@ -160,7 +163,7 @@ class TrainingLoop {
     this.#bestWeights = this.#learning.engine.store.copyWeights();
   }
 
-  /** Goes on from the checkpoint, where there is one of this very training. */
+  /** Resumes from the checkpoint, if there is one of this training. */
   async #restore(): Promise<void> {
     const { file, fingerprint } = this.#input.checkpoint;
     const checkpoint = await readCheckpoint(file);
@@ -172,7 +175,7 @@ class TrainingLoop {
     try {
       restoreParameters(checkpoint, engine.store);
     } catch (thrown) {
-      if (thrown instanceof TrainingError) return; // it is of another model
+      if (thrown instanceof TrainingError) return; // a checkpoint of another model
       throw thrown;
     }
     learner.state = { epoch: state.stats.epoch, batch: 0, steps: state.steps, dropout: state.dropout };

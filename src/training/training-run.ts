@@ -3,16 +3,20 @@ import type { BackboneSource } from './backbone.js';
 import type { Tuning } from './hyperparameters.js';
 import type { TrainingRunEvent } from './training-events.js';
 
-/** Everything one training run needs, as plain data: it crosses to a worker thread or a child process. */
+/** Everything one training run needs, as plain data: it is sent to a worker thread or a child process. */
 export interface TrainingSpec {
   /** The job's id, for messages. */
   readonly id: string;
+  /** As the request has it. */
   readonly dataset_url: string;
+  /** As the request has it. */
   readonly model_config: ModelConfig;
+  /** As the request has it; `{}` where it has none. */
   readonly training_config: TrainingConfig;
   /**
    * A private directory for this run: downloads and checkpoints under `work/`, which is deleted at the end;
-   * the finished model folder's files are left at the top. A run that finds a checkpoint there goes on from it.
+   * the finished model folder's files are left at the top. A run that finds a checkpoint there resumes from
+   * it.
    */
   readonly directory: string;
   /** Whether dataset_url may be a `file:` URL. */
@@ -23,21 +27,29 @@ export interface TrainingSpec {
   readonly threads: number;
   /** Decides every random choice of the run. */
   readonly seed: number;
+  /** Of the trainer that created the job. */
   readonly tuning: Tuning;
-  /** What to start from, unless `use_pretrained` is false. Without one, training starts from random weights. */
+  /**
+   * The backbone to start from, unless `use_pretrained` is false. Without one, training starts from random
+   * weights.
+   */
   readonly backbone?: BackboneSource;
 }
 
+/** How a host and its caller keep in touch during one run. */
 export interface TrainingRunOptions {
-  /** Stops the run within two training steps; it then fails with an AbortedError. */
+  /** Stops the run within two training steps; it then rejects with an AbortedError. */
   readonly signal: AbortSignal;
+  /** Called with each event, in their order. */
   readonly onEvent: (event: TrainingRunEvent) => void;
 }
 
 /** Where training runs take place: in this thread, in a worker thread, or in a child process. */
 export interface TrainingHost {
-  /** @throws OrchardError: of the dataset, the backbone or the training; an AbortedError when the signal fires. */
+  /**
+   * Trains one model. @returns its figures, once the model folder's files are in `spec.directory`.
+   * @throws OrchardError: of the dataset, the backbone or the training; an AbortedError when the signal fires. */
   run(spec: TrainingSpec, options: TrainingRunOptions): Promise<TrainingStats>;
-  /** Waits for a run under way (abort it first) and frees the host. Idempotent. */
+  /** Waits for runs in progress (abort them first) and frees the host. Idempotent. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Entry of the worker thread or child process that one training run takes place in. */
+/** Entry point of the worker thread or child process in which one training run takes place. */
 import { parentPort } from 'node:worker_threads';
 import { describeError, toOrchardError } from '../errors.js';
 import type { HostMessage, RunnerMessage } from './messages.js';
@@ -6,7 +6,7 @@ import { runTraining } from './run-training.js';
 import type { TrainingRunEvent } from './training-events.js';
 import type { TrainingSpec } from './training-run.js';
 
-/** The way back to whoever started this runner. */
+/** The connection to the host that started this runner. */
 interface Port {
   send(message: RunnerMessage): void;
   listen(listener: (message: HostMessage) => void): void;
@@ -32,7 +32,7 @@ function openPort(): Port {
 
 const port = openPort();
 const stop = new AbortController();
-// A child whose parent has died goes on for no one.
+// Without its parent, nobody waits for a child process.
 process.on('disconnect', () => stop.abort());
 
 async function run(spec: TrainingSpec): Promise<void> {

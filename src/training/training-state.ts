@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { type TrainingStats, trainingStatsSchema } from '../contract/index.js';
 import type { Scores } from '../families/index.js';
 
-/** Where a training stands between two epochs: all that a checkpoint keeps beside the numbers. */
+/** State of a training between two epochs: all that a checkpoint keeps besides the tensors. */
 export const trainingStateSchema = z.strictObject({
   /** Training is resumed only for the same request on the same rows. */
   fingerprint: z.string(),
@@ -16,8 +16,8 @@ export const trainingStateSchema = z.strictObject({
 export type TrainingState = z.infer<typeof trainingStateSchema>;
 
 /**
- * The documented statistics before the first epoch.
- * @param mainMetric none for retrieval, which is told as topk.
+ * `training_stats` before the first epoch.
+ * @param mainMetric undefined for retrieval, whose metric is topk.
  */
 export function emptyStats(batchSize: number, mainMetric: 'accuracy' | 'f1' | undefined): TrainingStats {
   return {

@@ -1,6 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { type Runner, runnerHost } from './runner-host.js';
-import { runnerUrl } from './runner-url.js';
+import { type Runner, runnerHost, runnerUrl } from './runner-host.js';
 import type { TrainingHost } from './training-run.js';
 
 /** Trains in a worker thread: the caller's event loop stays free. */

@@ -19,7 +19,7 @@ import type { TokenizedRows } from './tokenize.js';
 import type { TrainedModel } from './training-loop.js';
 import type { TrainingSpec } from './training-run.js';
 
-/** All that a training came to. */
+/** The results of a training. */
 export interface FinishedModel extends PreparedTask, TokenizedRows, TrainedModel, FinishedPrecision {
   readonly encoder: BertConfig;
   readonly hyperparameters: Hyperparameters;
@@ -100,7 +100,7 @@ function namedWeights({ parameters, weights }: FinishedModel): Map<string, Named
   );
 }
 
-/** What names a backbone wherever its files lie. */
+/** A backbone's name and version, without where its files lie. */
 export function namedBackbone({ name, revision }: BackboneSource): NonNullable<TrainingRecord['backbone']> {
   return { name, ...(revision !== undefined && { revision }) };
 }

@@ -119,7 +119,7 @@ describe('an ELECTRA checkpoint', () => {
 
   it('is refused where they are narrower', async () => {
     const error = await refusalOf(bertTensors, { ...electra, embedding_size: 4 });
-    expect(error.message).toContain('embeddings of 4 numbers are widened to 8');
+    expect(error.message).toContain('embeddings of 4 numbers are projected to 8');
   });
 });
 
@@ -169,7 +169,7 @@ describe('a DistilBERT checkpoint', () => {
     });
   });
 
-  it('is refused where its positions are sines', async () => {
+  it('is refused if its position embeddings are sinusoidal', async () => {
     const config = { ...distilbert, sinusoidal_pos_embds: true };
     expect((await refusalOf(tensors, config)).message).toContain('sinusoidal_pos_embds');
   });
@@ -177,7 +177,7 @@ describe('a DistilBERT checkpoint', () => {
 
 describe('another encoder', () => {
   it.each([
-    [{ model_type: 'albert' }, 'model_type "albert" can\'t be run here; take one of bert, roberta'],
+    [{ model_type: 'albert' }, 'model_type "albert" can\'t be run here; use one of bert, roberta'],
     [{ model_type: undefined }, 'model_type undefined'],
     [{ hidden_act: 'gelu_new' }, 'hidden_act'],
     [{ position_embedding_type: 'relative_key' }, 'position_embedding_type'],

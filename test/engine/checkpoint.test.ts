@@ -78,8 +78,8 @@ describe('a checkpoint', () => {
 
     const target = fresh();
     for (const [unfit, problem] of [
-      [without, 'parameter b: its first are missing'],
-      [short, 'parameter b: its second have 4 elements, expected 5'],
+      [without, 'tensor first/b is missing'],
+      [short, 'tensor second/b has 4 elements, expected 5'],
     ] as const) {
       const error = await failureOf('training', () =>
         restoreParameters({ state, tensors: unfit }, target.store),

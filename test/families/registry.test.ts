@@ -41,14 +41,14 @@ describe('the registry', () => {
 
   it('refuses a family whose name is taken', async () => {
     const { message } = await failureOf('validation', () => registerFamily({ ...quince, name: 'Papaya' }));
-    expect(message).toBe('family.name: the family Papaya is there already');
+    expect(message).toBe('family.name: a family named Papaya is registered already');
     expect(familyNamed('Papaya')?.types).not.toBe(quince.types);
   });
 
   it('refuses a family with a type that is taken', async () => {
     const types = quince.types.map((type) => ({ ...type, name: 'question-answering' }));
     const { message } = await failureOf('validation', () => registerFamily({ ...quince, types }));
-    expect(message).toBe('family.types: question-answering is a type of the family Dragonfruit already');
+    expect(message).toBe('family.types: question-answering is already a type of the family Dragonfruit');
     expect(familyNamed('Quince')).toBeUndefined();
   });
 });

@@ -225,7 +225,7 @@ describe('scatterAddRows and zeroRows', () => {
     const bench = new Bench();
     const table = bench.floats([1, 1, 1, 1]);
     const ids = bench.ids([0]);
-    expect(() => bench.kernels.zeroRows(table, 3, ids)).toThrow('no whole number of rows of 3');
+    expect(() => bench.kernels.zeroRows(table, 3, ids)).toThrow('not a whole number of rows of 3');
     expect(() => bench.kernels.scatterAddRows(table, 2, ids, bench.floats([1]))).toThrow(
       'rows: 1 elements, expected 2',
     );

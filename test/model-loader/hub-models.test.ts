@@ -152,6 +152,6 @@ describe('redirects', () => {
     setting.hub.interfere((_, response) =>
       Boolean(response.writeHead(302, { location: 'file:///etc/passwd' }).end()),
     );
-    expect((await failureOf(setting.load())).message).toContain('no http or https URL');
+    expect((await failureOf(setting.load())).message).toContain('not an http or https URL');
   });
 });

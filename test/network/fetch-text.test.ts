@@ -125,8 +125,8 @@ describe('a redirect', () => {
   });
 
   it.each([
-    ['file:///etc/passwd', 'file:///etc/passwd, which is no http or https URL'],
-    ['http://', 'no http or https URL'],
+    ['file:///etc/passwd', 'file:///etc/passwd, which is not an http or https URL'],
+    ['http://', 'not an http or https URL'],
     ['http://ann:secret@127.0.0.1/', 'a URL with a user name or password'],
   ])('to %s is refused', async (location, reason) => {
     const { url, asked } = await serveInTurn(answer(302, { location }));

@@ -1,7 +1,9 @@
+const MARKER: unique symbol = Symbol.for('orchard-nlp.version-conflict');
+
 /** A conflict as another copy of the package throws it: of a class of its own, with the same marker. */
 class OtherVersionConflict extends Error {
   override readonly name = 'VersionConflict';
-  readonly [Symbol.for('orchard-nlp.version-conflict')] = true;
+  readonly [MARKER] = true;
 
   constructor(
     readonly collection: string,

@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import {
   encodePassages,
+  meanOfRows,
   PASSAGES_FILE,
   POSTINGS_FILE,
+  unitVector,
   VECTORS_FILE,
-} from '../../../src/families/dragonfruit/passage-files.js';
-import { meanOfRows, unitVector } from '../../../src/families/dragonfruit/sentence-vector.js';
+} from '../../../src/families/index.js';
 import { TextModel } from '../../../src/inference/index.js';
 import { Bm25Index } from '../../../src/lexical/index.js';
 import { openModelFolder } from '../../../src/model-folder/index.js';

@@ -1,17 +1,17 @@
 import { Random } from '../../random.js';
+import { foldText } from '../dataset-text.js';
 import { editWords } from '../edit-words.js';
-import { foldText } from '../fold-text.js';
 import type { Question } from './retrieval-dataset.js';
 
-/** Words in more than this share of the questions ("what", "of") say little of what is asked. */
+/** Words in at least this share of the questions ("what", "of") say little about what is asked. */
 const COMMON_SHARE = 0.02;
-/** Below this many questions a share tells nothing; then any word may carry the meaning. */
+/** A common word is also in at least this many questions: a share of few questions says nothing. */
 const MIN_COMMON = 3;
 
 /**
- * One edited copy of every question with the same passage: common words dropped, or words swapped with a neighbour; the
- * words that tell what is asked all stay. Questions too short to edit safely, and edits that change nothing, give no
- * copy.
+ * One edited copy of every question, with the same passage. Only common words are dropped, any may be swapped with a
+ * neighbour, so the words that say what is asked all stay. Questions too short to edit safely, and edits that change
+ * nothing, give no copy.
  */
 export function augmentQuestions(questions: readonly Question[], seed: number): Question[] {
   const random = Random.fromSeed(seed);

@@ -2,34 +2,35 @@ import type { Scored } from '../../top-scores.js';
 import type { Candidates } from './candidates.js';
 import { pessimisticRank } from './topk-scores.js';
 
-/** How the two experts become one score: vector · cosine + bm25 · share of the best BM25 score. Neither is below 0. */
+/** How the two experts become one score: vector · cosine + bm25 · share of the best BM25 score. No weight is below 0. */
 export interface RetrievalWeights {
   readonly vector: number;
   readonly bm25: number;
 }
 
-/** A dev question: what there is to choose from, and the passage that is right. */
+/** A dev question: the passages to choose from, and the right one. */
 export interface JudgedCandidates {
   readonly candidates: Candidates;
   readonly passage: number;
 }
 
-/** Where fitting starts and, with few questions, stays near; see docs/retrieval.md. */
+/** Where fitting starts, and stays close to if questions are few; see docs/retrieval.md. */
 const STARTING_WEIGHTS: RetrievalWeights = { vector: 10, bm25: 10 };
 /** The pull towards the starting weights, in questions of evidence. */
 const PRIOR_QUESTIONS = 5;
-/** A mixture scaled by 0 would rank nothing at all. */
+/** The smallest factor of a mixture: with 0, all passages would score the same. */
 const MIN_SCALE = 0.01;
 const MAX_SWEEPS = 60;
 /** A sweep that moves no weight by more than this share of its start ends the fit. */
 const TOLERANCE = 1e-4;
-/** The vectors' shares of a mixture that are tried where the likeliest one is no clear gain. */
+/** The shares of the vectors in the mixtures that are tried if the likeliest weights are no clear gain. */
 const VECTOR_SHARES = [0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05];
 
 /**
- * The weights under which the right passages are most likely among the candidates, if they put clearly more of them first
- * than the better expert alone; else the mixture that puts most first, if that is clear; else that expert. So the blend
- * never has a lower top-1 on these questions than the better expert, BM25 in a tie, and doesn't follow a weak one by chance.
+ * The weights under which the right passages are most likely among the candidates, if these put clearly more of them
+ * first than the better expert alone (in a tie, BM25). Otherwise the mixture that puts most of them first, if those are
+ * clearly more; otherwise the better expert alone. So the blend never has a lower top-1 on these questions than the
+ * better expert, and doesn't follow a weak expert by chance.
  */
 export function fitRetrievalBlend(questions: readonly JudgedCandidates[]): RetrievalWeights {
   const vector: RetrievalWeights = { ...STARTING_WEIGHTS, bm25: 0 };
@@ -44,8 +45,8 @@ export function fitRetrievalBlend(questions: readonly JudgedCandidates[]): Retri
 }
 
 /**
- * Whether the gain in top-1 is more than its standard error under chance: of the n questions that only one of the two
- * ranks rightly, √n more (McNemar 1947).
+ * Whether the gain in top-1 exceeds its standard error under chance, which is √n for the n questions that only one of
+ * the two ranks right (McNemar 1947).
  */
 function isClearlyBetter(
   questions: readonly JudgedCandidates[],
@@ -63,7 +64,7 @@ function isClearlyBetter(
   return won - lost > Math.sqrt(won + lost);
 }
 
-/** The candidates by their blended score, best first, as probabilities that add up to 1; equal ones by id. */
+/** The candidates by blended score, best first (equal ones by id), with probabilities that sum to 1. */
 export function rankCandidates(candidates: Candidates, weights: RetrievalWeights): Scored[] {
   const logits = blendedScores(candidates, weights);
   const probabilities = softmax(logits);
@@ -72,7 +73,7 @@ export function rankCandidates(candidates: Candidates, weights: RetrievalWeights
   return order.map((at) => ({ id: candidates.passages[at] ?? 0, score: probabilities[at] ?? 0 }));
 }
 
-/** The rank of the right passage, equal ones counting as better; ∞ where no expert put it forward. */
+/** The rank of the right passage, equal ones counting as better; ∞ if it isn't a candidate. */
 export function rankOfAnswer({ candidates, passage }: JudgedCandidates, weights: RetrievalWeights): number {
   return pessimisticRank(blendedScores(candidates, weights), candidates.passages.indexOf(passage));
 }
@@ -93,7 +94,7 @@ function countFirst(questions: readonly JudgedCandidates[], weights: RetrievalWe
   return questions.filter((question) => rankOfAnswer(question, weights) === 1).length;
 }
 
-/** The weights that put most right passages first; of equal ones, those under which they are likeliest. */
+/** The proposal that puts most right passages first; among equals, the one under which they are likeliest. */
 function bestOf(
   questions: readonly JudgedCandidates[],
   proposals: readonly RetrievalWeights[],
@@ -107,7 +108,7 @@ function bestOf(
   return best?.weights ?? STARTING_WEIGHTS;
 }
 
-/** Summed −log of the right passages' probabilities, over the questions where it is a candidate. */
+/** The sum of −log p of the right passages, over the questions where it is a candidate. */
 export function logLoss(questions: readonly JudgedCandidates[], weights: RetrievalWeights): number {
   return questions.reduce((loss, { candidates, passage }) => {
     const right = candidates.passages.indexOf(passage);
@@ -117,8 +118,8 @@ export function logLoss(questions: readonly JudgedCandidates[], weights: Retriev
 }
 
 /**
- * Fits weights = Σ tᵢ · directionᵢ with every t at least `least` by cyclic Newton steps, which is exact under the bounds
- * since the loss is convex. Every t starts at 1 and is pulled there.
+ * Fits weights = Σ tᵢ · directionᵢ, no t below `least`, by Newton steps on one t at a time; as the loss is convex, that
+ * finds the optimum in spite of the bounds. Every t starts at 1 and is pulled towards it.
  */
 function fitAlong(
   questions: readonly JudgedCandidates[],
@@ -151,7 +152,7 @@ function sum(...terms: readonly (readonly [factor: number, weights: RetrievalWei
   };
 }
 
-/** First and second derivative of the log-loss along a direction: expected minus right score, and the variance. */
+/** First and second derivative of the log-loss along a direction: mean minus right score, and the scores' variance. */
 function derivatives(
   questions: readonly JudgedCandidates[],
   weights: RetrievalWeights,

@@ -2,16 +2,16 @@ import type { Bm25Index } from '../../lexical/index.js';
 import { topScores } from '../../top-scores.js';
 import type { VectorIndex } from '../../vector-index/index.js';
 
-/** How many of its best passages each expert puts forward. */
+/** How many of its best passages each expert proposes. */
 export const CANDIDATES_OF_EACH = 100;
 
-/** The two that know the passages: both number them alike. */
+/** The two experts on the same passages: in both, the same id means the same passage. */
 export interface RetrievalExperts {
   readonly vectors: VectorIndex;
   readonly bm25: Bm25Index;
 }
 
-/** The passages that the final ranking of a question chooses from, with what each expert says of every one. */
+/** The passages that the final ranking of a question chooses from, with each expert's score for every one. */
 export interface Candidates {
   /** Ids, ascending. */
   readonly passages: Int32Array;

@@ -1,6 +1,6 @@
 /** The rules on a question, the same for an archive that is read and for one that is written. */
 import { type DatasetLocation, type ProblemList, quoted } from '../../datasets/index.js';
-import { findTextProblem } from '../text-problem.js';
+import { findTextProblem } from '../dataset-text.js';
 import type { LocatedQuestion } from './retrieval-dataset.js';
 
 /** A question and its passage as their source has them. */
@@ -9,13 +9,13 @@ export interface WrittenQuestion extends DatasetLocation {
   readonly context: string;
 }
 
-/** How problems name the two fields of a question. */
+/** What the two fields of a question are called in problems. */
 export interface QuestionColumns {
   readonly question: string;
   readonly context: string;
 }
 
-/** Passages by their text. */
+/** The ids of passages, by their texts. */
 export type PassageIds = ReadonlyMap<string, number>;
 
 export function passageIdsOf(passages: readonly string[]): PassageIds {
@@ -23,8 +23,8 @@ export function passageIdsOf(passages: readonly string[]): PassageIds {
 }
 
 /**
- * @param passageIds undefined where the passages couldn't be read; then no context is looked up.
- * @returns the question with its passage's id, or undefined: with a problem, unless the passages are missing.
+ * @param passageIds undefined if the passages couldn't be read; then no context is looked up.
+ * @returns the question with its passage's id, or undefined, after adding a problem unless `passageIds` is undefined.
  */
 export function checkQuestion(
   written: WrittenQuestion,
@@ -41,7 +41,7 @@ export function checkQuestion(
   if (problems.total > before || passageIds === undefined) return undefined;
   const passage = passageIds.get(context);
   if (passage !== undefined) return { question, passage, file, line };
-  const found = `found ${quoted(context)}, which is no passage of label_id.json`;
+  const found = `found ${quoted(context)}, which is not a passage of label_id.json`;
   problems.add({
     file,
     line,

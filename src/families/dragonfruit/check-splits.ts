@@ -6,14 +6,14 @@ import {
   type ProblemList,
   warnAbout,
 } from '../../datasets/index.js';
-import { foldText } from '../fold-text.js';
+import { foldText } from '../dataset-text.js';
 import type { LocatedQuestion } from './retrieval-dataset.js';
 
-/** A problem where there are fewer than two passages: nothing could be told apart. */
+/** Adds a problem if there are fewer than two passages, which leaves nothing to rank. */
 export function checkRankable(passages: readonly string[], file: string, problems: ProblemList): void {
   if (passages.length >= 2) return;
   const found = `found ${counted(passages.length, 'passage')}`;
-  problems.add({ file, found, expected: 'two passages at least to choose from' });
+  problems.add({ file, found, expected: 'at least two passages to choose from' });
 }
 
 /** Warnings about a dataset; questions are compared after folding case and whitespace. */

@@ -3,13 +3,13 @@ import { Graph, type Tensor, type TensorData } from '../../graph/index.js';
 
 /** What cosines are multiplied by before the softmax: the inverse temperature, as in sentence-transformers. */
 const SCALE = 20;
-/** Keeps the norm of a zero vector from 0. */
+/** Added to squared norms, so that a vector of zeros isn't divided by 0. */
 const TINY = 1e-12;
-/** Takes a passage out of the softmax. */
+/** Added to a passage's score, takes it out of the softmax. */
 const MASKED = -1e9;
 
 /**
- * Every question is to be nearer to its own passage than to any other of the batch: cross-entropy over scaled cosines
+ * Brings every question nearer to its own passage than to any other of the batch: cross-entropy over scaled cosines
  * (Henderson et al. 2017, "Efficient Natural Language Response Suggestion", 4.4; Karpukhin et al. 2020).
  */
 export function contrastiveLoss(width: number): PairLoss {
@@ -32,15 +32,15 @@ function unitRows(graph: Graph, x: Tensor): Tensor {
 
 /** One question of a batch: the id of its passage, and those of the passages that it brings into the batch. */
 export interface ContrastiveExample {
-  /** Folded: equal ones are the same question. */
+  /** Folded, so that equal texts are the same question. */
   readonly question: string;
   /** The right one first. */
   readonly passages: readonly number[];
 }
 
 /**
- * What the loss is fed for a batch. A passage that is there twice, or that answers the same question elsewhere in the
- * batch, is no wrong answer and is left out.
+ * The feeds of the loss for a batch. Another copy of the right passage, or a passage that answers the same question
+ * elsewhere in the batch, is not a wrong answer and is masked.
  */
 export function contrastiveFeeds(batch: readonly ContrastiveExample[]): Readonly<Record<string, TensorData>> {
   const passages = batch.flatMap((example) => example.passages);

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AbortedError } from '../../errors.js';
 import type { Bm25Index } from '../../lexical/index.js';
-import { foldText } from '../fold-text.js';
+import { foldText } from '../dataset-text.js';
 import type { Question } from './retrieval-dataset.js';
 
-/** Questions between two looks at the signal. */
+/** Questions between two checks of the signal. */
 const QUESTIONS_A_TURN = 100;
 
 export interface HardNegativeOptions {
@@ -14,9 +14,9 @@ export interface HardNegativeOptions {
 }
 
 /**
- * For every question the passages that BM25 takes for answers though they aren't, best first: neither its own, nor
- * one that answers the same question elsewhere, nor a copy of these, case and spacing aside. Fewer than asked for
- * where not more passages share a word with it.
+ * For every question, the passages that BM25 takes for answers although they aren't, best first. Its own passage, any
+ * that answers the same question elsewhere, and copies of these (case and spacing aside) are left out. There are fewer
+ * than `count` if fewer passages share a word with the question.
  * @param index of the passages.
  * @throws AbortedError soon after the signal fires.
  */
@@ -40,7 +40,7 @@ export async function mineHardNegatives(
 
 /** Which passages answer a question. */
 class AnswerTable {
-  /** Ids of the passages that are alike, by their folded text. */
+  /** Ids of the passages with the same folded text, by that text. */
   readonly #copies = new Map<string, number[]>();
   /** Folded texts of the passages that answer a question, by the folded question. */
   readonly #answers = new Map<string, Set<string>>();

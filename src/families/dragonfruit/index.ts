@@ -12,10 +12,10 @@ import { retrievalTask } from './retrieval-task.js';
 import { sentenceTransformersFiles } from './sentence-transformers.js';
 import { meanOfRows, tokenStates, unitVector } from './sentence-vector.js';
 
-/** Passages of a result (docs/service.md, "Result"). */
+/** The number of passages in a result (docs/service.md, "Result"). */
 const PASSAGES = 10;
 
-/** Question answering: the passages that answer a question best. */
+/** Question answering: finds the passages that answer a question best. */
 export const dragonfruit: Family = {
   name: 'Dragonfruit',
   types: [
@@ -31,7 +31,7 @@ export const dragonfruit: Family = {
     },
   ],
   tier: 'pro',
-  // Each question brings two passages along, and all passages are read again after each epoch.
+  // A row costs more here: two passages are trained with each question, and every epoch ends with reading all passages.
   durations: {
     scratch: { rows: 15_000, minEpochs: 2, maxEpochs: 5 },
     backbone: { rows: 10_000, minEpochs: 1, maxEpochs: 5 },
@@ -66,7 +66,7 @@ interface OpenedPassages extends RetrievalExperts {
   readonly passages: readonly string[];
 }
 
-/** The passages and what both experts know of them. They number passages alike, so all must have as many. */
+/** The passages and both experts on them. Ids are positions in all three, so all must have the same length. */
 function openPassages(files: ModelFiles): OpenedPassages {
   const passages = decodePassages(fileOf(files, PASSAGES_FILE));
   const vectorFile = fileOf(files, VECTORS_FILE);
@@ -79,7 +79,7 @@ function openPassages(files: ModelFiles): OpenedPassages {
   ].find(({ size }) => size !== passages.length);
   if (misfit === undefined) return { passages, vectors, bm25 };
   const counts = `${misfit.size} passages, but ${PASSAGES_FILE} has ${passages.length}`;
-  throw new ModelFolderError(misfit.file, `it is of ${counts}; restore both from one training`);
+  throw new ModelFolderError(misfit.file, `it has ${counts}; restore both from the same training`);
 }
 
 function fileOf(files: ModelFiles, name: string): ModelFile {

@@ -19,13 +19,13 @@ export function encodePassages(passages: readonly string[]): Uint8Array {
 export function decodePassages({ bytes, file }: ModelFile): readonly string[] {
   const passages = passagesSchema.safeParse(parseJson(bytes, file));
   if (passages.success) return passages.data;
-  throw new ModelFolderError(file, 'it is no array of passages as strings');
+  throw new ModelFolderError(file, 'it is not an array of strings');
 }
 
 function parseJson(bytes: Uint8Array, file: string): unknown {
   try {
     return JSON.parse(Buffer.from(bytes).toString('utf8'));
   } catch (cause) {
-    throw new ModelFolderError(file, 'it is no JSON', { cause });
+    throw new ModelFolderError(file, 'it is not JSON', { cause });
   }
 }

@@ -24,9 +24,8 @@ const splitSchema = z.record(z.string(), z.unknown());
 const entrySchema = z.looseObject({ question: z.string('a string'), context: z.string('a string') });
 
 /**
- * Reads the archive of a question-answering task (docs/archives.md), unzipped in `directory`, and checks every rule on
- * it. All problems are found in one go, save that questions can't be found without config.json, nor their passages
- * without label_id.json.
+ * Reads the unpacked archive of a question answering and checks every rule of docs/archives.md. All problems are found
+ * in one pass, except that questions can't be found without config.json, nor their passages without label_id.json.
  * @throws DatasetError with every problem.
  */
 export function readRetrievalArchive(directory: string): RetrievalDataset {

@@ -2,7 +2,7 @@ import type { DatasetLocation, DatasetWarning } from '../../datasets/index.js';
 
 /** What a retrieval model is trained on. */
 export interface RetrievalDataset {
-  /** Every unique passage, in the order of label_id.json; what is searched. */
+  /** The passages to search, each once, in the order of label_id.json. */
   readonly passages: readonly string[];
   readonly train: readonly Question[];
   readonly dev: readonly Question[];

@@ -2,6 +2,7 @@ import type { PairExamples, PairHead } from '../../engine/index.js';
 import { Bm25Index } from '../../lexical/index.js';
 import type { TextOutputs } from '../../text-reader/index.js';
 import { VectorIndex } from '../../vector-index/index.js';
+import { foldText } from '../dataset-text.js';
 import type {
   Blend,
   FinishedTask,
@@ -11,7 +12,6 @@ import type {
   TrainedExpert,
   TrainingTask,
 } from '../family.js';
-import { foldText } from '../fold-text.js';
 import { augmentQuestions } from './augment-questions.js';
 import {
   fitRetrievalBlend,
@@ -28,12 +28,12 @@ import type { Question, RetrievalDataset } from './retrieval-dataset.js';
 import { pooledVectors, unitVectors, vectorParameters } from './sentence-vector.js';
 import { meanReciprocalRank, pessimisticRank, topkScores } from './topk-scores.js';
 
-/** Wrong passages that each question brings along, beside those of the other questions of its batch. */
+/** Wrong passages added to the batch for each question, besides those of the other questions. */
 const HARD_NEGATIVES = 1;
 
 /**
  * A retrieval dataset as the training loop sees it: texts are the questions, then every passage.
- * @param indexFor gives BM25 over the passages, for questions in a language.
+ * @param indexFor gives the BM25 index of the passages for questions in a language.
  */
 export function retrievalTask(
   dataset: RetrievalDataset,
@@ -66,7 +66,7 @@ function scoresOf(ranks: readonly number[]): Scores {
   return { topk: topkScores(ranks), value: meanReciprocalRank(ranks) };
 }
 
-/** Unit vectors of the dev questions, and an index of those of the passages. */
+/** The unit vectors of the dev questions, and an index of the passages' vectors. */
 function split(outputs: readonly TextOutputs[], questions: number) {
   const vectors = unitVectors(outputs);
   const width = vectors.length / outputs.length;
@@ -74,7 +74,7 @@ function split(outputs: readonly TextOutputs[], questions: number) {
   return { questions: (row: number) => vectors.subarray(row * width, (row + 1) * width), index };
 }
 
-/** Makes the index of some passages once for each way to compare words, when it is first asked for. */
+/** Gives BM25 indexes, made on first use: one with stemming for English, one without for all other languages. */
 function passageIndexes(passages: readonly string[]): (language: string) => Bm25Index {
   const made = new Map<boolean, Bm25Index>();
   return (language) => {
@@ -85,7 +85,7 @@ function passageIndexes(passages: readonly string[]): (language: string) => Bm25
   };
 }
 
-/** The encoder alone: a question is to be near the passage that answers it, far from the others of its batch. */
+/** The encoder alone, which learns to put a question near the passage that answers it, far from others of its batch. */
 function vectorHead(
   { passages, train }: RetrievalDataset,
   indexFor: (language: string) => Bm25Index,

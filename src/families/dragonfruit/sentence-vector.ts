@@ -10,13 +10,13 @@ import {
 import type { Graph, Tensor } from '../../graph/index.js';
 import type { TextOutputs } from '../../text-reader/index.js';
 
-/** A bare BertModel, as sentence-transformers stores it. */
+/** None: a bare BertModel, as sentence-transformers stores it. */
 const ENCODER_PREFIX = '';
 
 export const vectorParameters = (config: BertConfig): readonly ParameterSpec[] =>
   bertParameters(config, ENCODER_PREFIX);
 
-/** The mean over a text's token states. @returns [batch, hidden], not yet of unit length. */
+/** The mean of a text's hidden states. @returns [batch, hidden], not yet of unit length. */
 export function pooledVectors(
   graph: Graph,
   config: BertConfig,
@@ -31,7 +31,7 @@ export function pooledVectors(
   });
 }
 
-/** All token states, which sentence-transformers and transformers.js pool by themselves. @returns [batch, tokens, hidden]. */
+/** All hidden states, which sentence-transformers and transformers.js pool themselves. @returns [batch, tokens, hidden]. */
 export function tokenStates(graph: Graph, config: BertConfig, inputs: EncoderInputs): Tensor {
   const states = bertEncoder(graph, config, inputs, { prefix: ENCODER_PREFIX });
   const byToken = graph.reshape(states, ['tokens', 'batch', config.hidden_size]);
@@ -53,7 +53,7 @@ export function unitVector(vector: Float32Array): Float32Array {
   return norm === 0 ? vector : vector.map((value) => value / norm);
 }
 
-/** Unit vectors of texts that the encoder has pooled already, one after the other. [texts, width] */
+/** Unit vectors of texts that the encoder has pooled already. [texts, width] */
 export function unitVectors(texts: readonly TextOutputs[]): Float32Array {
   const width = texts[0]?.[0]?.outputs.length ?? 0;
   const vectors = new Float32Array(texts.length * width);

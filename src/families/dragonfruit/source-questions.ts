@@ -1,4 +1,4 @@
-/** Questions with their passages as people have them: in memory, or in a CSV, TSV or JSON Lines file. */
+/** Reads questions with their passages from memory, or from a CSV, TSV or JSON Lines file. */
 import { basename } from 'node:path';
 import { type ProblemList, quoted } from '../../datasets/index.js';
 import { type RecordFile, readRecords } from '../source-records.js';
@@ -7,6 +7,7 @@ import type { QuestionColumns, WrittenQuestion } from './check-question.js';
 /** A question and the passage that answers it. */
 export interface QuestionRow {
   readonly question: string;
+  /** The passage that answers it. */
   readonly context: string;
 }
 
@@ -23,16 +24,16 @@ export type QuestionSource = QuestionFile | Iterable<QuestionRow>;
 
 /** The questions of a source, and what its columns are called. */
 export interface QuestionTable {
-  /** How problems call the source. */
+  /** The source's name in problems. */
   readonly file: string;
   readonly columns: QuestionColumns;
   readonly questions: readonly WrittenQuestion[];
 }
 
 /**
- * Reads all questions of a source. Each record without two strings becomes a problem; the lines count from 1, those of
- * rows in memory too.
- * @param name how problems call rows in memory.
+ * Reads all questions of a source; a record without two strings becomes a problem. Lines count from 1, and so do rows in
+ * memory.
+ * @param name of rows in memory, in problems.
  */
 export function readSource(source: QuestionSource, name: string, problems: ProblemList): QuestionTable {
   if (Symbol.iterator in source) {

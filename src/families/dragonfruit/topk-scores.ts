@@ -13,7 +13,7 @@ export function pessimisticRank(scores: ArrayLike<number>, position: number): nu
   if (own === undefined) return Number.POSITIVE_INFINITY;
   let rank = 0;
   for (let other = 0; other < scores.length; other += 1) {
-    // Written so that comparisons with NaN count against it too.
+    // Negated, so that a NaN counts as better too.
     if (!((scores[other] ?? Number.NaN) < own)) rank += 1;
   }
   return rank;

@@ -10,9 +10,8 @@ import {
   type PreparedArchive,
   writeArchive,
 } from '../archive-writing.js';
-import { foldText } from '../fold-text.js';
+import { findTextProblem, foldText } from '../dataset-text.js';
 import { type Splits, splitDev } from '../split-dev.js';
-import { findTextProblem } from '../text-problem.js';
 import { checkQuestion, type PassageIds, passageIdsOf } from './check-question.js';
 import { checkRankable, findWarnings } from './check-splits.js';
 import type { LocatedQuestion } from './retrieval-dataset.js';
@@ -21,20 +20,21 @@ import { type QuestionSource, type QuestionTable, readSource } from './source-qu
 const TRAIN_FILE = 'train.json';
 const DEV_FILE = 'dev.json';
 
+/** What `createRetrievalArchive` is to write. */
 export interface RetrievalArchiveOptions extends ArchiveOptions<QuestionSource> {
-  /** Passages to search beside those of the rows. Default: none. */
+  /** Passages to search besides those of the rows. Default: none. */
   readonly passages?: Iterable<string> | undefined;
 }
 
 /** What was written. */
 export interface RetrievalArchiveSummary extends ArchiveSummary {
-  /** Different passages, those without a question included. */
+  /** The number of distinct passages, including those without a question. */
   readonly passages: number;
 }
 
 /**
- * Makes the zip archive of docs/archives.md out of questions and passages. Rows are checked as training checks them; each
- * problem names the line of the file, or the number of the row. Nothing is written where there is one.
+ * Makes a zip archive (docs/archives.md) out of questions and passages. Rows are checked as training checks them, and
+ * each problem names the line of the file or the number of the row. If there are any, nothing is written.
  */
 export function createRetrievalArchive(
   options: RetrievalArchiveOptions,
@@ -65,7 +65,7 @@ function prepareArchive(options: RetrievalArchiveOptions): PreparedArchive<Retri
     problems.add({
       file: rows.file,
       found: 'found too few questions to set any aside for dev',
-      expected: 'two different questions at least, or devRows',
+      expected: 'at least two different questions, or devRows',
     });
   }
   if (problems.total > 0) throw problems.toError();
@@ -115,7 +115,7 @@ function checkRows(
   return { questions: [...questions.values()], removedDuplicates: accepted - questions.size };
 }
 
-/** Questions that differ in case or spacing only stay together, so that dev asks nothing that train has answered. */
+/** Questions that differ only in case or spacing stay together, so that dev asks nothing that train has answered. */
 function setAside(
   questions: readonly LocatedQuestion[],
   devFraction: number,

@@ -3,15 +3,15 @@ import { beginTag, insideTag } from './bio-tags.js';
 import { type EntitySpan, spansOf } from './entity-spans.js';
 import type { TaggedSentence } from './sequence-dataset.js';
 
-/** How likely each mention is replaced ("mention replacement", Dai & Adel 2020). */
+/** The probability that a mention is replaced ("mention replacement", Dai & Adel 2020). */
 const REPLACEMENT_PROBABILITY = 0.5;
 
-/** The different mentions of one type, each as its words. */
+/** The distinct mentions of one type, each as its words. */
 type Mentions = readonly (readonly string[])[];
 
 /**
- * Edited copies of sentences, in each of which at least one mention gave way to another one of its type from the same
- * sentences. A sentence without a mention that could be replaced gives no copy. The same seed gives the same copies.
+ * Edited copies of sentences, each with at least one mention replaced by another of its type from the same sentences. A
+ * sentence without a mention that can be replaced gives no copy. The same seed gives the same copies.
  * @param tags BIO tags in the order of their ids.
  */
 export function augmentMentions(
@@ -47,7 +47,7 @@ function mentionsByType(
   return new Map([...byType].map(([type, known]) => [type, [...known.values()]]));
 }
 
-/** Each with the same probability, but one at least. */
+/** Chooses each span with the same probability, but at least one. */
 function chooseSome(spans: readonly EntitySpan[], random: Random): readonly EntitySpan[] {
   if (spans.length === 0) return [];
   const sure = random.integer(spans.length);

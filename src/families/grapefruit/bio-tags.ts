@@ -1,5 +1,5 @@
 /**
- * BIO tags (Ramshaw & Marcus 1995, as IOB2): B-x begins an entity of type x, I-x continues it, O is outside of all.
+ * BIO tags (Ramshaw & Marcus 1995, as IOB2): B-x begins an entity of type x, I-x continues it, O is outside of any.
  */
 export const OUTSIDE = 'O';
 
@@ -9,7 +9,7 @@ export interface BioTag {
   readonly type: string;
 }
 
-/** Files separate tags by spaces, so a type holds none. */
+/** Files separate tags by spaces, so a type contains none. */
 const bioTag = /^[BI]-[^\p{White_Space}\p{Surrogate}]+$/u;
 
 /** @returns undefined for O, and for what isn't a BIO tag. */
@@ -25,7 +25,7 @@ export function insideTag(type: string): string {
   return `I-${type}`;
 }
 
-/** The different entity types of BIO tags, in the order in which they first occur. */
+/** The distinct entity types of BIO tags, in the order in which they first occur. */
 export function entityTypes(tags: Iterable<string>): readonly string[] {
   const types = new Set<string>();
   for (const tag of tags) {

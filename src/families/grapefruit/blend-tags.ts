@@ -1,6 +1,6 @@
 import { TagLattice, type TagTransitions } from '../../lexical/index.js';
 
-/** What the two experts say of one sentence, [words, tags] each; and, where it is known, what is right. */
+/** What the two experts say about one sentence, [words, tags] each. */
 export interface TagEvidence {
   /** Log-probabilities. */
   readonly encoder: Float32Array;
@@ -28,13 +28,13 @@ export function blendEmissions(
   );
 }
 
-/** The CRF's transitions · w, under the constraints, which are 0 or −Infinity. */
+/** The CRF's transitions times `weight`, or −Infinity where the constraints (0 or −Infinity) forbid one. */
 export function blendTransitions(
   constraints: TagTransitions,
   expert: TagTransitions,
   weight: number,
 ): TagTransitions {
-  // 0 · −Infinity is no number: what the CRF forbids, the constraints forbid too.
+  // 0 · −Infinity would be NaN, but never occurs: what the CRF forbids, the constraints forbid too.
   const mix = (allowed: Float32Array, scores: Float32Array) =>
     allowed.map((value, at) => (value === 0 ? weight * (scores[at] ?? 0) : value));
   return {
@@ -52,7 +52,7 @@ export interface TagBlendRows {
 /** How much each expert counts, up to a common factor. */
 export type TagShares = Omit<TagWeights, 'bias'>;
 
-/** Sentences that the weights are fitted to, at most. */
+/** The weights are fitted to at most this many sentences. */
 const MAX_SENTENCES = 1000;
 /** The pull towards factors of 1, in sentences of evidence. */
 const PRIOR_SENTENCES = 5;
@@ -60,8 +60,9 @@ const FIRST_STEP = 0.5;
 const LAST_STEP = 0.02;
 
 /**
- * The weights under which the tags of the dev sentences are most likely as paths through the lattice: factors of these
- * shares, none below 0, summed. The loss is convex in the factors; it is searched along them with steps that halve.
+ * The weights under which the tags of the dev sentences are most likely as paths through the lattice: a sum of the
+ * shares, each times a factor that isn't below 0. The loss is convex in the factors; the search changes one of them at
+ * a time, and halves its step when no change is an improvement.
  */
 export function fitTagWeights(rows: TagBlendRows, shares: readonly TagShares[]): TagWeights {
   const some = { ...rows, sentences: rows.sentences.slice(0, MAX_SENTENCES) };

@@ -6,7 +6,7 @@ import type { LocatedSentence } from './sequence-dataset.js';
 
 type Place = Pick<DatasetProblem, 'file' | 'line' | 'column'>;
 
-/** A sentence as its source has it, the tags still by their names. */
+/** A sentence as its source has it, with the names of the tags. */
 export interface WrittenSentence extends DatasetLocation {
   readonly words: readonly string[];
   readonly tags: readonly string[];
@@ -18,13 +18,13 @@ export interface WrittenSentence extends DatasetLocation {
 /** What a tag may be. */
 export interface TagRules {
   readonly ids: ReadonlyMap<string, number>;
-  /** For problems. */
+  /** The same in words, for problems. */
   readonly expected: string;
 }
 
 /**
- * @returns the sentence with tag ids, an I- tag that continues nothing as B-, as conlleval reads it; undefined with at
- * least one problem.
+ * @returns the sentence with tag ids, or undefined after adding at least one problem. An I- tag that continues no entity
+ * is read as B-, as conlleval does.
  */
 export function checkSentence(
   sentence: WrittenSentence,
@@ -57,7 +57,7 @@ export function checkSentence(
   };
 }
 
-/** An I-x after O, another type or nothing begins an entity. Corpora in the older IOB1 style are full of them. */
+/** An I-x after O, another type or nothing begins an entity, as is common in corpora in the older IOB1 scheme. */
 function repairTags(tags: readonly string[]): readonly string[] {
   let open: string | undefined;
   return tags.map((tag) => {

@@ -12,15 +12,16 @@ import { entityTypes } from './bio-tags.js';
 import { checkSentence, type TagRules, type WrittenSentence } from './check-sentence.js';
 import type { LocatedSentence } from './sequence-dataset.js';
 
-/** The sentences of one split, as they are called in warnings, and what was passed over. */
+/** The sentences of one split, and the lines that were left out. */
 export interface CheckedSplit {
+  /** What warnings call it. */
   readonly name: string;
   readonly sentences: readonly LocatedSentence[];
   /** Places where words and tags are both missing. */
   readonly emptyLines: readonly DatasetLocation[];
 }
 
-/** Checks every sentence of a split; those without words and tags are left out. */
+/** Checks every sentence of a split; those with neither words nor tags are left out. */
 export function checkSentences(
   name: string,
   written: readonly WrittenSentence[],
@@ -39,7 +40,7 @@ export function checkSentences(
   return { name, sentences, emptyLines };
 }
 
-/** A problem where the sentences to train on hold no entity. */
+/** Adds a problem if the sentences to train on have no entity. */
 export function checkTrainable(
   tags: readonly string[],
   { sentences: train }: CheckedSplit,
@@ -50,7 +51,7 @@ export function checkTrainable(
   problems.add({ file, found: 'found no entity, every tag is O', expected: 'sentences with entities' });
 }
 
-/** Warnings about a dataset. Sentences are the same where their words are, letter for letter. */
+/** Warnings about a dataset. Sentences are the same if their words are, letter for letter. */
 export function findWarnings(
   tags: readonly string[],
   train: CheckedSplit,
@@ -118,7 +119,7 @@ function typesIn(all: readonly LocatedSentence[], tags: readonly string[]): Read
   return new Set(entityTypes(tags.filter((_, id) => ids.has(id))));
 }
 
-/** Unambiguous: words hold no spaces. */
+/** The words in one string, which is unambiguous, as words contain no spaces. */
 export function textOf({ words }: { readonly words: readonly string[] }): string {
   return words.join(' ');
 }

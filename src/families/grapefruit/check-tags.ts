@@ -1,10 +1,10 @@
 import { LABEL_FILE, type ProblemList, quoted } from '../../datasets/index.js';
 import { beginTag, entityTypes, insideTag, OUTSIDE, parseTag } from './bio-tags.js';
 
-/** The rules on label_id.json: BIO tags with O, at least one entity type, and no I-x without its B-x. */
+/** Checks label_id.json: BIO tags with O among them, at least one entity type, and no I-x without its B-x. */
 export function checkTags(tags: readonly string[], problems: ProblemList): void {
   const add = (found: string, expected: string, id?: number) =>
-    problems.add({ file: LABEL_FILE, ...(id === undefined ? {} : { column: `${id}` }), found, expected });
+    problems.add({ file: LABEL_FILE, ...(id !== undefined && { column: `${id}` }), found, expected });
   if (!tags.includes(OUTSIDE)) add('the tag "O" is missing', 'O for words outside of all entities');
   if (entityTypes(tags).length === 0) add('found no tag of an entity', 'a B- tag for each entity type');
   for (const [id, tag] of tags.entries()) {

@@ -14,12 +14,12 @@ import type { SequenceDataset } from './sequence-dataset.js';
 import { type FoundEntity, SequenceDecoder } from './sequence-decoder.js';
 import { sentenceText } from './word-pieces.js';
 
-/** Of the experts before they were weighed. */
+/** Both experts added as they are, for the calibration error before fitting. */
 const UNWEIGHED: TagWeights = { encoder: 1, expert: 1, bias: [] };
 
 /**
- * The figures of each type of entity, how far the scores of entities can be trusted, and the sentences whose entities the
- * model was surest of and wrong.
+ * The figures of each type of entity, the calibration of the entities' scores, and the mistakes that the model was
+ * surest of.
  * @param rows of the dev sentences, in their order.
  * @param weights of the finished model.
  */
@@ -58,11 +58,11 @@ interface Answer {
   /** The true entities, with the scores that the model gives them. */
   readonly actual: readonly FoundEntity[];
   readonly found: readonly FoundEntity[];
-  /** What is found before the experts are weighed. */
+  /** What both experts found before they were weighted. */
   readonly foundBefore: readonly FoundEntity[];
 }
 
-/** Every type that the tags know, those without an entity in dev too. */
+/** The figures of every type among the tags, including those without an entity in dev. */
 function classFigures(
   tags: readonly string[],
   scores: ReturnType<typeof entityScores>['types'],
@@ -76,7 +76,7 @@ function classFigures(
 const holds = (spans: readonly EntitySpan[], { type, start, end }: EntitySpan): boolean =>
   spans.some((span) => span.type === type && span.start === start && span.end === end);
 
-/** Every entity found is one decision. Nothing where none was. */
+/** Every entity found is one decision; undefined if none was found. */
 function calibrationOf(answers: readonly Answer[]): Calibration | undefined {
   const decisionsOf = (found: 'found' | 'foundBefore') =>
     answers.flatMap((answer) =>
@@ -92,8 +92,8 @@ function calibrationOf(answers: readonly Answer[]): Calibration | undefined {
 }
 
 /**
- * A sentence's mistake, if there is one: as sure as the model is of an entity that isn't one or, where it only left some
- * out, as sure as it is that one of them is none.
+ * The model's mistake on a sentence, if it made one. Its score is the highest probability of a wrong entity or, if entities
+ * are only missing, the highest probability that one of these isn't there.
  */
 function mistakeOf({ words, actual, found }: Answer): Mistake[] {
   const wrong = found.filter((entity) => !holds(actual, entity));

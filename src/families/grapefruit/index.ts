@@ -12,7 +12,7 @@ import { tokenLogits } from './token-head.js';
 import { wordOutputs } from './word-pieces.js';
 import { splitWords } from './words.js';
 
-/** Sequence labelling: entities with their exact places. */
+/** Sequence labelling: finds entities and their exact places. */
 export const grapefruit: Family = {
   name: 'Grapefruit',
   types: sequenceModelTypes,
@@ -43,7 +43,7 @@ export const grapefruit: Family = {
     const { labels: tags, words: splitting = 'whitespace', blend, lowercase } = orchard;
     const file = files.get(EXPERT_FILE);
     if (file === undefined || blend === undefined) {
-      throw new ModelFolderError(CONFIG_FILE, 'the orchard section names no lexical expert and blend');
+      throw new ModelFolderError(CONFIG_FILE, 'the orchard section names no lexical expert, or has no blend');
     }
     const expert = CrfExpert.decode(file.bytes, file.file);
     const decoder = new SequenceDecoder(tags, bioConstraints(tags), expert.transitions, blend);

@@ -1,14 +1,14 @@
 import { OUTSIDE } from './bio-tags.js';
 import type { TagWeights } from './blend-tags.js';
 
-/** Steps away from 0 that are tried: a few coarse ones, then finer ones around the best. */
+/** How far the score of O is lowered: coarse steps are tried first, then finer ones around the best. */
 const COARSE = [-1, 0, 1, 2, 3, 4, 6];
 const FINE = [-0.5, -0.25, 0.25, 0.5];
 
 /**
- * Moves the score of O to where the most entities are found rightly: the likeliest tags leave out too many entities of
- * rare types for the best F1 (Lipton et al. 2014, "Optimal Thresholding of Classifiers to Maximize F1 Measure").
- * @param f1Of the entity F1 of some weights on dev; of equal ones the first tried is taken, 0 before all.
+ * Moves the score of O to where the F1 is best: the likeliest tags leave out too many entities of rare types for that
+ * (Lipton et al. 2014, "Optimal Thresholding of Classifiers to Maximize F1 Measure").
+ * @param f1Of gives the entity F1 of weights on dev. Among equals the first one tried wins, and 0 is tried first.
  */
 export function fitOutsideBias(
   weights: TagWeights,

@@ -1,4 +1,4 @@
-/** A split of the archive: two files, line for line the words and the tags of a sentence. */
+/** Reads a split of the archive: two files in which the same line has the words and the tags of one sentence. */
 import {
   type ArchiveConfig,
   type ArchiveFile,
@@ -17,19 +17,19 @@ export const DEV_FOLDER = 'val';
 export const SENTENCES_FILE = 'sentences.txt';
 export const TAGS_FILE = 'tags.txt';
 
-/** Words and tags are separated by spaces; that there is one of them, and not several or a tab, isn't insisted on. */
+/** Words and tags are separated by a space; several spaces, or tabs, are accepted too. */
 const cell = /[^ \t]+/g;
 
 /** The lines of a file that can be decoded, by their numbers. */
 interface NumberedLines {
   readonly byNumber: ReadonlyMap<number, string>;
-  /** Number of the last line that isn't blank, or undefined where some line can't be decoded. */
+  /** Number of the last line that isn't blank; undefined if any line can't be decoded. */
   readonly last: number | undefined;
 }
 
 /**
  * Reads the two files of a split, in DATA_DIR or beside config.json. What can't be read becomes a problem, and so do
- * files of different lengths; sentences that both files have are read all the same.
+ * files of different lengths. Sentences that both files have are read all the same.
  */
 export function readSentenceFiles(
   archive: ArchiveFolder,
@@ -99,7 +99,7 @@ function checkLengths(
   problems: ProblemList,
 ): void {
   const lengths = [words.last, tags.last];
-  // Where a file is empty or can't be decoded, that is the problem.
+  // A file that is empty or can't be decoded is a problem already.
   if (words.last === tags.last || lengths.includes(undefined) || lengths.includes(0)) return;
   const found = `found ${counted(tags.last ?? 0, 'line')}`;
   const expected = `${counted(words.last ?? 0, 'line')}, as many as ${wordsFile} has`;

@@ -5,7 +5,7 @@ import { blendEmissions, blendTransitions, type TagEvidence, type TagWeights } f
 import { type EntitySpan, spansOf } from './entity-spans.js';
 import type { Word } from './words.js';
 
-/** Scores of tags as probabilities, in logs: what the encoder says by itself. [words, tags] */
+/** The encoder's logits as log-probabilities of the tags of each word. [words, tags] */
 export function logProbabilities(logits: Float32Array, tags: number): Float32Array {
   const result = new Float32Array(logits.length);
   for (let start = 0; start < logits.length; start += tags) {
@@ -20,16 +20,15 @@ export function logProbabilities(logits: Float32Array, tags: number): Float32Arr
   return result;
 }
 
-/** An entity and how probable it is that these very words are one of this very type. */
+/** An entity and the probability that exactly these words are an entity of exactly this type. */
 export interface FoundEntity extends EntitySpan {
   readonly score: number;
 }
 
-/** Reads tags off what the experts say. */
+/** Decodes tags and entities from what the experts say. */
 export class SequenceDecoder {
   readonly #transitions: TagTransitions;
   readonly #ids: ReadonlyMap<string, number>;
-
   readonly #tags: readonly string[];
   readonly #weights: TagWeights;
 
@@ -42,7 +41,6 @@ export class SequenceDecoder {
   ) {
     this.#tags = tags;
     this.#weights = weights;
-
     this.#transitions = blendTransitions(constraints, expert, weights.expert);
     this.#ids = new Map(tags.map((tag, id) => [tag, id]));
   }
@@ -60,7 +58,7 @@ export class SequenceDecoder {
     return this.#scored(emissions, spansOf(Array.from(path, (id) => this.#tags[id] ?? '')));
   }
 
-  /** Entities that others have found, with how probable they are. */
+  /** Given entities with their probabilities. */
   scored(evidence: TagEvidence, spans: readonly EntitySpan[]): FoundEntity[] {
     return this.#scored(blendEmissions(evidence, this.#weights), spans);
   }
@@ -74,13 +72,13 @@ export class SequenceDecoder {
       const length = span.end - span.start;
       const ids = Array.from({ length }, (_, at) => (at === 0 ? begin : (inside ?? begin)));
       const notAfter = inside === undefined ? [] : [inside];
-      // Rounding may lift a sure one above 1.
+      // Rounding may lift a probability above 1.
       return { ...span, score: Math.min(1, lattice.spanProbability(span.start, ids, notAfter)) };
     });
   }
 }
 
-/** What both experts say of words. @param logits of the encoder, [words, tags]. */
+/** What both experts say about words. @param logits of the encoder, [words, tags]. */
 export function tagEvidence(
   words: readonly Word[],
   logits: Float32Array,
@@ -99,12 +97,12 @@ export function tagEvidence(
   };
 }
 
-/** Words as a model reads them that tells no upper from lower case. */
+/** Words as the model reads them, which may ignore case. */
 export function foldWords(words: readonly string[], lowercase: boolean): readonly string[] {
   return lowercase ? words.map((word) => word.toLowerCase()) : words;
 }
 
-/** The result: one label, score, text and position an entity. */
+/** The result: one label, score, text and position per entity. */
 export function entityResult(
   text: string,
   words: readonly Word[],

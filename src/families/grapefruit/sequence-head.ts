@@ -6,10 +6,10 @@ import { tagWeights } from './tag-weights.js';
 import { tokenLogits, tokenLoss, tokenParameters } from './token-head.js';
 import { firstPieces, sentencePlaces } from './word-pieces.js';
 
-/** What a batch without a labelled token weighs: no loss, but weights are divided by. */
+/** The weight of a batch without a labelled token. Its loss is 0, but weights are divided by. */
 const MIN_WEIGHT = 1e-6;
 
-/** Tags for the first piece of every word, learned from the dataset's training sentences. */
+/** Predicts a tag for the first piece of every word; its targets are the tags of the training sentences. */
 export function sequenceHead({ tags, train }: SequenceDataset): RowHead {
   const places = train.map(({ words }) => sentencePlaces(words));
   const weights = tagWeights(train, tags.length);
@@ -37,7 +37,7 @@ interface LabelledToken {
   readonly tag: number;
 }
 
-/** Shares of each labelled token's weight in the batch; other tokens have none. */
+/** A labelled token's targets sum to its share of the batch's weight; those of other tokens are 0. */
 function tokenTargets(
   batch: readonly TextWindow[],
   labels: readonly (readonly LabelledToken[])[],

@@ -80,7 +80,7 @@ async function trainExpert(
   };
 }
 
-/** What both experts say of the dev sentences. */
+/** What both experts say about the dev sentences. */
 function devEvidence(
   { tags, dev }: SequenceDataset,
   expert: CrfExpert,
@@ -96,7 +96,7 @@ function devEvidence(
 
 const ENCODER: TagShares = { encoder: 1, expert: 0 };
 const CRF: TagShares = { encoder: 0, expert: 1 };
-/** The likeliest mixture of the two is not always the one that finds the most entities: these shares of the encoder compete. */
+/** Shares of the encoder in further mixtures to try: the likeliest one doesn't always find the most entities. */
 const MIXTURES = [0.2, 0.35, 0.5, 0.65, 0.8];
 
 function fitBlend(dataset: SequenceDataset, rows: TagBlendRows): Blend {

@@ -1,4 +1,4 @@
-/** Tagged sentences as people have them: in memory, or in a file in CoNLL's columns. */
+/** Reads tagged sentences from memory, or from a file in CoNLL's columns. */
 import { basename } from 'node:path';
 import { counted, type ProblemList, readLines, type TextLine } from '../../datasets/index.js';
 import { insideTag, parseTag } from './bio-tags.js';
@@ -7,12 +7,13 @@ import type { WrittenSentence } from './check-sentence.js';
 /** Words and the BIO tag of each, `O`, `B-…` or `I-…`; an I- that continues nothing (IOB1) is taken as B-. */
 export interface SequenceRow {
   readonly words: readonly string[];
+  /** One a word. */
   readonly tags: readonly string[];
 }
 
 /**
- * A UTF-8 file with a word a line, the word in the first of two or more columns and its tag in the last. Columns
- * are separated by tabs, or by spaces where a line has no tab; a blank line ends a sentence, and so does -DOCSTART-.
+ * A UTF-8 file with one word per line, the word in the first of two or more columns and its tag in the last. Columns are
+ * separated by tabs, or by spaces if a line has no tab; a blank line ends a sentence, and so does -DOCSTART-.
  */
 export interface ConllFile {
   readonly path: string;
@@ -23,25 +24,25 @@ export type SequenceSource = ConllFile | Iterable<SequenceRow>;
 
 /** The sentences of a source. */
 export interface SentenceTable {
-  /** How problems call the source. */
+  /** The source's name in problems. */
   readonly file: string;
   readonly sentences: readonly WrittenSentence[];
-  /** Words that held white space and became several, or held nothing else and were left out. */
+  /** How many words contained white space and became several words, or were nothing else and were left out. */
   readonly respacedWords: number;
 }
 
-/** A sentence of a source, before its words are freed of white space. */
+/** A sentence of a source, whose words may contain white space. */
 interface SourceSentence extends SequenceRow {
   readonly file: string;
   readonly line: number;
-  /** Where a tag is written; without an index, where all are. */
+  /** Where a tag is written; without an index, where the list of tags is. */
   placeOf(index?: number): WrittenSentence['tagPlace'];
 }
 
 /**
- * Reads all sentences of a source. Each line that isn't a word with its tag becomes a problem; rows in memory count
- * from 1 as lines do.
- * @param name how problems call rows in memory.
+ * Reads all sentences of a source; a line that isn't a word with its tag becomes a problem. Rows in memory count from 1,
+ * as lines do.
+ * @param name of rows in memory, in problems.
  */
 export function readSource(source: SequenceSource, name: string, problems: ProblemList): SentenceTable {
   const inMemory = Symbol.iterator in source;
@@ -119,7 +120,7 @@ function readWordLine(
 /** What ends a word when a text is read. */
 const space = /[\p{White_Space}\uFEFF]+/u;
 
-/** The format separates words by spaces, so a word that holds some becomes several words of the same entity. */
+/** The format separates words by spaces, so a word that contains some becomes several words of the same entity. */
 function respace(source: SourceSentence): { sentence: WrittenSentence; respacedWords: number } {
   const { file, line, words, tags, placeOf } = source;
   const isSound = words.length === tags.length && !words.some((word) => word === '' || space.test(word));

@@ -1,9 +1,9 @@
 import type { TaggedSentence } from './sequence-dataset.js';
 
-/** No tag counts more than this many times the mean: rare tags would drown the others. */
+/** No tag counts more than this many times the mean, or rare tags would drown out the others. */
 const LARGEST_WEIGHT = 10;
 
-/** What a word of each tag weighs when rare tags are to count as much as frequent ones: words / (tags · words of the tag). */
+/** The weight of a word by its tag, if rare tags are to count as much as frequent ones: words / (tags · words so tagged). */
 export function tagWeights(sentences: readonly TaggedSentence[], tags: number): number[] {
   const counts = new Array<number>(tags).fill(0);
   let words = 0;

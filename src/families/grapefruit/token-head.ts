@@ -9,7 +9,7 @@ import {
 } from '../../encoder/index.js';
 import type { Graph, Tensor } from '../../graph/index.js';
 
-/** BertForTokenClassification's names. */
+/** The names of BertForTokenClassification. */
 const ENCODER_PREFIX = 'bert.';
 const CLASSIFIER = 'classifier';
 
@@ -21,7 +21,7 @@ export function tokenParameters(config: BertConfig, tags: number): readonly Para
   ];
 }
 
-/** Encoder and a linear layer over every token's state. @returns logits [tokens, batch, tags]. */
+/** Encoder and a linear layer over every hidden state. @returns logits [tokens, batch, tags]. */
 export function tokenLogits(
   graph: Graph,
   config: BertConfig,
@@ -36,7 +36,7 @@ export function tokenLogits(
   return graph.reshape(logits, ['tokens', 'batch', tags]);
 }
 
-/** Cross-entropy; `targets` [tokens, batch, tags] are the shares of each token and tag, 1 in all. */
+/** Cross-entropy; `targets` [tokens, batch, tags] is the share of each token and tag, 1 in all. */
 export function tokenLoss(graph: Graph, logits: Tensor): Tensor {
   const targets = graph.input('targets', 'float32', logits.shape);
   const terms = graph.multiply(graph.logSoftmax(logits), targets);

@@ -1,8 +1,8 @@
-/** How texts are cut into words like those of the training data, whose sentences came as words. */
+/** Splits texts into words like those of the training data, whose sentences come already split. */
 
 /**
- * whitespace: at white space only. punctuation: marks around words are words of their own, as in most corpora.
- * marks: those within words too, as in biomedical corpora. characters: as punctuation, and each character of a script
+ * whitespace: at white space only. punctuation: marks around words are words of their own, as in most corpora. marks:
+ * marks within words are, too, as in biomedical corpora. characters: as punctuation, and each character of a script
  * without spaces is a word.
  */
 export const wordSplittings = ['whitespace', 'punctuation', 'marks', 'characters'] as const;
@@ -15,7 +15,7 @@ export interface Word {
   readonly start: number;
 }
 
-/** Runs without white space; a stray byte order mark counts as space, as tokenizers drop it. */
+/** A run without white space. A stray byte order mark counts as white space, as tokenizers drop it. */
 const chunk = /[^\p{White_Space}\uFEFF]+/gu;
 /** Scripts that set no spaces between words. */
 const UNSPACED =
@@ -24,10 +24,10 @@ const unspacedRun = new RegExp(`[${UNSPACED}][${UNSPACED}\\p{M}]*|[^${UNSPACED}]
 const unspacedCharacter = new RegExp(`[${UNSPACED}]\\p{M}*|\\p{M}+`, 'gu');
 const startsUnspaced = new RegExp(`^[${UNSPACED}]`, 'u');
 
-/** Has nothing to be set apart, as most words. */
+/** Most words: there is nothing to split off. */
 const plain = /^[a-z0-9]+$/i;
 
-/** Words of a text, left to right; together they hold every character that isn't white space. */
+/** The words of a text, left to right; together they have every character that isn't white space. */
 export function splitWords(text: string, splitting: WordSplitting): Word[] {
   const chunks = matches(text, chunk, 0);
   if (splitting === 'whitespace') return chunks;
@@ -50,8 +50,10 @@ function matches(text: string, pattern: RegExp, offset: number): Word[] {
   }));
 }
 
-/** ICU's dictionaries go by the script; the language makes no difference to them. */
-/** Made at the first use: it takes milliseconds that other families needn't wait for. */
+/**
+ * Made on first use: it takes milliseconds that other families needn't wait for. ICU's dictionaries are chosen by script;
+ * the language makes no difference.
+ */
 let segmenter: Intl.Segmenter | undefined;
 
 function segment({ text, start }: Word): Word[] {
@@ -64,9 +66,9 @@ const MARK = '[\\p{P}$+<=>^`|~]';
 const singleMarks = new RegExp(`${MARK}|(?:(?!${MARK}).)+`, 'gsu');
 
 const mark = /[\p{P}`]/u;
-/** A mark, or several of the same, at the start: all but those that belong to what follows (@user, #tag, -5, .5, 's). */
+/** A mark, or several of the same, at the start, unless it belongs to what follows (@user, #tag, -5, .5, 's). */
 const leadingMarks = /^(?![@#][\p{L}\p{N}_]|-?\.?\p{N}|['’](?:s|m|d|re|ve|ll)$)([\p{P}`])\1*/iu;
-/** The end of John's, it’s, we'll; corpora in the manner of the Penn Treebank have it as a word of its own. */
+/** The end of John's, it’s, we'll, which is a word of its own in corpora that follow the Penn Treebank. */
 const clitic = /(?<=[\p{L}\p{N}])['’](?:s|m|d|re|ve|ll)$/iu;
 const MAX_CLITIC = 3;
 /** U.S., e.g., the J. of J. Smith. */
@@ -77,7 +79,7 @@ const abbreviations = new Set(
     ' ',
   ),
 );
-/** Longer than each of them, so that a word's end isn't taken for one. */
+/** One more than the longest of them, so that the end of a longer word isn't taken for one. */
 const MAX_ABBREVIATION = 6;
 
 /** `"Paris."` → `"`, `Paris`, `.`, `"`. What stands inside a word stays: don't, AT&T, 3.5, e-mail, URLs. */
@@ -108,14 +110,13 @@ function endLength(text: string): number {
   return length;
 }
 
-/** Sentences that decide how texts are split. */
+/** How many sentences decide how texts are split. */
 const SENTENCES_TO_LOOK_AT = 2000;
 /** Scripts without spaces decide only where they make up this share of the words. */
 const MIN_UNSPACED_SHARE = 0.1;
-/** Words of several characters that annotators of single characters leave: numbers, names in brackets, slips. */
+/** Even where characters were tagged one by one, a few words have several: numbers, names in brackets, slips. */
 const MAX_WHOLE_UNSPACED_SHARE = 0.05;
-
-/** Where every mark is a word, words that hold marks are this rare beside marks that otherwise stand within words. */
+/** If every mark is a word, mixed words are this rare compared with lone marks that usually stand within words. */
 const MAX_MIXED_SHARE = 0.1;
 
 const innerMark = /^[-–/&'’]$/u;
@@ -125,8 +126,8 @@ const severalUnspaced = new RegExp(`[${UNSPACED}]\\p{M}*[${UNSPACED}]`, 'u');
 
 /**
  * The splitting that cuts texts as these training sentences were cut. Marks are set apart unless words with a mark
- * attached outnumber the marks that stand alone; scripts without spaces go by character where nearly all their words
- * are single characters.
+ * attached outnumber the marks that stand alone. Scripts without spaces are split into characters if nearly all their
+ * words are single characters.
  */
 export function guessSplitting(sentences: readonly (readonly string[])[]): WordSplitting {
   const words = sentences.slice(0, SENTENCES_TO_LOOK_AT).flat();

@@ -20,6 +20,7 @@ import { DEV_FOLDER, SENTENCES_FILE, TAGS_FILE, TRAIN_FOLDER } from './sentence-
 import type { LocatedSentence, TaggedSentence } from './sequence-dataset.js';
 import { readSource, type SentenceTable, type SequenceSource } from './source-sentences.js';
 
+/** What `createSequenceArchive` is to write. */
 export interface SequenceArchiveOptions extends ArchiveOptions<SequenceSource> {
   /** Types of entities, in the order of their tags' ids. Default: those that occur, sorted. */
   readonly entityTypes?: readonly string[] | undefined;
@@ -27,14 +28,15 @@ export interface SequenceArchiveOptions extends ArchiveOptions<SequenceSource> {
 
 /** What was written. */
 export interface SequenceArchiveSummary extends ArchiveSummary {
+  /** In the order of their tags' ids. */
   readonly entityTypes: readonly string[];
-  /** Words that held white space and became several, or held nothing else and were left out. */
+  /** How many words contained white space and became several words, or were nothing else and were left out. */
   readonly respacedWords: number;
 }
 
 /**
- * Makes the zip archive of docs/archives.md out of tagged sentences. They are checked as training checks them; each problem
- * names the line of the source. Nothing is written where there is one.
+ * Makes a zip archive (docs/archives.md) out of tagged sentences. They are checked as training checks them, and each
+ * problem names its line in the source. If there are any, nothing is written.
  */
 export function createSequenceArchive(
   options: SequenceArchiveOptions,
@@ -48,7 +50,7 @@ function checkOptions(options: SequenceArchiveOptions): void {
   const { entityTypes: types } = options;
   const areTypes = types?.every((type) => parseTag(beginTag(type)) !== undefined) ?? true;
   if (types && (types.length === 0 || !areTypes || new Set(types).size < types.length)) {
-    throw invalidOption('entityTypes', 'give every type once, without spaces, and one at least');
+    throw invalidOption('entityTypes', 'give at least one type, each once and without spaces');
   }
 }
 
@@ -119,7 +121,7 @@ function checkTable(
   return { name, sentences: kept, emptyLines, removedDuplicates: sentences.length - kept.length };
 }
 
-/** Sentences count for the rarest type of entity that they hold. */
+/** A sentence counts for the rarest type of entity in it. */
 function setAside(
   all: CheckedSplit,
   tags: readonly string[],

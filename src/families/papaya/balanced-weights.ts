@@ -1,11 +1,11 @@
 import type { ClassWeights } from '../../lexical/index.js';
 
-/** A rare label's rows count at most so many times. */
+/** Rows of a rare label count at most this many times. */
 const MAX_WEIGHT = 10;
 
 /**
- * Weights that let every label count alike, tempered by a square root, since full balance pays for rare labels with
- * many false alarms: √(mean rows a label / rows of this label). Rows without the label keep weight 1.
+ * Weights that raise rare labels: √(mean rows per label / rows of this label). Without the root all labels would count
+ * the same, but rare ones would be predicted wrongly far too often. Rows without the label keep weight 1.
  * @param active for each row, the outputs that are on.
  */
 export function balancedWeights(active: readonly (readonly number[])[], outputs: number): ClassWeights[] {

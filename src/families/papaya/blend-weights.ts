@@ -1,14 +1,7 @@
+import type { BlendWeights } from '../../model-folder/index.js';
 import type { Link } from './classification-loss.js';
 
-/** How the outputs of the two experts become one logit: encoder · w₁ + expert · w₂ + bias. */
-export interface BlendWeights {
-  readonly encoder: number;
-  readonly expert: number;
-  /** For each output. */
-  readonly bias: readonly number[];
-}
-
-/** Both experts added as they are: what calibration starts from. */
+/** Both experts added as they are, for the calibration error before fitting. */
 export const UNCALIBRATED: BlendWeights = { encoder: 1, expert: 1, bias: [] };
 
 /** What the weights are fitted to. Arrays are [rows, outputs]. */
@@ -21,7 +14,7 @@ export interface BlendRows {
   readonly targets: Uint8Array;
 }
 
-/** Where fitting starts and, with few rows, stays near: weights that did well over many datasets (docs/lexical.md). */
+/** Where fitting starts, and stays close to if rows are few: weights that did well on many datasets (docs/lexical.md). */
 export const startingWeights = { encoder: 1, expert: 4.5, bias: 0 } as const;
 type Coordinate = keyof typeof startingWeights;
 
@@ -32,10 +25,10 @@ const MAX_SWEEPS = 60;
 const TOLERANCE = 1e-4;
 
 /**
- * The weights under which the rows are most likely, none below 0: temperature scaling (Guo et al. 2017) of one expert,
- * or of two at once. Cyclic Newton steps on one weight at a time, which is exact under the bounds since the loss is
- * convex.
- * @param fitted the weights to choose; the others are 0. A bias is fitted for sigmoids only, one for all outputs.
+ * The weights, none below 0, under which the rows are most likely: temperature scaling (Guo et al. 2017) of one expert,
+ * or of both at once. Newton steps go through the weights one at a time; as the loss is convex, that finds the optimum
+ * in spite of the bounds.
+ * @param fitted the weights to fit; the others are 0. A bias is fitted for sigmoids only, one for all outputs.
  */
 export function fitBlendWeights(rows: BlendRows, fitted: readonly Coordinate[]): BlendWeights {
   const weights = { encoder: 0, expert: 0, bias: 0 };
@@ -56,7 +49,10 @@ export function fitBlendWeights(rows: BlendRows, fitted: readonly Coordinate[]):
 
 type Scalars = Record<Coordinate, number>;
 
-/** A Newton step, no longer than the weight itself (at least 1): far from the optimum the loss is nearly flat. */
+/**
+ * A Newton step, at most as long as the weight itself or, below 1, as 1: far from the optimum the loss is nearly flat, and
+ * a full step would overshoot.
+ */
 function boundedStep(rows: BlendRows, weights: Scalars, coordinate: Coordinate): number {
   const { slope, curvature } =
     rows.link === 'softmax'

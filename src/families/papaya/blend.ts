@@ -1,26 +1,21 @@
+import type { BlendWeights } from '../../model-folder/index.js';
 import { expectedCalibrationError } from '../calibration-error.js';
 import type { Blend, PartFigures, Scores } from '../family.js';
-import {
-  type BlendRows,
-  type BlendWeights,
-  blendLogits,
-  fitBlendWeights,
-  type startingWeights,
-} from './blend-weights.js';
+import { type BlendRows, blendLogits, fitBlendWeights, type startingWeights } from './blend-weights.js';
 import { sigmoid } from './classification-decoder.js';
 import { decisionsOf } from './decisions.js';
 import { labelThresholds } from './label-thresholds.js';
 
 export interface BlendTask extends BlendRows {
-  /** Whether every output is a yes or no that its own threshold decides. */
+  /** Whether each output is a yes or no, decided by a threshold of its own. */
   readonly multilabel: boolean;
   /** Metrics of blended logits. */
   readonly score: (logits: Float32Array) => Scores;
 }
 
 /**
- * Calibrates each expert alone and both together on the dev rows. In multilabel models each label's threshold is moved
- * to a score of one half, where whoever reads the scores looks for it.
+ * Calibrates each expert alone and both together on the dev rows. In a multilabel model each label's best threshold is
+ * moved to a score of 0.5, so that every score can be compared with 0.5.
  */
 export function fitBlend(task: BlendTask): Blend {
   const encoder = fitPart(task, ['encoder', 'bias']);
@@ -33,8 +28,8 @@ export function fitBlend(task: BlendTask): Blend {
 }
 
 /**
- * The likeliest mixture of a multilabel model is not always the one with the best F1, for which rare labels count as much
- * as frequent ones: mixtures in which one expert counts less compete with it, and so does each expert alone.
+ * Further candidates for the blend of a multilabel model, in which one expert counts less. The likeliest mixture doesn't
+ * always have the best F1, since rare labels count as much as frequent ones in it.
  */
 const LEANINGS = [
   { encoder: 0.5, expert: 1 },
@@ -42,7 +37,7 @@ const LEANINGS = [
   { encoder: 1, expert: 0.5 },
 ] as const;
 
-/** Less of one expert and, so that scores keep their scale, as much more of the other. */
+/** Gives one expert less weight and the other more, so that scores keep their scale. */
 function leanedWeights(
   { encoder, expert, bias }: BlendWeights,
   lean: { readonly encoder: number; readonly expert: number },
@@ -55,11 +50,10 @@ type Coordinate = keyof typeof startingWeights;
 
 function fitPart(task: BlendTask, fitted: readonly Coordinate[]): PartFigures {
   const read = (weights: BlendWeights) => blendLogits(weights, task.encoder, task.expert);
-  const bare = { encoder: 0, expert: 0, bias: [] };
   const before = read({
-    ...bare,
-    ...(fitted.includes('encoder') ? { encoder: 1 } : {}),
-    ...(fitted.includes('expert') ? { expert: 1 } : {}),
+    encoder: fitted.includes('encoder') ? 1 : 0,
+    expert: fitted.includes('expert') ? 1 : 0,
+    bias: [],
   });
   const calibrated = fitBlendWeights(task, fitted);
   const calibration_error = {
@@ -69,7 +63,7 @@ function fitPart(task: BlendTask, fitted: readonly Coordinate[]): PartFigures {
   return withDecisions(task, calibrated, { calibration_error });
 }
 
-/** Weights with the thresholds that they need, and the figures that they reach. */
+/** Calibrated weights with their thresholds (multilabel only), and the figures that they reach. */
 function withDecisions(
   task: BlendTask,
   calibrated: BlendWeights,
@@ -80,7 +74,7 @@ function withDecisions(
   return { ...task.score(read(weights)), ...(calibration_error && { calibration_error }), weights };
 }
 
-/** Moves each label's best threshold to one half. */
+/** Shifts the biases so that each label's best threshold becomes a score of 0.5. */
 function withThresholds(
   { outputs, targets }: BlendTask,
   weights: BlendWeights,

@@ -1,17 +1,17 @@
 /** The rules on a row, the same for an archive that is read and for one that is written. */
 import type { DatasetLocation, ProblemList } from '../../datasets/index.js';
 import { quoted } from '../../datasets/index.js';
-import { findTextProblem } from '../text-problem.js';
+import { findTextProblem } from '../dataset-text.js';
 import { type ColumnRoles, quotedLabels } from './classification-config.js';
 import type { ClassificationKind, LocatedRow } from './classification-dataset.js';
 
-/** A row as its file has it, the labels still as they are written there. */
+/** A row as its source has it, with the labels as they are written there. */
 export interface WrittenRow extends DatasetLocation {
   readonly text: string;
   readonly labels: readonly string[];
 }
 
-/** How a file writes labels: ids in an archive, names in what an archive is made from. */
+/** How labels are written: as ids in an archive, as names in the source of one. */
 export interface LabelNotation {
   idOf(written: string): number | undefined;
   /** What a written label is called: `label id`, `label`. */
@@ -20,7 +20,7 @@ export interface LabelNotation {
   readonly expected: string;
 }
 
-/** Label ids of label_id.json, as the archive writes them. */
+/** Ids of label_id.json, as archives write labels. */
 export function idNotation(labels: readonly string[]): LabelNotation {
   return {
     idOf: (written) => {
@@ -32,7 +32,7 @@ export function idNotation(labels: readonly string[]): LabelNotation {
   };
 }
 
-/** Names of labels, as people write them. */
+/** Names, as sources write labels. */
 export function nameNotation(labels: readonly string[]): LabelNotation {
   const ids = new Map(labels.map((label, id) => [label, id]));
   return { idOf: (written) => ids.get(written), noun: 'label', expected: `one of ${quotedLabels(labels)}` };
@@ -41,12 +41,12 @@ export function nameNotation(labels: readonly string[]): LabelNotation {
 /** What a row is checked against. */
 export interface RowRules {
   readonly kind: ClassificationKind;
-  /** For problems. */
+  /** Named in problems. */
   readonly columns: ColumnRoles;
   readonly notation: LabelNotation;
 }
 
-/** @returns the row with label ids, or undefined with at least one problem. */
+/** @returns the row with label ids, or undefined after adding at least one problem. */
 export function checkRow(row: WrittenRow, rules: RowRules, problems: ProblemList): LocatedRow | undefined {
   const { file, line, text } = row;
   const before = problems.total;

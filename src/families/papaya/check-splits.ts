@@ -6,11 +6,11 @@ import {
   type ProblemList,
   warnAbout,
 } from '../../datasets/index.js';
-import { foldText } from '../fold-text.js';
+import { foldText } from '../dataset-text.js';
 import { quotedLabels } from './classification-config.js';
 import type { ClassificationKind, LocatedRow } from './classification-dataset.js';
 
-/** A problem where the train rows leave nothing to tell apart: one class only, or no label at all. */
+/** Adds a problem if the train rows leave nothing to tell apart: one class only, or no label at all. */
 export function checkTrainable(
   kind: ClassificationKind,
   labels: readonly string[],

@@ -33,9 +33,9 @@ export interface ColumnRoles {
 }
 
 /**
- * "sentence" is the text and "label" the label, wherever they stand; where only one of two columns is called
- * so, the other one is the rest; where none is, the text comes first.
- * @returns undefined where the names don't tell two columns apart.
+ * Columns called "sentence" and "label" are the text and the label, wherever they stand. If one of two columns has
+ * such a name, the other column has the other role; if neither does, the text comes first.
+ * @returns undefined if the names don't settle the two roles.
  */
 function columnRoles(names: readonly string[]): ColumnRoles | undefined {
   if (new Set(names).size < names.length) return undefined;
@@ -48,12 +48,12 @@ function columnRoles(names: readonly string[]): ColumnRoles | undefined {
   return isSwapped ? { text: second, label: first } : { text: first, label: second };
 }
 
-/** NUM_CLASS_LABELS counts outputs, not labels, where the kind is binary: 1 for its two labels. */
+/** What NUM_CLASS_LABELS should be: the number of labels, but 1 for a binary model, which has two. */
 export function numClassLabels(kind: ClassificationKind, labels: readonly string[]): number {
   return kind === 'binary' ? 1 : labels.length;
 }
 
-/** How many labels each kind may have. */
+/** Adds a problem if a model of this kind can't have so many labels. */
 export function checkLabelCount(
   kind: ClassificationKind,
   labels: readonly string[],

@@ -4,15 +4,19 @@ import type { DatasetLocation, DatasetWarning } from '../../datasets/index.js';
 /** binary: one of two labels; multiclass: one of n ≥ 2; multilabel: zero or more of n ≥ 1. */
 export type ClassificationKind = 'binary' | 'multiclass' | 'multilabel';
 
-const kinds = {
+/** The model types of this family. */
+export type ClassificationType =
+  | 'binary-text-classification'
+  | 'multiclass-text-classification'
+  | 'multilabel-text-classification';
+
+const kinds: Readonly<Record<ClassificationType, ClassificationKind>> = {
   'binary-text-classification': 'binary',
   'multiclass-text-classification': 'multiclass',
   'multilabel-text-classification': 'multilabel',
-} as const satisfies Partial<Record<ModelType, ClassificationKind>>;
+};
 
-/** The model types of this family. */
-export type ClassificationType = keyof typeof kinds;
-
+/** Those that `createClassificationArchive` writes archives for. */
 export const classificationTypes: readonly ClassificationType[] = [
   'binary-text-classification',
   'multiclass-text-classification',

@@ -1,13 +1,13 @@
 import type { InferenceResult } from '../../contract/index.js';
 import type { Link } from './classification-loss.js';
 
-/** A label's probability must pass this for a sigmoid model to predict it. */
+/** A multilabel model predicts the labels whose probability is above this. */
 export const SIGMOID_THRESHOLD = 0.5;
 
 /** How a classifier's logits are read. */
 export interface Reading {
   readonly link: Link;
-  /** How many labels there are: one more than logits in a binary model, whose logit is the second label's. */
+  /** The number of labels. A binary model has two, but a single logit, which is the second label's. */
   readonly labels: number;
 }
 

@@ -55,7 +55,7 @@ export function classifierLogits(
   return linear(graph, drop(vector, config.hidden_dropout_prob), CLASSIFIER, outputs);
 }
 
-/** x·Wᵀ + b with a new weight [outputs, inputs]; as many outputs as inputs unless said. */
+/** x·Wᵀ + b with a new weight [outputs, inputs]; by default there are as many outputs as inputs. */
 function linear(graph: Graph, x: Tensor, name: string, outputs = Number(x.shape.at(-1))): Tensor {
   const weight = graph.parameter(`${name}.weight`, [outputs, Number(x.shape.at(-1))]);
   return graph.gemm(x, weight, { transposeB: true }, graph.parameter(`${name}.bias`, [outputs]));

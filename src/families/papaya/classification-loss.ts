@@ -8,7 +8,7 @@ import type { ClassWeights } from '../../lexical/index.js';
  */
 export type Link = 'softmax' | 'sigmoid';
 
-/** Cross-entropy over the batch; `targets` [batch, outputs] are the shares of each row and class, 1 in all. */
+/** Cross-entropy over the batch; `targets` [batch, outputs] is the share of each row and class, 1 in all. */
 function softmaxLoss(graph: Graph, logits: Tensor, targets: Tensor): Tensor {
   const terms = graph.multiply(graph.logSoftmax(logits), targets);
   return graph.scale(graph.reduceSum(terms, [0, 1]), -1);
@@ -21,7 +21,7 @@ function sigmoidLoss(graph: Graph, logits: Tensor, targets: Tensor): Tensor {
   return graph.reduceSum(graph.multiply(terms, weights), [0, 1]);
 }
 
-/** Adds the loss of a batch to the graph; it is fed what {@link lossTargets} gives. */
+/** Adds the loss of a batch to the graph; {@link lossTargets} makes its feeds. */
 export function classificationLoss(graph: Graph, logits: Tensor, link: Link): Tensor {
   const targets = graph.input('targets', 'float32', logits.shape);
   return link === 'softmax' ? softmaxLoss(graph, logits, targets) : sigmoidLoss(graph, logits, targets);
@@ -46,7 +46,7 @@ export function lossTargets(
     : yesNoTargets(labels, outputs, rules);
 }
 
-/** One class a row: shares of each row's weight in the batch. */
+/** One class per row: a row's targets sum to its share of the batch's weight. */
 function classTargets(
   labels: readonly (readonly number[])[],
   outputs: number,
@@ -65,7 +65,7 @@ function classTargets(
   return { feeds: { targets: matrix(targets, outputs) }, weight };
 }
 
-/** Any classes a row: a yes or no for each output, and what each of them weighs in the batch. */
+/** Any number of classes per row: a yes or no for each output, and its weight in the batch. */
 function yesNoTargets(
   labels: readonly (readonly number[])[],
   outputs: number,

@@ -1,6 +1,6 @@
 import type { ClassificationKind } from './classification-dataset.js';
 
-/** How often one label was predicted and true. */
+/** How often one label was predicted, true, or both. */
 export interface LabelCounts {
   truePositive: number;
   falsePositive: number;
@@ -19,7 +19,7 @@ export interface ClassificationScores {
   readonly f1: number;
 }
 
-/** Rows with all labels right are rare where there are many labels. */
+/** The metric that decides which epoch is kept. Not accuracy in multilabel: rows with all labels right are rare. */
 export function mainMetricOf(kind: ClassificationKind): keyof ClassificationScores {
   return kind === 'multilabel' ? 'f1' : 'accuracy';
 }

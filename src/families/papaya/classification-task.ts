@@ -15,7 +15,7 @@ import { classificationLoss, type Link, lossTargets } from './classification-los
 import { classificationScores, mainMetricOf } from './classification-scores.js';
 import { classificationEvaluation } from './evaluation.js';
 
-/** A binary model has one logit, for its second label; every other kind has one a label. */
+/** A binary model has one logit, for its second label; every other kind has one per label. */
 function outputsOf({ kind, labels }: ClassificationDataset): number {
   return kind === 'binary' ? 1 : labels.length;
 }
@@ -24,7 +24,7 @@ export function linkOf(kind: ClassificationKind): Link {
   return kind === 'multiclass' ? 'softmax' : 'sigmoid';
 }
 
-/** The outputs that are on for a row: the logit of a binary model is on for the second label. */
+/** The outputs that should be on for a row; the one output of a binary model is on for the second label. */
 function activeOutputs(kind: ClassificationKind, labelIds: readonly number[]): readonly number[] {
   if (kind !== 'binary') return labelIds;
   return labelIds.includes(1) ? [0] : [];
@@ -60,7 +60,7 @@ export function classificationTask(dataset: ClassificationDataset, pooling: Pool
   };
 }
 
-/** The lexical expert on the training rows, ready to be weighed against the encoder on the dev rows. */
+/** Trains the lexical expert on the training rows; `finish` blends it with the encoder on the dev rows. */
 async function trainExpert(
   dataset: ClassificationDataset,
   outputs: number,
@@ -73,7 +73,7 @@ async function trainExpert(
   const expert = await trainLinearExpert(
     train.map(({ text }) => text),
     active,
-    { outputs, lowercase, seed, signal, ...(weights === undefined ? {} : { classWeights: weights }) },
+    { outputs, lowercase, seed, signal, ...(weights && { classWeights: weights }) },
   );
   return {
     finish(texts) {
@@ -115,16 +115,16 @@ function classificationHead({ kind, train }: ClassificationDataset, shape: Class
     loss: (graph, logits) => classificationLoss(graph, logits, link),
     targets(batch, { labelSmoothing, balanced }) {
       const labels = batch.map(({ row }) => active[row] ?? []);
-      const weights = balanced ? { classWeights: balance } : {};
-      return lossTargets(labels, shape.outputs, { link, labelSmoothing, ...weights });
+      const rules = { link, labelSmoothing, ...(balanced && { classWeights: balance }) };
+      return lossTargets(labels, shape.outputs, rules);
     },
   };
 }
 
 /**
- * For other libraries: a binary model is a multi-label one with a single label, its second, since its lone
- * logit is read through a sigmoid. With mean pooling the weights are a BertModel's and a classifier's, not those of
- * BertForSequenceClassification, which would pool otherwise.
+ * What config.json says to other libraries. To them a binary model is a multi-label one with a single label, the
+ * second, since its one logit goes through a sigmoid. With mean pooling the weights are those of a BertModel and a
+ * classifier, not of BertForSequenceClassification, which would pool differently.
  */
 function describe({ kind, labels }: ClassificationDataset, pooling: Pooling): TaskDescription {
   const named = kind === 'binary' ? labels.slice(1) : labels;

@@ -2,7 +2,7 @@ import type { Decision } from '../calibration-error.js';
 import { sigmoid, softmax } from './classification-decoder.js';
 import type { Link } from './classification-loss.js';
 
-/** What logits are compared with. */
+/** The truth that logits are compared with. */
 export interface DecisionRows {
   readonly link: Link;
   readonly outputs: number;
@@ -11,8 +11,8 @@ export interface DecisionRows {
 }
 
 /**
- * Softmax: one decision a row, how sure the model is of its first label. Sigmoid: one a row and output, how sure it is
- * of each yes or no.
+ * Softmax: one decision per row, with the probability of the most probable label. Sigmoid: one per row and output, with
+ * the probability of the yes or no.
  * @param logits [rows, outputs]
  */
 export function decisionsOf({ link, outputs, targets }: DecisionRows, logits: Float32Array): Decision[] {

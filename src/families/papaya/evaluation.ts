@@ -11,17 +11,17 @@ import { labelProbabilities, predictedLabels } from './classification-decoder.js
 import { countLabels, f1Of } from './classification-scores.js';
 import { type DecisionRows, decisionsOf } from './decisions.js';
 
-/** What a finished classifier says of the dev rows. Arrays are [rows, outputs]. */
+/** What a finished classifier says about the dev rows. Arrays are [rows, outputs]. */
 export interface ScoredRows extends DecisionRows {
-  /** As the model gives them: blended and calibrated. */
+  /** The model's own: blended and calibrated. */
   readonly logits: Float32Array;
-  /** Of the two experts before they were weighed. */
+  /** The sum of both experts before they were weighted. */
   readonly uncalibrated: Float32Array;
 }
 
 /**
- * The figures of each label, which labels are taken for which (where each row has one), how far scores can be trusted, and
- * the mistakes that the model was surest of.
+ * The figures of each label, the confusion matrix (unless a row may have several labels), the calibration, and the
+ * mistakes that the model was surest of.
  */
 export function classificationEvaluation(
   { kind, labels, dev }: Pick<ClassificationDataset, 'kind' | 'labels' | 'dev'>,
@@ -38,7 +38,7 @@ export function classificationEvaluation(
     format: 1,
     rows: dev.length,
     classes: classFigures(labels, answers),
-    ...(kind === 'multilabel' ? {} : { confusion: confusionOf(labels, answers) }),
+    ...(kind !== 'multilabel' && { confusion: confusionOf(labels, answers) }),
     calibration: {
       bins: calibrationBins(decisions),
       error: expectedCalibrationError(decisions),
@@ -85,8 +85,8 @@ function confusionOf(labels: readonly string[], answers: readonly Answer[]): Con
 }
 
 /**
- * A row's mistake, if it is one: as sure as the model is of a label that it gave wrongly or, where it only left some out,
- * as sure as it is that one of them is absent.
+ * The model's mistake on a row, if it made one. Its score is the highest probability of a wrong label or, if labels are
+ * only missing, the highest probability that one of these is absent.
  */
 function mistakeOf(labels: readonly string[], { text, actual, predicted, probabilities }: Answer): Mistake[] {
   const wrong = predicted.filter((label) => !actual.includes(label));

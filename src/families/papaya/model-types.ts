@@ -22,7 +22,7 @@ export const classificationModelTypes: readonly FamilyType[] = [
   {
     name: 'multilabel-text-classification',
     mainMetric: mainMetricOf('multilabel'),
-    // Its labels are decided one by one, so there is no share to spread.
+    // Labels are decided independently of each other, so there is no share to spread.
     labelSmoothing: 0,
     card: cardOf('gives a text any number of labels'),
   },

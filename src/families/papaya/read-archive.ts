@@ -25,8 +25,8 @@ import {
 } from './classification-dataset.js';
 
 /**
- * Reads the archive of a text classification (docs/archives.md), unzipped in `directory`, and checks every rule on
- * it. All problems are found in one go, save that rows can't be checked without config.json and label_id.json.
+ * Reads the unpacked archive of a text classification and checks every rule of docs/archives.md. All problems are found
+ * in one pass, except that rows can't be checked without config.json and label_id.json.
  * @throws DatasetError with every problem; TypeError for a model type of another family.
  */
 export function readClassificationArchive(directory: string, type: ModelType): ClassificationDataset {
@@ -79,7 +79,7 @@ function readSplit(
   const lines = readLines(file.path, file.name, problems);
   const areAllDecoded = problems.total === before;
   const [header, ...rest] = withoutTrailingBlanks(lines ?? []);
-  // Without its header, which can't be decoded and is a problem already, nothing can be told of the rows.
+  // If the header can't be decoded, which is a problem already, the rows can't be read either.
   if (header?.number !== 1 && !areAllDecoded) return [];
   if (rest.length === 0 && areAllDecoded) {
     const found = header ? 'found a header row and no other' : 'found an empty file';

@@ -1,4 +1,4 @@
-/** Labelled texts as people have them: in memory, or in a CSV, TSV or JSON Lines file. */
+/** Reads labelled texts from memory, or from a CSV, TSV or JSON Lines file. */
 import { basename } from 'node:path';
 import * as z from 'zod';
 import { type ProblemList, quoted } from '../../datasets/index.js';
@@ -16,7 +16,7 @@ export type SourceRow =
 export interface SourceFile extends RecordFile {
   /** Default "text". */
   readonly textColumn?: string | undefined;
-  /** Where a row may have several labels, they are separated by commas, or an array in JSON Lines. Default "label". */
+  /** Several labels of a row are separated by commas, or are an array in JSON Lines. Default "label". */
   readonly labelColumn?: string | undefined;
 }
 
@@ -25,16 +25,16 @@ export type RowSource = SourceFile | Iterable<SourceRow>;
 
 /** The rows of a source, and what its columns are called. */
 export interface SourceTable {
-  /** How problems call the source. */
+  /** The source's name in problems. */
   readonly file: string;
   readonly columns: ColumnRoles;
   readonly rows: readonly WrittenRow[];
 }
 
 /**
- * Reads all rows of a source. Each that isn't a row at all becomes a problem; the lines count from 1, those of
- * rows in memory too.
- * @param name how problems call rows in memory.
+ * Reads all rows of a source; a record that isn't a row becomes a problem. Lines count from 1, and so do rows in
+ * memory.
+ * @param name of rows in memory, in problems.
  */
 export function readSource(
   source: RowSource,
@@ -88,7 +88,7 @@ function splitNames(written: string, kind: ClassificationKind): readonly string[
 const scalarSchema = z.union([z.string(), z.number(), z.boolean()]);
 const labelsSchema = z.union([z.array(scalarSchema), scalarSchema.transform((one) => [one])]);
 
-/** A label may be a string, a number or a boolean; the last two are called as JSON writes them. */
+/** A label may be a string, a number or a boolean; the last two are named as JSON writes them. */
 function labelNames(value: unknown, kind: ClassificationKind): readonly string[] | undefined {
   if (typeof value === 'string') return splitNames(value, kind);
   return labelsSchema.safeParse(value).data?.map(String);

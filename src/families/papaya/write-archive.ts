@@ -11,7 +11,7 @@ import {
   type PreparedArchive,
   writeArchive,
 } from '../archive-writing.js';
-import { foldText } from '../fold-text.js';
+import { foldText } from '../dataset-text.js';
 import { type Splits, splitDev } from '../split-dev.js';
 import { checkRow, nameNotation, type WrittenRow } from './check-row.js';
 import { checkTrainable, findWarnings } from './check-splits.js';
@@ -28,22 +28,25 @@ import { type RowSource, readSource, type SourceTable } from './source-rows.js';
 const TRAIN_FILE = 'train.tsv';
 const DEV_FILE = 'dev.tsv';
 
+/** What `createClassificationArchive` is to write. */
 export interface ClassificationArchiveOptions extends ArchiveOptions<RowSource> {
+  /** The type of model to train on it. */
   readonly type: ClassificationType;
-  /** In the order of their ids. Default: those that occur, sorted. */
+  /** The names in the order of their ids. Default: those that occur, sorted. */
   readonly labels?: readonly string[] | undefined;
 }
 
 /** What was written. */
 export interface ClassificationArchiveSummary extends ArchiveSummary {
+  /** In the order of their ids. */
   readonly labels: readonly string[];
-  /** Texts in which tabs or line breaks became spaces; the format can't hold them. */
+  /** How many texts had tabs or line breaks, which became spaces because the format can't hold them. */
   readonly respacedTexts: number;
 }
 
 /**
- * Makes the zip archive of docs/archives.md out of labelled texts. Rows are checked as training checks them; each problem
- * names the line of the source. Nothing is written where there is one.
+ * Makes a zip archive (docs/archives.md) out of labelled texts. Rows are checked as training checks them, and each
+ * problem names its line in the source. If there are any, nothing is written.
  */
 export function createClassificationArchive(
   options: ClassificationArchiveOptions,
@@ -97,7 +100,7 @@ function prepareArchive(
   };
 }
 
-/** The different names of labels, sorted; as numbers where all of them are whole numbers. */
+/** The distinct names of labels, sorted; as numbers if all of them are whole numbers. */
 function namesIn(rows: readonly WrittenRow[]): readonly string[] {
   const names = [...new Set(rows.flatMap(({ labels }) => labels))].filter((name) => name !== '');
   return names.every((name) => /^\d+$/.test(name))
@@ -140,7 +143,7 @@ function respaced(text: string): string {
   return text.replace(/\r\n|[\t\r\n]/g, ' ');
 }
 
-/** Rows whose texts differ in case or spacing only stay together. */
+/** Rows whose texts differ only in case or spacing stay together. */
 function setAside(rows: readonly LocatedRow[], devFraction: number, seed: number): Splits<LocatedRow> {
   const keysOf = ({ text, labelIds }: LocatedRow) => ({ text: foldText(text), labels: labelIds });
   return splitDev(rows, keysOf, devFraction, seed);
@@ -148,7 +151,7 @@ function setAside(rows: readonly LocatedRow[], devFraction: number, seed: number
 
 function tooFewToSplit(file: string) {
   const found = 'found too few texts to set any aside for dev';
-  return { file, found, expected: 'two texts of one label at least, or rows for dev' };
+  return { file, found, expected: 'at least two texts of one label, or rows for dev' };
 }
 
 function archiveFiles(

@@ -6,13 +6,13 @@ import { volume } from '../shape.js';
 import type { OperationCase } from './operation-case.js';
 import { operationCases } from './operation-cases.js';
 
-/** Relative distance between what an executor gives and what is expected, at most. */
+/** Largest relative error of an executor's numbers. */
 const TOLERANCE = 1e-5;
 
 type ExecutorChecks = Readonly<Record<string, (executor: GraphExecutor) => Promise<void>>>;
 
 /**
- * What every {@link GraphExecutor} must do, as tests for any runner:
+ * What every {@link GraphExecutor} must do, as tests for any test runner:
  * ```ts
  * for (const { name, run } of graphExecutorContract(() => tensorflowExecutor(tf))) it(name, run);
  * ```
@@ -43,7 +43,7 @@ async function checkOperation(
 }
 
 const runChecks: ExecutorChecks = {
-  async 'serves every size of its symbols with one compilation'(executor) {
+  async 'runs with every size of its symbols after one compilation'(executor) {
     const compiled = await executor.compile(doubled());
     for (const rows of [3, 1, 5]) {
       const values = [...Array(2 * rows).keys()];
@@ -80,7 +80,7 @@ const runChecks: ExecutorChecks = {
     await compiled.release();
   },
 
-  async 'gives one tensor under several names, and an input back as it is'(executor) {
+  async 'outputs one tensor under several names, and an input unchanged'(executor) {
     const graph = new Graph();
     const x = graph.input('x', 'float32', [2]);
     const twice = graph.scale(x, 2);
@@ -119,7 +119,7 @@ const runChecks: ExecutorChecks = {
     await refuses(executor, { x }, { y: float32([2, 2], [0, 0, 0, 0]) }, /\by\b/);
   },
 
-  async 'names a feed and an output whose data are not as long as their shape says'(executor) {
+  async 'names a feed or an output whose data does not have the length of its shape'(executor) {
     const fitting = float32([1, 2], [0, 0]);
     for (const values of [[0], [0, 0, 0]]) {
       const wrong = float32([1, 2], values);
@@ -128,7 +128,7 @@ const runChecks: ExecutorChecks = {
     }
   },
 
-  async 'runs no more once it is released, and is released twice without harm'(executor) {
+  async 'refuses to run once it is released, and can be released twice'(executor) {
     const compiled = await executor.compile(doubled());
     await compiled.release();
     await compiled.release();
@@ -152,11 +152,8 @@ async function refuses(
 ): Promise<void> {
   const compiled = await executor.compile(doubled());
   await assert.rejects(compiled.run(feeds, outputs), (thrown) => {
-    // By name, not class: ES modules and CommonJS have a class each.
-    assert(
-      thrown instanceof Error && thrown.name === 'ShapeError',
-      `a ShapeError is expected, not ${thrown}`,
-    );
+    // Compared by name: two copies of this package have a class each.
+    assert(thrown instanceof Error && thrown.name === 'ShapeError', `expected a ShapeError, not ${thrown}`);
     assert.match(thrown.message, message);
     return true;
   });

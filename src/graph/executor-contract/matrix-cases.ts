@@ -1,7 +1,7 @@
 import type { TensorData } from '../executor.js';
 import { floats, given, type OperationCase, type OperationCases } from './operation-case.js';
 
-/** Every size is another one, so that mixed up axes show. */
+/** All sizes differ, so that mixed-up axes are noticed. */
 const [BATCH, M, K, N] = [2, 3, 4, 5];
 
 type Element = (batch: number, row: number, column: number) => number;
@@ -28,7 +28,7 @@ interface Layout {
   readonly rowsFirst: boolean;
 }
 
-/** A batch of matrices [BATCH, rows, columns] in the layout that an operand may be stored in. */
+/** A batch of matrices [BATCH, rows, columns] in a layout that an operand may be stored in. */
 function stored(
   rows: number,
   columns: number,

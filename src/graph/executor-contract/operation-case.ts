@@ -6,7 +6,7 @@ import type { Tensor } from '../tensor.js';
 
 /** One operation on a few numbers, and what it must give. */
 export interface OperationCase {
-  /** What is particular to this case of the operation. */
+  /** What distinguishes this case from the operation's others. */
   readonly variant?: string;
   /** The graph's inputs, in the order in which `build` takes them. */
   readonly feeds: Readonly<Record<string, TensorData>>;
@@ -45,12 +45,12 @@ export function first(inputs: readonly Tensor[]): Tensor {
 }
 
 export function given(input: Tensor | undefined): Tensor {
-  if (input === undefined) throw new RangeError('the case has fewer feeds than it builds with');
+  if (input === undefined) throw new RangeError('the case has fewer feeds than its graph needs');
   return input;
 }
 
-/** Another output of the node that a tensor is the first output of. */
+/** Another output of the node whose first output this tensor is. */
 export function furtherOutput({ name, source }: Tensor, position: number): Tensor {
-  if (source.kind !== 'node') throw new RangeError(`${name} is no node's output`);
+  if (source.kind !== 'node') throw new RangeError(`${name} is not the output of a node`);
   return outputAt(source.node.outputs, position);
 }

@@ -1,19 +1,19 @@
-/** Float32 weights as 8-bit integers and the scales that bring them back. */
+/** Float32 weights as 8-bit integers, with the scales that restore them. */
 import { roundRow } from '../../round-row.js';
 
 /**
- * Largest magnitude of a weight that is multiplied. Processors without VNNI add pairs of products in 16 bits, which
- * eight bits a weight would overflow; seven never do (ONNX Runtime's "reduce range").
+ * Largest magnitude of a weight in an integer product. Processors without VNNI add pairs of products in 16
+ * bits: 8-bit weights would overflow them, 7-bit weights never do (ONNX Runtime's "reduce range").
  */
 const MAX_FACTOR = 63;
-/** Largest magnitude of a table's entry, which is only read. */
+/** Largest magnitude of an entry of a table, which is read but not multiplied as integers. */
 const MAX_ENTRY = 127;
-/** Steps of a rounded input: an unsigned byte. */
+/** Steps of a rounded input, which is an unsigned byte. */
 const INPUT_STEPS = 255;
 
 export interface IntegerMatrix {
   readonly integers: Int8Array;
-  /** One a row of the float32 matrix: row ≈ scale · integers. */
+  /** One per row of the float32 matrix: row ≈ scale · integers. */
   readonly scales: Float32Array;
 }
 
@@ -22,25 +22,25 @@ export function integerRows(values: Float32Array, rows: number): IntegerMatrix {
   return rounded(values, rows, MAX_ENTRY);
 }
 
-/** A linear layer's weight [outputs, inputs], turned to [inputs, outputs] as an integer product takes it. */
+/** A linear layer's weight [outputs, inputs], transposed to [inputs, outputs] for the integer product. */
 export function integerFactor(values: Float32Array, outputs: number): IntegerMatrix {
   const { integers, scales } = rounded(values, outputs, MAX_FACTOR);
   const inputs = values.length / outputs;
-  const turned = new Int8Array(integers.length);
+  const transposed = new Int8Array(integers.length);
   for (let output = 0; output < outputs; output += 1) {
     for (let input = 0; input < inputs; input += 1) {
-      turned[input * outputs + output] = integers[output * inputs + input] ?? 0;
+      transposed[input * outputs + output] = integers[output * inputs + input] ?? 0;
     }
   }
-  return { integers: turned, scales };
+  return { integers: transposed, scales };
 }
 
-/** How a value x of a range becomes an unsigned byte: round(x / scale) + zero. */
+/** How a value x of a range is rounded to an unsigned byte: round(x / scale) + zero. */
 export function inputRounding({ min, max }: { readonly min: number; readonly max: number }): {
   readonly scale: number;
   readonly zero: number;
 } {
-  // The scale as float32, since that is what the graph divides by.
+  // Rounded to float32, since the graph divides by a float32.
   const scale = Math.fround((max - min) / INPUT_STEPS) || 1;
   return { scale, zero: Math.round(-min / scale) };
 }
@@ -50,7 +50,7 @@ function rounded(values: Float32Array, rows: number, largest: number): IntegerMa
   const integers = new Int8Array(values.length);
   const scales = Float32Array.from({ length: rows }, (_, row) => {
     const [start, end] = [row * width, (row + 1) * width];
-    // A scale that something is divided by is never 0.
+    // Something is divided by the scale, so it must not be 0.
     return roundRow(values.subarray(start, end), largest, integers.subarray(start, end)) || 1;
   });
   return { integers, scales };

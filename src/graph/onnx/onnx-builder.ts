@@ -9,8 +9,8 @@ export type OnnxAttribute =
   | { readonly text: string };
 
 /**
- * Collects the nodes and initializers of one ONNX graph. Symbolic dimensions are read from the shapes of the
- * graph's inputs as it runs, once each.
+ * Collects the nodes and initializers of one ONNX graph. At run time, the graph reads each symbolic dimension
+ * once, from the shape of one of its inputs.
  */
 export class OnnxBuilder {
   readonly nodes: NodeProto[] = [];
@@ -40,7 +40,7 @@ export class OnnxBuilder {
     });
   }
 
-  /** Adds a node of one output. @returns the output's name. */
+  /** Adds a node with one output. @returns the output's name. */
   computed(
     opType: string,
     input: readonly string[],
@@ -77,14 +77,14 @@ export class OnnxBuilder {
     );
   }
 
-  /** A vector of int64, as ONNX takes axes and shapes. */
+  /** The name of an int64 vector, as ONNX takes axes and shapes. */
   integers(values: readonly number[]): string {
     return this.once(`int64 ${values.join()}`, (name) =>
       this.initializer(name, 'int64', [values.length], BigInt64Array.from(values, BigInt)),
     );
   }
 
-  /** A single unsigned byte. */
+  /** The name of a single unsigned byte. */
   byte(value: number): string {
     return this.once(`uint8 ${value}`, (name) => this.initializer(name, 'uint8', [], Uint8Array.of(value)));
   }
@@ -108,7 +108,7 @@ export class OnnxBuilder {
     );
   }
 
-  /** A [1, count] row of ones. */
+  /** The name of a [1, count] row of ones. */
   rowOfOnes(count: Dimension): string {
     return this.once(`ones ${count}`, (name) =>
       this.node('Expand', [this.floats([1], [1, 1]), this.shape([1, count])], [name]),
@@ -135,7 +135,7 @@ export class OnnxBuilder {
     throw new ShapeError(`no input has the dimension ${symbol}`);
   }
 
-  /** The tensor that was made under this key, or a new one. @returns its name. */
+  /** Makes a tensor, unless one was made under this key before. @returns its name. */
   once(key: string, make: (name: string) => void): string {
     const known = this.#memo.get(key);
     if (known !== undefined) return known;

@@ -14,11 +14,12 @@ import { type Shape, ShapeError } from '../shape.js';
 import type { ElementType } from '../tensor.js';
 import { toOnnx } from './to-onnx.js';
 
-/** Where ONNX Runtime computes; which of them there are depends on the platform and its drivers. */
+/** Where ONNX Runtime computes. Which providers are available depends on the platform and its drivers. */
 export type ExecutionProvider = 'cpu' | 'webgpu' | 'cuda' | 'coreml' | 'dml';
 
+/** Where and how ONNX Runtime computes. */
 export interface OnnxExecutorOptions {
-  /** Rejects with what there is where the runtime has no such provider. Default `cpu`. */
+  /** Default `cpu`. An executor rejects if the runtime lacks the provider, and names those that it has. */
   readonly provider?: ExecutionProvider;
   /** Threads that one run may use on the CPU. Default 1. */
   readonly threads?: number;
@@ -48,11 +49,14 @@ export function onnxExecutor({ provider = 'cpu', threads = 1 }: OnnxExecutorOpti
 
 type Runtime = typeof import('onnxruntime-node');
 
-/** Loaded with the first session: where workers compute, the application's own thread doesn't wait for it. */
+/**
+ * Loaded with the first session, so that the application's own thread needn't wait for it if workers compute.
+ */
 let runtime: Promise<Runtime> | undefined;
 
 function loadRuntime(): Promise<Runtime> {
-  // Read when the library is loaded; otherwise it looks up a host of its maker's and leaves files in the home folder.
+  // Read when the library is loaded. Without it, the library looks up a host of its maker's and writes files to
+  // the home directory.
   process.env.ORT_DISABLE_TELEMETRY ??= '1';
   runtime ??= import('onnxruntime-node');
   return runtime;
@@ -68,7 +72,7 @@ async function createSession(
   const providers = listSupportedBackends().map(({ name }) => name);
   if (!providers.includes(provider)) {
     const there = providers.join(', ');
-    throw new RangeError(`ONNX Runtime has no provider ${provider} here; take one of ${there}`);
+    throw new RangeError(`ONNX Runtime has no provider ${provider} here; use one of ${there}`);
   }
   const options: InferenceSession.SessionOptions = {
     executionProviders: [provider],
@@ -76,7 +80,7 @@ async function createSession(
     interOpNumThreads: 1,
     executionMode: 'sequential',
     graphOptimizationLevel: 'all',
-    // Without the arena every intermediate result is allocated anew, which costs more than some of the operations.
+    // Without the arena, every intermediate result is allocated anew, which costs more than some operations.
     enableCpuMemArena: true,
     logSeverityLevel: 3,
   };
@@ -90,7 +94,7 @@ class OnnxGraph implements CompiledGraph {
   readonly #runtime: Runtime;
   readonly #fed: readonly TensorDescription[];
   readonly #outputs: ReadonlyMap<string, Omit<TensorDescription, 'name'>>;
-  /** Wrappers around buffers that come back at every run, such as the parameters. */
+  /** Wrappers around buffers that are passed again at every run, such as the parameters. */
   readonly #wrappers = new WeakMap<TensorData, Tensor>();
 
   constructor(
@@ -138,7 +142,7 @@ class OnnxGraph implements CompiledGraph {
   }
 }
 
-/** A session over a file: inputs and outputs are what the file says. */
+/** A session of an ONNX file, which says what its inputs and outputs are. */
 class OnnxFile extends OnnxGraph implements LoadedGraph {
   readonly inputs: readonly TensorDescription[];
   readonly outputs: readonly TensorDescription[];
@@ -161,13 +165,13 @@ const ELEMENT_TYPES: readonly ElementType[] = ['float32', 'int32', 'int64'];
 function described(value: InferenceSession.ValueMetadata): TensorDescription {
   const type = ELEMENT_TYPES.find((each) => value.isTensor && each === value.type);
   if (!value.isTensor || type === undefined) {
-    throw new ShapeError(`${value.name} of the ONNX file is no tensor of ${ELEMENT_TYPES.join(', ')}`);
+    throw new ShapeError(`${value.name} of the ONNX file is not a tensor of ${ELEMENT_TYPES.join(' or ')}`);
   }
   const shape: Shape = value.shape;
   return { name: value.name, type, shape };
 }
 
-/** One constructor overload for each element type, hence the branches. */
+/** The constructor has one overload per element type, hence the branches. */
 function toOrtTensor({ Tensor }: Runtime, tensor: TensorData): Tensor {
   if (tensor.type === 'float32') return new Tensor('float32', tensor.data, tensor.dims);
   if (tensor.type === 'int32') return new Tensor('int32', tensor.data, tensor.dims);

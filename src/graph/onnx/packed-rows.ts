@@ -1,26 +1,31 @@
-/** A float32 table as 4-bit integers, two a byte, and the scales of its rows and columns that bring it back. */
+/**
+ * A float32 table as 4-bit integers, two per byte, with the scales of its rows and columns that restore it.
+ */
 
-/** An integer is stored as a number of four bits, this much larger. */
+/** Added to an integer to store it as an unsigned number of four bits. */
 export const OFFSET = 8;
 const LEAST = -OFFSET;
 const MOST = OFFSET - 1;
 /**
- * Shares of a row's largest magnitude that become −8, each tried with both signs: few entries are so large, and cutting
- * them off makes the steps between all others finer.
+ * Candidates for the magnitude that becomes −8, as shares of a row's largest; each is tried with both signs.
+ * Few entries are as large as the largest, and cutting them off makes the steps between all others finer.
  */
 const SHARES = [1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5];
 
 /** entry ≈ row's scale · column's scale · (bits − OFFSET). */
 export interface PackedTable {
-  /** [rows, width / 2]: the lower four bits are of a row's first half, the upper four of its second. */
+  /** [rows, width / 2]: the lower four bits belong to a row's first half, the upper four to its second. */
   readonly bytes: Uint8Array;
   /** May be negative. */
   readonly rowScales: Float32Array;
-  /** Encoders have columns many times as large as others, which would leave the others few steps. */
+  /**
+   * Some columns of an encoder's tables are many times as large as others; without scales of their own, they
+   * would leave the others few steps.
+   */
   readonly columnScales: Float32Array;
 }
 
-/** Whether rows have halves. */
+/** Whether rows can be split into halves. */
 export const isPackable = (width: number): boolean => width % 2 === 0;
 
 /** @param width of a row, even. */
@@ -45,7 +50,7 @@ export function packedRows(values: Float32Array, width: number): PackedTable {
   return { bytes, rowScales, columnScales };
 }
 
-/** Root mean square of each column; 1 for one of zeros. */
+/** Root mean square of each column; 1 for a column of zeros. */
 function columnSizes(values: Float32Array, width: number): Float32Array {
   const sums = new Float64Array(width);
   for (let at = 0; at < values.length; at += 1) {
@@ -54,7 +59,7 @@ function columnSizes(values: Float32Array, width: number): Float32Array {
   return Float32Array.from(sums, (sum) => Math.sqrt((sum * width) / values.length) || 1);
 }
 
-/** Of those tried, the scale with the least squared error; 1 for zeros. */
+/** The candidate scale with the least squared error; 1 for a row of zeros. */
 function scaleOf(entries: Float32Array): number {
   const largest = entries.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   let best = 1;

@@ -1,4 +1,4 @@
-/** Operations on weights that are held as integers. */
+/** ONNX nodes of operations whose weights are stored as integers. */
 import type { NodeOf } from '../node.js';
 import type { OperationName } from '../operations/index.js';
 import type { Quantization, Range } from '../quantization.js';
@@ -44,7 +44,7 @@ export const quantizedForms: { readonly [Name in OperationName]?: QuantizedForm<
   },
 };
 
-/** α·x·Wᵀ + β·b over integers: scale_x·scale_W[n]·Σ (x − zero)·W, with α inside scale_W. */
+/** α·x·Wᵀ + β·b in integer arithmetic: scale_x·scale_W[n]·Σ (x − zero)·W, with α inside scale_W. */
 function emitLinear(
   { builder, node, inputs, outputs }: QuantizedContext<'gemm'>,
   range: Range,
@@ -74,7 +74,7 @@ function emitLinear(
   builder.node('QGemm', read, outputs, {}, 'com.microsoft');
 }
 
-/** Several layers may read the same input in the same range: it is rounded once. */
+/** Rounds an input once, even if several layers read it in the same range. */
 function roundedInput(builder: OnnxBuilder, input: string, scale: number, zero: number) {
   const scaleName = builder.floats([scale], []);
   const zeroName = builder.byte(zero);

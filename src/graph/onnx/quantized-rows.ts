@@ -1,4 +1,4 @@
-/** Rows of a table that is held as integers, by their indices. */
+/** ONNX nodes that read rows, by their indices, from a table stored as integers. */
 import type { Tensor } from '../tensor.js';
 import { integerRows } from './integer-weights.js';
 import type { OnnxBuilder } from './onnx-builder.js';
@@ -12,7 +12,7 @@ interface Table {
 
 const ROWS = { axis: { int: 0 } };
 
-/** 8 bits an entry and a scale for each row. */
+/** 8 bits per entry, and one scale per row. */
 export function emitIntegerRows(
   builder: OnnxBuilder,
   { table, values }: Table,
@@ -30,8 +30,8 @@ export function emitIntegerRows(
 }
 
 /**
- * 4 bits an entry, a scale for each row and each column. ONNX Runtime's GatherBlockQuantized reads four bits too, but divides
- * three times for each entry, which takes several times as long as these operators do together.
+ * 4 bits per entry, with a scale per row and per column. ONNX Runtime's GatherBlockQuantized reads four bits,
+ * too, but divides three times per entry, which takes several times as long as all of these nodes together.
  */
 export function emitPackedRows(
   builder: OnnxBuilder,

@@ -75,7 +75,7 @@ const descriptor: protobuf.INamespace = {
   },
 };
 
-/** The library is loaded when a graph is first written: running one that lies on disk takes none. */
+/** protobufjs, loaded when a graph is first written; running a graph from disk doesn't need it. */
 let modelProto: Promise<protobuf.Type> | undefined;
 
 async function loadModelProto(): Promise<protobuf.Type> {

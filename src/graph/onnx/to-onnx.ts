@@ -17,7 +17,7 @@ const NOT_QUANTIZED: Quantization = { linear: new Map(), tables: new Map() };
 
 /**
  * The graph as the bytes of an ONNX model. Only what the outputs need is written.
- * @param weights values of parameters to store in the model; a parameter without one becomes an input.
+ * @param weights values of parameters to store in the model; a parameter without values becomes an input.
  * @param quantization which of them to store as integers. Default: none.
  */
 export async function toOnnx(
@@ -72,7 +72,7 @@ function typedValues(type: 'float32' | 'int32', values: readonly number[]): Floa
   return type === 'float32' ? Float32Array.from(values) : Int32Array.from(values);
 }
 
-/** A node's tensor takes the name of the first output that it is read as. */
+/** A node's tensor takes the name of the first graph output that it is. */
 function outputNames(graph: Graph): ReadonlyMap<Tensor, string> {
   const names = new Map<Tensor, string>();
   for (const [name, tensor] of graph.outputs) {
@@ -81,7 +81,7 @@ function outputNames(graph: Graph): ReadonlyMap<Tensor, string> {
   return names;
 }
 
-/** Outputs beyond the first of one tensor, and outputs that are inputs, are copies. */
+/** Adds copies for the further outputs of one tensor, and for outputs that are inputs. */
 function addCopies(builder: OnnxBuilder, graph: Graph, names: ReadonlyMap<Tensor, string>): void {
   for (const [name, tensor] of graph.outputs) {
     const source = names.get(tensor) ?? tensor.name;
@@ -89,7 +89,7 @@ function addCopies(builder: OnnxBuilder, graph: Graph, names: ReadonlyMap<Tensor
   }
 }
 
-/** @returns whether the node reads its weight as integers. */
+/** Adds the ONNX nodes of one graph node. @returns whether its weight is stored as integers. */
 function emit(
   builder: OnnxBuilder,
   node: Node,

@@ -79,7 +79,7 @@ export const scale: Operation<'scale'> = {
 /** y = eˣ. */
 export const exp = unary<'exp'>('Exp', ({ graph, y, dy }) => graph.multiply(dy, y));
 
-/** y = √x; dy/dx = 1 / 2y, which a zero hasn't. */
+/** y = √x; dy/dx = 1 / 2y, undefined at 0. */
 export const sqrt = unary<'sqrt'>('Sqrt', ({ graph, y, dy }) => graph.scale(graph.divide(dy, y), 0.5));
 
 /** y = tanh x; dy/dx = 1 − y². */
@@ -108,7 +108,7 @@ export const gaussianGate: Operation<'gaussianGate'> = {
     const erf = builder.fresh('erf');
     const gate = outputs.slice(1);
     builder.node('Erf', inputs, [erf]);
-    // HardSigmoid(e) = clip(½·e + ½, 0, 1) is exact here, as erf lies in [−1, 1], and one pass over memory.
+    // HardSigmoid(e) = clip(½·e + ½, 0, 1) is exact here, as erf lies in [−1, 1], and takes one pass over memory.
     builder.node('HardSigmoid', [erf], gate, { alpha: { float: 0.5 }, beta: { float: 0.5 } });
     builder.node('Mul', [...inputs, ...gate], outputs.slice(0, 1));
   },

@@ -45,7 +45,7 @@ export const cast: Operation<'cast'> = {
 
 /**
  * Rows of a table by index. Shapes: table [rows, …rest], indices of any shape → [...indices, …rest].
- * The gradient stays as rows; see {@link RowGradient}.
+ * The gradient of the table is sparse: {@link RowGradient}.
  */
 export const gather: Operation<'gather'> = {
   describe: ([table, indices]) => [{ shape: [...indices.shape, ...table.shape.slice(1)], type: table.type }],

@@ -54,7 +54,7 @@ export const gemm: Operation<'gemm'> = {
     c === undefined ? graph.gemm(a, b, attributes, addend) : undefined,
 };
 
-/** The shape as […batch, rows, columns], whichever way the operand is stored. */
+/** The shape as […batch, rows, columns], however the operand is stored. */
 function rowsLast(shape: Shape, rowsFirst: boolean): Shape {
   if (!rowsFirst) return shape;
   const [rows = 1, ...rest] = shape;

@@ -27,7 +27,7 @@ export const logSoftmax: Operation<'logSoftmax'> = {
 /**
  * y = γ·(x − mean)/√(variance + ε) + β over the last axis (Ba, Kiros & Hinton 2016).
  * Shapes: x [rows, width], γ and β [width] → y [rows, width], mean and 1/√(variance + ε) [rows, 1].
- * The two row means of the gradient are taken as matrix products with γ/width, which is one pass each.
+ * The two row means of the gradient are computed as matrix products with γ/width, in one pass each.
  */
 export const layerNorm: Operation<'layerNorm'> = {
   describe: ([x, gamma, beta]) => {

@@ -11,16 +11,19 @@ export interface OutputDescription {
   readonly type?: ElementType;
 }
 
-/** What a gradient rule is given: the node, and ∂loss/∂(its first output); no rule needs that of a further one. */
+/**
+ * What a gradient rule is given: the node, and ∂loss/∂(its first output). No rule needs the gradient of a
+ * further output.
+ */
 export interface GradientContext<Name extends OperationName> extends NodeOf<Name> {
   readonly graph: Graph;
   readonly outputGradient: Tensor;
 }
 
 /**
- * The gradient of a table of which only some rows were read: row i of `rows`, flattened to
- * [number of indices, width], belongs to row `indices[i]` of the table. It is summed into the table outside
- * the graph, which is cheaper than a scatter inside it.
+ * A sparse gradient: that of a table of which only some rows were read. Row i of `rows`, flattened to [number
+ * of indices, width], belongs to row `indices[i]` of the table. The rows are summed into the table's gradient
+ * outside the graph, which is cheaper than a scatter inside it.
  */
 export interface RowGradient {
   readonly kind: 'rows';
@@ -30,7 +33,7 @@ export interface RowGradient {
 
 export type InputGradient = Tensor | RowGradient | undefined;
 
-/** Everything about one operation in one place. */
+/** Everything about one operation: shapes, ONNX nodes, gradient. */
 export interface Operation<Name extends OperationName> {
   /** Shapes (and types) of the outputs. @throws ShapeError for inputs that do not fit. */
   describe(
@@ -44,8 +47,8 @@ export interface Operation<Name extends OperationName> {
     readonly inputs: readonly string[];
     readonly outputs: readonly string[];
   }): void;
-  /** ∂loss/∂input for each input; undefined where there is none. Unused ones are never computed. */
+  /** ∂loss/∂input for each input; undefined if there is none. Unused ones are never computed. */
   gradient(context: GradientContext<Name>): readonly InputGradient[];
-  /** The result plus `addend`, where the operation can add it on its way at no cost. */
+  /** The result plus `addend`; undefined if the operation can't add it at no extra cost. */
   plus?(graph: Graph, node: NodeOf<Name>, addend: Tensor): Tensor | undefined;
 }

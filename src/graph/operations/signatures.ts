@@ -1,29 +1,49 @@
-/** What each operation takes and gives: the one list of operations, exhaustive by type everywhere else. */
+/**
+ * Inputs and attributes of each operation. This is the one list of operations; the compiler checks every
+ * other table against it.
+ */
 import type { Shape } from '../shape.js';
 import type { ElementType, Tensor } from '../tensor.js';
 
-/** The inputs of an operation on one, two or three tensors. */
+/** The inputs of an operation on one tensor. */
 export type Unary = readonly [Tensor];
+/** The inputs of an operation on two tensors. */
 export type Binary = readonly [Tensor, Tensor];
+/** The inputs of an operation on three tensors. */
 export type Ternary = readonly [Tensor, Tensor, Tensor];
+/** Of an operation that its inputs alone decide. */
 export type NoAttributes = Readonly<Record<never, never>>;
 
+/** α·op(a)·op(b) + β·c: what op is, and the factors. */
 export interface GemmAttributes {
+  /** Whether op(a) is aᵀ. */
   readonly transposeA: boolean;
+  /** Whether op(b) is bᵀ. */
   readonly transposeB: boolean;
+  /** α. */
   readonly alpha: number;
+  /** β; without a c it means nothing. */
   readonly beta: number;
 }
 
+/** α·op(a)·op(b), matrix by matrix: what op is, how the operands are stored, and the factor. */
 export interface BatchMatMulAttributes {
+  /** Whether op(a) is aᵀ, of each matrix by itself. */
   readonly transposeA: boolean;
+  /** Whether op(b) is bᵀ, of each matrix by itself. */
   readonly transposeB: boolean;
-  /** The operand is stored [rows, …batch, columns] instead of […batch, rows, columns]. */
+  /** Whether a is stored [rows, …batch, columns] instead of […batch, rows, columns]. */
   readonly rowsFirstA: boolean;
+  /** The same of b. */
   readonly rowsFirstB: boolean;
+  /** α. */
   readonly alpha: number;
 }
 
+/**
+ * What each operation takes; the method of `Graph` with the same name says what it computes. Attributes that are
+ * optional there are always present here.
+ */
 export interface Signatures {
   add: { inputs: Binary; attributes: NoAttributes };
   subtract: { inputs: Binary; attributes: NoAttributes };
@@ -54,4 +74,5 @@ export interface Signatures {
   cast: { inputs: Unary; attributes: { readonly type: ElementType } };
 }
 
+/** An operation, by the name of the method of `Graph` that applies it. */
 export type OperationName = keyof Signatures;

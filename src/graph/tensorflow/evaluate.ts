@@ -4,9 +4,10 @@ import { kernelsOf, tensorFlowType } from './kernels.js';
 import type { TensorFlow, TensorFlowTensor } from './tensorflow.js';
 
 /**
- * Computes tensors of a graph. Call it inside `tf.tidy`, or inside a function that TensorFlow.js differentiates.
+ * Computes tensors of a graph. Call it inside `tf.tidy`, or inside a function that TensorFlow.js
+ * differentiates.
  * @param known values of the inputs and parameters, by name.
- * @param sizes values of the symbols that shapes are written in.
+ * @param sizes values of the symbols in shapes.
  */
 export function evaluate<T extends TensorFlowTensor>(
   tf: TensorFlow<T>,

@@ -8,7 +8,7 @@ import type { TensorFlow, TensorFlowTensor } from './tensorflow.js';
 export interface KernelContext<Name extends OperationName, T> {
   readonly node: NodeOf<Name>;
   readonly inputs: readonly T[];
-  /** Values of the symbols that shapes are written in. */
+  /** Values of the symbols in shapes. */
   readonly sizes: Readonly<Record<string, number>>;
 }
 
@@ -26,7 +26,7 @@ function binary<T>(compute: (a: T, b: T) => T): Kernel<Binary, T> {
   return ({ inputs: [a, b] }) => [compute(given(a), given(b))];
 }
 
-/** Every operation in TensorFlow.js, from operations that it can differentiate by itself. */
+/** Every operation, composed of operations that TensorFlow.js can differentiate by itself. */
 export function kernelsOf<T extends TensorFlowTensor>(tf: TensorFlow<T>): Kernels<T> {
   return { ...elementwiseKernels(tf), ...matrixKernels(tf), ...layoutKernels(tf) };
 }

@@ -6,9 +6,9 @@ import { evaluate } from './evaluate.js';
 import type { TensorFlow, TensorFlowClasses, TensorFlowTensor } from './tensorflow.js';
 
 /**
- * Runs graphs on a TensorFlow.js of yours: `tensorflowExecutor(tf)` with `@tensorflow/tfjs` or `@tensorflow/tfjs-node`
- * and the backend that it is set to, which decides how many threads a run uses. It is far slower than ONNX Runtime and
- * here for platforms that lack that, and as a second opinion on every number.
+ * Runs graphs on the TensorFlow.js that you pass: `tensorflowExecutor(tf)` with `@tensorflow/tfjs` or
+ * `@tensorflow/tfjs-node`. The backend that it is set to decides how many threads a run uses. Far slower than
+ * ONNX Runtime; it serves platforms that ONNX Runtime lacks, and checks its numbers.
  */
 export function tensorflowExecutor<T extends TensorFlowTensor>(
   tf: TensorFlowClasses<T> & TensorFlow<NoInfer<T>>,
@@ -17,7 +17,7 @@ export function tensorflowExecutor<T extends TensorFlowTensor>(
     specificationVersion: 1,
     async compile(graph: Graph, { weights = new Map(), quantization }: CompileOptions = {}) {
       if (quantization !== undefined) {
-        throw new RangeError('TensorFlow.js holds no weights as integers; compile without `quantization`');
+        throw new RangeError('TensorFlow.js stores no weights as integers; compile without `quantization`');
       }
       return new TensorFlowGraph(tf, graph, weights);
     },
@@ -79,7 +79,7 @@ class TensorFlowGraph<T extends TensorFlowTensor> implements CompiledGraph {
 
 function toTensor<T>(tf: TensorFlow<T>, { type, dims, data }: TensorData): T {
   if (type === 'float32') return tf.tensor(data, [...dims], 'float32');
-  // There is no int64: ids fit in 32 bits.
+  // TensorFlow.js has no int64; ids fit in 32 bits.
   return tf.tensor(type === 'int64' ? Int32Array.from(data, Number) : data, [...dims], 'int32');
 }
 

@@ -1,4 +1,7 @@
-/** The part of TensorFlow.js that is used here; `@tensorflow/tfjs` and `@tensorflow/tfjs-node` both have it. T is their tensor. */
+/**
+ * The part of TensorFlow.js that is used here, which `@tensorflow/tfjs` and `@tensorflow/tfjs-node` both
+ * have. T is their tensor.
+ */
 export interface TensorFlow<T> {
   tidy(compute: () => void): void;
   keep(tensor: T): T;
@@ -27,13 +30,14 @@ export interface TensorFlow<T> {
   range(start: number, stop: number, step: number, type: 'int32'): T;
 }
 
+/** The part of a TensorFlow.js tensor that is used here. */
 export interface TensorFlowTensor {
   readonly shape: number[];
   data(): Promise<ArrayLike<number>>;
   dispose(): void;
 }
 
-/** Where the compiler learns what a TensorFlow.js's tensors are. */
+/** Tells the compiler what the tensors of a TensorFlow.js are. */
 export interface TensorFlowClasses<T> {
   readonly Tensor: abstract new (...parts: never) => T;
 }

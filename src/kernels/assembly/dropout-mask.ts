@@ -1,14 +1,14 @@
 import { F32, storeLanes, VECTOR } from './lanes';
 
 // Philox4x32-7: Salmon, Moraes, Dror & Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3". Seven rounds are the
-// fewest that pass all of BigCrush there.
+// fewest that pass all of BigCrush in that paper.
 const ROUNDS = 7;
 const MULTIPLIER_0: u32 = 0xd2511f53;
 const MULTIPLIER_1: u32 = 0xcd9e8d57;
 const KEY_INCREMENT_0: u32 = 0x9e3779b9;
 const KEY_INCREMENT_1: u32 = 0xbb67ae85;
 
-/** Mask elements drawn from four Philox blocks of four u32: two 16-bit draws a word. */
+/** Mask elements drawn from four Philox blocks of four u32: two 16-bit draws per word. */
 const GROUP = 32;
 
 /**

@@ -6,9 +6,9 @@ import { F32 } from './lanes';
 const ID: usize = 4;
 
 /**
- * table[ids[i]] += rows[i], in the order of i; an id may come many times.
+ * table[ids[i]] += rows[i], in the order of i; an id may occur several times.
  * Shapes: table [tableRows, width], ids [count], rows [count, width].
- * Returns -1, or the index of the first id outside the table, and then nothing was written.
+ * Returns -1; or the index of the first id outside the table, in which case nothing was written.
  */
 export function scatterAddRows(table: usize, tableRows: i32, width: i32, ids: usize, rows: usize, count: i32): i32 {
   const wrong = firstOutside(ids, count, tableRows);

@@ -131,7 +131,7 @@ function dotColumns(ids: usize, values: usize, count: i32, column: usize, rowByt
   return f32x4.add(even, odd);
 }
 
-/** W += x ⊗ steps, four columns at a time, leaving out those that stand still. */
+/** W += x ⊗ steps, four columns at a time, skipping those whose steps are 0. */
 @inline
 function addColumns(ids: usize, values: usize, count: i32, weights: usize, rowBytes: usize, steps: usize): void {
   for (let lane: usize = 0; lane < rowBytes; lane += VECTOR) {

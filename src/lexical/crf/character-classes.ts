@@ -1,4 +1,4 @@
-/** What a character is to the shape of a word; a letter that is neither upper nor lower case goes by its script. */
+/** What a character counts as in a word's shape; letters that are neither upper nor lower case are classed by script. */
 export const CharacterClass = {
   upper: 1,
   lower: 2,
@@ -14,7 +14,7 @@ export const CharacterClass = {
 } as const;
 export type CharacterClass = (typeof CharacterClass)[keyof typeof CharacterClass];
 
-/** The first pattern that fits decides. */
+/** The first pattern that matches decides. */
 const patterns: readonly (readonly [RegExp, CharacterClass])[] = [
   [/[\p{Lu}\p{Lt}]/u, CharacterClass.upper],
   [/\p{Ll}/u, CharacterClass.lower],
@@ -28,7 +28,7 @@ const patterns: readonly (readonly [RegExp, CharacterClass])[] = [
   [/\p{S}/u, CharacterClass.symbol],
 ];
 
-/** Classes of the first 65,536 characters, found out when first asked for; 0 is unknown. */
+/** The classes of the first 65,536 code points, filled in on first use; 0 is unknown. */
 const known = new Uint8Array(0x10000);
 
 /** @param codePoint a Unicode code point. */

@@ -1,14 +1,12 @@
 import { HashTable } from '../hash-table.js';
-import { forEachSentence } from './for-each-sentence.js';
-import type { TaggedWords } from './tagged-words.js';
+import { forEachSentence, type TaggedWords } from './for-each-sentence.js';
 import type { WordFeatureHasher } from './word-features.js';
 
-/** Words that a feature must have: what a single one has tells little and makes up most of the table. */
+/** How many words must have a feature: those of a single word say little and make up most of the table. */
 const MIN_WORDS = 2;
 
 /**
- * The features that most words have, numbered.
- * @param maxFeatures how many at most.
+ * The features that the most words have, numbered; at most `maxFeatures`.
  * @throws AbortedError soon after the signal fires.
  */
 export async function chooseFeatures(

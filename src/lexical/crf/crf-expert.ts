@@ -11,13 +11,13 @@ import {
 import { HashTable } from '../hash-table.js';
 import { paddedOutputs } from '../svm-problem.js';
 import { MAX_FEATURES_A_WORD } from './feature-templates.js';
-import type { TagTransitions } from './tag-transitions.js';
+import type { TagTransitions } from './tag-lattice.js';
 import { WordFeatureHasher } from './word-features.js';
 
-/** The largest weight of a feature becomes this, the others in proportion. */
+/** The byte for a feature's largest weight; its other weights are stored in proportion. */
 const LARGEST_BYTE = 127;
 
-/** The form that a CRF is stored in. */
+/** The weights of the features, as they are stored. */
 interface QuantizedWeights {
   /** The features, by id. [features] */
   readonly hashes: Int32Array;
@@ -36,7 +36,7 @@ export interface FeatureWeights {
   readonly width: number;
 }
 
-/** A linear-chain conditional random field over features of words; the weights are bytes, in memory as in the file. */
+/** A linear-chain conditional random field over features of words; its weights are bytes, in memory as in the file. */
 export class CrfExpert {
   readonly #kernels: Kernels;
   readonly #features: HashTable;
@@ -45,7 +45,6 @@ export class CrfExpert {
   readonly #ids: Int32Array;
   readonly #values: Float32Array;
   readonly #sums: Float32Array;
-
   readonly #stored: QuantizedWeights;
 
   private constructor(
@@ -53,7 +52,6 @@ export class CrfExpert {
     readonly transitions: TagTransitions,
   ) {
     this.#stored = stored;
-
     const features = stored.hashes.length;
     const width = paddedOutputs(this.tags);
     const sizes = [Math.ceil((features * width) / 4), width, MAX_FEATURES_A_WORD, MAX_FEATURES_A_WORD];
@@ -69,7 +67,7 @@ export class CrfExpert {
     this.#features = HashTable.of(stored.hashes);
   }
 
-  /** @param maxBytes that the file may take, roughly: the features whose largest weight is smallest are left out. */
+  /** @param maxBytes rough limit of the file: features are left out, those whose largest weight is smallest first. */
   static fromWeights(features: FeatureWeights, transitions: TagTransitions, maxBytes: number): CrfExpert {
     const { hashes, weights, width } = features;
     const tags = transitions.start.length;
@@ -85,7 +83,7 @@ export class CrfExpert {
       return roundRow(rowWeights, LARGEST_BYTE, bytes.subarray(row * tags, (row + 1) * tags));
     });
     const { start, between } = transitions;
-    // As the file keeps them, so that the stored expert answers as this one does.
+    // Rounded as in the file, so that the stored expert gives the same answers as this one.
     return new CrfExpert(
       { hashes: kept.map((id) => hashes[id] ?? 0), bytes, scales: roundedToFloat16(scales) },
       { start: roundedToFloat16(start), between: roundedToFloat16(between) },
@@ -96,7 +94,7 @@ export class CrfExpert {
     return this.transitions.start.length;
   }
 
-  /** Scores of each tag for each word. [words, tags] */
+  /** The score of each tag for each word. [words, tags] */
   emissions(words: readonly string[]): Float32Array {
     const { tags } = this;
     const emissions = new Float32Array(words.length * tags);
@@ -150,14 +148,14 @@ export class CrfExpert {
     const features = hashes.length;
     const tags = start.length;
     if (between.length !== tags ** 2 || scales.length !== features || weights.length !== features * tags) {
-      throw refused(`${features} hashes and ${tags} tags, and scales, weights or between don't fit them`);
+      throw refused(`its scales, weights or between don't fit its ${features} hashes and ${tags} tags`);
     }
-    if (new Set(hashes).size !== features) throw refused('a hash comes twice');
+    if (new Set(hashes).size !== features) throw refused('a hash occurs twice');
     return new CrfExpert({ hashes, bytes: weights, scales }, { start, between });
   }
 }
 
-/** Which features the hashes stand for; to be raised where feature-templates.ts, word-features.ts or word-traits.ts changes them. */
+/** The version of what the hashes stand for; a change in feature-templates, word-features or word-traits raises it. */
 const FEATURES_VERSION = '1';
 
 /** A hash, a scale in float16 and a byte for each tag. */

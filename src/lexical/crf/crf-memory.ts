@@ -1,23 +1,23 @@
 import { type AdaGradArrays, Arena, type IdBags, type Kernels, loadKernels } from '../../kernels/index.js';
 import { paddedOutputs } from '../svm-problem.js';
 import { MAX_FEATURES_A_WORD } from './feature-templates.js';
-import type { TaggedWords } from './tagged-words.js';
+import type { TaggedWords } from './for-each-sentence.js';
 
 /**
- * What every sum of squared gradients starts at: below 1, so that rare features learn in a few steps, and not 0, which
- * would make the first step as large whatever the gradient.
+ * The initial value of every sum of squared gradients: below 1, so that rare features learn in a few steps, and not 0, with
+ * which every first step would be equally large, whatever its gradient.
  */
 export const FIRST_SQUARE = 0.1;
 
-/** Features and weights of a training in one arena, with the kernels over it. */
+/** Features and weights of a training run in one arena, with the kernels over it. */
 export interface CrfMemory {
   /** Tags padded to whole vectors: the columns of all tables. */
   readonly width: number;
-  /** One for each word of each sentence. */
+  /** One bag of feature ids for each word of each sentence. */
   readonly bags: IdBags;
   /** Room for the bags of the longest sentence. */
   readonly keptBags: IdBags;
-  /** Weights and squares [features, width]; as gradients there is room for the longest sentence [words, width]. */
+  /** Weights and squares [features, width]; gradients [words, width] have room for the longest sentence. */
   readonly arrays: AdaGradArrays;
   readonly kernels: Kernels;
 }

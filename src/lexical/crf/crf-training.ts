@@ -3,23 +3,22 @@ import type { Random } from '../../random.js';
 import { type CrfMemory, FIRST_SQUARE } from './crf-memory.js';
 import { dropHalf } from './feature-bags.js';
 import { sentenceLoss } from './sentence-loss.js';
-import type { TagTransitions } from './tag-transitions.js';
+import type { TagTransitions } from './tag-lattice.js';
 
 /** Step size of AdaGrad. */
 const RATE = 0.2;
-/** Gradients of emissions, at most 1, that are as good as none: most words are certain after a pass or two. */
+/** Gradients of emissions below this (of 1 at most) are ignored: most words are certain after a pass or two. */
 const IGNORED_GRADIENT = 1e-3;
 
 /**
- * Weights under training: AdaGrad (Duchi et al. 2011), one step a sentence, on the negative log-likelihood with each
- * feature left out half of the time, so that affixes and context learn to do without the word itself (Sutton et al. 2006,
- * "Reducing weight undertraining in structured discriminative learning"), and a pull to 0 at the end of each pass.
+ * Trains the weights with AdaGrad (Duchi et al. 2011), one step per sentence, on the negative log-likelihood. Each feature
+ * is left out half of the time, so that affixes and context learn to do without the word itself (Sutton et al. 2006,
+ * "Reducing weight undertraining in structured discriminative learning"). After each pass the weights are shrunk.
  */
 export class CrfTraining {
   readonly transitions: TagTransitions;
   readonly #start: AdaGradArrays;
   readonly #between: AdaGradArrays;
-
   readonly #memory: CrfMemory;
   readonly #tags: number;
   readonly #random: Random;
@@ -28,7 +27,6 @@ export class CrfTraining {
     this.#memory = memory;
     this.#tags = tags;
     this.#random = random;
-
     this.#start = zeroArrays(tags);
     this.#between = zeroArrays(tags * tags);
     this.transitions = { start: this.#start.table, between: this.#between.table };
@@ -37,7 +35,7 @@ export class CrfTraining {
   /**
    * Takes a step on one sentence.
    * @param firstWord where its words start among the bags.
-   * @param tags of each of its words; one or more.
+   * @param tags one for each of its words, and at least one.
    */
   learn(firstWord: number, tags: readonly number[]): void {
     const { arrays, bags, keptBags, kernels, width } = this.#memory;
@@ -52,7 +50,7 @@ export class CrfTraining {
     step(this.#between, loss.transitions.between);
   }
 
-  /** The proximal step of `strength` / 2 · Σ weight², each weight at its own rate. */
+  /** Pulls all weights towards 0: the proximal step of `strength` / 2 · Σ weight², each weight at its own rate. */
   shrink(strength: number): void {
     for (const { table, squares } of [this.#memory.arrays, this.#start, this.#between]) {
       for (let at = 0; at < table.length; at += 1) {
@@ -90,7 +88,7 @@ function zeroArrays(length: number): AdaGradArrays {
   };
 }
 
-/** The step of the kernel, on arrays outside the arena. */
+/** The same step as the kernel's, for arrays outside the arena. */
 function step({ table, squares }: AdaGradArrays, gradients: Float32Array): void {
   for (const [at, gradient] of gradients.entries()) {
     const square = (squares[at] ?? 0) + gradient * gradient;

@@ -1,12 +1,11 @@
 import type { IdBags } from '../../kernels/index.js';
 import type { Random } from '../../random.js';
 import type { HashTable } from '../hash-table.js';
-import { forEachSentence } from './for-each-sentence.js';
-import type { TaggedWords } from './tagged-words.js';
+import { forEachSentence, type TaggedWords } from './for-each-sentence.js';
 import type { WordFeatureHasher } from './word-features.js';
 
 /**
- * The feature ids of every word, in the order of the sentences: one bag a word.
+ * The feature ids of every word, in the order of the sentences: one bag per word.
  * @throws AbortedError soon after the signal fires.
  */
 export async function collectBags(
@@ -44,12 +43,12 @@ function withRoom(ids: Int32Array<ArrayBuffer>, length: number): Int32Array<Arra
   return larger;
 }
 
-/** Coins that one random number holds. */
+/** Coin flips in one random number. */
 const COINS = 32;
 
 /**
  * Leaves out each id with probability ½.
- * @param kept where the rest goes; its ids and starts must have room.
+ * @param kept where the others go; its ids and starts must have room for all.
  * @returns views of `kept`.
  */
 export function dropHalf({ ids, starts }: IdBags, kept: IdBags, random: Random): IdBags {

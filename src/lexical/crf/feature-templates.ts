@@ -10,7 +10,7 @@ export const Context = {
   runAfter: TRAITS + 3,
   /** How many words of the run precede and follow it. */
   runPlace: TRAITS + 4,
-  /** How many words precede and follow it, counted to 3. */
+  /** How many words precede and follow it in the sentence, each counted up to 3. */
   place: TRAITS + 5,
   sentenceLength: TRAITS + 6,
   sentenceFirst: TRAITS + 7,
@@ -21,17 +21,17 @@ export const COLUMNS = TRAITS + 9;
 /** How far from a word the templates look. */
 export const REACH = 2;
 
-/** A trait and of which word: 0 the word itself, −1 the one before it. */
+/** A trait, and the word that has it: 0 for the word itself, −1 for the one before it. */
 export type Part = readonly [column: number, offset: number];
 
 /** One feature for each offset. */
 const single = (column: number, offsets: readonly number[] = [0]): Part[][] =>
   offsets.map((offset) => [[column, offset]]);
-/** One feature of several traits. */
+/** One feature made of several traits. */
 const joint = (...parts: Part[]): Part[][] => [parts];
 
 /**
- * Each gives a word one feature, the hash of its parts; none where one of the parts is missing. The place in this list
+ * Each template gives a word one feature, the hash of its parts, or none if a part is missing. The position in this list
  * is part of the hash: a change of order needs a new version in crf-expert.ts.
  */
 export const templates: readonly (readonly Part[])[] = [

@@ -1,11 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AbortedError } from '../../errors.js';
 
-/** Words handled between two turns of the event loop: some 20 ms. */
+/** Words and the tag id of each. */
+export interface TaggedWords {
+  readonly words: readonly string[];
+  readonly tags: readonly number[];
+}
+
+/** How many words are handled between two turns of the event loop, in some 20 ms. */
 const WORDS_A_TURN = 2000;
 
 /**
- * Does something with every sentence, letting the event loop run in between.
+ * Calls `visit` with every sentence, letting the event loop run in between.
  * @throws AbortedError soon after the signal fires.
  */
 export async function forEachSentence<T extends { readonly words: readonly string[] }>(

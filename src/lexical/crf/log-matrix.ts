@@ -1,4 +1,4 @@
-/** ln Σ exp(logs[i]), without overflow; −Infinity for none. */
+/** ln Σ exp(logs[i]), without overflow; −Infinity if there are none. */
 export function logSumExp(logs: Iterable<number>): number {
   const values = [...logs];
   const largest = Math.max(...values);
@@ -6,21 +6,20 @@ export function logSumExp(logs: Iterable<number>): number {
   return largest + Math.log(values.reduce((sum, value) => sum + Math.exp(value - largest), 0));
 }
 
-/** Sums below this have lost digits of theirs. */
+/** Sums below this have lost precision. */
 const SMALLEST_SUM = 1e-290;
 
-/** Rows of logarithms, [any, size], of which a product reads or writes one. */
+/** One row of an array of logarithms [any, size], which a product reads or writes. */
 export interface LogRow {
   readonly logs: Float64Array;
   /** Where the row starts. */
   readonly at: number;
 }
 
-/** A square matrix by the logarithms of its entries, to multiply vectors that are logarithms too. */
+/** A square matrix, given by the logarithms of its entries, that multiplies vectors given by theirs. */
 export class LogMatrix {
   readonly #entries: Float64Array;
   readonly #factors: Float64Array;
-
   readonly #logs: Float32Array;
   readonly #size: number;
 
@@ -28,7 +27,6 @@ export class LogMatrix {
   constructor(logs: Float32Array, size: number) {
     this.#logs = logs;
     this.#size = size;
-
     this.#entries = Float64Array.from(logs, (log) => Math.exp(log));
     this.#factors = new Float64Array(size);
   }
@@ -43,7 +41,7 @@ export class LogMatrix {
     this.#multiply(input, output, 1, this.#size);
   }
 
-  /** Sums over the index whose step is `inner`, for each value of the one whose step is `outer`. */
+  /** Sums over the index whose stride is `inner`, for each value of the index whose stride is `outer`. */
   #multiply(input: LogRow, output: LogRow, inner: number, outer: number): void {
     let largest = Number.NEGATIVE_INFINITY;
     for (let i = 0; i < this.#size; i += 1) largest = Math.max(largest, input.logs[input.at + i] ?? 0);
@@ -55,7 +53,7 @@ export class LogMatrix {
       for (let i = 0; i < this.#size; i += 1) {
         sum += (this.#factors[i] ?? 0) * (this.#entries[i * inner + o * outer] ?? 0);
       }
-      // Where all terms are forbidden or too small for a double, the slow way tells which.
+      // If all terms are forbidden or too small for a double, the slow way tells which.
       output.logs[output.at + o] =
         sum > SMALLEST_SUM ? largest + Math.log(sum) : this.#sumOfLogs(input, o * outer, inner);
     }

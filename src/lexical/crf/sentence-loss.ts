@@ -1,20 +1,19 @@
-import { TagLattice } from './tag-lattice.js';
-import type { TagTransitions } from './tag-transitions.js';
+import { TagLattice, type TagTransitions } from './tag-lattice.js';
 
-/** What a tagged sentence says of the scores. */
+/** The loss of a tagged sentence, and its gradient. */
 export interface SentenceLoss {
-  /** −ln of the probability of the tags, nats. */
+  /** −ln of the probability of the tags, in nats. */
   readonly loss: number;
-  /** Its derivatives: by the emissions [words, tags] and by the transitions. */
+  /** The derivatives by the emissions [words, tags] and by the transitions. */
   readonly emissions: Float32Array;
   readonly transitions: TagTransitions;
 }
 
 /**
- * Negative conditional log-likelihood and its gradient, which is what is expected less what is seen (Lafferty et al.
+ * Negative conditional log-likelihood and its gradient, which is the expected minus the observed counts (Lafferty et al.
  * 2001; Sha & Pereira 2003, eq. 3).
  * @param emissions [words, tags]
- * @param tags of each word; one word or more.
+ * @param tags one for each word, and at least one.
  */
 export function sentenceLoss(
   emissions: Float32Array,

@@ -1,10 +1,17 @@
 import { LogMatrix, logSumExp } from './log-matrix.js';
-import type { TagTransitions } from './tag-transitions.js';
+
+/** Log-scores of one tag after another; −Infinity where it may not follow. */
+export interface TagTransitions {
+  /** Of each tag at the first word. [tags] */
+  readonly start: Float32Array;
+  /** Of each tag after each, the earlier one first. [tags, tags] */
+  readonly between: Float32Array;
+}
 
 /**
  * All paths of tags through a sentence, each as probable as the exponential of its sum of emissions and transitions:
  * the forward-backward algorithm in log space (Rabiner 1989, III; Lafferty et al. 2001).
- * The transitions must leave at least one path open; where none is, every probability is NaN.
+ * The transitions must leave at least one path open; otherwise every probability is NaN.
  */
 export class TagLattice {
   /** Logarithm of the sum over all paths; 0 for a sentence without words. */
@@ -14,9 +21,8 @@ export class TagLattice {
   readonly #matrix: LogMatrix;
   /** Log of the sum over the paths from the start to each tag, its own emission included. [words, tags] */
   readonly #forward: Float64Array;
-  /** Log of the sum over the paths from each tag to the end, its own emission included; made when asked for. */
+  /** Log of the sum over the paths from each tag to the end, its own emission included; computed on first use. */
   #onward: Float64Array | undefined;
-
   readonly #emissions: Float32Array;
   readonly #transitions: TagTransitions;
 
@@ -24,7 +30,6 @@ export class TagLattice {
   constructor(emissions: Float32Array, transitions: TagTransitions) {
     this.#emissions = emissions;
     this.#transitions = transitions;
-
     this.#tags = transitions.start.length;
     this.#words = emissions.length / this.#tags;
     this.#matrix = new LogMatrix(transitions.between, this.#tags);
@@ -41,7 +46,7 @@ export class TagLattice {
     );
   }
 
-  /** How often each tag follows each, on average over the paths. [tags, tags] */
+  /** How often each tag follows each, the earlier one first, in the mean over all paths. [tags, tags] */
   expectedTransitions(): Float64Array {
     const tags = this.#tags;
     const onward = this.#sumOnward();
@@ -60,9 +65,9 @@ export class TagLattice {
   }
 
   /**
-   * Probability that the words from `from` on have exactly these tags and, where a word follows them, that its tag is
-   * none of `notAfter`.
-   * @param tags one or more; as many words from `from` on must be there.
+   * The probability that the words from `from` on have exactly these tags and that the word after them, if any, has none
+   * of the tags `notAfter`.
+   * @param tags at least one, and no more than there are words from `from` on.
    */
   spanProbability(from: number, tags: readonly number[], notAfter: readonly number[] = []): number {
     const [first = 0] = tags;

@@ -4,34 +4,33 @@ import { CrfExpert } from './crf-expert.js';
 import { crfMemory } from './crf-memory.js';
 import { CrfTraining } from './crf-training.js';
 import { collectBags } from './feature-bags.js';
-import { forEachSentence } from './for-each-sentence.js';
-import type { TaggedWords } from './tagged-words.js';
+import { forEachSentence, type TaggedWords } from './for-each-sentence.js';
 import { WordFeatureHasher } from './word-features.js';
 
 export interface CrfTrainingOptions {
-  /** How many tags there are; ids go from 0 to one below. */
+  /** How many tags there are; their ids are below this number. */
   readonly tags: number;
   /** 32-bit integer: decides the order of the sentences and which features are left out when. */
   readonly seed: number;
   readonly signal: AbortSignal;
-  /** Passes over the sentences. Default: 8, and up to 40 where sentences are few. */
+  /** Passes over the sentences. Default: 8, or up to 40 if sentences are few. */
   readonly passes?: number;
   /** Strength of the L2 regularisation. Default 0.5. */
   readonly regularization?: number;
-  /** Bytes of the file, roughly: the features that matter least are left out. Default 8 million. */
+  /** Rough limit of the file in bytes: the features that matter least are left out. Default 8 million. */
   readonly maxBytes?: number;
 }
 
 const MIN_PASSES = 8;
 const MAX_PASSES = 40;
-/** Sentences to learn from in all, where passes allow. */
+/** How many sentences to learn from over all passes, as far as the limits of passes allow. */
 const STEPS = 30_000;
-/** Numbers in the table of weights, at most. */
+/** At most this many numbers in the table of weights. */
 const MAX_WEIGHTS = 2 ** 24;
 
 /**
- * Trains a linear-chain conditional random field (Lafferty et al. 2001). The same arguments give the same weights to the
- * bit. Blocks its thread for some 20 ms at a time.
+ * Trains a linear-chain conditional random field (Lafferty et al. 2001). The same arguments give bit-identical weights.
+ * Blocks its thread for some 20 ms at a time.
  * @throws AbortedError soon after the signal fires.
  */
 export async function trainCrfExpert(
@@ -61,7 +60,7 @@ function defaultPasses(sentences: number): number {
   return Math.min(MAX_PASSES, Math.max(MIN_PASSES, Math.ceil(STEPS / Math.max(1, sentences))));
 }
 
-/** A sentence with words, and where they start among those of all. */
+/** A sentence that isn't empty, and where its words start among those of all sentences. */
 interface PlacedSentence extends TaggedWords {
   readonly firstWord: number;
 }

@@ -1,10 +1,10 @@
-import type { TagTransitions } from './tag-transitions.js';
+import type { TagTransitions } from './tag-lattice.js';
 
 /**
- * The path of tags with the highest sum of emissions and transitions (Viterbi 1967); of equal ones the one whose last
- * tag that differs has the lower id.
+ * The path of tags with the highest sum of emissions and transitions (Viterbi 1967); among equals, the one with the lower
+ * id at the last word where they differ.
  * @param emissions [words, tags], finite.
- * @param transitions must leave at least one path open: a path is meaningless where none is.
+ * @param transitions must leave at least one path open, or the result is meaningless.
  * @returns a tag id for each word.
  */
 export function viterbi(emissions: Float32Array, { start, between }: TagTransitions): Int32Array {

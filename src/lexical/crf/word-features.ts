@@ -1,23 +1,23 @@
 import { LRUCache } from 'lru-cache';
-import { combineHash } from '../hash.js';
+import { combineHash } from '../hash-table.js';
 import { COLUMNS, Context, MAX_FEATURES_A_WORD, REACH, templates } from './feature-templates.js';
 import { TRAITS, Trait, type WordTraits, wordTraits } from './word-traits.js';
 
-/** What stands for a word outside the sentence. */
+/** Stands for a word outside the sentence. */
 const BOUNDARY = 0x6b43a9b5;
 const NO_WORD: WordTraits = { traits: new Int32Array(TRAITS).fill(BOUNDARY), capitalised: false };
-/** Words whose traits are kept, some 10 MB. */
+/** How many words' traits are cached, in some 10 MB. */
 const REMEMBERED_WORDS = 20_000;
 
 /** The features of a sentence's words as 32-bit hashes. */
 export interface HashedFeatures {
-  /** What lies after the last start is left over from earlier sentences. */
+  /** What comes after the last start is left over from earlier sentences. */
   readonly hashes: Int32Array;
   /** Where each word's features start; one more entry at the end. [words + 1] */
   readonly starts: Int32Array;
 }
 
-/** Finds the features of words in their sentence; keeps its buffers and the words that it saw last. */
+/** Hashes the features of words in their sentence; reuses its buffers and caches the traits of words. */
 export class WordFeatureHasher {
   readonly #remembered = new LRUCache<string, WordTraits>({ max: REMEMBERED_WORDS });
   #table = new Int32Array(0);

@@ -1,7 +1,7 @@
-import { combineHash } from '../hash.js';
+import { combineHash } from '../hash-table.js';
 import { CharacterClass, characterClass } from './character-classes.js';
 
-/** Where each trait of a word stands in its row; a trait is a 32-bit hash, or 0 where the word has none. */
+/** The column of each trait in a word's row; a trait is a 32-bit hash, or 0 if the word has none. */
 export const Trait = {
   word: 0,
   lower: 1,
@@ -19,10 +19,10 @@ export const Trait = {
 } as const;
 export type Trait = (typeof Trait)[keyof typeof Trait];
 
-/** Traits of one word. */
+/** The number of traits of one word. */
 export const TRAITS = 13;
 const LONGEST_AFFIX = 4;
-/** What every hash starts from. */
+/** The start of every hash. */
 const SEED = 0x2f0b4c47;
 
 /** What a word is by itself: its letters, affixes and shape, the same in every sentence. */

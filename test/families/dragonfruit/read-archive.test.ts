@@ -59,7 +59,7 @@ describe('an archive that can not be trained on', () => {
     [
       'a context that is no passage',
       entries({ ...QUESTION, context: 'Paris' }),
-      'train.json line 2, column 0.context: found "Paris", which is no passage of label_id.json; expected one of its passages, letter for letter',
+      'train.json line 2, column 0.context: found "Paris", which is not a passage of label_id.json; expected one of its passages, letter for letter',
     ],
     [
       'an empty question',
@@ -140,7 +140,7 @@ describe('an archive that can not be trained on', () => {
       .withFile('train.json', questions(['a?', 0]))
       .withFile('dev.json', questions(['b?', 0]));
     expect(await problemsOf(archive)).toEqual([
-      'label_id.json: found 1 passage; expected two passages at least to choose from',
+      'label_id.json: found 1 passage; expected at least two passages to choose from',
     ]);
   });
 

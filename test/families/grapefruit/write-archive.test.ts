@@ -256,13 +256,13 @@ describe('what can not become an archive', () => {
     ],
     ['no rows', { rows: [] }, 'rows: found no sentences; expected at least one sentence'],
     ['a name with a slash', { name: '../x' }, 'name: give 1 to 100 letters, digits, ".", "_" and "-"'],
-    ['a type given twice', { entityTypes: ['x', 'x'] }, 'entityTypes: give every type once'],
+    ['a type given twice', { entityTypes: ['x', 'x'] }, 'entityTypes: give at least one type, each once'],
     [
       'a type with a space',
       { entityTypes: ['my type'] },
-      'entityTypes: give every type once, without spaces',
+      'entityTypes: give at least one type, each once and without spaces',
     ],
-    ['no type', { entityTypes: [] }, 'entityTypes: give every type once, without spaces, and one at least'],
+    ['no type', { entityTypes: [] }, 'entityTypes: give at least one type, each once and without spaces'],
   ])('%s', async (_, options, problem) => {
     expect((await problemsOf(options))[0]).toContain(problem);
   });

@@ -225,7 +225,7 @@ describe('setting rows aside for dev', () => {
         ],
       }),
     ).toEqual([
-      'rows: found too few texts to set any aside for dev; expected two texts of one label at least, or rows for dev',
+      'rows: found too few texts to set any aside for dev; expected at least two texts of one label, or rows for dev',
     ]);
   });
 });

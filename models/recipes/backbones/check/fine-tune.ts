@@ -6,8 +6,7 @@ import {
   linearLearningRate,
   type Weights,
 } from '../../../../src/engine/index.js';
-import type { TrainingTask } from '../../../../src/families/index.js';
-import { classificationTask } from '../../../../src/families/papaya/classification-task.js';
+import { classificationTask, type TrainingTask } from '../../../../src/families/index.js';
 import { onnxExecutor, volume } from '../../../../src/graph/index.js';
 import { Random } from '../../../../src/random.js';
 import { TextReader } from '../../../../src/text-reader/index.js';

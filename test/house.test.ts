@@ -1,0 +1,36 @@
+/** docs/house.md against src/ and the order of rooms that the linter enforces. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { ROOMS } from '../scripts/rooms.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const house = readFileSync(join(root, 'docs', 'house.md'), 'utf8');
+const folders = readdirSync(join(root, 'src'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
+
+describe('docs/house.md', () => {
+  it('draws the rooms that there are in the order that the linter enforces', () => {
+    const [, drawing = ''] = house.split('```\n');
+    const drawn = drawing.trim().split('\n');
+    const there = [...folders, 'errors'];
+    const lines = ROOMS.map((line) => line.filter((room) => there.includes(room)));
+    expect(drawn.map((line) => line.split(/ +/))).toEqual(lines.filter((line) => line.length > 0));
+  });
+
+  it('says of every room what its job is', () => {
+    const described = [...house.matchAll(/^\| `([a-z-]+)\/`/gm)].map(([, room]) => room);
+    expect(described.sort()).toEqual(folders.sort());
+  });
+
+  it('names files that there are', () => {
+    const named = [...house.matchAll(/^\| `([a-z-]+)\/`(.*)$/gm)].flatMap(([, room = '', row = '']) =>
+      [...row.matchAll(/`([a-z-]+\.ts)`/g)].map(([, file = '']) => join(room, file)),
+    );
+    expect(named.length).toBeGreaterThan(10);
+    for (const file of named)
+      expect(readdirSync(join(root, 'src', file, '..'))).toContain(file.split('/')[1]);
+  });
+});
