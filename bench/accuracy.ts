@@ -1,9 +1,9 @@
 /**
- * Trains and measures on real labelled data through the public API: classifiers beside scikit-learn's linear model,
- * entity taggers beside their CRF, retrieval beside BM25.
- * `npm run bench:accuracy -- <datasets folder> [dataset …] [--size mini] [--threads 2] [--seed 1] [--python python3]`,
- * `--backbone <folder of a checkpoint>` to start from,
- * and choices of the training: `--epochs --learning-rate --smoothing --token-dropout --balanced --quantize`.
+ * Trains on real labelled data through the public API and measures: classifiers against scikit-learn's linear
+ * model, entity taggers against their CRF, retrieval against BM25.
+ * `npm run bench:accuracy -- <datasets folder> [dataset …] [--size mini] [--threads 2] [--seed 1] [--python
+ * python3]`, `--backbone <folder of a checkpoint>` to start from, and settings of the training: `--epochs
+ * --learning-rate --smoothing --token-dropout --balanced --quantize`.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -42,7 +42,7 @@ if (root === undefined) {
   process.exit(2);
 }
 
-/** A choice that is left to the library where it isn't given. */
+/** A setting that the library chooses if it isn't given. */
 const chosen = (written: string | undefined): number | undefined =>
   written === undefined ? undefined : Number(written);
 const learningRate = chosen(options['learning-rate']);
@@ -57,12 +57,12 @@ const setting: Setting = {
   seed: Number(options.seed),
   python: options.python,
   training: {
-    ...(epochs === undefined ? {} : { num_epochs: epochs }),
-    ...(learningRate === undefined ? {} : { learning_rate: learningRate }),
+    ...(epochs !== undefined && { num_epochs: epochs }),
+    ...(learningRate !== undefined && { learning_rate: learningRate }),
   },
   tuning: {
-    ...(labelSmoothing === undefined ? {} : { labelSmoothing }),
-    ...(tokenDropout === undefined ? {} : { tokenDropout }),
+    ...(labelSmoothing !== undefined && { labelSmoothing }),
+    ...(tokenDropout !== undefined && { tokenDropout }),
     classWeights: options.balanced ? 'balanced' : 'none',
     quantize: options.quantize,
   },

@@ -1,10 +1,11 @@
 /**
- * Checkpoints of other libraries as backbones: the sentence vectors of a folder, and of random checkpoints of every model
- * type that can be read, beside those of sentence-transformers; with --fine-tune, a classifier fine-tuned from the folder
- * beside one that plain PyTorch fine-tunes with the same settings.
- * `npm run bench:backbone -- <folder of a BERT> [--python python3] [--fine-tune <datasets folder> --dataset banking77]`,
- * and `--epochs 5 --learning-rate 2e-4 --batch 32 --threads 2 --seed 1`.
- * Python needs `pip install torch transformers sentence-transformers`.
+ * Other libraries' checkpoints as backbones. Compares the sentence vectors of a folder, and of random
+ * checkpoints of every model type that can be read, with those of sentence-transformers. With --fine-tune,
+ * also compares a classifier that Orchard fine-tunes from the folder with one that plain PyTorch fine-tunes
+ * with the same settings.
+ * Usage: `npm run bench:backbone -- <folder of a BERT> [--python python3] [--fine-tune <datasets folder>
+ * --dataset banking77]`, and `--epochs 5 --learning-rate 2e-4 --batch 32 --threads 2 --seed 1`. Python needs
+ * `pip install torch transformers sentence-transformers`.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';

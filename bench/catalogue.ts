@@ -1,7 +1,8 @@
 /**
- * The pretrained models on their tests, through `Predictor`: figures with 95 % intervals beside published ones, size, speed.
- * `npm run bench:catalogue -- <datasets folder> [name …] [--write] [--catalogue <folder>]`; `--write` keeps the figures
- * beside each model and writes its card anew.
+ * Measures the pretrained models on their tests, through `Predictor`: figures with 95 % intervals next to
+ * published ones, size, speed.
+ * Usage: `npm run bench:catalogue -- <datasets folder> [name …] [--write] [--catalogue <folder>]`; `--write`
+ * stores the figures beside each model and writes its card again.
  */
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -43,7 +44,7 @@ async function figuresOf(recipe: Recipe, folder: string): Promise<ModelFigures> 
   return { tests: tests.map(rounded), speed, machine: machine() };
 }
 
-/** To what its interval bears. */
+/** Rounded to the digits that its interval supports. */
 function rounded(measured: Measured): Measured {
   const round = (value: number) => Number(value.toFixed(4));
   const { value, low, high, beside } = measured;
@@ -61,7 +62,7 @@ async function megabytesOf(directory: string): Promise<string> {
   return (sizes.reduce((sum, size) => sum + size, 0) / 1e6).toFixed(1);
 }
 
-/** A row for each test; size and speed stand in the first. */
+/** One row per test; size and speed stand in the first. */
 async function rowsOf(recipe: Recipe, { tests, speed }: ModelFigures): Promise<object[]> {
   const megabytes = await megabytesOf(join(catalogue, recipe.name));
   return tests.map(({ test, metric, value, low, high, beside }, at) => ({

@@ -13,7 +13,7 @@ if (root === undefined) {
   process.exit(2);
 }
 
-/** Tags of each sentence under the expert's own transitions and what BIO forbids. */
+/** The best tags of each sentence under the expert's own transitions and the BIO constraints. */
 function decode(expert: CrfExpert, tags: readonly string[], sentences: readonly TaggedSentence[]) {
   const { start, between } = bioConstraints(tags);
   const transitions = {

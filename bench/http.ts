@@ -1,9 +1,9 @@
 /**
- * What HTTP adds to a call of the library: requests a second and the median time of one, on a short text and the same
- * model in the same process; rounds take turns. With `--minutes`, many connections for that long instead: errors, and the
- * service's memory every 10 s.
- * `npm run bench:http -- [--model customer-review] [--rounds 7] [--seconds 5] [--workers 2] [--minutes 10]
- * [--connections 64]`; without a model of the catalogue, one is trained on the reviews in examples/.
+ * What HTTP adds to a call of the library: requests per second and the median time of one, on a short text
+ * and the same model in the same process; rounds take turns. With `--minutes`, many connections for that long
+ * instead: errors, and the service's memory every 10 s.
+ * Usage: `npm run bench:http -- [--model customer-review] [--rounds 7] [--seconds 5] [--workers 2] [--minutes
+ * 10] [--connections 64]`; without a model of the catalogue, one is trained on the reviews in examples/.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,7 @@ const workers = Number(options.workers);
 const connections = Number(options.connections);
 const query = 'The driver was kind, and the parcel came on time.';
 const app_id = 'bench';
-/** One at a time for the time of a request, then as many as keep the workers busy. */
+/** Connections at the same time: one, for the time of a request; then enough to keep the workers busy. */
 const CONNECTIONS = [1, 2, 8, 64];
 
 async function measureOverhead(served: Served): Promise<void> {

@@ -1,8 +1,8 @@
 /**
- * Answers a second and the time of one answer, beside transformers.js' pipelines on the same folders: Grapefruit beside
- * token-classification, Papaya beside text-classification. Orchard runs both experts of a model, in as many workers as the
- * peer has threads; the peer runs the encoder alone.
- * `npm run bench:inference -- [--rounds 7] [--threads 2] [--texts 200] [--size mini]`
+ * Answers per second and the time of one answer, compared with transformers.js' pipelines on the same
+ * folders: Grapefruit with token-classification, Papaya with text-classification. Orchard runs both experts
+ * of a model, in as many workers as the peer has threads; the peer runs the encoder alone.
+ * Usage: `npm run bench:inference -- [--rounds 7] [--threads 2] [--texts 200] [--size mini]`
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -26,12 +26,15 @@ const { values: options } = parseArgs({
 });
 const rounds = Number(options.rounds);
 const threads = Number(options.threads);
-/** The most that the library answers in one call. */
+/** Most texts of one call. */
 const BATCH = 20;
 /** Enough for a tagger that finds entities; speed does not depend on how well. */
 const EPOCHS = 10;
 
-/** In lower case both start from the vocabulary that comes along, so words have as many pieces as in large corpora. */
+/**
+ * In lower case, both start from the bundled vocabulary, so that words have as many pieces as in large
+ * corpora.
+ */
 const subjects = [
   {
     dataset: 'news-entities',

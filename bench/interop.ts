@@ -1,7 +1,8 @@
 /**
- * The folder of one small model of each kind, loaded unchanged by Python's transformers and sentence-transformers, which
- * are to give the tokens, logits and vectors that Orchard gives.
- * `npm run bench:interop -- [--python python3]`; Python needs `pip install torch transformers sentence-transformers`.
+ * Loads the folder of one small model of each kind, unchanged, in Python's transformers and
+ * sentence-transformers, which should give the same tokens, logits and vectors as Orchard.
+ * Usage: `npm run bench:interop -- [--python python3]`; Python needs `pip install torch transformers
+ * sentence-transformers`.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -32,13 +33,13 @@ const howLoaded: Readonly<Record<Loading, string>> = {
   'sentence-vectors': 'SentenceTransformer(folder).encode',
 };
 
-/** A text's tokens, and logits (of all tokens where each has some) or vector. */
+/** The tokens of a text, and its vector or logits; where each token has logits, those of all tokens. */
 interface TextResult {
   readonly ids: readonly number[];
   readonly outputs: readonly number[];
 }
 
-/** What our own encoder makes of the texts; one at a time, so that nothing is padded. */
+/** Our own results for the texts, computed one at a time so that nothing is padded. */
 async function ourResults(directory: string, load: Loading, texts: readonly string[]): Promise<TextResult[]> {
   const model = await TextModel.load(directory, 1);
   const results: TextResult[] = [];
@@ -57,7 +58,7 @@ async function ourResults(directory: string, load: Loading, texts: readonly stri
   return results;
 }
 
-/** A row of the table; `equal` is undefined where Python had nothing to say. */
+/** A row of the table; `equal` is undefined if Python gave no answer. */
 function compare(load: Loading, ours: readonly TextResult[], theirs: PythonAnswer | undefined) {
   const row = { 'loaded as': howLoaded[load] };
   if (theirs === undefined || 'missing' in theirs) {

@@ -1,4 +1,4 @@
-/** GB/s of each kernel beside the plain JavaScript loop: `npx tsx bench/kernels.ts`. */
+/** GB/s of each kernel and of the plain JavaScript loop: `npx tsx bench/kernels.ts`. */
 import { Arena, loadKernels } from '../src/kernels/index.js';
 
 /** Elements of each array: more than a core's caches hold. */

@@ -1,6 +1,7 @@
 /**
- * The lexical expert alone, beside scikit-learn's linear SVM on the same n-grams and rows, each on one core:
- * `npm run bench:lexical -- <datasets folder> [dataset …] [--python python3]`
+ * The lexical expert alone, compared with scikit-learn's linear SVM on the same n-grams and rows, each on one
+ * core.
+ * Usage: `npm run bench:lexical -- <datasets folder> [dataset …] [--python python3]`
  */
 import { parseArgs } from 'node:util';
 import { classificationScores } from '../src/families/index.js';
@@ -22,7 +23,7 @@ if (root === undefined) {
 }
 const percent = (share: number) => Number((100 * share).toFixed(2));
 
-/** Label ids as outputs of the expert: a binary model has one output, for its second label. */
+/** Label ids as outputs of the expert. A binary model has only one output, for its second label. */
 function activeOutputs({ type, labels }: LabelledTexts, row: Row): number[] {
   const ids = row.labels.map((label) => labels.indexOf(label));
   return type === 'binary-text-classification' ? ids.filter((id) => id === 1).map(() => 0) : ids;

@@ -12,7 +12,10 @@ const BATCH = 256;
 
 type Weights = Blend['blend']['weights'];
 
-/** What a copy of the model answers whose two experts are mixed by these weights. @param other fields to change. */
+/**
+ * Answers of a copy of the model that blends its two experts with these weights.
+ * @param other fields to change.
+ */
 export async function predictWith(
   directory: string,
   blend: Weights,
@@ -34,7 +37,7 @@ export async function predictWith(
   return results;
 }
 
-/** What the expert of a classifier answers by itself for the test texts, as label ids; the encoder does not run. */
+/** Labels that a classifier's lexical expert alone gives the test texts, as ids; the encoder does not run. */
 export function predictWithExpert(
   directory: string,
   { expert: weight, bias }: Weights,
@@ -50,7 +53,10 @@ export function predictWithExpert(
   );
 }
 
-/** Ids of the labels that logits above 0 stand for; of the highest one where a text has one of several labels. */
+/**
+ * Ids of the labels whose logits are above 0; if a text has exactly one label, of the one with the highest
+ * logit.
+ */
 export function labelsOn({ type }: Pick<LabelledTexts, 'type'>, logits: Float32Array): number[] {
   if (type === 'binary-text-classification') return [(logits[0] ?? 0) > 0 ? 1 : 0];
   if (type === 'multiclass-text-classification') return [logits.indexOf(Math.max(...logits))];
@@ -64,7 +70,7 @@ export function nGramsOf(directory: string): unknown {
   return JSON.parse(z.string().parse(metadata.n_grams));
 }
 
-/** Size of a model folder on disk: all, and the expert alone. */
+/** Size of a model folder on disk in megabytes: in all, and of the expert alone. */
 export function megabytesOf(directory: string): { all: number; expert: number } {
   const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((each) =>
     each.isFile(),

@@ -1,6 +1,6 @@
 /**
- * How fast an encoder of random weights runs as integers, beside itself in float32, in rounds that take turns.
- * `npm run bench:quantization -- [--size mini] [--vocabulary 16000] [--rounds 15] [--threads 1]`
+ * Speed of an encoder with random weights as integers and in float32, in rounds that take turns.
+ * Usage: `npm run bench:quantization -- [--size mini] [--vocabulary 16000] [--rounds 15] [--threads 1]`
  */
 import { parseArgs } from 'node:util';
 import { modelSizeSchema } from '../src/contract/index.js';
@@ -30,8 +30,8 @@ const { values: options } = parseArgs({
 const rounds = Number(options.rounds);
 const threads = Number(options.threads);
 const executor = onnxExecutor({ threads });
-/** Of one round, so that short runs are timed together. */
-const TOKENS_A_ROUND = 2000;
+/** Tokens of one round: short runs are timed together. */
+const TOKENS_PER_ROUND = 2000;
 
 const random = Random.fromSeed(1);
 const encoder = bertConfigOfSize(modelSizeSchema.parse(options.size), Number(options.vocabulary));
@@ -55,7 +55,7 @@ function textOf(tokens: number): Encoding {
 interface Subject {
   readonly name: string;
   readonly megabytes: string;
-  /** Milliseconds of so many runs. */
+  /** Milliseconds that this many runs take. */
   time(batch: PaddedBatch, runs: number): Promise<number>;
 }
 
@@ -100,7 +100,7 @@ for (const [batch, tokens] of [
     Array.from({ length: batch }, () => textOf(tokens)),
     encoder.pad_token_id,
   );
-  const runs = Math.ceil(TOKENS_A_ROUND / (batch * tokens));
+  const runs = Math.ceil(TOKENS_PER_ROUND / (batch * tokens));
   const times = new Map<Subject, number[]>(subjects.map((each) => [each, []]));
   for (let round = -1; round < rounds; round += 1) {
     for (const each of round % 2 === 0 ? subjects : [...subjects].reverse()) {

@@ -7,7 +7,7 @@ export function machine(): string {
   return `${processors[0]?.model ?? 'unknown processor'}, ${processors.length} cores, ${gigabytes} GiB, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}`;
 }
 
-/** The value that a share `quantile` of all values lie at or below. */
+/** The value that this share of all values lies at or below. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;

@@ -1,6 +1,7 @@
 /**
- * schemathesis, which makes requests of the OpenAPI document and holds every answer to it, against the running service with
- * a small model: `npm run bench:schemathesis -- --python <python with schemathesis> [--examples 100]`.
+ * Runs schemathesis, which makes requests from the OpenAPI document and checks every answer against it, on
+ * the service with a small model: `npm run bench:schemathesis -- --python <python with schemathesis>
+ * [--examples 100]`.
  */
 import { spawnSync } from 'node:child_process';
 import { cp, mkdtemp, rm } from 'node:fs/promises';

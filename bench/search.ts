@@ -1,6 +1,6 @@
 /**
- * Searching 100,000 passages on one core: vectors as bytes beside float32, and BM25 beside MiniSearch.
- * `npm run bench:search -- [--passages 100000] [--width 384] [--minisearch]`
+ * Searching 100,000 passages on one core: vectors as bytes against float32, and BM25 against MiniSearch.
+ * Usage: `npm run bench:search -- [--passages 100000] [--width 384] [--minisearch]`
  */
 import { parseArgs } from 'node:util';
 import MiniSearch from 'minisearch';
@@ -20,17 +20,17 @@ const count = Number(options.passages);
 const width = Number(options.width);
 const QUERIES = 200;
 const K = 10;
-/** Of the clustered vectors: about a hundred a cluster, at a cosine of about 0.8 to its middle. */
+/** Vectors in a cluster, at a cosine of about 0.8 to its centre. */
 const CLUSTER_SIZE = 100;
 const CLUSTER_SPREAD = 0.75;
-const WORDS_A_PASSAGE = 100;
+const WORDS_PER_PASSAGE = 100;
 const VOCABULARY = 200_000;
 
 const random = Random.fromSeed(1);
 const milliseconds = (value: number) => Number(value.toFixed(2));
 const megabytes = (bytes: number) => Math.round(bytes / 1e6);
 
-/** How long `work` takes, in ms, and what it gives. */
+/** How long `work` takes in milliseconds, and its result. */
 function timed<T>(work: () => T): { ms: number; value: T } {
   const start = performance.now();
   const value = work();
@@ -80,7 +80,7 @@ function measureVectors(next: () => Float32Array) {
   };
 }
 
-/** Words by Zipf's law: the n-th most frequent comes 1/n as often as the first. */
+/** Words by Zipf's law: the n-th most frequent occurs 1/n as often as the first. */
 const words = (length: number) =>
   Array.from({ length }, () => `w${Math.floor(VOCABULARY ** random.uniform()).toString(36)}`).join(' ');
 
@@ -125,9 +125,9 @@ console.table({
   clustered: measureVectors(() => near(middles[random.integer(middles.length)] ?? randomVector())),
 });
 
-const passages = Array.from({ length: count }, () => words(WORDS_A_PASSAGE));
+const passages = Array.from({ length: count }, () => words(WORDS_PER_PASSAGE));
 const queries = Array.from({ length: 50 }, () => words(10));
-console.log(`\n${count} passages of ${WORDS_A_PASSAGE} words, queries of 10`);
+console.log(`\n${count} passages of ${WORDS_PER_PASSAGE} words, queries of 10`);
 console.table({
   Bm25Index: measureBm25(passages, queries),
   ...(options.minisearch ? { MiniSearch: measureMiniSearch(passages, queries) } : {}),

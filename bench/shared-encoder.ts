@@ -1,9 +1,10 @@
 /**
- * Is one encoder for many models enough? Test accuracy of encoders alone (no lexical expert), in plain PyTorch: one
- * fine-tuned for each task, one fine-tuned on all together with a small head a task, and the backbone as it is.
- * `npm run bench:shared -- <datasets folder> [dataset …] [--backbone models/backbones/english-mini]`, and
- * `--designs own,shared,frozen --epochs 4 --learning-rate 3e-4 --batch 32 --threads 2 --seed 1 --python python3`.
- * Python needs `pip install torch transformers scikit-learn`.
+ * Is one encoder for many models enough? Test accuracy of encoders alone (no lexical expert), in plain
+ * PyTorch: one encoder fine-tuned for each task, one fine-tuned on all tasks together with a small head for
+ * each, and the backbone as it is.
+ * Usage: `npm run bench:shared -- <datasets folder> [dataset …] [--backbone models/backbones/english-mini]`,
+ * and `--designs own,shared,frozen --epochs 4 --learning-rate 3e-4 --batch 32 --threads 2 --seed 1 --python
+ * python3`. Python needs `pip install torch transformers scikit-learn`.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -1,11 +1,11 @@
 /**
- * Texts a second of our WordPiece tokenizer, @huggingface/tokenizers and the Rust `tokenizers` package.
+ * Texts per second of our WordPiece tokenizer, @huggingface/tokenizers and the Rust `tokenizers` package.
  *
- *   npx tsx bench/tokenizer.ts [file]     one text a line; without a file, made-up short English texts
+ *   npx tsx bench/tokenizer.ts [file]     one text per line; without a file, made-up short English texts
  *
- * The three take turns in every round, and the figures are medians over the rounds, so that the ratios hold on a
- * machine whose speed drifts, and the heap is collected before each turn, so that none pays for another's garbage.
- * Rust gets whole batches, its best case.
+ * The three take turns in every round, and the figures are medians over the rounds, so that the ratios hold
+ * on a machine whose speed drifts. The heap is collected before each turn, so that none pays for another's
+ * garbage. Rust gets whole batches, its best case.
  */
 import { readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';

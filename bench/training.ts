@@ -1,8 +1,10 @@
 /**
- * Training speed, beside PyTorch where it is installed: steps of four encoders (bench/training/configurations.ts) in
- * rounds that take turns, then 1,000 steps through the public API for memory and event loop.
- * `npm run bench:training [-- --only a,b,c,d --rounds 5 --threads 2 --python python3 --system-python /usr/bin/python3
- * --steps 1000 --size mini --tokens 64]`; `--steps 0` leaves the second part out, `--only none` the first.
+ * Training speed, compared with PyTorch if it is installed: steps of four encoders
+ * (bench/training/configurations.ts) in rounds that take turns, then 1,000 steps through the public API for
+ * memory and event loop.
+ * Usage: `npm run bench:training [-- --only a,b,c,d --rounds 5 --threads 2 --python python3 --system-python
+ * /usr/bin/python3 --steps 1000 --size mini --tokens 64]`; `--steps 0` leaves the second part out, `--only
+ * none` the first.
  */
 import { parseArgs } from 'node:util';
 import { machine } from './report.js';

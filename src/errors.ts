@@ -1,6 +1,6 @@
 /**
- * Every way an Orchard call can fail, as one closed union. Each class stands for something that a caller would
- * handle differently; `code` is its literal name, `cause` the underlying error.
+ * Every way an Orchard call can fail, as one closed union. Each class stands for something that a caller
+ * would handle differently; `code` is its literal name, `cause` the underlying error.
  */
 
 /** Marks our errors across duplicate copies of the package, where `instanceof` would miss them. */
@@ -56,7 +56,10 @@ export interface DatasetProblem {
 /** How many problems a {@link DatasetError} lists; `total` counts the rest too. */
 export const MAX_LISTED_PROBLEMS = 100;
 
-/** A problem as one line: `train.tsv line 4,182, column label: found 7; expected an id of label_id.json (0 to 5)`. */
+/**
+ * A problem as one line: `train.tsv line 4,182, column label: found 7; expected an id of label_id.json (0 to
+ * 5)`.
+ */
 export function describeDatasetProblem(problem: DatasetProblem): string {
   const line = problem.line === undefined ? '' : ` line ${problem.line.toLocaleString('en-US')}`;
   const column = problem.column === undefined ? '' : `, column ${problem.column}`;

@@ -43,7 +43,10 @@ export class Random {
     return uniformInt(this.#generator, 0, below - 1);
   }
 
-  /** Normal with mean 0 and variance 1 (Box & Muller 1958; the second value is dropped, which keeps the state small). */
+  /**
+   * Normal with mean 0 and variance 1 (Box & Muller 1958; the second value is dropped, which keeps the state
+   * small).
+   */
   normal(): number {
     const radius = Math.sqrt(-2 * Math.log(1 - this.uniform()));
     return radius * Math.cos(2 * Math.PI * this.uniform());
@@ -51,7 +54,8 @@ export class Random {
 
   /** A new array with the same items, every order equally likely (Fisher–Yates). */
   shuffle<T>(items: Iterable<T>): T[] {
-    // Inside out (Knuth, TAOCP 2, 3.4.2): each item takes a random place, and whoever held it moves to the end.
+    // Inside out (Knuth, TAOCP 2, 3.4.2): each item takes a random place, and whoever held it moves to the
+    // end.
     const shuffled: T[] = [];
     for (const item of items) {
       const place = this.integer(shuffled.length + 1);
@@ -64,7 +68,10 @@ export class Random {
 /** 2^32 / golden ratio, odd: spaces out the inputs of `mix`. */
 const WEYL = 0x9e3779b9;
 
-/** The finalizer of MurmurHash3 (Appleby 2011): a permutation of the 32-bit integers in which every bit affects all. */
+/**
+ * The finalizer of MurmurHash3 (Appleby 2011): a permutation of the 32-bit integers in which every bit
+ * affects all.
+ */
 function mix(value: number): number {
   let bits = value | 0;
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);

@@ -70,7 +70,7 @@ describe('Random', () => {
     for (const times of seen.values()) expect(Math.abs(times - 2000)).toBeLessThan(4 * 41);
   });
 
-  it('keeps every item when shuffling, undefined too', () => {
+  it('keeps every item when shuffling, even undefined', () => {
     const shuffled = Random.fromSeed(1).shuffle([undefined, 1, undefined, 2]);
     expect(shuffled).toHaveLength(4);
     expect(shuffled.filter((item) => item === undefined)).toHaveLength(2);

@@ -27,7 +27,7 @@ describe('numbers rounded to integers with one scale', () => {
     );
   });
 
-  it('tell of a number that is not finite', () => {
+  it('reveal a number that is not finite', () => {
     const integers = new Int8Array(2);
     expect(roundRow(Float32Array.of(1, Number.NaN), 127, integers)).toBeNaN();
     expect(roundRow(Float32Array.of(1, Number.NEGATIVE_INFINITY), 127, integers)).toBe(

@@ -26,7 +26,7 @@ describe('topScores', () => {
     ]);
   });
 
-  it('passes over NaN', () => {
+  it('skips NaN', () => {
     expect(topScores(Float32Array.of(Number.NaN, 1), 2)).toEqual([{ id: 1, score: 1 }]);
   });
 });

@@ -6,7 +6,7 @@ import { megabytesOf, nGramsOf, predictWith, predictWithExpert } from '../model-
 import { linearSvc } from '../peers/linear-svc.js';
 import { percent, type Setting, train } from './train.js';
 
-/** The library answers at most so many queries at once. */
+/** Most queries of one call. */
 const BATCH = 20;
 
 async function writeArchive(name: string, dataset: LabelledTexts, folder: string): Promise<string> {
@@ -69,7 +69,7 @@ export async function measureClassifier(name: string, dataset: LabelledTexts, se
   return row;
 }
 
-/** A score above one half says yes in a multilabel model; in the others the first label is the answer. */
+/** In a multilabel model, a score above one half says yes; in the others, the first label is the answer. */
 function scoresOf(dataset: LabelledTexts, results: readonly InferenceResult[]) {
   const predicted = results.map(({ labels, scores }) =>
     dataset.type === 'multilabel-text-classification'

@@ -6,12 +6,12 @@ import { megabytesOf } from '../model-parts.js';
 import { ndcg } from './ndcg.js';
 import { percent, type Setting, train } from './train.js';
 
-/** The library answers at most so many queries at once. */
+/** Most queries of one call. */
 const BATCH = 20;
 /** Passages of a result. */
 const RANKS = 10;
 
-/** The blend's ranking of all passages for the test questions, beside BM25's. */
+/** Measures the blend's ranking of all passages for the test questions, and BM25's. */
 export async function measureRetriever(name: string, dataset: Questions, setting: Setting) {
   const storage = fileStorage(join(setting.folder, name));
   const archive = join(setting.folder, `${name}.zip`);
@@ -29,7 +29,7 @@ export async function measureRetriever(name: string, dataset: Questions, setting
   );
   const predictor = new Predictor({ storage });
   const startedAt = performance.now();
-  const blended: (readonly string[])[] = [];
+  const blended: string[][] = [];
   for (let start = 0; start < test.length; start += BATCH) {
     const queries = test.slice(start, start + BATCH).map(({ question }) => question);
     const { data } = (await predictor.predictCustomBatch(id, queries))._unsafeUnwrap();

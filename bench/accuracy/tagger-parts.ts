@@ -1,7 +1,10 @@
 import type { Blend, InferenceResult } from 'orchard-nlp';
 import { predictWith } from '../model-parts.js';
 
-/** BIO tags of sentences whose words are given, with the two experts of a model mixed by these weights. */
+/**
+ * BIO tags of sentences that are given as words, from a model whose two experts are blended with these
+ * weights.
+ */
 export async function tagWith(
   directory: string,
   weights: Blend['blend']['weights'],
@@ -12,7 +15,7 @@ export async function tagWith(
   return sentences.map((words, at) => tagsOf(words, results[at]));
 }
 
-/** The tags of words with spaces between them, by the entities that were found among them. */
+/** BIO tags of words, from the entities that were found in their text: the words with spaces between them. */
 function tagsOf(words: readonly string[], result: InferenceResult | undefined): string[] {
   const { labels = [], tokens = [], token_start_positions: starts = [] } = result ?? {};
   const tags = words.map(() => 'O');
@@ -26,7 +29,9 @@ function tagsOf(words: readonly string[], result: InferenceResult | undefined): 
   return tags;
 }
 
-/** Which words have characters from `start` to before `end`, in UTF-16 code units. */
+/**
+ * Indices of the words that have characters in the range from `start` to before `end`, in UTF-16 code units.
+ */
 function wordsWithin(words: readonly string[], start: number, end: number): number[] {
   const within: number[] = [];
   let from = 0;

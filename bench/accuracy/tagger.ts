@@ -6,7 +6,7 @@ import { megabytesOf } from '../model-parts.js';
 import { tagWith } from './tagger-parts.js';
 import { percent, type Setting, train } from './train.js';
 
-/** Encoder, CRF and blend on the test sentences: F1 over entities, as conlleval counts it. */
+/** Measures encoder, CRF and blend on the test sentences: F1 over entities, as conlleval counts it. */
 export async function measureTagger(name: string, dataset: TaggedSentences, setting: Setting) {
   const storage = fileStorage(join(setting.folder, name));
   const archive = join(setting.folder, `${name}.zip`);
@@ -46,11 +46,11 @@ export async function measureTagger(name: string, dataset: TaggedSentences, sett
   return row;
 }
 
-/** The library answers at most so many queries at once. */
+/** Most queries of one call. */
 const BATCH = 20;
 const MOST_TIMED = 2000;
 
-/** Through the public API, as text. */
+/** Sentences per second through the public API, which gets them as text. */
 async function speed(
   id: string,
   storage: ReturnType<typeof fileStorage>,

@@ -9,7 +9,7 @@ import {
   type Tuning,
 } from 'orchard-nlp';
 
-/** What is the same for every model of a measurement. */
+/** Settings that all models of a measurement share. */
 export interface Setting {
   /** Where archives and models are put. */
   readonly folder: string;
@@ -20,7 +20,7 @@ export interface Setting {
   readonly python: string;
   readonly training: TrainingConfig;
   readonly tuning: Tuning;
-  /** What to start from; random weights without it. */
+  /** What to start from. Default: random weights. */
   readonly start?: Pick<TrainerOptions, 'backbone' | 'modelLoader'>;
 }
 

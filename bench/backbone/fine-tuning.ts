@@ -20,14 +20,14 @@ export interface FineTuning {
   readonly seed: number;
 }
 
-/** Both with it, and without hidden tokens, which plain PyTorch has not. */
+/** Both train with label smoothing and without token dropout, which plain PyTorch lacks. */
 const LABEL_SMOOTHING = 0.1;
 
-/** Prints what the encoder alone reaches on test, fine-tuned here and in PyTorch. */
+/** Prints the test accuracy of the encoder alone, fine-tuned by Orchard and by PyTorch. */
 export async function compareFineTuning(root: string, name: string, tuning: FineTuning): Promise<void> {
   const dataset = readers[name]?.(root);
   if (dataset === undefined || dataset.type === 'multilabel-text-classification') {
-    throw new Error(`${name} is no dataset with one label a text`);
+    throw new Error(`${name} is not a dataset with one label per text`);
   }
   const { epochs, learningRate, batchSize } = tuning;
   console.log(`${name}: ${epochs} epochs in batches of ${batchSize}, learning rate ${learningRate}`);

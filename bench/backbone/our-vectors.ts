@@ -14,11 +14,11 @@ export async function openFolder(path: string): Promise<Backbone> {
 
 export interface SentenceVector {
   readonly ids: readonly number[];
-  /** The mean of the token states, of unit length. */
+  /** The mean of the hidden states, of unit length. */
   readonly vector: readonly number[];
 }
 
-/** One text at a time, through the graph that models are exported as. */
+/** Computes one text at a time, through the exported graph. */
 export async function sentenceVectors(
   { encoder, weights, tokenizer }: Backbone,
   texts: readonly string[],

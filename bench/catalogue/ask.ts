@@ -3,7 +3,7 @@ import { type InferenceResult, MAX_BATCH_QUERIES, type Predictor } from 'orchard
 /** Answers to texts, in their order. */
 export type Ask = (texts: readonly string[]) => Promise<InferenceResult[]>;
 
-/** A pretrained model's answers through the public API, as many at once as it takes. */
+/** Asks a pretrained model through the public API, as many texts at once as it takes. */
 export function asking(predictor: Predictor, name: string): Ask {
   return async (texts) => {
     const results: InferenceResult[] = [];

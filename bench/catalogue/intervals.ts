@@ -24,8 +24,8 @@ const SEED = 1;
 const TAIL = 0.025;
 
 /**
- * Any figure over rows, with its percentile bootstrap interval (Efron & Tibshirani 1993, 13.3): rows are drawn anew with
- * replacement, as many as there are; the same ones each time.
+ * Any figure over rows, with its percentile bootstrap interval (Efron & Tibshirani 1993, 13.3): as many rows
+ * as there are, drawn with replacement; the same draws each time.
  */
 export function bootstrapped<Row>(
   rows: readonly Row[],

@@ -5,7 +5,7 @@ import type { Ask } from './ask.js';
 import { bootstrapped, share } from './intervals.js';
 import { type Measurement, measureEach } from './measure-each.js';
 
-/** Accuracy; of multilabel models macro-F1, where a score above one half says yes. */
+/** Accuracy; for multilabel models macro-F1, where a score above one half says yes. */
 export function measureClassifier(
   { type, tests }: ClassifierRecipe,
   ask: Ask,

@@ -3,18 +3,18 @@ import type { TestSet } from '../../models/recipes/catalogue/recipe.js';
 
 export interface Measurement {
   readonly tests: readonly Measured[];
-  /** What was asked, test after test. */
+  /** The texts that were asked, of all tests in turn. */
   readonly texts: readonly string[];
 }
 
-/** What came of one test. */
+/** The outcome of one test. */
 export interface Answered {
-  /** As they were asked, one a row. */
+  /** The texts that were asked, one per row. */
   readonly texts: readonly string[];
   readonly figure: Omit<Measured, 'test' | 'rows'>;
 }
 
-/** Every test of a recipe, one after another. */
+/** Measures every test of a recipe, one after another. */
 export async function measureEach<Test>(
   tests: readonly TestSet<Test>[],
   datasets: string,

@@ -13,7 +13,9 @@ import { type Measurement, measureEach } from './measure-each.js';
 /** Passages of a result. */
 const RANKS = 10;
 
-/** nDCG@10 of copies of the model that search the passages of each test, beside BM25 over the same. */
+/**
+ * nDCG@10 of copies of the model that search the passages of each test, and of BM25 over the same passages.
+ */
 export function measureSearch(
   { tests }: SearchRecipe,
   directory: string,

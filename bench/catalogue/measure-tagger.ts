@@ -6,7 +6,10 @@ import type { Ask } from './ask.js';
 import { bootstrapped } from './intervals.js';
 import { type Measurement, measureEach } from './measure-each.js';
 
-/** F1 over entities of texts that are the words with spaces between them: type, first and last character must be right. */
+/**
+ * F1 over entities in texts that are the words with spaces between them: type, first and last character must
+ * be right.
+ */
 export function measureTagger({ tests }: TaggerRecipe, ask: Ask, datasets: string): Promise<Measurement> {
   return measureEach(tests, datasets, async (sentences) => {
     const texts = sentences.map(({ words }) => words.join(' '));

@@ -15,7 +15,7 @@ export interface Subject {
   readonly datasets: string;
 }
 
-/** A model of the catalogue on all tests of its recipe. */
+/** Measures a model of the catalogue on all tests of its recipe. */
 export function measure(recipe: Recipe, { predictor, catalogue, datasets }: Subject): Promise<Measurement> {
   switch (recipe.family) {
     case 'Papaya':

@@ -6,7 +6,7 @@ import type { ModelFigures } from '../../models/recipes/catalogue/model-facts.js
 import { median } from '../report.js';
 import { asking } from './ask.js';
 
-/** Texts that speed is measured on, and how many of them one at a time. */
+/** Texts to measure speed with, and how many of them one at a time. */
 const TEXTS = 1000;
 const SINGLES = 200;
 const FRESH_PROCESSES = 5;
@@ -41,12 +41,15 @@ export async function measureSpeed(
   };
 }
 
-/** Megabytes that a process takes which has answered with each of these models once. */
+/** Resident megabytes of a process that has answered with each of these models once. */
 export async function residentMegabytes(catalogue: string, names: readonly string[]): Promise<number> {
   return (await runScript('memory.mjs', catalogue, ...names)) / 1e6;
 }
 
-/** The number that a script beside this file prints; plain JavaScript, so that no compiler takes time or memory. */
+/**
+ * The number that a script beside this file prints; plain JavaScript, so that no compiler takes time or
+ * memory.
+ */
 async function runScript(script: string, ...args: readonly string[]): Promise<number> {
   const path = fileURLToPath(new URL(script, import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [path, ...args]);

@@ -1,4 +1,4 @@
-/** Readers of the labelled datasets that lie beside the project; see bench/README.md for their layout. */
+/** Readers of the labelled datasets in the datasets folder; see bench/README.md for its layout. */
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { z } from 'zod';
@@ -10,9 +10,9 @@ export interface Row {
   readonly labels: readonly string[];
 }
 
-/** A dataset split as its publishers split it, or as said at its reader. */
+/** A dataset with its publishers' split, or the split that its reader's comment describes. */
 export interface LabelledTexts {
-  /** As a training job's `language` has it; english where it's missing. */
+  /** `language` of the training job. Default: english. */
   readonly language?: string;
   readonly type:
     | 'binary-text-classification'
@@ -24,7 +24,7 @@ export interface LabelledTexts {
   readonly test: readonly Row[];
 }
 
-/** Readers by the name of a measurement, each given the folder that holds every dataset. */
+/** Readers by the name of the measurement; each is given the folder that holds every dataset. */
 export const readers: Readonly<Record<string, (root: string) => LabelledTexts>> = {
   sst2: (root) => readSst2(join(root, 'sst2')),
   banking77: (root) => readBanking(join(root, 'banking77')),
@@ -54,7 +54,7 @@ function readSst2(folder: string): LabelledTexts {
   };
 }
 
-/** Title and description joined; every 20th recovered training row is taken for dev. */
+/** Title and description joined; every 20th recovered training row becomes a dev row. */
 function readAgNews(folder: string): LabelledTexts {
   const labels = nonBlankLines(readText(folder, 'classes.txt'));
   const read = (file: string): Row[] => {
@@ -92,7 +92,7 @@ function readGoEmotions(folder: string): LabelledTexts {
   };
 }
 
-/** A tenth of the training rows, drawn at random with a fixed seed, is taken for dev. */
+/** A tenth of the training rows, drawn at random with a fixed seed, become dev rows. */
 function holdOut(rows: readonly Row[]): { train: Row[]; dev: Row[] } {
   const shuffled = Random.fromSeed(1).shuffle([...rows]);
   const devRows = Math.round(rows.length / 10);
@@ -112,7 +112,7 @@ function readBanking(folder: string): LabelledTexts {
   };
 }
 
-/** Ten training rows a label, and three more for dev. */
+/** Ten training rows per label, and three more for dev. */
 function tenOfEachLabel({ train, dev, ...rest }: LabelledTexts): LabelledTexts {
   const seen = new Map<string, number>();
   const rank = ({ labels: [label = ''] }: Row): number => {
@@ -150,7 +150,7 @@ function readMassive(folder: string, locale: 'en-US' | 'ja-JP'): LabelledTexts {
   };
 }
 
-/** The publisher's validation rows are the test rows here; addresses of pages are taken out of the tweets. */
+/** The publisher's validation rows are the test rows here; URLs are removed from the tweets. */
 function readTwitterFinancial(folder: string): LabelledTexts {
   const labels = ['bearish', 'bullish', 'neutral'];
   const read = (file: string): Row[] => {

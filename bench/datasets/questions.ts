@@ -1,4 +1,4 @@
-/** Readers of the retrieval datasets that lie beside the project; see bench/README.md for their layout. */
+/** Readers of the retrieval datasets in the datasets folder; see bench/README.md for its layout. */
 import { join } from 'node:path';
 import { z } from 'zod';
 import { nonBlankLines, readText } from './files.js';
@@ -22,7 +22,7 @@ export interface Questions {
   readonly test: readonly TestQuestion[];
 }
 
-/** Readers by the name of a measurement, each given the folder that holds every dataset. */
+/** Readers by the name of the measurement; each is given the folder that holds every dataset. */
 export const questionReaders: Readonly<Record<string, (root: string) => Questions>> = {
   squad_dev: (root) => readSquad(join(root, 'squad_dev')),
   scifact: (root) => readScifact(join(root, 'scifact')),
@@ -60,10 +60,10 @@ const oneLine = (text: string): string => text.replace(/\s+/gu, ' ').trim();
 
 const documentSchema = z.object({ doc_id: z.string(), title: z.string(), abstract: z.string() });
 const querySchema = z.object({ _id: z.string(), text: z.string() });
-/** Every so many training queries, one is taken for dev. */
+/** Of every so many training queries, one becomes a dev query. */
 const DEV_STEP = 8;
 
-/** Claims as questions, abstracts (behind their title) as passages, by BEIR's judgements. */
+/** Claims as questions, abstracts (after their title) as passages, with BEIR's judgements. */
 function readScifact(folder: string): Questions {
   const parse = <Value>(file: string, schema: z.ZodType<Value>): Value[] =>
     nonBlankLines(readText(folder, file)).map((line) => schema.parse(JSON.parse(line)));

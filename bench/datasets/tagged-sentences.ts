@@ -1,4 +1,4 @@
-/** Readers of the datasets of named entities that lie beside the project; see bench/README.md for their layout. */
+/** Readers of the datasets of named entities in the datasets folder; see bench/README.md for its layout. */
 import { join } from 'node:path';
 import { readText } from './files.js';
 
@@ -14,7 +14,7 @@ export interface TaggedSentences {
   readonly test: readonly TaggedSentence[];
 }
 
-/** Readers by the name of a measurement, each given the folder that holds every dataset. */
+/** Readers by the name of the measurement; each is given the folder that holds every dataset. */
 export const taggedReaders: Readonly<Record<string, (root: string) => TaggedSentences>> = {
   wikiann_en: (root) =>
     splits(join(root, 'wikiann_en'), { train: 'train.txt.br', dev: 'dev.txt', test: 'test.txt' }, (word) =>
@@ -30,7 +30,7 @@ export const taggedReaders: Readonly<Record<string, (root: string) => TaggedSent
   bc5cdr: (root) => splits(join(root, 'bc5cdr'), { train: 'train.tsv', dev: 'devel.tsv', test: 'test.tsv' }),
 };
 
-/** The Broad Twitter Corpus by its convention: section f for test, h for dev. */
+/** The Broad Twitter Corpus, split by its convention: section f is test, h is dev. */
 function readTwitter(folder: string): TaggedSentences {
   const read = (section: string) => parseColumns(readText(folder, `${section}.conll`));
   return { train: ['a', 'b', 'e', 'g'].flatMap(read), dev: read('h'), test: read('f') };
@@ -45,7 +45,7 @@ function splits(
   return { train: read(files.train), dev: read(files.dev), test: read(files.test) };
 }
 
-/** A word and its tag a line, a blank line between sentences. */
+/** One word and its tag per line, a blank line between sentences. */
 function parseColumns(
   content: string,
   wordOf: (written: string) => string = (written) => written,

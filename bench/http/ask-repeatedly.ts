@@ -1,6 +1,9 @@
 import type { Load } from './messages.js';
 
-/** Keeps so many calls under way for a while; each of `lanes` is asked for its next call once its last is answered. */
+/**
+ * Keeps several calls under way for a while: each of the `lanes` makes its next call when its last one is
+ * answered.
+ */
 export async function askRepeatedly(
   lanes: readonly (() => Promise<unknown>)[],
   seconds: number,

@@ -9,7 +9,10 @@ export interface LoadOptions {
   readonly connections: number;
 }
 
-/** Many connections for minutes. @returns what autocannon counted, and the service's memory (MiB) every 10 s. */
+/**
+ * Puts the service under the load of many connections for minutes.
+ * @returns what autocannon counted, and the service's memory (MiB) every 10 s.
+ */
 export async function load(
   served: Served,
   { query, minutes, connections }: LoadOptions,

@@ -1,18 +1,18 @@
-/** What the process of a bench and that of its service tell each other. */
+/** Messages between the process of a bench and that of its service. */
 
 /** What the service is to serve; the first message to it. */
 export interface Serve {
   readonly type: 'serve';
   readonly folder: string;
   readonly app_id: string;
-  /** Of a custom model in the folder, or the name of a pretrained one. */
+  /** The id of a custom model in the folder, or the name of a pretrained one. */
   readonly model: { readonly id: string } | { readonly name: string };
   readonly workers: number;
   /** A folder of pretrained models. Default: the catalogue. */
   readonly pretrained?: string;
 }
 
-/** Asks the library itself, in the service's process and with the model that it has loaded. */
+/** Calls the library itself, in the service's process and with the model that the service has loaded. */
 export interface AskLibrary {
   readonly type: 'ask';
   readonly query: string;
@@ -28,7 +28,7 @@ export type Reply =
   | ({ readonly type: 'answered' } & Load)
   | { readonly type: 'memory'; readonly residentMebibytes: number };
 
-/** What came of asking for a while. */
+/** The outcome of asking for a while. */
 export interface Load {
   readonly requestsPerSecond: number;
   /** Of each request, in milliseconds. */

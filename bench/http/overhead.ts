@@ -7,11 +7,11 @@ import type { Served } from './served.js';
 export interface OverheadOptions {
   readonly query: string;
   readonly rounds: number;
-  /** Of each measurement. */
+  /** Duration of each measurement. */
   readonly seconds: number;
 }
 
-/** The service over HTTP, each connection a lane with one request at a time. */
+/** Asks the service over HTTP; each connection is a lane with one request at a time. */
 async function askOverHttp(
   { url, apiKey }: Served,
   { query, seconds }: OverheadOptions,
@@ -32,7 +32,8 @@ async function askOverHttp(
 }
 
 /**
- * The same text over HTTP and by a call of the library, in rounds that take turns, each first in every other one.
+ * Sends the same text over HTTP and in calls of the library, in rounds that take turns; each goes first in
+ * every other round.
  * @returns a row of the table.
  */
 export async function overhead(served: Served, options: OverheadOptions, connections: number) {

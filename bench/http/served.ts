@@ -19,7 +19,7 @@ export class Served {
     return new Served(child, url + path, apiKey);
   }
 
-  /** Asks the library there, without HTTP. */
+  /** Calls the library there, without HTTP. */
   askLibrary(what: Omit<AskLibrary, 'type'>): Promise<Load> {
     return told(this.child, { type: 'ask', ...what }, 'answered');
   }
@@ -35,7 +35,7 @@ export class Served {
   }
 }
 
-/** The next reply of that kind. Rejects where the process ends instead. */
+/** The next reply of this type. Rejects if the process ends instead. */
 function told<Type extends Reply['type']>(
   child: ChildProcess,
   command: Command,

@@ -1,4 +1,4 @@
-/** The service of a bench, in a process of its own; bench/http/messages.ts says what it is told and answers. */
+/** The service of a bench, in a process of its own; bench/http/messages.ts has its messages. */
 import { createWriteStream } from 'node:fs';
 import { devNull } from 'node:os';
 import { fileStorage, folderModels } from 'orchard-nlp';

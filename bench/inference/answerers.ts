@@ -1,15 +1,18 @@
 import { env, pipeline } from '@huggingface/transformers';
 import { Predictor, type Storage } from 'orchard-nlp';
 
-/** A library with a model loaded, that answers texts. */
+/** A library with a loaded model that answers texts. */
 export interface Answerer {
   readonly name: string;
-  /** One call of the library for all of them. */
+  /** Answers all texts in one call. */
   answer(texts: readonly string[]): Promise<unknown>;
   close(): Promise<unknown>;
 }
 
-/** Orchard's public API, both experts of the model: as many workers of one thread each, which share a batch. */
+/**
+ * Orchard's public API with both experts of the model: `threads` workers of one thread each, which share a
+ * batch.
+ */
 export function orchard(storage: Storage, id: string, threads: number): Answerer {
   const predictor = new Predictor({ storage, workers: threads, threads: 1 });
   return {
@@ -25,8 +28,8 @@ export function orchard(storage: Storage, id: string, threads: number): Answerer
 }
 
 /**
- * A pipeline of transformers.js on the same folder, in the calling thread: the encoder alone, float32, texts padded to
- * the longest of a call, entities grouped into spans.
+ * A pipeline of transformers.js on the same folder, in the calling thread: the encoder alone, float32, texts
+ * padded to the longest of a call, entities grouped into spans.
  */
 export async function transformersJs(
   directory: string,

@@ -1,7 +1,7 @@
 import { median, quantile } from '../report.js';
 import type { Answerer } from './answerers.js';
 
-/** Texts, and how many of them go into one call. */
+/** Texts, and how many of them go into each call. */
 export interface Scenario {
   readonly name: string;
   readonly texts: readonly string[];
@@ -21,8 +21,8 @@ async function timeCalls({ answer }: Answerer, { texts, batch }: Scenario): Prom
 }
 
 /**
- * Both libraries in rounds that take turns, each first in every other round: a shared machine drifts by more than what
- * is to be told apart.
+ * Measures both libraries in rounds that take turns; each goes first in every other round, since a shared
+ * machine drifts by more than the difference to be measured.
  * @returns a row of the table.
  */
 export async function compare(scenario: Scenario, ours: Answerer, peer: Answerer, rounds: number) {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Random } from '../../src/random.js';
 
-/** Sentences of the archives that lie in examples/. */
+/** Sentences from the archives in examples/. */
 export const sentencesOf = {
   'news-entities': () => linesOf('news-entities/train/sentences.txt'),
   'customer-reviews': () =>
@@ -17,7 +17,7 @@ function linesOf(path: string): string[] {
     .filter((line) => line !== '');
 }
 
-/** Texts of exactly so many words, from sentences drawn at random. */
+/** Texts of exactly these numbers of words, from sentences drawn at random. */
 export function textsOfWords(
   counts: readonly number[],
   sentences: readonly string[],
@@ -31,7 +31,7 @@ export function textsOfWords(
   });
 }
 
-/** Whole numbers from `least` to `most`, their logarithms spread evenly: many short texts, some long ones. */
+/** Whole numbers from `least` to `most` with evenly spread logarithms: many short texts, some long ones. */
 export function mixedCounts(count: number, least: number, most: number, random: Random): number[] {
   return Array.from({ length: count }, () =>
     Math.round(least * Math.exp(random.uniform() * Math.log(most / least))),

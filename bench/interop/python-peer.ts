@@ -9,7 +9,7 @@ const answerSchema = z.union([
     ids: z.array(z.array(z.int())),
     outputs: z.array(z.array(z.number())),
   }),
-  /** What has to be installed first. */
+  /** Package that has to be installed first. */
   z.strictObject({ missing: z.string() }),
   z.strictObject({ failure: z.string() }),
 ]);
@@ -29,7 +29,10 @@ export interface PythonFolder {
   readonly load: Loading;
 }
 
-/** Runs the texts through every folder. @returns one answer a folder, or the reason as text where Python does not run. */
+/**
+ * Runs the texts through every folder.
+ * @returns one answer per folder, or the reason as text if Python does not run.
+ */
 export function runInPython(
   folders: readonly PythonFolder[],
   texts: readonly string[],

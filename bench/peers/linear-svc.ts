@@ -15,8 +15,8 @@ export type LinearSvcAnswer = z.infer<typeof answerSchema>;
 
 /**
  * scikit-learn's TF-IDF and LinearSVC on the same rows.
- * @param nGrams which n-grams Orchard's own expert chose for these texts.
- * @returns the reason as text where scikit-learn does not run.
+ * @param nGrams the n-grams that Orchard's own expert chose for these texts.
+ * @returns the reason as text if scikit-learn does not run.
  */
 export function linearSvc(dataset: LabelledTexts, nGrams: unknown, python: string): LinearSvcAnswer | string {
   const { labels, train, test } = dataset;

@@ -1,4 +1,6 @@
-/** A storage that already holds many jobs of one account, written without waiting for the disk. */
+/**
+ * Makes a storage that already holds many jobs of one account; it is written without waiting for the disk.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { v7 as uuidV7 } from 'uuid';
@@ -8,7 +10,7 @@ import { Random } from '../../src/random.js';
 import { encodeFileName, pathOfKey } from '../../src/storage/index.js';
 
 export const app_id = 'bench';
-/** How an account's jobs have ended, in hundredths. */
+/** How an account's jobs have ended, in percent. */
 const ENDS: readonly [TrainingJobStatus, number][] = [
   ['READY', 60],
   ['DELETED', 25],
@@ -24,7 +26,7 @@ export interface ManyJobs {
   readonly spacingMs: number;
   /** How many of them, the newest, have not started. */
   readonly waiting: number;
-  /** As releases up to layout 1 wrote them: in one directory and without an index. */
+  /** Whether records lie as releases up to layout 1 wrote them: in one directory and without an index. */
   readonly isOld: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** What an application feels of a training: the time of a step, how its memory develops, how long its event loop waits. */
+/** What an application notices of a training: time per step, growth of memory, delays of its event loop. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ export interface ApplicationOptions {
 }
 
 const BATCH = 32;
-/** The first steps warm up; they are in no figure. */
+/** Steps to warm up, which no figure includes. */
 const WARM_UP_STEPS = 20;
 
 /** Sentences of common made-up words, each one piece long, so that every text has exactly `tokens` tokens. */

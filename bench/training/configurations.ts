@@ -27,8 +27,8 @@ export function sequenceLengths({ batch, tokens }: Configuration): number[] {
 }
 
 /**
- * Floating-point operations of a step's matrix products, padding counted: each linear layer runs once forward and twice
- * backward over every token, and so do the two products of attention.
+ * Floating-point operations of a step's matrix products, padding included: each linear layer runs once
+ * forward and twice backward over every token, and so do the two products of attention.
  */
 export function matrixFlops({ layers, hidden, batch, tokens }: Configuration): number {
   const linear = 6 * layers * 12 * hidden ** 2 * batch * tokens;

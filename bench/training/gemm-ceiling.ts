@@ -42,14 +42,14 @@ function noise(dims: readonly number[]): TensorData {
   };
 }
 
-/** What a large square product reaches: 2048³. */
+/** Speed of a large square product, 2048³. */
 export function squareCeiling(threads: number): Promise<number> {
   return speedOf({ rows: 2048, inner: 2048, columns: 2048 }, threads);
 }
 
 /**
- * What the step's own linear layers would reach back to back with nothing between them: forward, input gradient and
- * weight gradient of each shape, weighed by their operations.
+ * Speed of the step's own linear layers if they ran back to back with nothing between them: forward, input
+ * gradient and weight gradient of each shape, weighted by their operations.
  */
 export async function ownCeiling(configuration: Configuration, threads: number): Promise<number> {
   const { hidden, batch, tokens } = configuration;
@@ -76,6 +76,6 @@ export async function ownCeiling(configuration: Configuration, threads: number):
   return flops / seconds;
 }
 
-/** Operations per second of a step's matrix products, its whole time counted. */
+/** Operations per second of a step's matrix products, over the step's whole time. */
 export const speedOfStep = (configuration: Configuration, milliseconds: number): number =>
   matrixFlops(configuration) / (milliseconds / 1000);

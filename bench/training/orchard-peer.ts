@@ -1,4 +1,7 @@
-/** Orchard's own training step as a peer process: `orchard-peer.ts <configuration> <threads> [onnx|tensorflow]`. */
+/**
+ * Orchard's own training step as a peer process: `orchard-peer.ts <configuration> <threads>
+ * [onnx|tensorflow]`.
+ */
 import { createInterface } from 'node:readline';
 import { parseBertConfig } from '../../src/encoder/index.js';
 import { createTaskLearner } from '../../src/engine/index.js';
@@ -7,7 +10,7 @@ import { type GraphExecutor, onnxExecutor, tensorflowExecutor } from '../../src/
 import { Random } from '../../src/random.js';
 import { CLASSES, configurations, DROPOUT, sequenceLengths } from './configurations.js';
 
-/** That of the other peers. */
+/** The same as the other peers'. */
 const LEARNING_RATE = 1e-4;
 
 const [name = 'a', threads = '2', runtime = 'onnx'] = process.argv.slice(2);
@@ -55,7 +58,7 @@ const encodings = sequenceLengths(configuration).map((length) => ({
   offsets: null,
   truncated: 0,
 }));
-/** A step of it is what the training loop does for a batch: here always the same. */
+/** Its steps are those of the training loop, here always with the same batch. */
 const { learner } = await createTaskLearner({
   executor,
   head,

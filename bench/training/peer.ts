@@ -11,9 +11,9 @@ const messageSchema = z.union([
 type Message = z.infer<typeof messageSchema>;
 
 /**
- * A process that trains the same model as the others on request, so that rounds can take turns. It says
- * `{"ready": name}`, answers a line with a number of steps by `{"milliseconds": […], "loss": …}`, and the end of its
- * input by `{"peakMebibytes": …}`.
+ * A process that trains the same model as the others, on request, so that rounds can take turns. It prints
+ * `{"ready": name}`, answers a line that holds a number of steps with `{"milliseconds": […], "loss": …}`, and
+ * the end of its input with `{"peakMebibytes": …}`.
  */
 export class Peer {
   readonly #child: ChildProcessWithoutNullStreams;
@@ -29,7 +29,7 @@ export class Peer {
     this.#messages = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   }
 
-  /** @returns the reason as text where it does not run. */
+  /** @returns the reason as text if it does not run. */
   static async start(
     command: string,
     args: readonly string[],
@@ -55,7 +55,7 @@ export class Peer {
     throw new Error(`${this.name}: ${JSON.stringify(message)}`);
   }
 
-  /** Ends the process. @returns the most memory that it held, MiB. */
+  /** Ends the process. @returns its peak memory, MiB. */
   async stop(): Promise<number> {
     this.#child.stdin.end();
     const message = await this.#next();

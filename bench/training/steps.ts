@@ -16,7 +16,10 @@ export interface StepOptions {
 
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 
-/** Times training steps of every configuration and peer, in rounds that take turns, and prints a table of each. */
+/**
+ * Times training steps of every configuration and peer, in rounds that take turns, and prints a table of
+ * each.
+ */
 export async function compareSteps(options: StepOptions): Promise<void> {
   for (const name of options.asked) {
     const configuration = configurations[name];
@@ -66,7 +69,7 @@ export async function compareSteps(options: StepOptions): Promise<void> {
   }
 }
 
-/** So that no peer always follows the same other one. */
+/** Rotates the order, so that no peer always follows the same other one. */
 const rotated = <T>(all: readonly T[], by: number): T[] => [
   ...all.slice(by % all.length),
   ...all.slice(0, by % all.length),

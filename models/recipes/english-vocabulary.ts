@@ -1,8 +1,9 @@
 /**
- * Makes the English vocabulary that comes along, src/tokenizer/english-vocabulary.json:
- * `npx tsx models/recipes/english-vocabulary.ts <folder of text files>`, with en_*.txt or en_*.txt.br in the folder
- * (public-domain novels and speeches, Wikipedia, Wikinews, OpenStax, MASC, SGD dialogues; their first 6 million
- * characters each, so that no source outweighs the others). Seconds on one core; the same texts give the same file.
+ * Makes the bundled English vocabulary, src/tokenizer/english-vocabulary.json: `npx tsx
+ * models/recipes/english-vocabulary.ts <folder of text files>`, with en_*.txt or en_*.txt.br in the folder
+ * (public-domain novels and speeches, Wikipedia, Wikinews, OpenStax, MASC, SGD dialogues; the first 6 million
+ * characters of each, so that no source outweighs the others). Takes seconds on one core; the same texts give
+ * the same file.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

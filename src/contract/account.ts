@@ -9,6 +9,7 @@ export type Tier = 'basic' | 'pro';
 export interface Account {
   /** 1 to 50 printable ASCII characters. */
   readonly app_id: string;
+  /** What it may do: {@link Tier}. */
   readonly tier: Tier;
 }
 

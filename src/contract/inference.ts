@@ -17,16 +17,16 @@ export const batchQueriesSchema = z
  */
 export interface InferenceResult {
   /** Classification: every label. Entity labelling: the type of each entity found. Questions: the 10 best passages. */
-  readonly labels: readonly string[];
+  readonly labels: string[];
   /** One a label, 0 to 1: how probable it is. Of a multilabel model, above 0.5 means yes. */
-  readonly scores: readonly number[];
+  readonly scores: number[];
   /** Entity labelling only: the text of each entity, as it stands in the query. */
-  readonly tokens?: readonly string[] | undefined;
+  readonly tokens?: string[] | undefined;
   /**
    * Entity labelling only: where each entity starts, in UTF-16 code units from 0, so that
    * `query.slice(start, start + token.length) === token`.
    */
-  readonly token_start_positions?: readonly number[] | undefined;
+  readonly token_start_positions?: number[] | undefined;
 }
 
 export const inferenceResultSchema: z.ZodType<InferenceResult> = z.strictObject({
@@ -62,6 +62,7 @@ export const metadataSchema: z.ZodType<InferenceMetadata> = z.strictObject({
 export interface InferenceResponse<Data> {
   /** A result, the results of a batch in the order of its queries, or either by model. */
   readonly data: Data;
+  /** How long the models took. */
   readonly metadata: InferenceMetadata;
 }
 

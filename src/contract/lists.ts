@@ -26,7 +26,9 @@ export const paginationSchema: z.ZodType<Pagination> = z.strictObject({
 
 /** One page of a listing, newest first. */
 export interface Page<Item> {
+  /** At most `pagination.limit`. */
   readonly data: readonly Item[];
+  /** Where this page stands. */
   readonly pagination: Pagination;
 }
 

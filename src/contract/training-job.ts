@@ -25,6 +25,7 @@ export interface ModelRecord {
   readonly training_status: TrainingJobStatus;
   /** As in the request. */
   readonly type: ModelType;
+  /** The same for every model. */
   readonly modality: 'language';
   /** When the job was created: ISO 8601 with milliseconds and an offset, `2026-11-20T08:15:30.123+00:00`. */
   readonly created: string;
@@ -71,10 +72,12 @@ export interface ValidationMetrics {
 export interface TrainingMetrics {
   /** Seconds. */
   readonly elapsed_time: readonly number[];
+  /** On the training rows. */
   readonly training: {
     /** The mean over each epoch. */
     readonly loss: readonly number[];
   };
+  /** On the dev rows. */
   readonly validation: ValidationMetrics;
 }
 
@@ -88,6 +91,7 @@ export interface TrainingStats {
   readonly best_eval_metric_value?: number | undefined;
   /** Epochs completed. */
   readonly epoch: number;
+  /** Epoch by epoch. */
   readonly metrics: TrainingMetrics;
 }
 
@@ -111,7 +115,9 @@ export const trainingStatsSchema: z.ZodType<TrainingStats> = z.strictObject({
 
 /** What reading a training job answers (docs/service.md, "Job information"). */
 export interface TrainingJobInformation {
+  /** The model that the job makes; it has the job's id. */
   readonly model: ModelRecord;
+  /** What has been measured so far. */
   readonly training_stats: TrainingStats;
   /** As in the model record. */
   readonly status: TrainingJobStatus;

@@ -40,6 +40,7 @@ export interface ModelConfig {
   readonly family: FamilyName;
   /** The geometry of a model that starts from random weights; a backbone has its own. */
   readonly size: ModelSize;
+  /** Default: as the backbone reads, else `{ lowercase: true }`. */
   readonly preprocessing?: Preprocessing | undefined;
 }
 
@@ -105,8 +106,9 @@ export interface TrainingRequest {
    * `file:` URL of a zip or of the unpacked folder.
    */
   readonly dataset_url: string;
+  /** The model to make. */
   readonly model_config: ModelConfig;
-  /** Default: `{}`. */
+  /** How to train it. Default: `{}`. */
   readonly training_config?: TrainingConfig | undefined;
 }
 

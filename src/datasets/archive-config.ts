@@ -4,16 +4,13 @@ import { type ArchiveFile, type ArchiveFolder, archiveFile, CONFIG_FILE } from '
 import { readJsonFile } from './json-file.js';
 import { type ProblemList, quoted, someOf } from './problems.js';
 
-/*
- * The schemas' error messages say what is expected, in words that follow "expected": a problem is put
- * together from them and from what was found.
- */
+// The messages of these schemas say what is expected, as words that follow "expected" in a problem.
 const text = z.string('a string');
 const fileName = text.min(1, 'the name of a file in the archive');
 
 /**
- * The fields that config.json has for every task. A family extends it; fields it doesn't name are allowed. Nothing is
- * made of `desc`, so it may be left out.
+ * The fields that config.json has for every task. Families extend it; unknown fields are allowed. `desc`
+ * isn't used, so it may be left out.
  */
 export const archiveConfigSchema = z.looseObject(
   { desc: text.default(''), DATASET_NAME: text, DATA_DIR: text },
@@ -27,11 +24,11 @@ export const splitFilesSchema = archiveConfigSchema.extend({
   TEST_FILE: text.optional(),
 });
 
-/** config.json as far as every task has it. */
+/** What config.json has for every task. */
 export type ArchiveConfig = z.infer<typeof archiveConfigSchema>;
 
 /**
- * Reads config.json, which counts as an empty object where there is none. Each field that doesn't fit becomes a problem,
+ * Reads config.json; a missing one counts as an empty object. Each field that doesn't fit becomes a problem,
  * with the field's name as its column.
  */
 export function readArchiveConfig<Schema extends z.ZodType>(
@@ -46,16 +43,16 @@ export function readArchiveConfig<Schema extends z.ZodType>(
   if (parsed.success) return parsed.data;
   for (const { path, input, message } of parsed.error.issues) {
     const found = input === undefined ? 'the field is missing' : `found ${quoted(input)}`;
-    const column = path.length === 0 ? {} : { column: path.join('.') };
-    problems.add({ file: CONFIG_FILE, ...column, found, expected: message });
+    const place = { file: CONFIG_FILE, ...(path.length > 0 && { column: path.join('.') }) };
+    problems.add({ ...place, found, expected: message });
   }
   return undefined;
 }
 
 /**
- * The file of this name in DATA_DIR, where the archive has that folder, else beside config.json. DATA_DIR often is
- * a path of the author's machine; then it is passed over.
- * @returns undefined where there is no such file inside the archive.
+ * The file of this name in DATA_DIR or, if it isn't there, beside config.json. DATA_DIR is often a path on
+ * its author's machine, which the archive doesn't have.
+ * @returns undefined if there is no such file in the archive.
  */
 export function findDataFile(
   archive: ArchiveFolder,
@@ -69,7 +66,10 @@ export function findDataFile(
   return undefined;
 }
 
-/** As {@link findDataFile} for the name that a field of config.json gives; a problem where there is none. */
+/**
+ * As {@link findDataFile}, for the name that a field of config.json gives; adds a problem if there is no such
+ * file.
+ */
 export function findConfiguredFile(
   archive: ArchiveFolder,
   config: ArchiveConfig,
@@ -96,7 +96,7 @@ function placesInside(config: ArchiveConfig, name: string): readonly string[] {
   return places.filter((place) => !place.startsWith('../') && !posix.isAbsolute(place));
 }
 
-/** With "/" as separator, as the archive's file names are. */
+/** The path with "/" as separator, as in the archive's file names. */
 function relative(path: string): string {
   return path.replaceAll('\\', '/');
 }

@@ -4,30 +4,31 @@ import type { DatasetError } from '../errors.js';
 import { DEFAULT_MAX_ARCHIVE_ENTRIES, isClutter } from './archive-limits.js';
 import { count, singleProblem, someOf } from './problems.js';
 
-/** The file that marks a dataset's folder; spelled exactly so. */
+/** The file that marks a dataset's folder; upper and lower case matter. */
 export const CONFIG_FILE = 'config.json';
 
-/** How problems call the archive as a whole. */
+/** What problems call the archive as a whole. */
 const THE_ARCHIVE = 'the archive';
 
-/** A dataset on disk: the folder that holds config.json, or what marks it instead. */
+/** A dataset on disk: the folder with config.json, or with the file that marks it instead. */
 export interface ArchiveFolder {
   readonly path: string;
-  /** Every regular file below, as paths relative to the folder with "/", sorted; links are not followed. */
+  /**
+   * The paths of all regular files in it, relative to the folder, with "/", sorted. Links are not followed.
+   */
   readonly files: readonly string[];
 }
 
 /** A file of an archive. */
 export interface ArchiveFile {
   readonly path: string;
-  /** Relative to the archive's folder, with "/"; how problems call it. */
+  /** The path relative to the archive's folder, with "/", which problems name. */
   readonly name: string;
 }
 
 /**
  * Finds the one folder with config.json in an unzipped archive: `directory` itself or any folder below it.
- * @param markers names of files that mark the folder, in an archive that need not have the first: the first that there is
- *   counts.
+ * @param markers names of files that can mark the folder; the first of them that exists decides.
  * @throws DatasetError
  */
 export function openArchive(directory: string, markers: readonly string[] = [CONFIG_FILE]): ArchiveFolder {
@@ -45,7 +46,7 @@ export function openArchive(directory: string, markers: readonly string[] = [CON
   };
 }
 
-/** A file of the archive by its exact name, or undefined where it isn't there. */
+/** A file of the archive by its exact name; undefined if there is none. */
 export function archiveFile(archive: ArchiveFolder, name: string): ArchiveFile | undefined {
   return archive.files.includes(name) ? { path: join(archive.path, name), name } : undefined;
 }

@@ -2,14 +2,14 @@ import { constants } from 'node:buffer';
 
 /** Largest zip that is fetched: 512 MiB. */
 export const DEFAULT_MAX_ARCHIVE_BYTES = 512 * 1024 ** 2;
-/** Most bytes that a zip may unpack to: 1 GiB; below the 2 GiB that Node reads in one piece. */
+/** Most bytes that a zip may unpack to: 1 GiB, below the 2 GiB that Node reads in one piece. */
 export const DEFAULT_MAX_UNZIPPED_BYTES = 1024 ** 3;
-/** Most files and folders an archive may hold. */
+/** Most files and folders that an archive may have. */
 export const DEFAULT_MAX_ARCHIVE_ENTRIES = 10_000;
 
-/** Most lines a file of rows may have; more would not fit into memory along with what is trained. */
+/** Most lines that a file of rows may have; more would not fit into memory beside the model. */
 export const MAX_LINES = 5_000_000;
-/** Longest line of a file of rows: 16 MiB, far above any text. */
+/** Longest line of a file of rows: 16 MiB, far longer than any real text. */
 export const MAX_LINE_BYTES = 16 * 1024 ** 2;
 /** Largest file that is read as one text (JSON, CSV): what a string of Node can hold, 512 MiB. */
 export const MAX_TEXT_BYTES = constants.MAX_STRING_LENGTH;

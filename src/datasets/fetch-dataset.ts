@@ -16,33 +16,34 @@ import { describeBytes, singleProblem } from './problems.js';
 
 /** Limit on the time of a whole download: 10 minutes. */
 export const DEFAULT_DOWNLOAD_TIMEOUT_MS = 10 * 60 * 1000;
-/** How long a server may send nothing: a minute, as some pack the zip only when they are asked for it. */
+/** How long a server may send nothing: a minute, as some only start to pack the zip when it is requested. */
 const DEFAULT_STALL_TIMEOUT_MS = 60_000;
 
 export interface FetchDatasetOptions
   extends RetryOptions,
     Pick<RequestOptions, 'fetch' | 'stallTimeoutMs'>,
     Partial<Pick<DownloadOptions, 'maxBytes' | 'timeoutMs' | 'onProgress'>> {
-  /** Where a download is saved; made if needed. */
+  /** The folder that a download is saved in; created if needed. */
   readonly directory: string;
   /** Accept `file:` URLs: a zip, or the unzipped folder. Default false. */
   readonly allowFile?: boolean;
 }
 
-/** A dataset on the local disk. `name` is what to call it in messages: the last part of its URL. */
+/** A dataset on the local disk. `name`, the last part of its URL, is what messages call it. */
 export type FetchedDataset =
   | { readonly kind: 'zip'; readonly path: string; readonly name: string; readonly bytes: number }
   | { readonly kind: 'folder'; readonly path: string; readonly name: string };
 
 /**
- * Brings the dataset of an http, https or `file:` URL to the local disk and sees that it is a zip. A local
- * zip or folder is used where it lies. Redirects are followed to http and https only, five at most; what breaks off is
- * repeated and goes on where it was.
+ * Brings the dataset at an http, https or `file:` URL to the local disk and checks that it is a zip. A local
+ * zip or folder is used where it is. At most five redirects are followed, to http and https only; an
+ * interrupted download is resumed.
  * @param options.maxBytes limit on the zip. Default {@link DEFAULT_MAX_ARCHIVE_BYTES}.
  * @param options.timeoutMs limit on the whole download. Default {@link DEFAULT_DOWNLOAD_TIMEOUT_MS}.
- * @param options.stallTimeoutMs how long the server may send nothing before it is asked again. Default a minute.
- * @throws ValidationError for a URL that isn't taken; DownloadError, DatasetError for what is no zip, AbortedError,
- *   StorageError.
+ * @param options.stallTimeoutMs how long the server may send nothing before the download is retried. Default
+ * a minute.
+ * @throws ValidationError for a URL that isn't allowed, DatasetError for a file that isn't a zip,
+ *   DownloadError, AbortedError, StorageError.
  */
 export async function fetchDataset(
   dataset_url: string,
@@ -71,7 +72,7 @@ function checkedUrl(dataset_url: string, allowFile: boolean): URL {
     throw invalidUrl(`a URL of scheme ${url.protocol.slice(0, -1)}; give an ${schemes} URL`);
   }
   if (url.username !== '' || url.password !== '') {
-    throw invalidUrl('the URL holds a user name or password; give one that opens without');
+    throw invalidUrl('the URL holds a user name or password; give one that works without');
   }
   return url;
 }
@@ -108,7 +109,7 @@ async function downloadedDataset(
   return { kind: 'zip', path, name: posix.basename(url.pathname) || url.host, bytes };
 }
 
-/** What the failure of a download is to the caller. */
+/** The error that callers get for a failed download. */
 function downloadError(
   thrown: unknown,
   { href }: URL,
@@ -142,7 +143,7 @@ function localPath(url: URL): string {
   }
 }
 
-/** Runs what reads the file system. @throws DownloadError */
+/** Runs a function that reads the file system. @throws DownloadError */
 function reading<T>(url: URL, read: () => T): T {
   try {
     return read();

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { closeSync, openSync, readSync } from 'node:fs';
 
-/** How many bytes at the start of a file tell its kind. */
+/** How many bytes at the start of a file decide its kind. */
 const HEAD_BYTES = 512;
 
 interface Signature {
@@ -16,7 +16,7 @@ export const ZIP = 'a zip archive';
 
 const signatures: readonly Signature[] = [
   { kind: ZIP, bytes: 'PK\x03\x04' },
-  // A zip without entries is its end record alone.
+  // A zip without entries consists of its end record alone.
   { kind: ZIP, bytes: 'PK\x05\x06' },
   { kind: 'a gzip file', bytes: [0x1f, 0x8b] },
   { kind: 'a tar file', bytes: 'ustar', at: 257 },
@@ -31,8 +31,8 @@ const signatures: readonly Signature[] = [
 ];
 
 /**
- * What a file is by its first bytes: `a zip archive`, `an HTML page`, `an empty file`, …
- * @throws the file system's error where it can't be read.
+ * What a file is, judged by its first bytes: `a zip archive`, `an HTML page`, `an empty file`, …
+ * @throws the file system's error if it can't be read.
  */
 export function fileKind(path: string): string {
   const head = Buffer.alloc(HEAD_BYTES);

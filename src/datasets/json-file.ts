@@ -2,7 +2,7 @@ import { type ParseErrorCode, printParseErrorCode, visit } from 'jsonc-parser';
 import { type ProblemList, quoted } from './problems.js';
 import { readText } from './text-file.js';
 
-/** A parsed JSON file; the value is still to be checked. */
+/** A parsed JSON file, whose value isn't checked yet. */
 export interface JsonFile {
   readonly value: unknown;
   /** The 1-based line of each key of the outermost object. */
@@ -12,7 +12,7 @@ export interface JsonFile {
 /**
  * Reads a JSON file of a dataset strictly: no comments, no trailing commas, no key twice in one object.
  * @param name the file's path inside the archive, for problems.
- * @returns undefined, with at least one problem (line and column, 1-based), where anything is wrong.
+ * @returns undefined if anything is wrong, after adding at least one problem (line and column, 1-based).
  */
 export function readJsonFile(path: string, name: string, problems: ProblemList): JsonFile | undefined {
   const text = readText(path, name, problems);
@@ -35,7 +35,7 @@ interface SyntaxProblem {
   readonly found: string;
 }
 
-/** Where the text stops being JSON. `JSON.parse` doesn't always tell the place, hence a second parser. */
+/** Where the text stops being JSON. `JSON.parse` doesn't always say where, hence a second parser. */
 function syntaxError(text: string): SyntaxProblem {
   let first: SyntaxProblem | undefined;
   visitJson(text, {
@@ -56,8 +56,8 @@ function syntaxReason(code: ParseErrorCode): string {
 }
 
 /**
- * The lines of the outermost keys. A key that comes twice in an object is a problem: `JSON.parse` keeps the last of
- * them, and the earlier values would be lost without a word.
+ * The lines of the outermost keys. A key that occurs twice in an object is a problem: `JSON.parse` would
+ * silently drop the earlier value.
  */
 function locateKeys(text: string, file: string, problems: ProblemList): ReadonlyMap<string, number> {
   const lines = new Map<string, number>();
@@ -83,7 +83,7 @@ function locateKeys(text: string, file: string, problems: ProblemList): Readonly
   return lines;
 }
 
-/** @returns true where the nesting is deeper than the parser's stack. */
+/** @returns true if the nesting is deeper than the parser's stack. */
 function visitJson(text: string, visitor: Parameters<typeof visit>[1]): boolean {
   try {
     visit(text, visitor, { disallowComments: true });

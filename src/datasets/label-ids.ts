@@ -9,7 +9,7 @@ export const LABEL_FILE = 'label_id.json';
 /**
  * Reads label_id.json: ids 0 to n−1 without gaps, labels that are unique and not empty.
  * @param noun what a label is called in problems.
- * @returns the labels in the order of their ids, or undefined with at least one problem.
+ * @returns the labels in the order of their ids, or undefined after adding at least one problem.
  */
 export function readLabelIds(
   archive: ArchiveFolder,

@@ -1,6 +1,9 @@
 import { DatasetError, type DatasetProblem, MAX_LISTED_PROBLEMS } from '../errors.js';
 
-/** Gathers what is wrong with a dataset: keeps the first {@link MAX_LISTED_PROBLEMS}, counts the rest. */
+/**
+ * Collects what is wrong with a dataset: keeps the first {@link MAX_LISTED_PROBLEMS} problems, counts the
+ * others.
+ */
 export class ProblemList {
   readonly #listed: DatasetProblem[] = [];
   #total = 0;
@@ -10,7 +13,7 @@ export class ProblemList {
     if (this.#listed.length < MAX_LISTED_PROBLEMS) this.#listed.push(problem);
   }
 
-  /** How many problems were added, the unlisted ones included. */
+  /** How many problems were added, including the unlisted ones. */
   get total(): number {
     return this.#total;
   }
@@ -20,14 +23,14 @@ export class ProblemList {
   }
 }
 
-/** An error with one problem, for what can't be looked into further. */
+/** An error with a single problem, after which nothing else can be checked. */
 export function singleProblem(problem: DatasetProblem, cause?: unknown): DatasetError {
   return new DatasetError([problem], 1, cause === undefined ? undefined : { cause });
 }
 
 const LONGEST_QUOTE = 60;
 
-/** A value as a problem shows it: JSON, cut after 60 characters. */
+/** A value as problems show it: JSON, cut after 60 characters. */
 export function quoted(value: unknown): string {
   const json = JSON.stringify(value) ?? String(value);
   return json.length <= LONGEST_QUOTE ? json : `${json.slice(0, LONGEST_QUOTE)}…`;

@@ -1,6 +1,6 @@
 import { type ProblemList, quoted } from './problems.js';
 
-/** Checks that keys of an object are "0", "1", … without gaps, in any order. */
+/** Checks that the keys of an object are "0", "1", … without gaps, in any order. */
 export function checkIndices(keys: Iterable<string>, file: string, problems: ProblemList): void {
   const ids = new Set<number>();
   for (const key of keys) {

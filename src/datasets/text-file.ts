@@ -1,4 +1,6 @@
-/** Text files of a dataset: strict UTF-8, so that a wrong encoding is reported and never trained on. */
+/**
+ * Reads text files of a dataset as strict UTF-8, so that a wrong encoding is reported and never trained on.
+ */
 import { isUtf8 } from 'node:buffer';
 import { readFileSync, statSync } from 'node:fs';
 import type { DatasetProblem } from '../errors.js';
@@ -15,7 +17,7 @@ export interface TextLine {
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const UTF8_BOM = [0xef, 0xbb, 0xbf];
-/** What decoding puts for bytes that aren't UTF-8. */
+/** What decoding puts in place of bytes that aren't UTF-8. */
 const REPLACEMENT = '\uFFFD';
 const REPLACEMENT_BYTES = [0xef, 0xbf, 0xbd];
 const UTF16_BOMS = [
@@ -26,10 +28,10 @@ const UTF16_BOMS = [
 /**
  * The lines of a file. A line ends at LF or CRLF and nowhere else (U+2028 and a lone CR belong to the text);
  * what follows the last line break is a line only if it isn't empty. A leading byte order mark is dropped.
- * Each line that isn't UTF-8, or is longer than {@link MAX_LINE_BYTES}, becomes a problem and is left out; after
- * {@link MAX_LINES} nothing more is read.
+ * Each line that isn't UTF-8, or is longer than {@link MAX_LINE_BYTES}, becomes a problem and is left out;
+ * after {@link MAX_LINES} nothing more is read.
  * @param name the file's path inside the archive, for problems.
- * @returns undefined, and a problem, where the file can't be read at all or is UTF-16.
+ * @returns undefined if the file can't be read at all or is UTF-16, after adding a problem.
  */
 export function readLines(path: string, name: string, problems: ProblemList): TextLine[] | undefined {
   const bytes = readTextBytes(path, name, problems);
@@ -50,8 +52,8 @@ export function readLines(path: string, name: string, problems: ProblemList): Te
 
 /**
  * The whole text of a file without its byte order mark.
- * @returns undefined, with at least one problem, where it is larger than {@link MAX_TEXT_BYTES} or can't be
- * decoded; then every line that isn't UTF-8 is one.
+ * @returns undefined if the file can't be read, is larger than {@link MAX_TEXT_BYTES} or isn't UTF-8, after
+ * adding a problem, or one for each line that isn't UTF-8.
  */
 export function readText(path: string, name: string, problems: ProblemList): string | undefined {
   const bytes = readTextBytes(path, name, problems, MAX_TEXT_BYTES);
@@ -114,7 +116,7 @@ function tooLarge(file: string, size: string, expected: string): DatasetProblem 
 }
 
 function longLine(file: string, line: number, content: Buffer): DatasetProblem {
-  const expected = `at most ${describeBytes(MAX_LINE_BYTES)} a line`;
+  const expected = `at most ${describeBytes(MAX_LINE_BYTES)} per line`;
   return { file, line, found: `found ${counted(content.length, 'byte')} in one line`, expected };
 }
 
@@ -138,7 +140,7 @@ function decodablePrefix(bytes: Buffer): string {
   for (let at = decoded.indexOf(REPLACEMENT); at !== -1; at = decoded.indexOf(REPLACEMENT, at + 1)) {
     offset += Buffer.byteLength(decoded.slice(counted, at));
     counted = at;
-    // The text itself may hold the character too.
+    // The text itself may contain the character too.
     if (!startsWith(bytes.subarray(offset), REPLACEMENT_BYTES)) return decoded.slice(0, at);
   }
   return decoded;

@@ -1,4 +1,4 @@
-/** Unpacks a zip that nobody vouches for: nothing outside the directory is written, and sizes are limited. */
+/** Unpacks an untrusted zip: nothing is written outside the directory, and sizes are limited. */
 import { createWriteStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -12,9 +12,9 @@ import { fileKind, ZIP } from './file-kind.js';
 import { count, describeBytes, quoted, singleProblem } from './problems.js';
 
 export interface UnzipOptions {
-  /** How problems call the archive. Default: the file's name. */
+  /** What problems call the archive. Default: the file's name. */
   readonly name?: string;
-  /** Limit on the bytes of all files together, unpacked. Default {@link DEFAULT_MAX_UNZIPPED_BYTES}. */
+  /** Limit on the unpacked bytes of all files together. Default {@link DEFAULT_MAX_UNZIPPED_BYTES}. */
   readonly maxBytes?: number;
   /** Limit on the entries, folders included. Default {@link DEFAULT_MAX_ARCHIVE_ENTRIES}. */
   readonly maxEntries?: number;
@@ -22,9 +22,9 @@ export interface UnzipOptions {
 }
 
 /**
- * Unpacks a zip into a directory of its own: what it held before, such as the half that a crash left, is deleted.
- * What operating systems leave in archives (__MACOSX, .DS_Store, …) is left out. After an error the directory may
- * hold some of the files.
+ * Unpacks a zip into a directory of its own, whose earlier contents are deleted (a crash may have left some).
+ * What operating systems leave in archives (__MACOSX, .DS_Store, …) is skipped. After an error the directory
+ * may hold some of the files.
  * @returns the files written, relative to the directory with "/".
  * @throws DatasetError, StorageError, AbortedError
  */
@@ -46,7 +46,7 @@ export async function unzip(
 
 type NamedOptions = UnzipOptions & { readonly name: string };
 
-/** @throws DatasetError where the archive breaks a rule; else whatever yauzl and the file system throw. */
+/** @throws DatasetError if the archive breaks a rule; otherwise whatever yauzl and the file system throw. */
 async function unpack(zipPath: string, directory: string, options: NamedOptions): Promise<string[]> {
   const { name, signal, maxEntries = DEFAULT_MAX_ARCHIVE_ENTRIES } = options;
   signal?.throwIfAborted();
@@ -90,7 +90,9 @@ async function unpackEntries(zip: ZipFile, directory: string, options: NamedOpti
 }
 
 const FILE_TYPE_BITS = 0o170000;
-/** Unix file types that may be unpacked: none given, a regular file, a directory. Links and devices are not. */
+/**
+ * Unix file types that may be unpacked: none given, a regular file, a directory. Links and devices are not.
+ */
 const PLAIN_FILE_TYPES = [0, 0o100000, 0o040000];
 
 function checkEntry(entry: Entry, name: string): void {
@@ -123,9 +125,9 @@ async function unpackFile(
     },
   });
   const source = await zip.openReadStreamPromise(entry);
-  // wx: on a file system that ignores case, two names may be one file; that must not overwrite.
+  // wx: on a file system that ignores case, two names may mean one file, which must not be overwritten.
   const sink = createWriteStream(target, { flags: 'wx' });
-  await pipeline(source, summing, sink, signal ? { signal } : {});
+  await pipeline(source, summing, sink, { ...(signal && { signal }) });
   if (checksum !== entry.crc32) throw damaged(`${name}, ${entry.fileName}`, undefined);
 }
 
@@ -144,7 +146,7 @@ function encrypted(name: string): DatasetError {
   return refusal(name, 'found an encrypted zip', 'a zip without a password');
 }
 
-/** For what yauzl throws: its message tells what didn't add up. */
+/** The problem behind an error of yauzl, whose message says what is wrong. */
 function damaged(file: string, thrown: unknown): DatasetError {
   const reason = thrown instanceof Error ? thrown.message : 'the checksum differs';
   if (/encrypt/.test(reason)) return encrypted(file);
@@ -161,10 +163,12 @@ function damaged(file: string, thrown: unknown): DatasetError {
   return singleProblem({ file, found, expected: 'a whole zip archive' }, thrown);
 }
 
-/** What the file system answers to an entry whose path can't be a file: the archive's fault, not the disk's. */
+/**
+ * The file system's error codes for an entry whose path can't be a file: the archive's fault, not the disk's.
+ */
 const PATH_ERRORS = ['EEXIST', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'EINVAL'];
 
-/** True where the file system failed; its errors carry the name of the system call. */
+/** True if the file system failed; its errors carry the name of the system call. */
 function isDiskError(thrown: unknown): thrown is Error {
   if (!(thrown instanceof Error && 'syscall' in thrown)) return false;
   return !('code' in thrown && PATH_ERRORS.includes(String(thrown.code)));

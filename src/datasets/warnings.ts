@@ -1,4 +1,6 @@
-/** What a job may warn about; none of these stops a training. Families from elsewhere bring kinds of their own. */
+/**
+ * What a job may warn about. No warning stops a training. Registered families may have kinds of their own.
+ */
 export type DatasetWarningKind =
   | 'duplicate_row'
   | 'conflicting_labels'
@@ -22,21 +24,21 @@ export interface DatasetLocation {
   readonly line: number;
 }
 
-/** Something worth knowing about a dataset that can be trained on all the same. */
+/** Something worth knowing about a dataset, which can be trained on all the same. */
 export interface DatasetWarning {
   readonly kind: DatasetWarningKind;
   /** How many rows (or classes) it concerns. */
   readonly count: number;
   /** What was noticed, in a sentence. */
   readonly message: string;
-  /** Where it is seen first; at most {@link MAX_WARNING_EXAMPLES}. */
+  /** The first places concerned, at most {@link MAX_WARNING_EXAMPLES}. */
   readonly examples: readonly DatasetLocation[];
 }
 
-/** How many locations a warning names. */
+/** How many places a warning names. */
 export const MAX_WARNING_EXAMPLES = 5;
 
-/** One warning about all these places; none where there are no places. */
+/** One warning about all these places; none if there are no places. */
 export function warnAbout(
   kind: DatasetWarningKind,
   places: readonly DatasetLocation[],

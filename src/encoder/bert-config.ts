@@ -2,7 +2,9 @@ import * as z from 'zod';
 import type { ModelSize } from '../contract/index.js';
 import { ModelFolderError } from '../errors.js';
 
-/** The fields of a Hugging Face BERT config.json that decide what the encoder computes, by their names there. */
+/**
+ * The fields of a Hugging Face BERT config.json that decide what the encoder computes, by their names there.
+ */
 const bertConfigSchema = z.object({
   model_type: z.literal('bert'),
   vocab_size: z.int().positive(),

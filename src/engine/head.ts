@@ -56,7 +56,9 @@ export interface PairOptions {
 }
 
 export interface PairExamples {
-  /** Rows of the training texts that make up each example: an anchor, its match, and others that don't match. */
+  /**
+   * Rows of the training texts that make up each example: an anchor, its match, and others that don't match.
+   */
   readonly rows: readonly (readonly number[])[];
   /** Inputs of the loss, besides the encoder's outputs, for a batch of these examples, given by index. */
   feeds(batch: readonly number[]): Readonly<Record<string, TensorData>>;

@@ -2,7 +2,9 @@ import type { Kernels } from '../kernels/index.js';
 import type { ParameterStore } from './parameter-store.js';
 
 export interface StepOptions {
-  /** Scales all gradients down together so that their joint Euclidean norm is at most this. Default: no bound. */
+  /**
+   * Scales all gradients down together so that their joint Euclidean norm is at most this. Default: no bound.
+   */
   readonly maxGradientNorm?: number;
 }
 

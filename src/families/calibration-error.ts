@@ -13,8 +13,8 @@ export interface Decision {
 }
 
 /**
- * Expected calibration error (Naeini et al. 2015): the mean over all decisions of |accuracy − confidence| of their bin,
- * bins being 15 equal parts of [0, 1]. 0 is perfect.
+ * Expected calibration error (Naeini et al. 2015): the mean over all decisions of |accuracy − confidence| of
+ * their bin, bins being 15 equal parts of [0, 1]. 0 is perfect.
  */
 export function expectedCalibrationError(decisions: readonly Decision[]): number {
   const excess = new Float64Array(BINS);
@@ -26,7 +26,10 @@ export function expectedCalibrationError(decisions: readonly Decision[]): number
   return total / Math.max(1, decisions.length);
 }
 
-/** Confidence and accuracy in ten equal parts of [0, 1], by rising confidence; parts without decisions are left out. */
+/**
+ * Confidence and accuracy in ten equal parts of [0, 1], by rising confidence; parts without decisions are
+ * left out.
+ */
 export function calibrationBins(decisions: readonly Decision[]): CalibrationBin[] {
   const bins = Array.from({ length: PLOTTED_BINS }, () => ({ confidence: 0, right: 0, rows: 0 }));
   for (const { confidence, right } of decisions) {

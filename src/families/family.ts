@@ -7,9 +7,10 @@ import type { BlendWeights, ModelEvaluation, ModelFolderConfig } from '../model-
 import type { TextOutputs } from '../text-reader/index.js';
 
 /**
- * A kind of model as a value: how its archive is read, which head stands on the encoder, what is measured and how
- * outputs become a result. Everything in which families differ is here, so no other code asks which family it deals
- * with. A new family is a folder here and a line in the registry; `registerFamily` adds one from outside.
+ * A kind of model as a value: how its archive is read, which head stands on the encoder, what is measured and
+ * how outputs become a result. Everything in which families differ is here, so no other code asks which
+ * family it deals with. A new family is a folder here and a line in the registry; `registerFamily` adds one
+ * from outside.
  */
 export interface Family {
   readonly name: FamilyName;
@@ -17,8 +18,8 @@ export interface Family {
   /** The tier that an account needs to train it. */
   readonly tier: Tier;
   /**
-   * How long training lasts unless the request says: from random weights (docs/training.md), and from a backbone
-   * (docs/backbones.md), which knows the language already and needs fewer passes over a dataset.
+   * How long training lasts unless the request says: from random weights (docs/training.md), and from a
+   * backbone (docs/backbones.md), which knows the language already and needs fewer passes over a dataset.
    */
   readonly durations: { readonly scratch: Duration; readonly backbone: Duration };
   /** The metrics that {@link TrainingTask.evaluate} gives and jobs report. */
@@ -57,7 +58,10 @@ export interface FamilyType {
   readonly sameTaskAs?: ModelType;
   /** The metric that decides which epoch is kept; undefined for retrieval, which is judged by its ranks. */
   readonly mainMetric: 'accuracy' | 'f1' | undefined;
-  /** Share of a row's target that is spread evenly over all labels. Tuning overrides it. Default: training's own. */
+  /**
+   * Share of a row's target that is spread evenly over all labels. Tuning overrides it. Default: training's
+   * own.
+   */
   readonly labelSmoothing?: number;
   readonly card: CardFacts;
 }
@@ -89,7 +93,9 @@ export interface ClassNames {
   readonly names: readonly string[];
 }
 
-/** What becomes of a text that is longer than the encoder reads: its end is cut off, or it is read in windows. */
+/**
+ * What becomes of a text that is longer than the encoder reads: its end is cut off, or it is read in windows.
+ */
 export type LongTexts = 'truncate' | 'windows';
 
 /** The output of an inference graph, named as other libraries expect it. */
@@ -157,8 +163,8 @@ export interface FinishedTask {
 }
 
 /**
- * The dev figures of each expert alone and of both together, each calibrated separately. Weights and thresholds were
- * fitted on dev too, so the figures are slightly optimistic.
+ * The dev figures of each expert alone and of both together, each calibrated separately. Weights and
+ * thresholds were fitted on dev too, so the figures are slightly optimistic.
  */
 export interface Blend {
   /** The encoder alone. */

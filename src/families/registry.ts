@@ -56,7 +56,10 @@ export interface ModelKind {
   readonly type: FamilyType;
 }
 
-/** @param file named in errors. @throws ModelFolderError if the family or type isn't registered in this thread. */
+/**
+ * @param file named in errors.
+ * @throws ModelFolderError if the family or type isn't registered in this thread.
+ */
 export function modelKind({ orchard }: Pick<ModelFolderConfig, 'orchard'>, file: string): ModelKind {
   const family = familyNamed(orchard.family);
   if (family === undefined) throw unknown(file, 'family', orchard.family, families);

@@ -20,7 +20,10 @@ export interface RecordFile {
 export interface SourceRecord {
   /** Where the record begins. */
   readonly line: number;
-  /** Values of the requested columns, in that order; undefined where missing. Always strings, except in JSON Lines. */
+  /**
+   * Values of the requested columns, in that order; undefined where missing. Always strings, except in JSON
+   * Lines.
+   */
   readonly values: readonly unknown[];
 }
 

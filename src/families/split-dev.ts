@@ -15,8 +15,8 @@ export interface SplitKeys {
 }
 
 /**
- * Sets rows aside for dev, the same ones for the same seed. Stratified: each label gives its share of texts, rounded,
- * and at least one if it has two or more; a row with several labels counts for its rarest.
+ * Sets rows aside for dev, the same ones for the same seed. Stratified: each label gives its share of texts,
+ * rounded, and at least one if it has two or more; a row with several labels counts for its rarest.
  * @param devFraction share of the texts, above 0 and below 1.
  */
 export function splitDev<Row>(

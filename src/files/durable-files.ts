@@ -6,15 +6,20 @@ import { promisify } from 'node:util';
 import { failedWith } from './failed-with.js';
 
 const ON_WINDOWS = process.platform === 'win32';
-/** Virus scanners and indexers hold files for moments; Windows then refuses to move or delete them. */
+/**
+ * Virus scanners and indexers keep files open for moments, in which Windows refuses to move or delete them.
+ */
 const WINDOWS_ATTEMPTS = 20;
 const WINDOWS_PAUSE_MS = 50;
 
-/** Listings read many small files: these take half of what their likes of node:fs/promises do. */
+/**
+ * Listings read many small files, which takes half as long with these as with their likes in
+ * node:fs/promises.
+ */
 const readFile = promisify(readFileOf);
 const readNames = promisify(readdirOf);
 
-/** Makes a directory and its parents, and what of them is new outlives a power cut. */
+/** Creates a directory and its missing parents, all of which then survive a power cut. */
 export async function ensureDirectory(path: string): Promise<void> {
   const firstNew = await mkdir(path, { recursive: true });
   if (firstNew === undefined) return;
@@ -22,7 +27,9 @@ export async function ensureDirectory(path: string): Promise<void> {
     await flushDirectory(dirname(made));
 }
 
-/** Writes a new file down to the medium; its entry in the directory is {@link flushDirectory}'s. */
+/**
+ * Writes a new file and flushes it to the medium; {@link flushDirectory} does that for its directory entry.
+ */
 export async function writeFlushed(path: string, content: string | Uint8Array, mode?: number): Promise<void> {
   const file = await open(path, 'wx', mode);
   try {
@@ -33,7 +40,7 @@ export async function writeFlushed(path: string, content: string | Uint8Array, m
   }
 }
 
-/** Brings every file and directory of a tree down to the medium. */
+/** Flushes every file and directory of a tree to the medium. */
 export async function flushTree(directory: string): Promise<void> {
   for (const entry of await readdir(directory, { withFileTypes: true })) {
     const path = join(directory, entry.name);
@@ -43,9 +50,9 @@ export async function flushTree(directory: string): Promise<void> {
   await flushDirectory(directory);
 }
 
-/** Brings the entries of a directory (what was created, renamed, removed in it) down to the medium. */
+/** Flushes the entries of a directory (what was created, renamed or removed in it) to the medium. */
 export async function flushDirectory(path: string): Promise<void> {
-  if (ON_WINDOWS) return; // it has no such call: NTFS journals its directories
+  if (ON_WINDOWS) return; // Windows has no such call: NTFS journals its directories
   try {
     await flushFile(path);
   } catch (thrown) {
@@ -62,22 +69,22 @@ async function flushFile(path: string): Promise<void> {
   }
 }
 
-/** Renames a file or directory; one that has the new name already is replaced if it is a file. */
+/** Renames a file or directory; an existing file with the new name is replaced. */
 export function move(from: string, to: string): Promise<void> {
   return onceFree(() => rename(from, to));
 }
 
-/** @returns false where there is nothing to move. */
+/** @returns false if there is nothing to move. */
 export function moveIfPresent(from: string, to: string): Promise<boolean> {
   return onceFree(() => unless('ENOENT', rename(from, to)));
 }
 
-/** Gives a file a second name. @returns false where that name is taken. */
+/** Gives a file a second name. @returns false if that name is taken. */
 export function linkIfAbsent(existing: string, path: string): Promise<boolean> {
   return onceFree(() => unless('EEXIST', link(existing, path)));
 }
 
-/** Deletes a file. @returns false where there is none. */
+/** Deletes a file. @returns false if there is none. */
 export function unlinkIfPresent(path: string): Promise<boolean> {
   return onceFree(() => unless('ENOENT', unlink(path)));
 }
@@ -87,7 +94,7 @@ export async function deleteUnseen(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true, maxRetries: 2 }).catch(() => undefined);
 }
 
-/** The text of a file; undefined where there is none. */
+/** The text of a file; undefined if there is none. */
 export async function readTextIfPresent(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
@@ -97,7 +104,7 @@ export async function readTextIfPresent(path: string): Promise<string | undefine
   }
 }
 
-/** The names in a directory; none where there is no directory. */
+/** The names in a directory; none if there is no such directory. */
 export async function namesIn(directory: string): Promise<string[]> {
   try {
     return await readNames(directory);
@@ -107,12 +114,12 @@ export async function namesIn(directory: string): Promise<string[]> {
   }
 }
 
-/** @returns false where there is nothing of this name. */
+/** @returns false if nothing has this name. */
 export function isPresent(path: string): Promise<boolean> {
   return unless('ENOENT', access(path));
 }
 
-/** @returns whether the call went through; false where it failed with this code. */
+/** @returns true if the call succeeded, false if it failed with this code. */
 async function unless(code: string, call: Promise<void>): Promise<boolean> {
   try {
     await call;
@@ -123,7 +130,7 @@ async function unless(code: string, call: Promise<void>): Promise<boolean> {
   }
 }
 
-/** Makes a system call, again and again for a second where Windows says that someone holds the file. */
+/** Makes a system call; on Windows, repeats it for a second while another process has the file open. */
 export async function onceFree<T>(call: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

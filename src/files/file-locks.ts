@@ -14,32 +14,37 @@ const MAX_PAUSE_MS = 8;
 
 /** For locks that are held longer than for a write. */
 export interface FileLockOptions {
-  /** How long a holder may be silent before its lock is broken although it may live, on a machine we can't see. */
+  /**
+   * How long a holder on another machine may be silent before its lock is broken, although it may still be
+   * alive.
+   */
   readonly silenceMs?: number;
-  /** Longest pause between two looks at a lock that is taken. */
+  /** Longest pause between two attempts at a lock that is taken. */
   readonly maxPauseMs?: number;
 }
 
-/** How a lock is waited for. */
+/** How to wait for a lock. */
 export interface LockWaiting {
-  /** Ends the waiting, with the signal's reason. */
+  /** Ends the wait, with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Anything that changes while the holder is at work, such as the size of what it writes. */
+  /** Gives anything that changes while the holder is at work, such as the size of a file that it writes. */
   readonly signOfLife?: () => Promise<string>;
 }
 
-/** What the file of a lock says: its holder, and an id of this one holding. */
+/** The contents of a lock's file: its holder, and the id of this acquisition. */
 const holdingSchema = z.object({ pid: z.number(), host: z.string(), started: z.string(), id: z.string() });
 type Holding = z.infer<typeof holdingSchema>;
 
 /**
- * Locks between processes that share a directory. A lock is a file that names its holder. It comes into being
- * whole, by link(2), which fails where the name is taken; so at most one process makes it. It is unlinked by
- * its holder, or, after the holder died, by whoever holds the lock `<name>.break` and, holding it, still finds
- * the dead holder's name inside. As nobody else may unlink it then, no living holder's lock is ever broken.
+ * Locks between processes that share a directory. A lock is a file that names its holder. It is created
+ * whole, by link(2), which fails if the name is taken, so only one process can create it. Its holder unlinks
+ * it. If the holder has died, another process does so: one that holds the lock `<name>.break` and still finds
+ * the dead holder's name in the file. As nobody else may unlink it then, a living holder's lock is never
+ * broken.
  *
- * The one exception: a holder that can't be seen to have died (another machine's) loses a lock kept in silence
- * for 30 seconds, which is thousands of times what a storage does under one; {@link Lock.confirm} then stops it.
+ * There is one exception: a holder on another machine, whose death can't be seen, loses its lock after 30
+ * silent seconds, which is thousands of times longer than a storage needs one. {@link Lock.confirm} then
+ * stops that holder.
  */
 export class FileLocks {
   readonly #directory: string;
@@ -47,7 +52,7 @@ export class FileLocks {
   readonly #silenceMs: number;
   readonly #maxPauseMs: number;
 
-  /** Both directories exist and lie on one file system that has hard links (all but FAT do). */
+  /** Both directories must exist, on the same file system, which must have hard links (all but FAT do). */
   constructor(directory: string, temporaryDirectory: string, options: FileLockOptions = {}) {
     this.#directory = directory;
     this.#temporaryDirectory = temporaryDirectory;
@@ -111,14 +116,14 @@ export class Lock {
     return (await readTextIfPresent(this.#path)) === this.#holding;
   }
 
-  /** To be called right before what the lock guards. @throws where the lock was broken, after a long silence. */
+  /** To be called right before what the lock guards. @throws if the lock was broken, after a long silence. */
   async confirm(): Promise<void> {
     if (!(await this.isHeld()))
       throw new Error(`${this.#path} was held too long and taken by another process`);
   }
 }
 
-/** Decides how long a contender waits for the holder that it finds. */
+/** Decides how long to wait for the present holder of a lock. */
 class Patience {
   readonly #silenceMs: number;
   #seen: string | undefined;
@@ -138,7 +143,7 @@ class Patience {
   }
 }
 
-/** A lock that can't be read was cut short by a power cut, which no holder outlived. */
+/** A lock that can't be read was cut short by a power cut, which no holder survived. */
 function isOfEndedProcess(text: string): boolean {
   const holding = parseJson(holdingSchema, text);
   return holding === undefined || hasEnded(holding);

@@ -3,12 +3,13 @@ import { dirname } from 'node:path';
 import { flushDirectory, onceFree, unlinkIfPresent } from './durable-files.js';
 import { failedWith } from './failed-with.js';
 
-/** Each means that another process removed the directory in the moment between two calls. */
+/** Each failure means that another process removed the directory between two calls. */
 const MAX_ATTEMPTS = 100;
 
 /**
- * Makes a change in a directory that is made where it is absent, its parents too; all of it outlives a power cut then.
- * Where {@link unlinkWithEmptyParents} removes the directory in between, the change is made again.
+ * Makes a change in a directory, which is created with its parents if it is missing; all of this then
+ * survives a power cut. If {@link unlinkWithEmptyParents} removes the directory in between, the change is
+ * made again.
  */
 export async function inDirectory(directory: string, change: () => Promise<void>): Promise<void> {
   let topmost = directory;
@@ -27,7 +28,7 @@ export async function inDirectory(directory: string, change: () => Promise<void>
 
 /**
  * Deletes a file, and then the directories above it that are empty, up to `root`, which stays.
- * @returns false where there is no such file.
+ * @returns false if there is no such file.
  */
 export async function unlinkWithEmptyParents(path: string, root: string): Promise<boolean> {
   if (!(await unlinkIfPresent(path))) return false;
@@ -46,7 +47,7 @@ function directoriesUpTo(directory: string, topmost: string): string[] {
   return path;
 }
 
-/** @returns false where there is no such directory any more. */
+/** @returns false if the directory no longer exists. */
 async function flushIfPresent(directory: string): Promise<boolean> {
   try {
     await flushDirectory(directory);
@@ -57,7 +58,9 @@ async function flushIfPresent(directory: string): Promise<boolean> {
   }
 }
 
-/** An empty directory that stays, because someone looks into it on Windows, harms nobody. */
+/**
+ * @returns false if it stays. An empty one may stay on Windows, while a process reads it, which does no harm.
+ */
 async function removeIfEmpty(directory: string): Promise<boolean> {
   try {
     await rmdir(directory);

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 
-/** What a JSON text holds, where it is JSON and of this schema; else undefined. */
+/** The value of a JSON text; undefined if it isn't JSON or doesn't fit the schema. */
 export function parseJson<S extends z.ZodType>(schema: S, text: string): z.infer<S> | undefined {
   try {
     return schema.safeParse(JSON.parse(text)).data;

@@ -4,9 +4,11 @@ import { hostname } from 'node:os';
 /** A process as others on the same disk can recognise it. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** The machine, and on Linux the process id namespace (so the container), that the pid counts in. */
+  /** The machine and, on Linux, the process id namespace (so the container) in which the pid is valid. */
   readonly host: string;
-  /** When it started, in kernel ticks; tells it from a later process of the same pid. Linux only, else ''. */
+  /**
+   * When it started, in kernel ticks; tells it from a later process with the same pid. Linux only, else ''.
+   */
   readonly started: string;
 }
 
@@ -16,7 +18,7 @@ export const thisProcess: ProcessIdentity = {
   started: linuxStatus(process.pid)?.started ?? '',
 };
 
-/** True only where it is certain that the process runs no more; of another machine's nothing is certain. */
+/** True only if the process has certainly ended; nothing is certain about those of another machine. */
 export function hasEnded({ pid, host, started }: ProcessIdentity): boolean {
   if (host !== thisProcess.host) return false;
   if (!isRunning(pid)) return true;
@@ -34,8 +36,9 @@ function isRunning(pid: number): boolean {
 }
 
 /**
- * From /proc/<pid>/stat (proc(5)): field 3 is the state, 20 the number of threads, 22 the start time.
- * A zombie is over once its own thread is the last: until then a system call of another may still take effect.
+ * From /proc/<pid>/stat (proc(5)): field 3 is the state, 20 the number of threads, 22 the start time. A
+ * zombie is over once no other thread is left: until then, a system call of another thread may still take
+ * effect.
  */
 function linuxStatus(pid: number): { started: string; isOver: boolean } | undefined {
   try {

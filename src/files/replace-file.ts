@@ -6,15 +6,15 @@ export interface ReplaceOptions {
   /** Permissions of the file. Default: what the umask leaves of 0o666. */
   readonly mode?: number;
   /**
-   * Where the content is written before it takes the file's name; on the same file system. One that a crash left there
-   * is written over. Default: a new name beside the file, for any number of writers.
+   * Where the content is written before it is renamed to the file, on the same file system. What a crash left
+   * there is overwritten. Default: a new name beside the file, so that there may be any number of writers.
    */
   readonly draft?: string;
 }
 
 /**
- * Writes a file down to the medium, and its directory where there is none. Whoever reads, also after a crash at any
- * point, finds the whole earlier or the whole new content.
+ * Writes a file and flushes it to the medium; its directory is created if it is missing. Readers find the
+ * whole earlier or the whole new content, even after a crash at any point.
  */
 export async function replaceFile(
   path: string,
@@ -22,7 +22,7 @@ export async function replaceFile(
   { mode, draft = `${path}.${randomUUID()}.draft` }: ReplaceOptions = {},
 ): Promise<void> {
   await ensureDirectory(dirname(path));
-  await deleteUnseen(draft); // the permissions of one that is there would stay
+  await deleteUnseen(draft); // an existing one would keep its permissions
   try {
     await writeFlushed(draft, content, mode);
     await move(draft, path);

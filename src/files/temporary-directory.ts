@@ -3,11 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Made and not yet removed; the process removes them when it exits. */
+/** The directories that are not removed yet; the process removes them when it exits. */
 const existing = new Set<string>();
 let removesAtExit = false;
 
-/** A private directory of the system's temporary place, made on first use. */
+/** A private directory in the system's temporary directory, created on first use. */
 export class TemporaryDirectory {
   #path: Promise<string> | undefined;
 

@@ -111,7 +111,8 @@ export class Graph {
   }
 
   /**
-   * α·op(a)·op(b) for each matrix of the leading dimensions, which both share; defaults: nothing transposed, α = 1.
+   * α·op(a)·op(b) for each matrix of the leading dimensions, which both share; defaults: nothing transposed,
+   * α = 1.
    * Shapes: op(a) […batch, m, k], op(b) […batch, k, n] → […batch, m, n].
    */
   batchMatMul(a: Tensor, b: Tensor, attributes: Partial<BatchMatMulAttributes> = {}): Tensor {
@@ -136,8 +137,8 @@ export class Graph {
   }
 
   /**
-   * γ·(x − mean) / √(variance + ε) + β over the last axis. Shapes: x [rows, width], γ and β [width]. The node's further
-   * outputs are mean and 1/√(variance + ε), [rows, 1] each.
+   * γ·(x − mean) / √(variance + ε) + β over the last axis. Shapes: x [rows, width], γ and β [width]. The
+   * node's further outputs are mean and 1/√(variance + ε), [rows, 1] each.
    */
   layerNorm(x: Tensor, gamma: Tensor, beta: Tensor, epsilon: number): Tensor {
     return this.#apply('layerNorm', [x, gamma, beta], { epsilon });

@@ -3,18 +3,19 @@ import { isVersionConflict, type Storage } from '../storage/index.js';
 import { stored } from './stored.js';
 
 const INDEX = 'job-index';
-/** Of the views and their keys. Another one than this is of a later release. */
+/** The version of the views and their keys; a later release writes another one. */
 const VERSION = 1;
-/** Ids read at a time where all of a view are wanted. */
+/** How many ids are read at a time if all of a view are wanted. */
 const SCAN_LIMIT = 100;
-/** Ids read first of a view that may have none that is wanted. */
-const FEW = 4;
+/** How many ids are read first of a view that probably has few of the newest jobs. */
+const FEW = 6;
 
 /**
- * Which jobs of an account are in which view, so that none has to be read to be left out: a marker without content
- * `job-index/<app_id>/<view>/<id>` for each. Every job has the markers of its views. There may be others, of jobs that
- * have since left a view or were never written, for markers are written before the job and removed after: whoever finds
- * one looks at the job. Delete the collection, and it is made anew.
+ * Which jobs of an account are in which view (job-views.ts), so that a listing needn't read the jobs that it
+ * leaves out: an empty record `job-index/<app_id>/<view>/<id>` for each, its marker. Every job has the
+ * markers of its views. Markers are written before the job and removed after it, so there may be others, of
+ * jobs that have left a view since or were never written; a reader of markers must check the jobs. If the
+ * collection is deleted, it is built anew.
  */
 export class JobIndex {
   readonly #storage: Storage;
@@ -35,25 +36,34 @@ export class JobIndex {
   }
 
   /**
-   * The ids after one (from the newest) in any of the views, newest first, each once: at least `count` where there are so
-   * many, else all. The views are given in the order in which jobs pass through them; as they are read in that order, a job
-   * that passes on meanwhile is in one of them.
+   * The ids that come after `after` in any of the views, newest first, each once: at least `count` if there
+   * are so many, else all. The views must be in the order in which jobs pass through them: as the first is
+   * read before the others, a job that passes on meanwhile is found in one of them.
    */
   async newest(
-    views: readonly string[],
+    [first, ...others]: readonly string[],
     after: string | undefined,
     count: number,
   ): Promise<{ ids: string[]; isLast: boolean }> {
-    const found = new Set<string>();
-    /** How far down all the views are known that have been read. */
+    /** The oldest id down to which every view is known; undefined while all are known to their ends. */
     let end: string | undefined;
-    for (const view of views) {
-      const ids = await this.#newestOf(view, { after, end, count });
-      for (const id of ids) found.add(id);
-      const last = ids.at(-1);
-      if (ids.length === count && last !== undefined && (end === undefined || last > end)) end = last;
-    }
-    const ids = [...found].filter((id) => end === undefined || id >= end);
+    const readView = async (view: string, size: number): Promise<string[]> => {
+      const ids: string[] = [];
+      for (let wanted = size; ; wanted *= 2) {
+        const limit = Math.min(wanted, count - ids.length);
+        const next = await this.#ids(view, { reverse: true, after: ids.at(-1) ?? after, limit });
+        ids.push(...next);
+        const last = ids.at(-1);
+        if (last === undefined || next.length < limit) return ids;
+        if (ids.length === count && (end === undefined || last > end)) end = last;
+        if (end !== undefined && last <= end) return ids;
+      }
+    };
+    const found = first === undefined ? [] : await readView(first, count);
+    // Most jobs become READY, so the other views often have few of the newest ones.
+    const reading = others.map((view, index) => readView(view, index === 0 ? count : FEW));
+    found.push(...(await Promise.all(reading)).flat());
+    const ids = [...new Set(found)].filter((id) => end === undefined || id >= end);
     return { ids: ids.sort().reverse(), isLast: end === undefined };
   }
 
@@ -68,19 +78,19 @@ export class JobIndex {
   }
 
   /**
-   * Whether all jobs have their markers. They lack them where a release without an index wrote them.
-   * @throws StorageError where a later release has written the index.
+   * Whether all jobs have their markers. Jobs that a release without an index wrote have none.
+   * @throws StorageError if a later release has written the index.
    */
   async isComplete(): Promise<boolean> {
     const key = this.#versionKey;
     const found = await stored(() => this.#storage.read(INDEX, key));
     if (found === undefined || found.value === VERSION) return found !== undefined;
     throw new StorageError(
-      `record ${INDEX}/${key} has version ${JSON.stringify(found.value)}, and this release of orchard-nlp knows ${VERSION}: use the release that wrote it or a later one, or remove the collection ${INDEX}, which is then made anew`,
+      `record ${INDEX}/${key} has version ${JSON.stringify(found.value)}, but this release of orchard-nlp only knows ${VERSION}; use the release that wrote it or a later one, or remove the collection ${INDEX}, which is then built anew`,
     );
   }
 
-  /** Says that all jobs have their markers, from now on. */
+  /** Records that all jobs have their markers. */
   async markComplete(): Promise<void> {
     await this.#writeUnlessThere(this.#versionKey, VERSION);
   }
@@ -93,29 +103,13 @@ export class JobIndex {
     }
   }
 
-  /** Up to `count` ids of a view, but hardly more beyond `end`, where others end: most views have few of the newest jobs. */
-  async #newestOf(
-    view: string,
-    { after, end, count }: { after: string | undefined; end: string | undefined; count: number },
-  ): Promise<string[]> {
-    const ids: string[] = [];
-    for (let size = end === undefined ? count : FEW; ; size *= 2) {
-      const limit = Math.min(size, count - ids.length);
-      const next = await this.#ids(view, { reverse: true, after: ids.at(-1) ?? after, limit });
-      ids.push(...next);
-      const last = ids.at(-1) ?? '';
-      const isBeyondEnd = end !== undefined && last < end;
-      if (next.length < limit || ids.length === count || isBeyondEnd) return ids;
-    }
-  }
-
   async #ids(
     view: string,
     { after, ...options }: { reverse: boolean; after: string | undefined; limit: number },
   ): Promise<string[]> {
     const prefix = this.#key(view, '');
-    const position = after === undefined ? {} : { after: prefix + after };
-    const markers = await stored(() => this.#storage.list(INDEX, { prefix, ...position, ...options }));
+    const listing = { prefix, ...(after !== undefined && { after: prefix + after }), ...options };
+    const markers = await stored(() => this.#storage.list(INDEX, listing));
     return markers.map(({ key }) => key.slice(prefix.length));
   }
 

@@ -1,15 +1,15 @@
 import { v7 as uuidV7 } from 'uuid';
 import type { JobHandler, JobLease, JobOutcome, JobQueue, JobWorker, QueuedJob } from './job-queue.js';
 
-/** What the processes share that use one kind of job queue, for one test. */
+/** What processes with the same kind of job queue share, for one test. */
 export interface JobQueueMedium {
-  /** One more queue on this medium, as another process has one. */
+  /** Opens one more queue on this medium, as another process would. */
   open(): JobQueue | Promise<JobQueue>;
-  /** Ends the heartbeats of a queue, and its looking for news, as in a process that has died or is suspended. */
+  /** Ends the heartbeats and the polling of a queue, as if its process had died or were suspended. */
   suspend(queue: JobQueue): void | Promise<void>;
   /**
-   * Resolves once leases without heartbeats have run out and every other queue has looked for news since: in real time
-   * where there is no other way.
+   * Resolves once leases without heartbeats have expired and every other queue has polled since; in real time
+   * if there is no other way.
    */
   elapse(): Promise<void>;
   /** Closes its queues and clears the medium. */
@@ -19,17 +19,17 @@ export interface JobQueueMedium {
 /** A job that was handed to a handler, which then ends as the test says. */
 export interface HandedJob {
   readonly lease: JobLease;
-  /** Whether it was to stop when it was handed out. */
+  /** Whether its signal had fired when it was handed out. */
   readonly wasStopped: boolean;
   end(outcome: JobOutcome): void;
   fail(error: Error): void;
 }
 
-/** A handler for any number of workers. It returns when it is to stop, unless it was told to go on. */
+/** A handler for any number of workers. It returns when its signal fires, unless `obeys` is false. */
 export class Hands {
-  /** All that was ever handed out. */
+  /** The ids of all jobs that were ever handed out. */
   readonly ids: string[] = [];
-  /** Whether it returns when it is to stop. */
+  /** Whether it returns when its signal fires. */
   obeys = true;
   readonly #handed: HandedJob[] = [];
   #wake: (() => void) | undefined;
@@ -68,7 +68,7 @@ export interface WorkerInTest {
   readonly hands: Hands;
 }
 
-/** A queue of its own with a worker of the account. */
+/** A worker of the account, on a queue of its own. */
 export async function aWorker(medium: JobQueueMedium, hands = new Hands()): Promise<WorkerInTest> {
   const queue = await medium.open();
   return { queue, worker: queue.work(ACCOUNT, hands.handler), hands };

@@ -54,7 +54,7 @@ const handingOut: JobQueueChecks = {
     assert.deepEqual(other.ids, []);
   },
 
-  'hands out what was added before there was a worker, by another queue too': async (medium) => {
+  'hands out what was added before there was a worker, also by another queue': async (medium) => {
     const job = aJob();
     await (await medium.open()).add(job);
     const { hands } = await aWorker(medium);
@@ -95,7 +95,7 @@ const handingOut: JobQueueChecks = {
     await other.next();
   },
 
-  'hands out the next job when one has ended, at once where it was added here': async (medium) => {
+  'hands out the next job when one has ended, at once if the same queue added it': async (medium) => {
     const { queue, hands } = await aWorker(medium);
     const jobs = [aJob(), aJob()];
     for (const job of jobs) await queue.add(job);
@@ -103,7 +103,7 @@ const handingOut: JobQueueChecks = {
     assert.equal((await hands.next()).lease.id, jobs[1]?.id);
   },
 
-  'hands out a job that is added twice once': async (medium) => {
+  'hands out a job once, even if it is added twice': async (medium) => {
     const { queue, hands } = await aWorker(medium);
     const job = aJob();
     await queue.add(job);
@@ -176,7 +176,7 @@ const cancelling: JobQueueChecks = {
     assert.equal(hands.ids.length, 1);
   },
 
-  'takes it that a job to be cancelled is not there, or has ended': async (medium) => {
+  'cancels without an error a job that is not there, or has ended': async (medium) => {
     const { queue, hands } = await aWorker(medium);
     await queue.cancel(aJob());
     const job = aJob();
@@ -217,7 +217,7 @@ const passingOn: JobQueueChecks = {
     assert.equal(suspended.ids.length, 1);
   },
 
-  'tells of the loss also a handler that was to stop already': async (medium) => {
+  'tells a handler that it lost its lease, even if it was to stop already': async (medium) => {
     const { queue, hands } = await aWorker(medium);
     hands.obeys = false;
     const job = aJob();
@@ -281,7 +281,7 @@ const passingOn: JobQueueChecks = {
     assert.deepEqual(next.hands.ids, []);
   },
 
-  'closes its workers, and twice does no harm; its jobs stay': async (medium) => {
+  'closes its workers and keeps its jobs; can be closed twice': async (medium) => {
     const { queue, hands } = await aWorker(medium);
     const job = aJob();
     await queue.add(job);

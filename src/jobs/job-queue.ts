@@ -1,4 +1,4 @@
-/** Which job: whose, and which of theirs. Ids are UUIDs that sort by the time they were made (version 7). */
+/** Identifies a job. Ids are UUIDs of version 7, which sort by the time of their creation. */
 export interface QueuedJob {
   /** The account that it belongs to. */
   readonly app_id: string;
@@ -6,27 +6,30 @@ export interface QueuedJob {
 }
 
 /**
- * Why a handler is to stop: somebody cancelled its job; its worker closes, and the job is another's to go on with; or the
- * lease is lost, since heartbeats failed or came too late, and another worker may run the job already.
+ * Why a handler is to stop: its job was cancelled; its worker closes, and another one will resume the job; or
+ * its lease is lost, since heartbeats failed or came too late, and another worker may run the job already.
  */
 export type StopReason = 'cancelled' | 'closing' | 'lost';
 
-/** The right to run one job, which no other worker has meanwhile. The queue keeps it alive by heartbeats. */
+/** The exclusive right to run one job. The queue keeps it alive by heartbeats. */
 export interface JobLease {
-  /** Of the job. */
+  /** The job's id. */
   readonly id: string;
   /** Fires when the handler is to stop; `stopReason` says why. */
   readonly signal: AbortSignal;
-  /** The first reason there was, but `lost` replaces any other. Undefined until the signal fires. */
+  /** The first reason given, though `lost` replaces any other. Undefined until the signal fires. */
   readonly stopReason: StopReason | undefined;
   /**
-   * A heartbeat now, before something that only one may do.
-   * @returns false where the lease is lost. A medium that fails loses it only when it would have run out.
+   * Sends a heartbeat now, before something that only the holder of the lease may do.
+   * @returns false if the lease is lost. A failing medium loses it only when it would have expired.
    */
   renew(): Promise<boolean>;
 }
 
-/** What a handler leaves: `ended` takes the job out of the queue, `left` keeps it there to be handed out again. */
+/**
+ * What a handler resolves to: `ended` takes the job out of the queue, `left` keeps it there to be handed out
+ * again.
+ */
 export type JobOutcome = 'ended' | 'left';
 
 /** Runs one job. A rejection counts as `left`. */
@@ -35,39 +38,43 @@ export type JobHandler = (lease: JobLease) => Promise<JobOutcome>;
 /** Hands the jobs of one account to a handler, as long as it is open. */
 export interface JobWorker {
   /**
-   * Hands out nothing more and stops a handler that runs; resolves when that has returned. What it leaves is any other
-   * worker's at once. Idempotent.
+   * Hands out nothing more and stops a running handler; resolves when that has returned. Another worker may
+   * have the job that it leaves at once. Idempotent.
    */
   close(): Promise<void>;
 }
 
 /**
- * Decides which process runs which job when, over all processes that share its medium. How a job stands is no matter of
- * the queue: its record in the storage says that, and an `ended` job is forgotten here.
+ * Decides which process runs which job when, among all processes that share its medium. The state of a job is
+ * none of its concern: the job's record in the storage has that, and the queue forgets a job that has
+ * `ended`.
  *
- * Of one account, jobs are handed out one at a time over all workers: first one that a worker left or that a process died
- * over, then the oldest. No job runs twice at the same time. Jobs of several accounts run side by side.
+ * The jobs of one account are handed out one at a time, over all workers: first one that a worker left or
+ * whose process died, then the oldest. No job runs twice at the same time. Jobs of different accounts run
+ * side by side.
  *
- * Implementations pass `jobQueueContract` from `orchard-nlp/testing`. `add` and `cancel` reject with an `Error` where the
- * medium fails; a worker tries again by itself.
+ * Implementations pass `jobQueueContract` from `orchard-nlp/testing`. If the medium fails, `add` and `cancel`
+ * reject with an `Error`, while a worker retries by itself.
  */
 export interface JobQueue {
-  /** Of this interface. */
+  /** The version of this interface. */
   readonly specificationVersion: 1;
 
-  /** Takes a job in. One that is in the queue already, waiting or running, is no error and stays as it is. */
+  /** Adds a job. Nothing changes, and it is no error, if the queue has it already, waiting or running. */
   add(job: QueuedJob): Promise<void>;
 
   /**
-   * Takes a waiting job out, which is then handed to nobody; tells the handler of a running one to stop, wherever it runs,
-   * within seconds. Where that handler's process has died, the job is handed out once more, its signal fired already. A
-   * job that the queue doesn't have is no error.
+   * Takes out a waiting job, which is then never handed out; tells the handler of a running one to stop,
+   * within seconds, in whichever process it runs. If that process has died, the job is handed out once more,
+   * with its signal fired already. No error if the queue doesn't have the job.
    */
   cancel(job: QueuedJob): Promise<void>;
 
-  /** Begins to hand this account's jobs to the handler, those that are in the queue already as well. Never throws. */
+  /**
+   * Begins to hand this account's jobs to the handler, including those already in the queue. Never throws.
+   */
   work(app_id: string, handler: JobHandler): JobWorker;
 
-  /** Closes the workers that are open and frees what the queue holds. The jobs stay. Idempotent. */
+  /** Closes the open workers and releases what the queue holds. The jobs stay. Idempotent. */
   close(): Promise<void>;
 }

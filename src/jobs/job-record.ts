@@ -31,6 +31,7 @@ const problemSchema: z.ZodType<DatasetProblem> = z.strictObject({
 export interface JobError {
   /** Of the failure, such as `dataset` or `download`: one of the codes of OrchardError. */
   readonly code: string;
+  /** What went wrong, for people. */
   readonly message: string;
   /** Where the dataset is what is wrong: the first 100 problems. */
   readonly problems?: readonly DatasetProblem[];
@@ -54,7 +55,10 @@ export const tuningSchema = z.strictObject({
   quantize: z.boolean().exactOptional(),
 });
 
-/** What a trained model reaches on dev, its encoder and its lexical expert together; it has the figures of its kind. */
+/**
+ * What a trained model reaches on dev, its encoder and its lexical expert together; it has the figures of its
+ * kind.
+ */
 export interface BlendFigures {
   /** Classification, 0 to 1. */
   readonly accuracy?: number;
@@ -80,7 +84,8 @@ export const jobRecordSchema = z.strictObject({
   model_config: modelConfigSchema,
   training_config: trainingConfigSchema,
   seed: z.int(),
-  // What the trainer allowed and chose that created the job. Jobs of earlier releases lack it, and go by the one that
+  // What the trainer allowed and chose that created the job. Jobs of earlier releases lack it, and go by the
+  // one that
   // runs them.
   allow_file_url: z.boolean().exactOptional(),
   allow_private_addresses: z.boolean().exactOptional(),

@@ -13,7 +13,7 @@ import { JOBS, parseJob, toJson } from './stored-job.js';
 const DEFAULT_PAGE_LIMIT = 20;
 /** Records read at a time. */
 const READ_TOGETHER = 100;
-/** Each conflict means that another write came through, so this many in a row mean a broken storage. */
+/** Each conflict means that another write succeeded, so this many in a row mean a broken storage. */
 const MAX_WRITE_ATTEMPTS = 100;
 
 /** A job as it was read, with the version to write against. */
@@ -23,9 +23,9 @@ interface StoredJob {
 }
 
 /**
- * The jobs of one account, as `jobs/<app_id>/<id>`. Ids sort by time, so keys do. What is listed or counted is looked up
- * in a {@link JobIndex}, which an account that an earlier release wrote is given on first use.
- * Every method throws a StorageError where the storage fails or holds something that is no job.
+ * The jobs of one account, as `jobs/<app_id>/<id>`. Ids sort by time, and so do keys. Lists and counts look
+ * in a {@link JobIndex}, which is built on first use for an account that an earlier release wrote. Every
+ * method throws a StorageError if the storage fails, or has something that isn't a job.
  */
 export class JobRepository {
   readonly #storage: Storage;
@@ -45,7 +45,7 @@ export class JobRepository {
     return (await this.#read(id))?.job;
   }
 
-  /** @throws NotFoundError where this account has no such job. */
+  /** @throws NotFoundError if this account has no such job. */
   async get(id: string, resource: 'model' | 'training job' = 'training job'): Promise<JobRecord> {
     const job = await this.find(id);
     if (job === undefined) throw new NotFoundError(resource, id);
@@ -61,8 +61,8 @@ export class JobRepository {
   }
 
   /**
-   * Writes what `change` makes of the job, unless that is the job itself; reads and asks again where someone else
-   * wrote meanwhile.
+   * Writes what `change` returns for the job, unless that is the job itself. If someone else wrote meanwhile,
+   * reads the job and calls `change` again.
    * @throws NotFoundError, and whatever `change` throws.
    */
   async update(
@@ -76,12 +76,13 @@ export class JobRepository {
       const changed = change(found.job);
       if (changed === found.job || (await this.#replace(found, changed))) return changed;
     }
-    throw new StorageError(
-      `record ${JOBS}/${this.#key(id)} could not be written: its version always changes`,
-    );
+    throw new StorageError(`record ${JOBS}/${this.#key(id)} could not be written: its version kept changing`);
   }
 
-  /** One page, newest first; the cursor is the id of the last job on the page before. Jobs that are DELETED are only in a page that asks for them. */
+  /**
+   * One page, newest first; the cursor is the id of the last job on the page before. DELETED jobs are only on
+   * pages that ask for them.
+   */
   async page({ limit = DEFAULT_PAGE_LIMIT, cursor, ...filter }: ListFilter): Promise<Page<JobRecord>> {
     const jobs: JobRecord[] = [];
     for await (const job of this.#newest(filter, cursor, limit + 1)) {
@@ -112,7 +113,7 @@ export class JobRepository {
     return unfinished.filter(({ status }) => isWaiting(status)).length;
   }
 
-  /** The jobs that a filter asks for, newest first. @param count how many are wanted, presumably */
+  /** The jobs that a filter asks for, newest first. @param count how many the caller will probably read. */
   async *#newest(filter: JobFilter, cursor: string | undefined, count: number): AsyncGenerator<JobRecord> {
     await this.#ensureIndex();
     for (let after = cursor; ; ) {
@@ -133,20 +134,22 @@ export class JobRepository {
 
   #ensureIndex(): Promise<void> {
     this.#indexed ??= this.#completeIndex().catch((thrown: unknown) => {
-      this.#indexed = undefined; // the storage may work again
+      this.#indexed = undefined; // the next call tries again
       throw thrown;
     });
     return this.#indexed;
   }
 
-  /** Gives all jobs their markers where an earlier release wrote some without. Again after a crash, it goes through all. */
+  /**
+   * Gives all jobs their markers if an earlier release wrote some without. After a crash it goes through all
+   * again.
+   */
   async #completeIndex(): Promise<void> {
     this.#isMarked = await this.#index.isComplete();
     if (this.#isMarked) return;
     let after: string | undefined;
     for (let isLast = false; !isLast; ) {
-      const position = after === undefined ? {} : { after };
-      const listing = { prefix: this.#prefix, limit: READ_TOGETHER, ...position };
+      const listing = { prefix: this.#prefix, limit: READ_TOGETHER, ...(after !== undefined && { after }) };
       const records = await stored(() => this.#storage.list(JOBS, listing));
       const jobs = records.map(({ key, value }) => parseJob(key, value));
       await Promise.all(jobs.map((job) => this.#index.add(job.id, viewsOf(job))));
@@ -165,7 +168,7 @@ export class JobRepository {
     return found && { job: parseJob(key, found.value), version: found.version };
   }
 
-  /** @returns false where someone else wrote first. */
+  /** @returns false if someone else wrote first. */
   async #replace({ job, version }: StoredJob, changed: JobRecord): Promise<boolean> {
     const [before, now] = [viewsOf(job), viewsOf(changed)];
     await this.#index.add(job.id, without(now, before));
@@ -175,7 +178,7 @@ export class JobRepository {
       if (isVersionConflict(thrown)) return false;
       throw thrown;
     }
-    // No job comes back to a view. The markers are in nobody's way: should this fail, the change is made all the same.
+    // No job returns to a view, and markers that stay do no harm, so the change stands even if this fails.
     await this.#index.remove(job.id, without(before, now)).catch(() => undefined);
     return true;
   }

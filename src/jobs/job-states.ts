@@ -17,24 +17,24 @@ const successors: Readonly<Record<TrainingJobStatus, readonly TrainingJobStatus[
 
 const unfinished: readonly TrainingJobStatus[] = ['CREATED', 'QUEUED', 'RUNNING'];
 
-/** True where the job will never run again. */
+/** True if the job will never run again. */
 export function hasEnded(status: TrainingJobStatus): boolean {
   return !unfinished.includes(status);
 }
 
-/** True where the job has yet to start. */
+/** True if the job has yet to start. */
 export function isWaiting(status: TrainingJobStatus): boolean {
   return status === 'CREATED' || status === 'QUEUED';
 }
 
-/** Whether `later` can come after `earlier`, directly or by other states. */
+/** Whether `later` can follow `earlier`, directly or through other states. */
 export function canReach(earlier: TrainingJobStatus, later: TrainingJobStatus): boolean {
   return successors[earlier].some((next) => next === later || canReach(next, later));
 }
 
 /**
  * The job in its next state. Nothing else changes a status.
- * @throws TransitionError where the table has no such transition.
+ * @throws TransitionError if the table has no such transition.
  */
 export function moved<Job extends { readonly id: string; readonly status: TrainingJobStatus }>(
   job: Job,

@@ -3,9 +3,10 @@ import type { ListFilter, ModelType, TrainingJobStatus } from '../contract/index
 import type { JobRecord } from './job-record.js';
 
 /**
- * The listings that jobs are kept in: those that have not ended in one, as they are few; the others by how they ended
- * (`ready`), and that once more by task (`ready-1f3c9a`). The names are short: a storage's key has 200 characters, and an
- * account and an id take up to 186.
+ * The views of jobs, of which each makes a listing. Jobs that haven't ended share one, as they are few. The
+ * others are in one by how they ended (`ready`), and in one by that and their task (`ready-1f3c9a`). The
+ * names are short, since a storage's key has at most 200 characters, of which an account and an id take up to
+ * 186.
  */
 const statusViews: Readonly<Record<TrainingJobStatus, string>> = {
   CREATED: 'open',
@@ -16,7 +17,9 @@ const statusViews: Readonly<Record<TrainingJobStatus, string>> = {
   CANCELLED: 'stop',
   DELETED: 'gone',
 };
-/** Two tasks that share these digits share views, which then have more jobs than one of them asks for. */
+/**
+ * Two tasks with the same digits would share views, which would then have more jobs than a filter asks for.
+ */
 const TASK_DIGITS = 6;
 
 export type JobFilter = Pick<ListFilter, 'modelType' | 'trainingStatus'>;
@@ -30,7 +33,7 @@ export function viewsOf({ status, model_config }: JobRecord): string[] {
   return view === OPEN_VIEW ? [view] : [view, byTask(view, model_config.type)];
 }
 
-/** The views that have all jobs that a filter asks for, and maybe others; in the order of a job's life. */
+/** The views that have all jobs that a filter asks for, and perhaps others, in the order of a job's life. */
 export function viewsWith({ modelType, trainingStatus }: JobFilter): string[] {
   const views =
     trainingStatus === undefined ? [OPEN_VIEW, 'ready', 'error', 'stop'] : [statusViews[trainingStatus]];
@@ -38,7 +41,7 @@ export function viewsWith({ modelType, trainingStatus }: JobFilter): string[] {
   return views.map((view) => (view === OPEN_VIEW ? view : byTask(view, modelType)));
 }
 
-/** Whether a filter asks for a job. DELETED ones it has to ask for by name. */
+/** Whether a filter asks for a job. It gets DELETED jobs only if it names that status. */
 export function matches(
   { status, model_config }: JobRecord,
   { modelType, trainingStatus }: JobFilter,
@@ -52,7 +55,7 @@ function byTask(view: string, type: ModelType): string {
   return `${view}-${digits}`;
 }
 
-/** Two model types name the same task: the documented filter knows only one of them, requests the other. */
+/** Two model types name the same task, and a filter by either finds both. */
 function taskOf(type: ModelType): ModelType {
   return type === 'sequence-labeling' ? 'named-entity-recognition' : type;
 }

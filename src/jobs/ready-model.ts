@@ -12,7 +12,8 @@ export interface ReadyModel {
 
 /**
  * A READY model and its files.
- * @throws NotFoundError for an unknown or deleted model, ModelNotReadyError for any other that can't answer, StorageError.
+ * @throws NotFoundError for an unknown or deleted model, ModelNotReadyError for any other that can't answer,
+ * StorageError.
  */
 export async function readyModel(id: string, jobs: JobRepository, storage: Storage): Promise<ReadyModel> {
   const job = await jobs.get(id, 'model');

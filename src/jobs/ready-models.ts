@@ -14,7 +14,9 @@ interface Found {
   readonly writes: number;
 }
 
-/** Where an account's READY models lie; looked up anew after a second, and after any job that this process writes. */
+/**
+ * The directories of an account's READY models, cached for a second, or until this process writes any job.
+ */
 export class ReadyModels {
   readonly #storage: Storage;
   readonly #jobs: JobRepository;
@@ -27,7 +29,7 @@ export class ReadyModels {
     this.#found = new LRUCache({ max: MAX_KEPT, ttl: FRESH_MS, ttlResolution: 0, perf: clock });
   }
 
-  /** @throws what {@link readyModel} does */
+  /** @throws what {@link readyModel} throws. */
   async directoryOf(id: string): Promise<string> {
     const writes = writesTo(this.#storage);
     const known = this.#found.get(id);
@@ -38,7 +40,7 @@ export class ReadyModels {
     return directory;
   }
 
-  /** Has a model looked up anew when it is next asked for. */
+  /** Drops a model from the cache. */
   forget(id: string): void {
     this.#found.delete(id);
   }

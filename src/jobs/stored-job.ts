@@ -6,17 +6,17 @@ import { type JobRecord, jobRecordSchema } from './job-record.js';
 /** The collection of all jobs. */
 export const JOBS = 'jobs';
 
-/** @throws StorageError for what is no job. */
+/** @throws StorageError for what isn't a job. */
 export function parseJob(key: string, value: JsonValue): JobRecord {
   const parsed = jobRecordSchema.safeParse(value);
   if (parsed.success) return parsed.data;
   const problem = firstProblem(parsed.error);
-  throw new StorageError(`record ${JOBS}/${key} is no training job (${problem}); repair or remove it`);
+  throw new StorageError(`record ${JOBS}/${key} is not a training job (${problem}); repair or remove it`);
 }
 
 /**
- * Drops what is undefined, as JSON has no such value.
- * @throws InternalError for what could not be read again, such as a figure that is not finite.
+ * Drops undefined fields, as JSON has no such value.
+ * @throws InternalError for a job that could not be read back, such as one with a figure that is not finite.
  */
 export function toJson(job: JobRecord): JsonValue {
   const checked = jobRecordSchema.safeParse(job);

@@ -3,7 +3,7 @@ import { isVersionConflict } from '../storage/index.js';
 
 /**
  * Awaits a call of any Storage.
- * @throws VersionConflict as it is, and whatever else it throws as a StorageError.
+ * @throws VersionConflict unchanged, and anything that isn't an error of Orchard as a StorageError.
  */
 export async function stored<T>(call: () => Promise<T>): Promise<T> {
   try {

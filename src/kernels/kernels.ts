@@ -19,8 +19,8 @@ import type { AdaGradArrays, AdamWArrays, AdamWScalars, IdBags, SvmProblem } fro
  */
 export interface Kernels {
   /**
-   * One AdamW step in place, all in f32 (Loshchilov & Hutter 2019, algorithm 2, with epsilon where PyTorch has it):
-   * g = gradientScale · gradient, m = beta1 · m + (1 − beta1) · g, v = beta2 · v + (1 − beta2) · g²,
+   * One AdamW step in place, all in f32 (Loshchilov & Hutter 2019, algorithm 2, with epsilon where PyTorch
+   * has it): g = gradientScale · gradient, m = beta1 · m + (1 − beta1) · g, v = beta2 · v + (1 − beta2) · g²,
    * weight = shrink · weight − stepSize · m / (√v · rootScale + epsilon).
    */
   adamW(arrays: AdamWArrays, scalars: AdamWScalars): void;
@@ -40,12 +40,15 @@ export interface Kernels {
    */
   scatterAddRows(table: Float32Array, width: number, ids: Int32Array, rows: Float32Array): void;
 
-  /** table[ids[i]] = 0: undoes `scatterAddRows` on a table that was zero before, without a pass over all of it. */
+  /**
+   * table[ids[i]] = 0: undoes `scatterAddRows` on a table that was zero before, without a pass over all of
+   * it.
+   */
   zeroRows(table: Float32Array, width: number, ids: Int32Array): void;
 
   /**
-   * Fills a mask with 0 (dropped) and 1 / (1 − rate) (kept), independently per element. The rate is rounded to a
-   * multiple of 1/65,536, see {@link quantizeDropoutRate}. The same state gives the same mask.
+   * Fills a mask with 0 (dropped) and 1 / (1 − rate) (kept), independently per element. The rate is rounded
+   * to a multiple of 1/65,536, see {@link quantizeDropoutRate}. The same state gives the same mask.
    * @returns the state for the next mask.
    */
   dropoutMask(mask: Float32Array, rate: number, state: DropoutState): DropoutState;
@@ -92,7 +95,9 @@ export interface Kernels {
   adaGradRows(arrays: AdaGradArrays, bags: IdBags, scalars: { rate: number; ignored: number }): void;
 }
 
-/** The kernels over the memory of one arena. The module is compiled once per process (and per worker thread). */
+/**
+ * The kernels over the memory of one arena. The module is compiled once per process (and per worker thread).
+ */
 export function loadKernels(arena: Arena): Kernels {
   const { exports } = new WebAssembly.Instance(compiledModule(), { env: { memory: arena.memory } });
   const adamW = exportedKernel(exports, 'adamW');

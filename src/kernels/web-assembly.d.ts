@@ -1,4 +1,5 @@
-// The part of the WebAssembly JavaScript API that the kernels use. TypeScript declares it in lib.dom only, and
+// The part of the WebAssembly JavaScript API that the kernels use. TypeScript declares it in lib.dom only,
+// and
 // @types/node 20 not at all.
 declare namespace WebAssembly {
   class Memory {

@@ -40,9 +40,9 @@ interface Contents {
 }
 
 /**
- * Passages ranked by the words that they share with a query: Okapi BM25 (Robertson & Zaragoza 2009, eq. 3.15) with an
- * inverse document frequency that is never negative, ln(1 + (N − n + ½) / (n + ½)). Σ over the words of the query:
- * idf · f · (k1 + 1) / (f + k1 · (1 − b + b · length / mean length)).
+ * Passages ranked by the words that they share with a query: Okapi BM25 (Robertson & Zaragoza 2009, eq. 3.15)
+ * with an inverse document frequency that is never negative, ln(1 + (N − n + ½) / (n + ½)). Σ over the words
+ * of the query: idf · f · (k1 + 1) / (f + k1 · (1 − b + b · length / mean length)).
  */
 export class Bm25Index {
   readonly #termIds: ReadonlyMap<string, number>;
@@ -93,7 +93,9 @@ export class Bm25Index {
     return scores;
   }
 
-  /** The best passages that share a word with the query, best first, equal ones by id. Default: all of them. */
+  /**
+   * The best passages that share a word with the query, best first, equal ones by id. Default: all of them.
+   */
   search(query: string, limit = this.size): Scored[] {
     return topScores(this.scores(query), limit, 0);
   }

@@ -61,7 +61,9 @@ export class LinearExpert {
     this.#kernels = loadKernels(this.#arena);
   }
 
-  /** @param weights [features + 1, stride], the last row being the bias; columns after `outputs` are left out. */
+  /**
+   * @param weights [features + 1, stride], the last row being the bias; columns after `outputs` are left out.
+   */
   static fromWeights(tfIdf: TfIdf, weights: Float32Array, outputs: number, stride: number): LinearExpert {
     const bytes = new Int8Array(tfIdf.size * outputs);
     const scales = Float32Array.from({ length: tfIdf.size }, (_, id) => {

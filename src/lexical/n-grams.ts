@@ -15,7 +15,10 @@ export interface NGramOptions {
 
 /** The n-grams of one text as 32-bit hashes, repeated ones as often as they occur. */
 export interface NGramHashes {
-  /** First the word n-grams, then the character n-grams; what comes after `end` is left over from earlier texts. */
+  /**
+   * First the word n-grams, then the character n-grams; what comes after `end` is left over from earlier
+   * texts.
+   */
   readonly hashes: Int32Array;
   /** Where the character n-grams start. */
   readonly wordsEnd: number;

@@ -7,8 +7,8 @@ const unspaced =
 const englishPossessive = /(?<=\p{L})['’]s(?![\p{L}\p{N}\p{M}])/gu;
 
 /**
- * The words of a text as a search compares them: compatibility forms folded (NFKC), in lower case. In scripts without
- * spaces between words, every two consecutive letters are a word.
+ * The words of a text as a search compares them: compatibility forms folded (NFKC), in lower case. In scripts
+ * without spaces between words, every two consecutive letters are a word.
  */
 export function searchWords(text: string): string[] {
   const folded = text.normalize('NFKC').toLowerCase().replace(englishPossessive, '');

@@ -1,7 +1,10 @@
 import { Arena, type Kernels, loadKernels, type SvmProblem } from '../kernels/index.js';
 import type { TfIdf } from './tf-idf.js';
 
-/** How much an error costs for one output, on rows where it should be on and where it should be off. Usually 1. */
+/**
+ * How much an error costs for one output, on rows where it should be on and where it should be off. Usually
+ * 1.
+ */
 export interface ClassWeights {
   readonly active: number;
   readonly inactive: number;
@@ -27,8 +30,8 @@ export interface SvmMemory {
 }
 
 /**
- * Lays out rows and variables for the kernels. The last feature, 1 in every row, is the bias; it is regularised like the
- * others, as in LIBLINEAR.
+ * Lays out rows and variables for the kernels. The last feature, 1 in every row, is the bias; it is
+ * regularised like the others, as in LIBLINEAR.
  */
 export function svmMemory(tfIdf: TfIdf, rows: SvmRows): SvmMemory {
   const vectors = collectVectors(tfIdf, rows.texts);

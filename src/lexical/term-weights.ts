@@ -1,12 +1,16 @@
 import type { TfIdf } from './tf-idf.js';
 
-/** Texts with and without the term that are added to the counts of each label, so that no ratio is 0 or infinite. */
+/**
+ * Texts with and without the term that are added to the counts of each label, so that no ratio is 0 or
+ * infinite.
+ */
 const SMOOTHING = 1;
 
 /**
- * The weight of each feature: √(idf · the largest |ln(p / q)| of any label), where p is the share of the label's texts that
- * have the feature, and q the share of the other texts. Wang & Manning 2012, "Baselines and bigrams", weight by the ratio
- * alone; the two together, each by its root, did best on dev (docs/lexical.md).
+ * The weight of each feature: √(idf · the largest |ln(p / q)| of any label), where p is the share of the
+ * label's texts that have the feature, and q the share of the other texts. Wang & Manning 2012, "Baselines
+ * and bigrams", weight by the ratio alone; the two together, each by its root, did best on dev
+ * (docs/lexical.md).
  * @param active for each text, the outputs that should be on.
  */
 export function termWeights(

@@ -9,9 +9,9 @@ export interface SparseVector {
 }
 
 /**
- * Turns texts into vectors over hashed n-grams: (1 + ln tf) · weight, where the weight is idf = ln((1 + n) / (1 + df)) + 1
- * unless others are given. The part of the words and the part of the characters are each scaled to length 1 (Salton &
- * Buckley 1988; smoothed as in scikit-learn's TfidfVectorizer).
+ * Turns texts into vectors over hashed n-grams: (1 + ln tf) · weight, where the weight is idf = ln((1 + n) /
+ * (1 + df)) + 1 unless others are given. The part of the words and the part of the characters are each scaled
+ * to length 1 (Salton & Buckley 1988; smoothed as in scikit-learn's TfidfVectorizer).
  */
 export class TfIdf {
   readonly #hasher: NGramHasher;
@@ -73,7 +73,10 @@ export class TfIdf {
     return { ids: this.#ids.subarray(0, all), values: this.#values.subarray(0, all) };
   }
 
-  /** Adds the n-grams in [start, end) as features from `first` on, scaled to length 1. @returns the new end. */
+  /**
+   * Adds the n-grams in [start, end) as features from `first` on, scaled to length 1.
+   * @returns the new end.
+   */
   #weigh(hashes: Int32Array, start: number, end: number, first: number): number {
     const counts = this.#counts;
     let last = first;

@@ -18,7 +18,10 @@ export interface LinearExpertOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Texts longer than this on average, in UTF-16 code units, have enough words to do without characters (docs/lexical.md). */
+/**
+ * Texts longer than this on average, in UTF-16 code units, have enough words to do without characters
+ * (docs/lexical.md).
+ */
 const LONG_TEXT = 500;
 /** Bytes that the weights may take, and the bounds of the number of features. */
 const MAX_WEIGHTS = 2 ** 22;
@@ -27,12 +30,15 @@ const MAX_FEATURE_LIMIT = 2 ** 18;
 
 /** At most this many passes over the rows. */
 const MAX_PASSES = 60;
-/** The largest violation of the optimality conditions that counts as solved; LIBLINEAR's default for this solver. */
+/**
+ * The largest violation of the optimality conditions that counts as solved; LIBLINEAR's default for this
+ * solver.
+ */
 const TOLERANCE = 0.1;
 
 /**
- * Trains a one-vs-rest linear SVM over n-grams. The same arguments give bit-identical weights. Blocks its thread for a pass
- * at a time, up to a second on large sets.
+ * Trains a one-vs-rest linear SVM over n-grams. The same arguments give bit-identical weights. Blocks its
+ * thread for a pass at a time, up to a second on large sets.
  * @param active for each text, the outputs that should be on.
  * @throws AbortedError soon after the signal fires.
  */

@@ -1,16 +1,16 @@
-/** The evaluation.json of a model folder: what a finished model does on its dev rows. */
+/** The evaluation.json of a model folder: how the finished model does on its dev rows. */
 import * as z from 'zod';
 import { topkSchema } from '../contract/index.js';
 
-/** At most so many mistakes are kept. */
+/** At most this many mistakes are kept. */
 export const MAX_MISTAKES = 50;
-/** Texts, entities and passages of mistakes are cut to so many characters (code points). */
+/** Texts, entities and passages of mistakes are cut to this many characters (code points). */
 export const MAX_MISTAKE_CHARACTERS = 300;
 
 const classFiguresSchema = z.strictObject({
   /** A label, or a type of entity. */
   label: z.string(),
-  /** Each 0 where there is nothing to divide by. */
+  /** This and the next two are 0 where there is nothing to divide by. */
   precision: z.number(),
   recall: z.number(),
   f1: z.number(),
@@ -27,21 +27,21 @@ const confusionSchema = z.strictObject({
 export type Confusion = z.infer<typeof confusionSchema>;
 
 const calibrationBinSchema = z.strictObject({
-  /** Mean of how sure the model was, 0 to 1. */
+  /** The model's mean confidence, 0 to 1. */
   confidence: z.number(),
   /** Share of its decisions that were right. */
   accuracy: z.number(),
-  /** Decisions in the bin: one a row, or one a row and label where each label is decided by itself. */
+  /** Decisions in the bin: one per row, or one per row and label if labels are decided independently. */
   rows: z.int(),
 });
 export type CalibrationBin = z.infer<typeof calibrationBinSchema>;
 
 const calibrationSchema = z.strictObject({
-  /** Ten equal parts of [0, 1] at most, by rising confidence; parts without decisions are left out. */
+  /** Ten equal parts of [0, 1], by rising confidence; parts without decisions are left out. */
   bins: z.array(calibrationBinSchema),
   /** Expected calibration error of the scores that the model gives (0 is perfect). */
   error: z.number(),
-  /** The same before its logits were calibrated. */
+  /** The same before the logits were calibrated. */
   error_before: z.number(),
 });
 export type Calibration = z.infer<typeof calibrationSchema>;
@@ -56,7 +56,7 @@ const retrievalSchema = z.strictObject({
 const mistakeSchema = z.strictObject({
   /** Cut to {@link MAX_MISTAKE_CHARACTERS}. */
   text: z.string(),
-  /** Labels, entities or passages, cut alike. */
+  /** Labels, entities or passages, each cut as well. */
   expected: z.array(z.string()),
   predicted: z.array(z.string()),
   /** How sure the model was of what it got wrong, 0 to 1. */
@@ -69,7 +69,7 @@ export const modelEvaluationSchema = z.strictObject({
   /** Dev rows. */
   rows: z.int(),
   classes: z.array(classFiguresSchema).exactOptional(),
-  /** Of models that give each row exactly one label. */
+  /** Only of models that give each row exactly one label. */
   confusion: confusionSchema.exactOptional(),
   calibration: calibrationSchema.exactOptional(),
   retrieval: retrievalSchema.exactOptional(),
@@ -78,7 +78,7 @@ export const modelEvaluationSchema = z.strictObject({
 });
 export type ModelEvaluation = z.infer<typeof modelEvaluationSchema>;
 
-/** The mistakes worth keeping, their texts cut. */
+/** The mistakes that are kept, with their texts cut. */
 export function listedMistakes(mistakes: readonly Mistake[]): Mistake[] {
   return [...mistakes]
     .sort((a, b) => b.score - a.score)
@@ -92,7 +92,7 @@ export function listedMistakes(mistakes: readonly Mistake[]): Mistake[] {
 }
 
 function cut(text: string): string {
-  // No more than two UTF-16 code units make a character, so a long text is not taken apart as a whole.
+  // A character has at most two UTF-16 code units, so the end of a long text needn't be looked at.
   const characters = [...text.slice(0, 2 * MAX_MISTAKE_CHARACTERS + 2)];
   if (characters.length <= MAX_MISTAKE_CHARACTERS) return text;
   return `${characters.slice(0, MAX_MISTAKE_CHARACTERS - 1).join('')}…`;

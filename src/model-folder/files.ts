@@ -3,7 +3,7 @@ export const CONFIG_FILE = 'config.json';
 export const WEIGHTS_FILE = 'model.safetensors';
 export const TOKENIZER_FILE = 'tokenizer.json';
 export const TOKENIZER_CONFIG_FILE = 'tokenizer_config.json';
-/** Where transformers.js and Optimum look for a graph. */
+/** The inference graph, where transformers.js and Optimum look for it. */
 export const ONNX_FILE = 'onnx/model.onnx';
 /** The same with 8-bit weights. */
 export const QUANTIZED_ONNX_FILE = 'onnx/model_quantized.onnx';
@@ -11,7 +11,7 @@ export const QUANTIZED_ONNX_FILE = 'onnx/model_quantized.onnx';
 export const EXPERT_FILE = 'lexical.safetensors';
 /** How the model came to be: configuration, statistics, warnings. */
 export const TRAINING_FILE = 'training.json';
-/** What the finished model does on its dev rows. */
+/** How the finished model does on its dev rows. */
 export const EVALUATION_FILE = 'evaluation.json';
 /** The model card, as the Hugging Face Hub shows it. */
 export const CARD_FILE = 'README.md';

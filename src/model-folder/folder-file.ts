@@ -1,9 +1,9 @@
-/** One file of a model folder, read or written; what fails is told with its path. */
+/** Reads and writes single files of a model folder; errors name the file's path. */
 import { readFile } from 'node:fs/promises';
 import type * as z from 'zod';
 import { ModelFolderError } from '../errors.js';
 
-/** Runs what reads or writes a file. @throws ModelFolderError */
+/** Runs a function that reads or writes a file. @throws ModelFolderError */
 export async function withFile<T>(file: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -12,12 +12,12 @@ export async function withFile<T>(file: string, work: () => Promise<T>): Promise
   }
 }
 
-/** @throws ModelFolderError where it can't be read or is no JSON. */
+/** @throws ModelFolderError if the file can't be read or isn't JSON. */
 export function readJson(file: string): Promise<unknown> {
   return withFile(file, async () => JSON.parse(await readFile(file, 'utf8')));
 }
 
-/** @throws ModelFolderError as {@link readJson}, and where a field doesn't fit. */
+/** @throws ModelFolderError as {@link readJson} does, and if a field doesn't fit the schema. */
 export async function readChecked<T>(file: string, schema: z.ZodType<T>): Promise<T> {
   const parsed = schema.safeParse(await readJson(file));
   if (parsed.success) return parsed.data;

@@ -3,15 +3,15 @@ import { type FieldsOf, familyNameSchema, modelSizeSchema, modelTypeSchema } fro
 import { ONNX_FILE, QUANTIZED_ONNX_FILE } from './files.js';
 
 /**
- * How the outputs of the encoder and of the lexical expert beside it are mixed: encoder · its outputs + expert · its
- * outputs + bias.
+ * How the outputs of encoder and lexical expert are mixed: encoder · the encoder's outputs + expert · the
+ * expert's outputs + bias.
  */
 export interface BlendWeights {
   /** The encoder's weight, 0 or more. */
   readonly encoder: number;
   /** The lexical expert's weight, 0 or more. */
   readonly expert: number;
-  /** One an output. */
+  /** One per output. */
   readonly bias: readonly number[];
 }
 
@@ -37,29 +37,33 @@ export const modelFolderConfigSchema = z.looseObject({
     type: modelTypeSchema,
     size: modelSizeSchema,
     /**
-     * What the encoder was trained from, by its name. Its geometry is then that of the backbone, and `size` only what
-     * was asked for.
+     * The name of the backbone that the encoder was trained from. The encoder then has the backbone's
+     * geometry, and `size` only says what was asked for.
      */
     backbone: z.string().exactOptional(),
     /** Every label by id; a binary model has two here and one logit. */
     labels: z.array(z.string()),
-    /** How token states become one vector a text; `none` where every token is answered for. */
+    /** How hidden states become one vector per text; `none` if there is an output for every token. */
     pooling: z.enum(['first', 'mean', 'none']),
     /** How a text is split into the words that get labels, in models that label words. */
     words: z.enum(['whitespace', 'punctuation', 'marks', 'characters']).exactOptional(),
-    /** What token types tell of a text: `capitals`, 1 for each piece that holds a capital. Absent: nothing, all are 0. */
+    /**
+     * What token types mean: `capitals`, 1 for each piece with a capital letter. Absent: nothing, all are 0.
+     */
     token_types: z.enum(['capitals']).exactOptional(),
-    /** Whether the lexical expert folds texts to lower case; what the encoder does is its tokenizer's. */
+    /** Whether the lexical expert folds texts to lower case; for the encoder the tokenizer decides. */
     lowercase: z.boolean(),
-    /** The most tokens that are read at once, special ones included. */
+    /** The most tokens that are read at once, including the special ones. */
     max_tokens: z.int().positive(),
-    /** Pieces that neighbouring windows of a longer text share. Absent: as text-reader/ says for `pooling`. */
+    /**
+     * How many pieces neighbouring windows of a long text share. Absent: as text-reader/ says for `pooling`.
+     */
     window_overlap: z.int().nonnegative().exactOptional(),
     /** Further files that running the model needs. */
     files: z.array(z.string()).readonly(),
-    /** The graph that answers; `blend` was fitted to its outputs. Absent: the one in float32. */
+    /** The graph to run; `blend` was fitted to its outputs. Absent: the one in float32. */
     graph: z.enum([ONNX_FILE, QUANTIZED_ONNX_FILE]).exactOptional(),
-    /** Absent where the encoder stands alone. */
+    /** Absent if there is no lexical expert. */
     blend: blendWeightsSchema.exactOptional(),
   }),
 });

@@ -13,7 +13,7 @@ import {
 import { readChecked, readJson, withFile } from './folder-file.js';
 import { type ModelFolderConfig, modelFolderConfigSchema } from './model-config.js';
 
-/** All that one trained model leaves on disk. */
+/** Everything that a trained model has on disk. */
 export interface ModelFolder {
   readonly config: ModelFolderConfig;
   readonly tokenizer: unknown;
@@ -21,15 +21,15 @@ export interface ModelFolder {
   readonly weights: ReadonlyMap<string, NamedTensor>;
   /** The bytes of the inference graph. */
   readonly onnx: Uint8Array;
-  /** The same with 8-bit weights, where there is one. */
+  /** The same with 8-bit weights, if there is one. */
   readonly quantizedOnnx?: Uint8Array;
-  /** Further files by name, those of `config.orchard.files` among them. */
+  /** Further files by name, including those of `config.orchard.files`. */
   readonly files: ReadonlyMap<string, Uint8Array | string>;
-  /** How it came to be; anything that JSON holds. */
+  /** How the model came to be, as any JSON value. */
   readonly training: unknown;
 }
 
-/** What is read of a folder to run its model; the graph itself is loaded from its path. */
+/** What running a model needs of its folder; the graph itself is loaded from its path. */
 export interface OpenedModelFolder {
   readonly config: ModelFolderConfig;
   readonly tokenizer: unknown;
@@ -46,7 +46,7 @@ export interface OpenedFile {
 }
 
 /**
- * Writes every file of a model folder into a directory, which is created if it's missing.
+ * Writes every file of a model folder into a directory, which is created if it is missing.
  * @throws ModelFolderError
  */
 export async function writeModelFolder(directory: string, folder: ModelFolder): Promise<void> {
@@ -60,7 +60,7 @@ export async function writeModelFolder(directory: string, folder: ModelFolder): 
     ...(folder.quantizedOnnx && { [QUANTIZED_ONNX_FILE]: folder.quantizedOnnx }),
     ...Object.fromEntries(folder.files),
   };
-  // One after another, so that none is still being written once this has failed.
+  // One after the other, so that after a failure no file is still being written.
   for (const [name, content] of Object.entries(files)) {
     const file = join(directory, name);
     await withFile(file, async () => {

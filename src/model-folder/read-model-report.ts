@@ -6,25 +6,25 @@ import { readChecked } from './folder-file.js';
 import { type ModelFolderConfig, modelFolderConfigSchema } from './model-config.js';
 import { type TrainingRecord, trainingRecordSchema } from './training-record.js';
 
-/** All that a model folder tells about its model. */
+/** Everything that a model folder says about its model. */
 export interface ModelReport {
   readonly config: ModelFolderConfig;
   readonly training: TrainingRecord;
-  /** Absent in folders of versions that wrote none. */
+  /** Absent in folders of earlier versions, which didn't write it. */
   readonly evaluation?: ModelEvaluation;
 }
 
-/** Reads config.json, training.json and, where there is one, evaluation.json. @throws ModelFolderError */
+/** Reads config.json, training.json and, if there is one, evaluation.json. @throws ModelFolderError */
 export async function readModelReport(directory: string): Promise<ModelReport> {
   const [config, training, evaluation] = await Promise.all([
     readChecked(join(directory, CONFIG_FILE), modelFolderConfigSchema),
     readChecked(join(directory, TRAINING_FILE), trainingRecordSchema),
     readChecked(join(directory, EVALUATION_FILE), modelEvaluationSchema).catch(absentIfMissing),
   ]);
-  return { config, training, ...(evaluation === undefined ? {} : { evaluation }) };
+  return { config, training, ...(evaluation && { evaluation }) };
 }
 
-/** @throws what is no missing file. */
+/** @throws the error, unless it says that the file is missing. */
 function absentIfMissing(error: unknown): undefined {
   const cause = error instanceof ModelFolderError ? error.cause : undefined;
   if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;

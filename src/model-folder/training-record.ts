@@ -7,12 +7,12 @@ import {
   trainingStatsSchema,
 } from '../contract/index.js';
 
-/** What one part of a model reaches on dev. */
+/** The dev figures of one part of a model. */
 const partFiguresSchema = z.object({
   accuracy: z.number().exactOptional(),
   f1: z.number().exactOptional(),
   topk: topkSchema.exactOptional(),
-  /** Expected calibration error of its raw outputs, and of the calibrated ones. */
+  /** Expected calibration error of the raw and of the calibrated outputs. */
   calibration_error: z.object({ before: z.number(), after: z.number() }).exactOptional(),
 });
 export type RecordedPart = z.infer<typeof partFiguresSchema>;
@@ -24,14 +24,14 @@ const warningSchema = z.object({
   examples: z.array(z.object({ file: z.string(), line: z.int() })).readonly(),
 });
 
-/** Only what every version has written is asked for. */
+/** Only fields that every version has written are required. */
 export const trainingRecordSchema = z.object({
   model_config: modelConfigSchema,
-  /** As it was asked for. */
+  /** As in the request. */
   training_config: trainingConfigSchema,
-  /** As it was run, defaults filled in. */
+  /** As used, with defaults filled in. */
   hyperparameters: z.record(z.string(), z.union([z.number(), z.string(), z.boolean()])),
-  /** What the encoder started from; absent where it started from random weights. */
+  /** What the encoder started from; absent if it started from random weights. */
   backbone: z.object({ name: z.string(), revision: z.string().exactOptional() }).exactOptional(),
   seed: z.int(),
   training_stats: trainingStatsSchema,
@@ -39,15 +39,15 @@ export const trainingRecordSchema = z.object({
     .object({ encoder: partFiguresSchema, expert: partFiguresSchema, blend: partFiguresSchema })
     .exactOptional(),
   /**
-   * Where 8-bit weights were asked for: what the figure that decides about epochs is on dev with either kind, and which
-   * kind answers.
+   * If 8-bit weights were asked for: the dev figure that also decides which epoch is kept, with either kind
+   * of weights, and the kind that the model runs with.
    */
   precision: z
     .object({ float32: z.number(), int8: z.number(), answers: z.enum(['float32', 'int8']) })
     .exactOptional(),
   warnings: z.array(warningSchema).readonly(),
   dataset: z.object({ train_rows: z.int(), dev_rows: z.int() }).exactOptional(),
-  /** Of this library, Node and what else the training ran on, by name. */
+  /** The versions of this library, of Node and of what else the training used, by name. */
   versions: z.record(z.string(), z.string()).exactOptional(),
 });
 export type RecordedPrecision = NonNullable<z.infer<typeof trainingRecordSchema>['precision']>;

@@ -24,8 +24,8 @@ export function catalogueModels(): ModelLoader {
 }
 
 /**
- * The encoders that training can start from, named `<language>-<size>`: those of the package `orchard-nlp-models`, or of
- * the repository, as {@link catalogueModels} finds its models.
+ * The encoders that training can start from, named `<language>-<size>`: those of the package
+ * `orchard-nlp-models`, or of the repository, as {@link catalogueModels} finds its models.
  */
 export function catalogueBackbones(): ModelLoader {
   return catalogueIn(cataloguePlaces(import.meta.url, 'backbones'), 'backbone');

@@ -39,7 +39,7 @@ export function hubError(thrown: unknown, request: HubRequest, settings: HubSett
 
 function reasonOf(failure: NetworkFailure, { model }: HubRequest, { token, endpoint }: HubSettings): string {
   if (failure.isTooLarge) {
-    return 'the server sends more bytes than the Hub lists; check the endpoint, and proxies on the way';
+    return 'the server sends more bytes than the Hub lists; check the endpoint, and any proxies';
   }
   switch (failure.status) {
     case undefined:

@@ -2,11 +2,11 @@ import type { EChartsOption } from 'echarts';
 import { Html, html } from './html.js';
 
 export interface Chart {
-  /** Units of the drawing; a page scales it down where it is narrow. */
+  /** In the drawing's units; a narrow page scales it down. */
   readonly width: number;
   readonly height: number;
   readonly option: EChartsOption;
-  /** What it shows, for those who can't see it. */
+  /** What it shows, for readers who can't see it. */
   readonly alternative: string;
   readonly caption: string;
 }
@@ -31,7 +31,10 @@ export const axisStyle = {
 
 export type DrawChart = (chart: Chart) => Html;
 
-/** Loads the drawing library, which takes a third of a second: only who asks for a report should wait for it. */
+/**
+ * Loads the drawing library, which takes a third of a second; only those who ask for a report should wait for
+ * it.
+ */
 export async function chartDrawer(): Promise<DrawChart> {
   const { init } = await import('echarts');
   return ({ width, height, option, alternative, caption }) => {
@@ -44,7 +47,7 @@ export async function chartDrawer(): Promise<DrawChart> {
 <figcaption>${caption}</figcaption>
 </figure>`;
     } finally {
-      canvas.dispose(); // else its timer keeps the process alive
+      canvas.dispose(); // otherwise its timer keeps the process alive
     }
   };
 }

@@ -15,13 +15,13 @@ export const counted = (count: number, noun: string): string =>
 export const asWords = (name: string): string =>
   name.replace(/_/g, ' ').replace(/(?<=[a-z])[A-Z]/g, (capital) => ` ${capital.toLowerCase()}`);
 
-/** One figure of a part, as it is shown. */
+/** A figure as it is shown. */
 export interface NamedFigure {
   readonly name: string;
   readonly value: string;
 }
 
-/** Accuracy, F1 and top-k, those that there are. */
+/** Those of accuracy, F1 and top-k that the part has. */
 export function scoresOf({ accuracy, f1, topk }: RecordedPart): NamedFigure[] {
   return [
     ...(accuracy === undefined ? [] : [{ name: 'accuracy', value: percent(accuracy) }]),
@@ -35,7 +35,7 @@ export interface NamedPart {
   readonly figures: RecordedPart;
 }
 
-/** Encoder, expert and, last, their blend; none where a run kept no such figures. */
+/** Encoder, lexical expert and, last, their blend; none if the run recorded no such figures. */
 export function partsOf({ parts }: TrainingRecord): NamedPart[] {
   if (parts === undefined) return [];
   return [
@@ -45,6 +45,6 @@ export function partsOf({ parts }: TrainingRecord): NamedPart[] {
   ];
 }
 
-/** What is said of every figure on dev rows. */
+/** The note beside figures that are measured on dev rows. */
 export const FLATTERED =
   'Measured on the dev rows, which also chose the best epoch, the weights of the two experts and the thresholds: expect slightly less on new texts.';

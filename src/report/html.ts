@@ -1,4 +1,4 @@
-/** A piece of HTML that may stand in a page as it is. */
+/** A piece of HTML that may be put into a page as it is. */
 export class Html {
   constructor(readonly text: string) {}
 }
@@ -14,8 +14,9 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 /**
- * A template whose values are escaped unless they are {@link Html} themselves, so that a dataset's texts can't become
- * markup, between tags and in quoted attributes alike. Lists are joined; undefined leaves nothing.
+ * A template whose values are escaped unless they are {@link Html} themselves, so that a dataset's texts
+ * can't become markup, neither between tags nor in quoted attributes. Lists are joined; undefined gives
+ * nothing.
  */
 export function html(strings: TemplateStringsArray, ...values: readonly Value[]): Html {
   return new Html(strings.map((text, at) => text + inserted(values[at])).join(''));

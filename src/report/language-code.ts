@@ -1,8 +1,8 @@
 const letters = [...'abcdefghijklmnopqrstuvwxyz'];
 
 /**
- * The ISO 639-1 code of a language that is given by its English name or by the code itself; undefined where there is none.
- * The names are Unicode's (CLDR), which Node carries.
+ * The ISO 639-1 code of a language, which is given by its English name or by the code itself; undefined if
+ * there is none. The names are those of Unicode's CLDR, which is part of Node.
  */
 export function languageCode(language: string): string | undefined {
   const wanted = language.trim().toLowerCase();

@@ -7,15 +7,16 @@ import { languageCode } from './language-code.js';
 import { escapeMarkdown, markdownTable } from './markdown.js';
 import type { ReportInput } from './report-input.js';
 
-/** More labels than these are counted instead of listed. */
+/** If there are more labels, they are counted instead of listed. */
 const MAX_LISTED_LABELS = 100;
 
-/** A model of the Hub, a revision after it or not; others are names of folders. */
+/** The name of a model on the Hub, with or without a revision; other names are folders. */
 const HUB_NAME = /^[\w.-]+\/[\w.-]+(?:@.*)?$/;
 
 /**
- * The card as Markdown with YAML front matter. Its licence is `other`: whoever publishes the model chooses one.
- * @throws ModelFolderError where the model's family isn't known here.
+ * The card as Markdown with YAML front matter. The licence is `other`: whoever publishes the model chooses
+ * one.
+ * @throws ModelFolderError if the model's family isn't known here.
  */
 export function modelCard(report: ReportInput): string {
   const { name } = report.training.model_config;
@@ -32,7 +33,7 @@ export function modelCard(report: ReportInput): string {
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }
 
-/** What is said of all models of this type. */
+/** What the cards of all models of this type say. */
 const factsOf = ({ config }: ReportInput) => modelKind(config, CONFIG_FILE).type.card;
 
 function frontMatter(report: ReportInput): string {
@@ -120,7 +121,7 @@ function usage(report: ReportInput): string {
   const { config, id } = report;
   const blocks = [
     '## How to use it',
-    `With Orchard, where its trainer left it:\n\n${code(
+    `With Orchard, in the storage of its trainer:\n\n${code(
       "import { fileStorage, Predictor } from 'orchard-nlp';",
       '',
       "const predictor = new Predictor({ storage: fileStorage('./models') });",
@@ -131,7 +132,7 @@ function usage(report: ReportInput): string {
   ];
   if (config.orchard.token_types === 'capitals') {
     blocks.push(
-      'It sees capitals by `token_type_ids`: 1 for each piece that holds one, else 0. Other libraries give 0 throughout, and it then reads texts as if in lower case.',
+      'It sees capitals through `token_type_ids`: 1 for each piece with a capital letter, else 0. Other libraries pass 0 throughout; it then reads texts as if they were in lower case.',
     );
   }
   return blocks.join('\n\n');
@@ -145,13 +146,13 @@ function limits({ config, evaluation }: ReportInput): string {
   return [
     '## Limits',
     [
-      `- It knows one dataset. On texts of another kind, another time or another language it does worse than the figures say.`,
+      `- It knows one dataset. On texts of another kind, time or language it does worse than the figures say.`,
       `- It reads ${whole(max_tokens)} tokens at once.`,
-      '- It learned what its dataset says, mistakes and prejudices included. Nobody has checked it for fairness.',
+      '- It learned what its dataset says, including mistakes and prejudices. Nobody has checked it for fairness.',
       ...(unseen === 0
         ? []
         : [
-            `- ${counted(unseen, classNames(config).noun)} ${unseen === 1 ? 'has' : 'have'} no dev row, so nothing is known of how well such texts are told.`,
+            `- ${counted(unseen, classNames(config).noun)} ${unseen === 1 ? 'has' : 'have'} no dev row, so nothing is known about how well such texts are recognised.`,
           ]),
     ].join('\n'),
   ].join('\n\n');

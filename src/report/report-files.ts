@@ -2,7 +2,9 @@ import { CARD_FILE, EVALUATION_FILE } from '../model-folder/index.js';
 import { modelCard } from './model-card.js';
 import type { ReportInput } from './report-input.js';
 
-/** The files by which a model folder tells about its model, beside training.json: the card and evaluation.json. */
+/**
+ * The files of a model folder that describe its model, besides training.json: the card and evaluation.json.
+ */
 export function reportFiles(report: ReportInput): Map<string, string> {
   const { evaluation } = report;
   const files = new Map([[CARD_FILE, modelCard(report)]]);

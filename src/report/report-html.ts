@@ -12,7 +12,7 @@ import { parts } from './sections/parts.js';
 import { warnings } from './sections/warnings.js';
 import { style } from './style.js';
 
-/** Allows the page its own style and nothing else: no script, and no request to anywhere. */
+/** Allows the page its own style and nothing else: no scripts and no requests. */
 const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 
 /** One self-contained HTML page about a model. Sections whose figures the folder lacks are left out. */

@@ -1,6 +1,6 @@
 import type { ModelReport } from '../model-folder/index.js';
 
-/** What report and card are written from: a model folder's own figures, and what the job's record adds. */
+/** What report and card are written from: what the model folder says, and what the job's record adds. */
 export interface ReportInput extends ModelReport {
   readonly id?: string;
   /** ISO 8601. */

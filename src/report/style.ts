@@ -1,6 +1,8 @@
 import { Html } from './html.js';
 
-/** The page's stylesheet: system fonts, light or dark as the reader's system is, dark text on white in print. */
+/**
+ * The page's stylesheet: system fonts, light or dark like the reader's system, dark text on white in print.
+ */
 export const style = new Html(`
 :root { color-scheme: light dark;
   --paper: #fff; --ink: #1d2330; --muted: #5d6675; --line: #dde1e7; --accent: #2f6f4f; --second: #b4541a; }

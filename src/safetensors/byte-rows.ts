@@ -1,8 +1,10 @@
 /**
- * An encoder's weights in a quarter of float32's bytes, to start a training from: each matrix as I8 [rows, 1, columns] and,
- * under its name and `.scale`, one F32 a row [rows]; a weight is its byte times its row's scale. Vectors stay F32.
+ * An encoder's weights in a quarter of float32's bytes, to start a training from. Each matrix is stored as I8
+ * [rows, 1, columns] and, under its name and `.scale`, one F32 per row [rows]; a weight is its byte times its
+ * row's scale. Vectors stay F32.
  *
- * The 1 is there so that Python's transformers refuses the file for its shapes; it would take bytes for weights otherwise.
+ * The 1 makes Python's transformers refuse the file for its shapes; otherwise it would take the bytes for
+ * weights.
  */
 import { ModelFolderError } from '../errors.js';
 import { roundRow } from '../round-row.js';
@@ -18,10 +20,10 @@ import {
 const BYTE_ROWS = 'orchard-byte-rows';
 const SCALE_SUFFIX = '.scale';
 
-/** The largest weight of a row becomes this, the others in proportion. */
+/** The byte for a row's largest weight; its other weights are stored in proportion. */
 const LARGEST_BYTE = 127;
 
-/** The bytes of a file with these weights. @throws RangeError where a matrix holds a number that isn't finite. */
+/** The bytes of a file with these weights. @throws RangeError if a matrix has a number that isn't finite. */
 export function encodeByteRows(weights: ReadonlyMap<string, NamedTensor>): Uint8Array {
   const tensors = new Map<string, NamedTensor | IntegerTensor>();
   for (const [name, tensor] of weights) {
@@ -45,14 +47,15 @@ function byteRows(
   const scales = Float32Array.from({ length: rows }, (_, row) => {
     const [start, end] = [row * width, (row + 1) * width];
     const scale = roundRow(values.subarray(start, end), LARGEST_BYTE, bytes.subarray(start, end));
-    if (!Number.isFinite(scale)) throw new RangeError(`${name}, row ${row}: a weight is no finite number`);
+    if (!Number.isFinite(scale)) throw new RangeError(`${name}, row ${row}: a weight is not finite`);
     return scale;
   });
   return { bytes: { shape: [rows, 1, width], values: bytes }, scales: { shape: [rows], values: scales } };
 }
 
 /**
- * The weights of an encoder as float32, from a file of {@link encodeByteRows} or from any other safetensors file.
+ * The weights of an encoder as float32, from a file of {@link encodeByteRows} or from any other safetensors
+ * file.
  * @param file named in errors.
  * @throws ModelFolderError
  */

@@ -2,7 +2,7 @@
 
 const scratch = new DataView(new ArrayBuffer(4));
 
-/** The bits of the nearest float16, ties to even; beyond ±65,519 an infinity. */
+/** The bits of the nearest float16, ties to even; from ±65,520 on, of an infinity. */
 export function toFloat16Bits(value: number): number {
   scratch.setFloat32(0, value);
   const bits = scratch.getUint32(0);
@@ -10,16 +10,16 @@ export function toFloat16Bits(value: number): number {
   const magnitude = bits & 0x7fffffff;
   if (magnitude > 0x7f800000) return sign | 0x7e00; // NaN
   if (magnitude >= 0x477ff000) return sign | 0x7c00;
-  // Below 2⁻¹⁴ float16 is a whole number of 2⁻²⁴.
+  // Below 2⁻¹⁴ (subnormal), a float16 is a whole multiple of 2⁻²⁴.
   if (magnitude < 0x38800000) return sign | roundToEven(Math.abs(value) * 2 ** 24);
   const rebiased = magnitude - 0x38000000;
   return sign | ((rebiased + 0xfff + ((rebiased >>> 13) & 1)) >>> 13);
 }
 
-/** Every float16 by its bits; made at the first use. */
+/** Every float16 by its bits; made on first use. */
 let decoded: Float32Array | undefined;
 
-/** The number that these bits are. */
+/** The number that these bits stand for. */
 export function fromFloat16Bits(bits: number): number {
   decoded ??= Float32Array.from({ length: 2 ** 16 }, (_, each) => decode(each));
   return decoded[bits] ?? Number.NaN;
@@ -40,7 +40,7 @@ function roundToEven(value: number): number {
   return rest > 0.5 || (rest === 0.5 && floor % 2 === 1) ? floor + 1 : floor;
 }
 
-/** The values as float16 keeps them. */
+/** The values rounded to float16. */
 export function roundedToFloat16(values: Float32Array): Float32Array {
   return values.map((value) => fromFloat16Bits(toFloat16Bits(value)));
 }

@@ -1,6 +1,6 @@
 /**
- * The safetensors file format: 8 bytes of little-endian header length, a JSON header, then the tensors' bytes.
- * Format: https://github.com/huggingface/safetensors#format
+ * The safetensors file format: 8 bytes of little-endian header length, a JSON header, then the tensors'
+ * bytes. Format: https://github.com/huggingface/safetensors#format
  */
 import * as z from 'zod';
 import { ModelFolderError } from '../errors.js';
@@ -18,7 +18,7 @@ export interface IntegerTensor {
   readonly values: Int32Array | Int8Array;
 }
 
-/** Headers above this are refused, as the reference implementation does. */
+/** Larger headers are refused, as the reference implementation does. */
 const MAX_HEADER_BYTES = 100_000_000;
 
 const entrySchema = z.object({
@@ -30,23 +30,25 @@ type Entry = z.infer<typeof entrySchema>;
 const headerSchema = z.record(z.string(), z.unknown());
 const metadataSchema = z.record(z.string(), z.string());
 
-/** What a file holds. */
+/** The contents of a file. */
 export interface Safetensors {
-  /** Those of floating-point numbers. */
+  /** The tensors of floating-point numbers, as float32. */
   readonly tensors: ReadonlyMap<string, NamedTensor>;
-  /** Those of int32 and int8; other whole numbers (int64 position ids, say) are left out. */
+  /** The tensors of int32 and int8; other integers (int64 position ids, say) are left out. */
   readonly integers: ReadonlyMap<string, IntegerTensor>;
   readonly metadata: Readonly<Record<string, string>>;
 }
 
 export interface SafetensorsOptions {
-  /** What floating-point numbers are stored as. F16 keeps a weight below 65,504 to one part in 2,048. Default F32. */
+  /**
+   * How floating-point numbers are stored. F16 keeps a weight below 65,504 to one part in 2,048. Default F32.
+   */
   readonly floats?: 'F32' | 'F16';
 }
 
 /**
- * The bytes of a file with these tensors, in the order given; whole numbers as I32 or I8.
- * @param metadata free text entries; `format: pt` is what transformers wants to see.
+ * The bytes of a file with these tensors, in the order given; integers are stored as I32 or I8.
+ * @param metadata entries of free text; Python's transformers requires `format: pt`.
  */
 export function encodeSafetensors(
   tensors: ReadonlyMap<string, NamedTensor | IntegerTensor>,
@@ -66,7 +68,7 @@ export function encodeSafetensors(
     end += bytes.length;
   }
   const text = Buffer.from(JSON.stringify(header));
-  // Spaces after the header align the numbers to 8 bytes.
+  // Spaces after the header align the tensors to 8 bytes.
   const headerLength = Math.ceil(text.length / 8) * 8;
   const file = new Uint8Array(8 + headerLength + end).fill(0x20, 8, 8 + headerLength);
   new DataView(file.buffer).setBigUint64(0, BigInt(headerLength), true);
@@ -86,14 +88,17 @@ function typeOf(values: Values, floats: 'F32' | 'F16'): Entry['dtype'] {
   return values instanceof Int32Array ? 'I32' : 'I8';
 }
 
-/** The tensor's own memory where it is stored as it is. */
+/** The tensor's bytes to store; its own memory if they needn't be converted. */
 function bytesOf(values: Values, floats: 'F32' | 'F16'): Uint8Array {
   const stored =
     floats === 'F16' && values instanceof Float32Array ? Uint16Array.from(values, toFloat16Bits) : values;
   return new Uint8Array(stored.buffer, stored.byteOffset, stored.byteLength);
 }
 
-/** Reads every floating-point tensor as float32, and the tensors of int32 and int8. @throws ModelFolderError */
+/**
+ * Reads every floating-point tensor as float32, and the tensors of int32 and int8.
+ * @throws ModelFolderError
+ */
 export function decodeSafetensors(bytes: Uint8Array, file: string): Safetensors {
   const { entries, metadata, start } = readHeader(bytes, file);
   const tensors = new Map<string, NamedTensor>();
@@ -121,18 +126,18 @@ function readHeader(bytes: Uint8Array, file: string): Header {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const headerLength = Number(view.getBigUint64(0, true));
   if (headerLength > MAX_HEADER_BYTES || 8 + headerLength > bytes.length) {
-    throw refusal(`its header of ${headerLength} bytes is cut off or no header`);
+    throw refusal(`its header of ${headerLength} bytes is cut off or not a header`);
   }
   const text = Buffer.from(bytes.subarray(8, 8 + headerLength)).toString('utf8');
   const parsed = headerSchema.safeParse(parsedJson(text));
-  if (!parsed.success) throw refusal('its header is no JSON object');
+  if (!parsed.success) throw refusal('its header is not a JSON object');
   const { __metadata__: given, ...tensors } = parsed.data;
   const metadata = metadataSchema.safeParse(given ?? {});
-  if (!metadata.success) throw refusal('its metadata are no texts');
+  if (!metadata.success) throw refusal('its metadata are not all strings');
   const entries: [string, Entry][] = [];
   for (const [name, description] of Object.entries(tensors)) {
     const entry = entrySchema.safeParse(description);
-    if (!entry.success) throw refusal(`tensor ${name} is described wrongly`);
+    if (!entry.success) throw refusal(`the entry of tensor ${name} is invalid`);
     entries.push([name, entry.data]);
   }
   return { entries, metadata: metadata.data, start: 8 + headerLength };
@@ -146,7 +151,7 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** Bytes an element. */
+/** Bytes per element. */
 const widths: Readonly<Record<Entry['dtype'], number>> = {
   F64: 8,
   I64: 8,
@@ -170,13 +175,13 @@ function readBytes(data: Uint8Array, name: string, entry: Entry, file: string): 
   const bytes = elements(entry) * widths[entry.dtype];
   if (end > data.length || end - start !== bytes) {
     const held = Math.min(end, data.length) - start;
-    const reason = `tensor ${name} should have ${bytes} bytes, the file holds ${held}`;
+    const reason = `tensor ${name} should have ${bytes} bytes, but the file has ${held}`;
     throw new ModelFolderError(file, reason);
   }
   return new Uint8Array(data.subarray(start, end));
 }
 
-/** @param bytes a copy that may be used in place; F32 is, as every platform of ours is little-endian. */
+/** @param bytes a copy that may be used in place; F32 is, since every supported platform is little-endian. */
 function toFloat32(bytes: Uint8Array<ArrayBuffer>, count: number, dtype: Entry['dtype']): Float32Array {
   if (dtype === 'F32') return new Float32Array(bytes.buffer, bytes.byteOffset, count);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

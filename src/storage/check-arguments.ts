@@ -17,7 +17,7 @@ export function checkCollection(collection: string): void {
   }
 }
 
-/** @throws RangeError for a limit that is no count: a defect of the caller. */
+/** @throws RangeError for a limit that isn't a count: a defect of the caller. */
 export function checkLimit(limit: number): void {
   if (limit !== Number.POSITIVE_INFINITY && !(Number.isInteger(limit) && limit >= 0)) {
     throw new RangeError(`the limit of a listing is a count, not ${limit}`);

@@ -1,34 +1,40 @@
 import { createHash } from 'node:crypto';
 
-/** File systems stop at 255 bytes; the rest is room for what is put after a name. */
+/** File systems allow 255 bytes; the rest is room for what is added to a name. */
 const MAX_NAME_LENGTH = 150;
-/** How much of a text too long for a name is kept for the human eye, before its SHA-256. */
+/** How much of a text that is too long for a name stays readable, before its SHA-256. */
 const READABLE_LENGTH = 80;
-/** Names that Windows keeps for devices, with any extension. */
+/** Names that Windows reserves for devices, with any extension. */
 const WINDOWS_DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)$/;
 
 /**
- * A text as a file name of at most 150 characters of a–z, 0–9 and `-_%~`; texts that differ get names that
- * differ, also where the file system ignores case or normalises Unicode.
- * One whose {@link escapeName} is too long for that ends in `~` and its hash, and can't be read back from its name.
+ * A text as a file name of at most 150 characters of a–z, 0–9 and `-_%~`. Different texts get different
+ * names, even on file systems that ignore case or normalise Unicode. If the text's {@link escapeName} is too
+ * long, the name ends in `~` and a hash, and the text can't be read back from it.
  */
 export function encodeFileName(text: string): string {
   const name = escapeName(text);
   return name.length > MAX_NAME_LENGTH ? `${name.slice(0, READABLE_LENGTH)}${hashedName(text)}` : name;
 }
 
-/** The text that {@link encodeFileName} made this name of; undefined for a hashed name and for any other file. */
+/**
+ * The text that {@link encodeFileName} made this name from; undefined for a hashed name and for any other
+ * file.
+ */
 export function decodeFileName(name: string): string | undefined {
   return name.length > MAX_NAME_LENGTH ? undefined : unescapeName(name);
 }
 
-/** A text as a name of any length: a UTF-16 code unit that is not a–z, 0–9, `-` or `_` becomes `%2f` or `%u00e9`. */
+/**
+ * A text as a name of any length: a UTF-16 code unit that is not a–z, 0–9, `-` or `_` becomes `%2f` or
+ * `%u00e9`.
+ */
 export function escapeName(text: string): string {
   const name = text.replace(/[^a-z0-9_-]/g, escapeUnit);
   return WINDOWS_DEVICE.test(name) ? name.replace(/^./, escapeUnit) : name;
 }
 
-/** The text that {@link escapeName} made this name of; undefined for any other name. */
+/** The text that {@link escapeName} made this name from; undefined for any other name. */
 export function unescapeName(name: string): string | undefined {
   const text = name.replace(/%u([0-9a-f]{4})|%([0-9a-f]{2})/g, (_, wide?: string, narrow?: string) =>
     String.fromCharCode(Number.parseInt(wide ?? narrow ?? '', 16)),
@@ -36,12 +42,15 @@ export function unescapeName(name: string): string | undefined {
   return escapeName(text) === name ? text : undefined;
 }
 
-/** `~` and the SHA-256 of a text: of its UTF-16 units, not of UTF-8, in which all lone surrogates are the same. */
+/**
+ * `~` and the SHA-256 of a text: of its UTF-16 units, not of UTF-8, in which all lone surrogates are the
+ * same.
+ */
 export function hashedName(text: string): string {
   return `~${createHash('sha256').update(text, 'utf16le').digest('hex')}`;
 }
 
-/** True for the name of a text that was too long to be kept in it. */
+/** True for a name that ends in a hash, as its text was too long. */
 export function isHashedFileName(name: string): boolean {
   return /~[0-9a-f]{64}$/.test(name);
 }

@@ -9,17 +9,17 @@ import { whileDoing } from './storage-failure.js';
 import { StorageLayout } from './storage-layout.js';
 
 /**
- * Storage in a directory of the local disk, which is made where it does not exist. Several processes may use one
- * directory at the same time, and each may be killed at any point.
+ * Storage in a directory of the local disk, which is created if it doesn't exist. Several processes may use
+ * one directory at the same time, and each may be killed at any point.
  *
  * ```
  * records/<collection>/<key>.json   folders/<key>/published-<n>/   folders/<key>/staged/
  * layout                            the version of all this; a directory of an earlier one is converted on first use
- * locks/  temporary/  trash/        in use for moments; what a crash left in them is deleted later
+ * locks/  temporary/  trash/        used for moments; what a crash left in them is deleted later
  * ```
- * The key of a record is cut into directories, so that none grows large and records are listed in order without looking
- * at the others. Characters of a key that not every file system can hold are escaped (`A/1` is `%41%2f/1`).
- * The file system must have hard links, as all but FAT do.
+ * The key of a record is split into nested directories, so that no directory grows large and a listing only
+ * reads the records that it returns. Characters that not every file system allows are escaped (`A/1` is
+ * `%41%2f/1`). The file system must have hard links, as all but FAT do.
  */
 export function fileStorage(directory: string): Storage {
   return new FileStorage(resolve(directory));
@@ -47,8 +47,7 @@ class FileStorage implements Storage {
     checkKey(key);
     return this.#doing(`record ${collection}/${key} can't be read`, async () => {
       const found = await this.#records.read(collection, key);
-      if (found === undefined) await this.#requireRecords();
-      else this.#hadRecords = true;
+      await this.#requireRecordsUnless(found !== undefined);
       return found;
     });
   }
@@ -64,12 +63,12 @@ class FileStorage implements Storage {
     return this.#withRecord(collection, key, 'removed', () => this.#records.remove(collection, key));
   }
 
-  async list(collection: string, options: ListOptions = {}): Promise<readonly StoredRecord[]> {
-    checkCollection(collection);
-    checkLimit(options.limit ?? DEFAULT_LIMIT);
-    return this.#doingThere(`collection ${collection} can't be listed`, () =>
-      this.#records.list(collection, options),
-    );
+  list(collection: string, options: ListOptions = {}): Promise<readonly StoredRecord[]> {
+    return this.#listing(collection, options, () => this.#records.list(collection, options));
+  }
+
+  listKeys(collection: string, options: ListOptions = {}): Promise<readonly string[]> {
+    return this.#listing(collection, options, () => this.#records.listKeys(collection, options));
   }
 
   stageFolder(key: string): Promise<string> {
@@ -94,6 +93,20 @@ class FileStorage implements Storage {
 
   async close(): Promise<void> {
     await this.#sweeping;
+  }
+
+  async #listing<T>(
+    collection: string,
+    { limit = DEFAULT_LIMIT }: ListOptions,
+    work: () => Promise<readonly T[]>,
+  ): Promise<readonly T[]> {
+    checkCollection(collection);
+    checkLimit(limit);
+    return this.#doing(`collection ${collection} can't be listed`, async () => {
+      const found = await work();
+      await this.#requireRecordsUnless(found.length > 0);
+      return found;
+    });
   }
 
   async #withRecord<T>(collection: string, key: string, done: string, work: () => Promise<T>): Promise<T> {
@@ -122,9 +135,18 @@ class FileStorage implements Storage {
     });
   }
 
-  /** Who would write on in a directory that was deleted would leave a storage that has lost its jobs unnoticed. */
+  /** As {@link #requireRecords}, after a look that may have found some. */
+  async #requireRecordsUnless(areFound: boolean): Promise<void> {
+    if (areFound) this.#hadRecords = true;
+    else await this.#requireRecords();
+  }
+
+  /**
+   * Otherwise, writing on after the directory was deleted would silently make a storage that has lost its
+   * jobs.
+   */
   async #requireRecords(): Promise<void> {
-    const hadRecords = this.#hadRecords; // before the look: the first write may come between
+    const hadRecords = this.#hadRecords; // read before the check, as the first write may come in between
     const hasRecords = await this.#records.exist();
     if (hadRecords && !hasRecords) {
       throw new StorageError(
@@ -134,7 +156,7 @@ class FileStorage implements Storage {
     this.#hadRecords ||= hasRecords;
   }
 
-  /** Once, beside the first call. What it leaves harms nobody, so it never fails a call. */
+  /** Runs once, alongside the first call. What it can't delete does no harm, so it never fails a call. */
   async #sweep(): Promise<void> {
     await Promise.allSettled([this.#records.sweep(), this.#folders.sweep()]);
   }

@@ -4,10 +4,10 @@ import { dirname, isAbsolute, join } from 'node:path';
 import type { Storage } from './storage.js';
 import { ODD_KEYS, observeDuring, outcomes, range, type StorageChecks } from './storage-check.js';
 
-/** The files of a folder: relative path with '/', and content. */
+/** The contents of a folder's files, by relative path with '/'. */
 type Files = Readonly<Record<string, string>>;
 
-/** What folders promise. */
+/** What a storage promises about folders. */
 export const folderContract: StorageChecks = {
   'stages an empty directory of the local disk': async (storage) => {
     const directory = await storage.stageFolder('m');
@@ -15,13 +15,13 @@ export const folderContract: StorageChecks = {
     assert.deepEqual(await readdir(directory), []);
   },
 
-  'stages the same directory again under the same key, files kept': async (storage) => {
+  'stages the same directory again under the same key, with its files': async (storage) => {
     const directory = await stage(storage, 'm', { 'checkpoint.bin': 'half way' });
     assert.equal(await storage.stageFolder('m'), directory);
     assert.deepEqual(await filesIn(directory), { 'checkpoint.bin': 'half way' });
   },
 
-  'opens nothing where nothing is published, staged or not': async (storage) => {
+  'opens nothing if nothing is published, even if something is staged': async (storage) => {
     assert.equal(await storage.openFolder('m'), undefined);
     await stage(storage, 'm', { 'config.json': '{}' });
     assert.equal(await storage.openFolder('m'), undefined);
@@ -70,9 +70,7 @@ export const folderContract: StorageChecks = {
     }
   },
 
-  'refuses to publish where nothing is staged, naming the key, and keeps what is published': async (
-    storage,
-  ) => {
+  'refuses to publish if nothing is staged, naming the key, and keeps what is published': async (storage) => {
     await assert.rejects(storage.publishFolder('model-7'), /model-7/);
     assert.equal(await storage.openFolder('model-7'), undefined);
     await publish(storage, 'model-7', { 'config.json': '1' });
@@ -80,7 +78,7 @@ export const folderContract: StorageChecks = {
     assert.deepEqual(await published(storage, 'model-7'), { 'config.json': '1' });
   },
 
-  'publishes one staging once, however many ask at the same time': async (storage) => {
+  'publishes what is staged once, however many callers ask at the same time': async (storage) => {
     await stage(storage, 'm', { 'config.json': '1' });
     const attempts = range(6).map(() => storage.publishFolder('m'));
     const { failures } = outcomes(await Promise.allSettled(attempts), (reason) => reason instanceof Error);
@@ -88,7 +86,7 @@ export const folderContract: StorageChecks = {
     assert.deepEqual(await published(storage, 'm'), { 'config.json': '1' });
   },
 
-  'discards what is staged and nothing else; nothing staged is no error': async (storage) => {
+  'discards what is staged and nothing else; no error if nothing is staged': async (storage) => {
     await storage.discardStaged('m');
     await publish(storage, 'm', { 'config.json': '1' });
     await storage.discardStaged('m');
@@ -98,7 +96,7 @@ export const folderContract: StorageChecks = {
     assert.deepEqual(await published(storage, 'm'), { 'config.json': '1' });
   },
 
-  'removes the published folder and what is staged; absent is no error': async (storage) => {
+  'removes the published folder and what is staged; no error if there is neither': async (storage) => {
     await storage.removeFolder('m');
     await publish(storage, 'm', { 'config.json': '1' });
     await stage(storage, 'm', { 'config.json': '2' });

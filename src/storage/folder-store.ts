@@ -16,9 +16,10 @@ const PUBLISHED = /^published-(\d+)$/;
 
 /**
  * Folders as `folders/<key>/published-<n>`, of which the highest n counts, beside `folders/<key>/staged`.
- * Each change that shows is one rename: publishing renames `staged` to the next n, and only then are earlier
- * ones deleted; what is removed goes to `trash/` whole and is deleted there. So a crash at any point leaves
- * the old or the new state, processes need no lock, and a folder in use can be replaced on Windows too.
+ * Every visible change is one rename: publishing renames `staged` to the next n, and deletes earlier ones
+ * only then; removing moves the whole folder to `trash/`, and deletes it there. So a crash at any point
+ * leaves the old or the new state, processes need no lock, and a folder in use can be replaced on Windows
+ * too.
  */
 export class FolderStore {
   readonly #folders: string;
@@ -60,7 +61,7 @@ export class FolderStore {
     return this.#moveToTrash(this.#home(key), this.#folders);
   }
 
-  /** Deletes what a crash left behind and nobody can see. */
+  /** Deletes what crashes left behind and nobody can see. */
   async sweep(): Promise<void> {
     for (const name of await namesIn(this.#trash)) await deleteUnseen(join(this.#trash, name));
     for (const name of await namesIn(this.#folders)) await deleteSuperseded(join(this.#folders, name));

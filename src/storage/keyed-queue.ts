@@ -1,4 +1,7 @@
-/** Runs the works of one key one after the other, in the order asked for; those of different keys side by side. */
+/**
+ * Runs the tasks of one key one after the other, in the order given; tasks of different keys run
+ * concurrently.
+ */
 export class KeyedQueue {
   readonly #last = new Map<string, Promise<unknown>>();
 
@@ -6,7 +9,7 @@ export class KeyedQueue {
     const before = this.#last.get(key) ?? Promise.resolve();
     const result = before.then(work);
     const ended = result
-      .catch(() => undefined) // a failure is its caller's, not the next one's
+      .catch(() => undefined) // a failure concerns its own caller, not the next one
       .finally(() => {
         if (this.#last.get(key) === ended) this.#last.delete(key);
       });

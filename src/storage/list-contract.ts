@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ListOptions, Storage } from './storage.js';
 import { inKeyOrder, ODD_KEYS, range, type StorageChecks } from './storage-check.js';
 
-/** Keys that begin alike: their order and their prefixes show where a storage takes keys apart. */
+/** Keys that begin alike, whose order and prefixes may be wrong in a storage that splits keys. */
 const ALIKE_KEYS = ['', '-', '/', '0', 'a'].flatMap((end) =>
   ['a', 'abc', 'abc/', 'abcdef', 'abcdefghij', 'abcdefghij/abc', 'abc/abcdefghijk'].map(
     (start) => start + end,
@@ -10,7 +10,7 @@ const ALIKE_KEYS = ['', '-', '/', '0', 'a'].flatMap((end) =>
 );
 const ALL_KEYS = [...new Set([...ODD_KEYS, ...ALIKE_KEYS])];
 
-/** What listings of records promise. */
+/** What a storage promises about listings of records. */
 export const listContract: StorageChecks = {
   'lists nothing in a collection without records': async (storage) => {
     await storage.write('jobs', 'a', 1, undefined);
@@ -38,7 +38,7 @@ export const listContract: StorageChecks = {
     assert.deepEqual(await listKeys(storage, { reverse: true }), ['c', 'b', 'a']);
   },
 
-  'lists only keys with the prefix, which is text and no pattern': async (storage) => {
+  'lists only keys with the prefix, which is not a pattern': async (storage) => {
     await writeAll(storage, ['a', 'a/1', 'a/2', 'a%', 'b/1', 'A/1', 'ab']);
     assert.deepEqual(await listKeys(storage, { prefix: 'a/' }), ['a/1', 'a/2']);
     assert.deepEqual(await listKeys(storage, { prefix: 'a%' }), ['a%']);
@@ -65,7 +65,7 @@ export const listContract: StorageChecks = {
     }
   },
 
-  'lists keys of any characters by any beginning': async (storage) => {
+  'lists keys of any characters by any prefix': async (storage) => {
     await writeAll(storage, ALL_KEYS);
     const prefixes = new Set(ALL_KEYS.flatMap((key) => [key, key.slice(0, 1), key.slice(0, -1)]));
     for (const prefix of prefixes) {
@@ -84,7 +84,7 @@ export const listContract: StorageChecks = {
     assert.deepEqual(await listKeys(storage, { limit: 0 }), []);
   },
 
-  'lists 100 records where no limit is given': async (storage) => {
+  'lists 100 records if no limit is given': async (storage) => {
     const keys = range(101).map((index) => String(index).padStart(3, '0'));
     await writeAll(storage, keys);
     assert.deepEqual(await listKeys(storage), keys.slice(0, 100));
@@ -93,10 +93,10 @@ export const listContract: StorageChecks = {
   'pages through every record once, by prefix, after, limit and reverse together': async (storage) => {
     const keys = range(7).map((index) => `mine/${index}`);
     await writeAll(storage, ['all/0', ...keys, 'zero/0']);
-    const pages: string[][] = [];
+    const pages: (readonly string[])[] = [];
     for (let after: string | undefined; ; after = pages.at(-1)?.at(-1)) {
-      const from = after === undefined ? {} : { after };
-      const page = await listKeys(storage, { prefix: 'mine/', limit: 3, reverse: true, ...from });
+      const options = { prefix: 'mine/', limit: 3, reverse: true, ...(after !== undefined && { after }) };
+      const page = await listKeys(storage, options);
       if (page.length === 0) break;
       pages.push(page);
     }
@@ -107,7 +107,7 @@ export const listContract: StorageChecks = {
     assert.deepEqual(pages.flat(), keys.toReversed());
   },
 
-  'lists on after a record that was removed meanwhile': async (storage) => {
+  'goes on after a record that was removed meanwhile': async (storage) => {
     await writeAll(storage, ['a/1', 'a/2', 'b']);
     const [first] = await listKeys(storage, { limit: 1 });
     assert.equal(first, 'a/1');
@@ -121,9 +121,12 @@ export const listContract: StorageChecks = {
     const version = await storage.write('jobs', 'b', 'new', read?.version);
     await storage.remove('jobs', 'a');
     assert.deepEqual(await storage.list('jobs'), [{ key: 'b', value: 'new', version }]);
+    assert.deepEqual(await storage.listKeys('jobs'), ['b']);
   },
 
-  'lists none twice, and every record that stays, while others are written and removed': async (storage) => {
+  'lists no record twice, and every one that stays, while others are written and removed': async (
+    storage,
+  ) => {
     const staying = range(10).map((index) => `stay/${index}`);
     const going = range(10).map((index) => `go/${index}`);
     await writeAll(storage, [...staying, ...going]);
@@ -131,7 +134,11 @@ export const listContract: StorageChecks = {
       ...going.map((key) => storage.remove('jobs', key)),
       ...range(10).map((index) => storage.write('jobs', `new/${index}`, index, undefined)),
     ]);
-    for (const keys of await Promise.all(range(5).map(() => listKeys(storage)))) {
+    const listings = range(5).flatMap(() => [
+      storage.list('jobs').then((records) => records.map(({ key }) => key)),
+      storage.listKeys('jobs'),
+    ]);
+    for (const keys of await Promise.all(listings)) {
       assert.deepEqual(keys, inKeyOrder([...new Set(keys)]));
       assert.deepEqual(
         keys.filter((key) => key.startsWith('stay/')),
@@ -146,7 +153,10 @@ async function writeAll(storage: Storage, keys: readonly string[]): Promise<void
   await Promise.all(keys.map((key) => storage.write('jobs', key, `of ${key}`, undefined)));
 }
 
-async function listKeys(storage: Storage, options?: ListOptions): Promise<string[]> {
+/** The keys of a listing, which has to be the same with the records and without. */
+async function listKeys(storage: Storage, options?: ListOptions): Promise<readonly string[]> {
   const records = await storage.list('jobs', options);
-  return records.map(({ key }) => key);
+  const keys = records.map(({ key }) => key);
+  assert.deepEqual(await storage.listKeys('jobs', options), keys);
+  return keys;
 }

@@ -16,8 +16,8 @@ import {
 import { whileDoing } from './storage-failure.js';
 
 /**
- * Storage for tests and for applications that keep nothing: records in memory, folders in a temporary directory
- * that {@link Storage.close} and the end of the process remove.
+ * Storage for tests, and for applications that needn't keep anything: records in memory, folders in a
+ * temporary directory that {@link Storage.close} and the end of the process remove.
  */
 export function memoryStorage(): Storage {
   return new MemoryStorage();
@@ -67,13 +67,15 @@ class MemoryStorage implements Storage {
   }
 
   async list(collection: string, options: ListOptions = {}): Promise<readonly StoredRecord[]> {
-    const { limit = DEFAULT_LIMIT } = options;
-    checkLimit(limit);
-    const { records, keys } = this.#collection(collection);
-    return keys.first(options, limit).flatMap((key) => {
+    const { records } = this.#collection(collection);
+    return this.#keys(collection, options).flatMap((key) => {
       const record = records.get(key);
       return record === undefined ? [] : { key, ...unpack(record) };
     });
+  }
+
+  async listKeys(collection: string, options: ListOptions = {}): Promise<readonly string[]> {
+    return this.#keys(collection, options);
   }
 
   stageFolder(key: string): Promise<string> {
@@ -98,6 +100,11 @@ class MemoryStorage implements Storage {
 
   close(): Promise<void> {
     return this.#directory.remove();
+  }
+
+  #keys(collection: string, { limit = DEFAULT_LIMIT, ...range }: ListOptions): string[] {
+    checkLimit(limit);
+    return this.#collection(collection).keys.first(range, limit);
   }
 
   #collection(name: string): MemoryCollection {

@@ -15,8 +15,9 @@ export async function collectionsIn(records: string): Promise<string[]> {
 }
 
 /**
- * Moves the records that lie in one directory a collection, as `<key>.json`, to where their keys say now. Can be called
- * again after a crash at any point, and by several processes. What it did outlives a power cut when it resolves.
+ * Moves the records of layout 1, which has one directory per collection with files `<key>.json`, to the
+ * nested paths of layout 2. Can be repeated after a crash at any point, and called by several processes. Once
+ * it resolves, its changes survive a power cut.
  */
 export async function nestRecords(records: string): Promise<void> {
   for (const collection of await collectionsIn(records)) {
@@ -31,7 +32,7 @@ export async function nestRecords(records: string): Promise<void> {
   }
 }
 
-/** @returns the record's path; undefined where the file is none of ours. */
+/** @returns the record's path; undefined if the file isn't ours. */
 async function nest(collection: string, file: string): Promise<string | undefined> {
   const flat = join(collection, file);
   const name = file.slice(0, -EXTENSION.length);

@@ -3,16 +3,16 @@ import { isVersionConflict, type JsonValue, type Storage } from './storage.js';
 import { ODD_KEYS, observeDuring, outcomes, range, type StorageChecks, tamperWith } from './storage-check.js';
 
 const CONTENDERS = 12;
-/** Numbers in a record so large that one system call does not write it. */
+/** So many numbers make a record that one system call doesn't write. */
 const LARGE = 20_000;
 
-/** What records promise, listings apart. */
+/** What a storage promises about records, apart from listings. */
 export const recordContract: StorageChecks = {
   'has specification version 1': async (storage) => {
     assert.equal(storage.specificationVersion, 1);
   },
 
-  'reads undefined where there is no record': async (storage) => {
+  'reads undefined if there is no record': async (storage) => {
     assert.equal(await storage.read('jobs', 'absent'), undefined);
   },
 
@@ -41,7 +41,7 @@ export const recordContract: StorageChecks = {
     assert.deepEqual(await storage.read('jobs', 'a'), { value: 2, version: second });
   },
 
-  'gives every write a version of its own, also one of an equal value': async (storage) => {
+  'gives every write a version of its own, even if the value is equal': async (storage) => {
     const first = await storage.write('jobs', 'a', 1, undefined);
     const second = await storage.write('jobs', 'a', 1, first);
     await storage.remove('jobs', 'a');
@@ -49,7 +49,7 @@ export const recordContract: StorageChecks = {
     assert.equal(new Set([first, second, third]).size, 3);
   },
 
-  'refuses to create a record that is there, and leaves it as it was': async (storage) => {
+  'refuses to create a record that exists, and leaves it as it was': async (storage) => {
     const version = await storage.write('jobs', 'a', 'kept', undefined);
     await assertConflict(storage, undefined);
     assert.deepEqual(await storage.read('jobs', 'a'), { value: 'kept', version });
@@ -62,7 +62,7 @@ export const recordContract: StorageChecks = {
     assert.deepEqual(await storage.read('jobs', 'a'), { value: 'kept', version });
   },
 
-  'refuses any version where there is no record, and creates none': async (storage) => {
+  'refuses any version if there is no record, and creates none': async (storage) => {
     const removed = await storage.write('jobs', 'a', 1, undefined);
     await storage.remove('jobs', 'a');
     await assertConflict(storage, removed);
@@ -89,7 +89,7 @@ export const recordContract: StorageChecks = {
     assert.equal((await storage.read('jobs', 'a'))?.value, CONTENDERS);
   },
 
-  'shows readers whole states only, while a record is rewritten': async (storage) => {
+  'shows readers only whole states while a record is rewritten': async (storage) => {
     let version = await storage.write('jobs', 'a', range(LARGE).fill(0), undefined);
     for (const round of range(8)) {
       const writing = storage.write('jobs', 'a', range(LARGE).fill(round), version);
@@ -99,7 +99,7 @@ export const recordContract: StorageChecks = {
     }
   },
 
-  'removes a record; one that is absent is no error': async (storage) => {
+  'removes a record; no error if it is absent': async (storage) => {
     await storage.write('jobs', 'a', 1, undefined);
     await storage.remove('jobs', 'a');
     assert.equal(await storage.read('jobs', 'a'), undefined);
@@ -166,7 +166,7 @@ function assertUniform(value: JsonValue | undefined): void {
   assert.equal(new Set(value).size, 1);
 }
 
-/** Adds one to a counter by a conditional write, as often as it takes. */
+/** Adds one to a counter by conditional writes, until one succeeds. */
 async function increment(storage: Storage, key: string): Promise<void> {
   for (;;) {
     const read = await storage.read('jobs', key);

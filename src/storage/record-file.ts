@@ -6,7 +6,7 @@ import type { JsonValue, StoredRecord } from './storage.js';
 /** How many files are read at once. */
 const READ_TOGETHER = 32;
 
-/** What the file of one record holds. The key is there too, as a long one is not in the file's name. */
+/** The contents of a record's file, including the key, as a long one is not in the file's name. */
 const recordSchema = z.object({
   key: z.string(),
   version: z.string(),
@@ -19,8 +19,8 @@ export function recordText({ key, version, value }: StoredRecord): string {
 }
 
 /**
- * The record in a file; undefined where there is no such file.
- * @throws StorageError for a file that Orchard did not write like this.
+ * The record in a file; undefined if there is no such file.
+ * @throws StorageError for a file that Orchard didn't write like this.
  */
 export async function readRecord(path: string): Promise<StoredRecord | undefined> {
   const text = await readTextIfPresent(path);
@@ -28,13 +28,13 @@ export async function readRecord(path: string): Promise<StoredRecord | undefined
   const record = parseJson(recordSchema, text);
   if (record === undefined) {
     throw new StorageError(
-      `${path} is no record { key, version, value } in JSON; restore or delete the file`,
+      `${path} is not a record { key, version, value } in JSON; restore or delete the file`,
     );
   }
   return record;
 }
 
-/** The records in those of the files that are there. */
+/** The records in those of the files that exist. */
 export async function readRecords(paths: readonly string[]): Promise<StoredRecord[]> {
   const found: StoredRecord[] = [];
   for (let next = 0; next < paths.length; next += READ_TOGETHER) {

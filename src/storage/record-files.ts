@@ -28,10 +28,10 @@ import {
 } from './storage.js';
 
 /**
- * Records as files, in directories by the beginnings of their keys ({@link pathOfKey}). A new state is written beside,
- * in `temporary/`, and renamed over the old one, so a file is always whole; the version is compared and the file renamed
- * under a lock of that record, in `locks/`. Readers take no lock. Who removes a record removes the directories that are
- * empty then, and who finds one gone makes it again.
+ * Records as files, in directories by the beginnings of their keys ({@link pathOfKey}). A new state is
+ * written to `temporary/` and renamed over the old one, so a file is always whole. The version is compared
+ * and the file renamed under a lock of that record, in `locks/`; readers take no lock. Removing a record also
+ * removes the directories that are then empty, and a writer that finds one missing creates it again.
  */
 export class RecordFiles {
   readonly #records: string;
@@ -72,10 +72,11 @@ export class RecordFiles {
           await move(draft, path);
         });
       });
-    } finally {
+      return version;
+    } catch (thrown) {
       await deleteUnseen(draft);
+      throw thrown;
     }
-    return version;
   }
 
   async remove(collection: string, key: string): Promise<void> {
@@ -91,19 +92,25 @@ export class RecordFiles {
     const found: StoredRecord[] = [];
     for (let { after } = range; found.length < limit; ) {
       const missing = limit - found.length;
-      const from = after === undefined ? {} : { after };
-      const places = await findRecords(this.#directory(collection), { ...range, ...from }, missing);
+      const rest = { ...range, ...(after !== undefined && { after }) };
+      const places = await findRecords(this.#directory(collection), rest, missing);
       const records = await readRecords(places.map(({ path }) => path));
       for (const record of records) found.push(record);
       if (places.length < missing) break;
-      after = places.at(-1)?.key; // some of them were removed meanwhile
+      after = places.at(-1)?.key; // some of the records were removed meanwhile
     }
     return found;
   }
 
+  async listKeys(collection: string, options: ListOptions): Promise<readonly string[]> {
+    const { limit = DEFAULT_LIMIT, ...range } = options;
+    const places = await findRecords(this.#directory(collection), range, limit);
+    return places.map(({ key }) => key);
+  }
+
   /**
-   * False until the first write, and after the whole place was deleted; its root may be there all the same, made anew
-   * by a training that writes its next checkpoint.
+   * False until the first write, and after the storage's directory was deleted. The directory itself may
+   * exist all the same, created again by a training that wrote its next checkpoint.
    */
   exist(): Promise<boolean> {
     return isPresent(this.#records);
@@ -114,15 +121,17 @@ export class RecordFiles {
     return sweepTemporaryFiles(this.#temporary);
   }
 
-  /** First in line in this process, then against other processes, so that our own callers need not poll. */
+  /**
+   * Waits in a queue of this process first and only then for the lock, so that our own callers needn't poll
+   * for it.
+   */
   #alone<T>(collection: string, key: string, work: (lock: Lock) => Promise<T>): Promise<T> {
     const name = encodeFileName(`${collection}/${key}`);
     return this.#queue.run(name, () => this.#locks.hold(name, work));
   }
 
   async #ensureDirectories(): Promise<void> {
-    await ensureDirectory(this.#temporary);
-    await ensureDirectory(this.#lockDirectory);
+    await Promise.all([ensureDirectory(this.#temporary), ensureDirectory(this.#lockDirectory)]);
   }
 
   #directory(collection: string): string {

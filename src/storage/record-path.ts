@@ -1,38 +1,47 @@
 import { join } from 'node:path';
 import { escapeName, hashedName, unescapeName } from './file-name.js';
 
-/** Of the file of a record. No directory's name has it: a `.` in a key is escaped. */
+/** The extension of a record's file. No directory's name has it, since a `.` in a key is escaped. */
 export const EXTENSION = '.json';
 
 /**
- * A key is cut after every "/", and between two of them after 3, 6 and 10 UTF-16 code units, then every 30. So UUIDs that
- * begin with their time are spread over windows of 2 years, 4.7 hours and 4 seconds, and random ones over 4,096
- * directories a level.
+ * A key is split after every "/", and between two of them after 3, 5, 7 and 10 UTF-16 code units, then after
+ * every 30. So UUIDs that begin with their time lie in nested directories for 2 years, 3 days, 17 minutes and
+ * 4 seconds, of which one has at most 256 of the next smaller ones.
  */
-const CUTS = [3, 6, 10];
+const CUTS = [3, 5, 7, 10];
 const LATER_WIDTH = 30;
-/** Within a collection. macOS stops at 1,024 bytes for a whole path; every key in ASCII stays below this. */
+/**
+ * The longest path within a collection. macOS allows 1,024 bytes for a whole path; every ASCII key stays
+ * below this.
+ */
 const MAX_PATH_LENGTH = 800;
 const HASHED = /^~[0-9a-f]{64}$/;
 
-/** A name in a directory of records: a record's file, or the directory of all longer keys that begin like it. */
+/**
+ * A name in a directory of records: a record's file, or the directory of all longer keys that begin with it.
+ */
 export interface RecordName {
   readonly isFile: boolean;
-  /** What it adds to the key; undefined for a file whose key only its content tells. */
+  /** The piece of the key that it stands for; undefined for a file whose key is only in its contents. */
   readonly piece: string | undefined;
 }
 
 /**
- * Where the file of a record lies within its collection: `local/0190a6f0-…` at `loc/al%2f/019/0a6/f0-0/….json`.
- * Whether a key is cut at a point depends only on what comes before. So the names in a directory, ordered by their
- * pieces, are in the order of the keys beneath them. Where a path grows too long, the rest of it is a hash.
+ * The path of a record's file within its collection: `local/0190a6f0-…` is `loc/al%2f/019/0a/6f/0-0/….json`.
+ * Whether a key is split at a point depends only on what comes before. So the names in a directory, ordered
+ * by their pieces, are in the order of the keys beneath them. If a path gets too long, the rest of it is a
+ * hash.
  */
 export function pathOfKey(key: string): string {
   const { names, rest } = cutKey(key);
   return join(...names, rest) + EXTENSION;
 }
 
-/** The deepest directory that has all keys with this prefix, but for the prefix itself, and what all keys there begin with. */
+/**
+ * The deepest directory with all keys that begin with `prefix`, except that key itself; and what all keys
+ * there begin with.
+ */
 export function directoryOfPrefix(prefix: string): { readonly path: string; readonly beginning: string } {
   const { names, before } = cutKey(prefix);
   const last = prefix.slice(before.length);
@@ -43,7 +52,10 @@ export function directoryOfPrefix(prefix: string): { readonly path: string; read
   return { path: join(...names, name), beginning: prefix };
 }
 
-/** Reads a name in the directory of the keys that begin with `before`; undefined where no key is written so there. */
+/**
+ * Parses a name in the directory of the keys that begin with `before`; undefined if it isn't the name of any
+ * key.
+ */
 export function parseRecordName(name: string, before: string): RecordName | undefined {
   const isFile = name.endsWith(EXTENSION);
   const stem = isFile ? name.slice(0, -EXTENSION.length) : name;
@@ -53,7 +65,7 @@ export function parseRecordName(name: string, before: string): RecordName | unde
   return isFile || isWhole(piece, before) ? { isFile, piece } : undefined;
 }
 
-/** The directories to a key's file, the key as far as they go, and the name of what is left. */
+/** The directories to a key's file, the part of the key that they stand for, and the name of the rest. */
 function cutKey(key: string): { names: string[]; before: string; rest: string } {
   const names: string[] = [];
   for (let at = 0; ; ) {
@@ -71,14 +83,14 @@ function fits(names: readonly string[]): boolean {
   return names.reduce((length, name) => length + name.length + 1, 0) <= MAX_PATH_LENGTH;
 }
 
-/** How many code units the piece has that begins at this point of a key, where a piece before it has ended. */
+/** The length in code units of the piece of a key that begins at `at`, where the piece before it ended. */
 function pieceLength(key: string, at: number): number {
   const slash = key.indexOf('/', at);
   const upToSlash = slash === -1 ? Number.POSITIVE_INFINITY : slash + 1 - at;
   return Math.min(widthAfter(key.slice(0, at)), upToSlash, key.length - at);
 }
 
-/** Longest piece that can follow. */
+/** The length of the longest piece that can follow. */
 function widthAfter(before: string): number {
   const inSegment = before.length - (before.lastIndexOf('/') + 1);
   const cut = CUTS.find((cut) => cut > inSegment);

@@ -7,22 +7,23 @@ import { directoryOfPrefix, parseRecordName, pathOfKey } from './record-path.js'
 /** How many directories are read at once, at most. */
 const MAX_TOGETHER = 16;
 
-/** A file of a record with its key, or a directory with what all keys in it begin with. */
+/** A record's file with its key as `text`, or a directory with the common beginning of its keys. */
 interface Entry {
   readonly path: string;
   readonly text: string;
   readonly isFile: boolean;
 }
 
-/** Where a record lies; it may have been removed since. */
+/** Where a record is stored; it may have been removed since. */
 export interface RecordPlace {
   readonly key: string;
   readonly path: string;
 }
 
 /**
- * The first records of a range in a collection, in its order. Reads only directories that may have some of them: the next
- * one, and where it has too few, the next two, then four and so on.
+ * The first records of a range in a collection, in the order of the range. Reads only directories that may
+ * have some of them: first one, then as many at once as probably have the missing ones, going by what the
+ * earlier ones had.
  */
 export async function findRecords(
   collection: string,
@@ -45,10 +46,9 @@ async function firstFiles(entries: readonly Entry[], range: KeyRange, limit: num
   );
   asked.sort(range.reverse ? (a, b) => inKeyOrder(b, a) : inKeyOrder);
   const found: Entry[] = [];
-  let together = 1;
-  for (let next = 0; next < asked.length && found.length < limit; ) {
+  for (let next = 0, together = 1; next < asked.length && found.length < limit; ) {
     const missing = limit - found.length;
-    const group = asked.slice(next, next + Math.min(together, missing));
+    const group = asked.slice(next, next + together);
     const files = await Promise.all(
       group.map(async (entry) =>
         entry.isFile ? [entry] : firstFiles(await entriesIn(entry), range, missing),
@@ -56,7 +56,8 @@ async function firstFiles(entries: readonly Entry[], range: KeyRange, limit: num
     );
     for (const file of files.flat()) if (found.length < limit) found.push(file);
     next += group.length;
-    together = Math.min(2 * together, MAX_TOGETHER);
+    const likely = found.length === 0 ? 2 * together : ((limit - found.length) * next) / found.length;
+    together = Math.min(Math.ceil(likely), MAX_TOGETHER);
   }
   return found;
 }
@@ -69,7 +70,7 @@ function inKeyOrder(a: Entry, b: Entry): number {
 
 async function entriesIn({ path: directory, text: before }: Entry): Promise<Entry[]> {
   const names = await namesIn(directory).catch((thrown: unknown) => {
-    if (failedWith(thrown, 'ENOTDIR')) return []; // a file of someone else's
+    if (failedWith(thrown, 'ENOTDIR')) return []; // a foreign file
     throw thrown;
   });
   const entries: Entry[] = [];

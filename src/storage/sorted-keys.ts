@@ -39,7 +39,7 @@ export class SortedKeys {
     return beyond - 1;
   }
 
-  /** How many keys come before the first one that is not `before`; all that are come first. */
+  /** How many keys `before` holds for; it must hold for the first ones only. */
   #countBefore(before: (key: string) => boolean): number {
     let low = 0;
     let high = this.#keys.length;

@@ -5,7 +5,7 @@ import type { JsonValue, Storage } from './storage.js';
 /** The checks of one part of the contract, each under the sentence that it checks. */
 export type StorageChecks = Readonly<Record<string, (storage: Storage) => Promise<void>>>;
 
-/** Keys that file systems, paths, URLs and databases like to confuse. */
+/** Keys that file systems, paths, URLs and databases tend to confuse. */
 export const ODD_KEYS: readonly string[] = [
   'a',
   'A',
@@ -44,7 +44,7 @@ export function inKeyOrder(keys: readonly string[]): string[] {
   return keys.toSorted((a, b) => (a < b ? -1 : 1));
 }
 
-/** What writers that raced came to: the results, and how many failed in the expected way. */
+/** The outcomes of concurrent writers: the results, and how many failed in the expected way. */
 export function outcomes<T>(
   settled: readonly PromiseSettledResult<T>[],
   isExpected: (reason: unknown) => boolean,
@@ -63,7 +63,7 @@ export function tamperWith(value: JsonValue | undefined): void {
   Reflect.set(value, 'tampered', true);
 }
 
-/** Makes the observation again and again until the work has ended. @returns what the work came to. */
+/** Repeats the observation until the work has ended. @returns the result of the work. */
 export async function observeDuring<T>(work: Promise<T>, observe: () => Promise<void>): Promise<T> {
   let isRunning = true;
   const running = work.finally(() => {

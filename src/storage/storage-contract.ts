@@ -4,7 +4,10 @@ import { listContract } from './list-contract.js';
 import { recordContract } from './record-contract.js';
 import type { Storage } from './storage.js';
 
-/** A new storage with nothing in it, for one test. The suite closes it; what lies beneath is the caller's to clear. */
+/**
+ * A new, empty storage for one test. The suite closes it; the caller deletes what is left, such as a
+ * directory.
+ */
 export type CreateStorage = () => Storage | Promise<Storage>;
 
 /**

@@ -1,7 +1,7 @@
 import { isOrchardError, StorageError } from '../errors.js';
 import { isVersionConflict } from './storage.js';
 
-/** Runs `work`; where the medium fails it, the error says what was being done and to which record or folder. */
+/** Runs `work`. If the medium fails, the error says what was being done, and to which record or folder. */
 export async function whileDoing<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -12,18 +12,21 @@ import {
 } from '../files/index.js';
 import { collectionsIn, nestRecords } from './nest-records.js';
 
-/** 1, of which no file told: all records of a collection in one directory. 2: in directories by their keys. */
+/**
+ * 1, which has no `layout` file: all records of a collection in one directory. 2: in nested directories by
+ * their keys.
+ */
 const VERSION = 2;
-/** A holder on another machine that has moved no record for so long has died. */
+/** A holder on another machine that has moved no record for this long counts as dead. */
 const SILENCE_MS = 600_000;
 const MAX_LOCK_PAUSE_MS = 100;
 
 const layoutSchema = z.object({ version: z.int().positive() });
 
 /**
- * How a storage's directory is laid out, which its file `layout` tells by a number. An earlier layout is brought to this
- * one on first use. A process that is killed at that leaves what the next one goes on with: until all is done, the
- * number stays as it was.
+ * The layout of a storage's directory, whose number is in the file `layout`. An earlier layout is converted
+ * to this one on first use. If a process is killed meanwhile, the next one resumes the conversion, as the
+ * number only changes once all is done.
  */
 export class StorageLayout {
   readonly #root: string;
@@ -36,16 +39,16 @@ export class StorageLayout {
     this.#file = join(root, 'layout');
   }
 
-  /** Sees that what is there has this layout. @throws StorageError where it has a later one. */
+  /** Converts what has an earlier layout. @throws StorageError if the directory has a later one. */
   ready(): Promise<void> {
     this.#ready ??= this.#upgrade().catch((thrown: unknown) => {
-      this.#ready = undefined; // the medium may work again
+      this.#ready = undefined; // the next call tries again
       throw thrown;
     });
     return this.#ready;
   }
 
-  /** To be called before records are written: a directory without them has no number yet. */
+  /** To be called before records are written: a directory without records has no number yet. */
   async mark(): Promise<void> {
     if (this.#isMarked) return;
     await this.ready();
@@ -76,7 +79,7 @@ export class StorageLayout {
     if (version === undefined) return isPresent(this.#records);
     if (version <= VERSION) return version < VERSION;
     throw new StorageError(
-      `${this.#root} is of layout ${version}, and this release of orchard-nlp knows layouts up to ${VERSION}: open it with the release that wrote it or a later one`,
+      `${this.#root} is of layout ${version}, but this release of orchard-nlp only knows layouts up to ${VERSION}; open it with the release that wrote it or a later one`,
     );
   }
 
@@ -86,7 +89,7 @@ export class StorageLayout {
     const layout = parseJson(layoutSchema, text);
     if (layout !== undefined) return layout.version;
     throw new StorageError(
-      `${this.#file} does not tell the layout of the storage; it should be {"version":${VERSION}}, restore it`,
+      `${this.#file} does not say which layout the storage has; it should be {"version":${VERSION}}: restore it`,
     );
   }
 
@@ -99,7 +102,7 @@ export class StorageLayout {
   }
 }
 
-/** Changes whenever a record leaves the directory that it had in layout 1. */
+/** A text that changes whenever a record leaves the directory that it had in layout 1. */
 async function lastMove(records: string): Promise<string> {
   const directories = await collectionsIn(records);
   const times = await Promise.all(directories.map(async (directory) => (await stat(directory)).mtimeMs));

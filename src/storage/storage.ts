@@ -7,13 +7,13 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [key: string]: JsonValue };
 
-/** An opaque mark of one write of one record. */
+/** Identifies one write of one record; opaque. */
 export type Version = string;
 
 /** A record as it was read, with the version to pass back on a conditional write. */
 export interface Versioned {
   readonly value: JsonValue;
-  /** Of the write that made it. */
+  /** The version of the write that stored it. */
   readonly version: Version;
 }
 
@@ -37,7 +37,7 @@ export interface ListOptions {
 /** Marks our conflicts across duplicate copies of the package, where `instanceof` would miss them. */
 const CONFLICT = Symbol.for('orchard-nlp.version-conflict');
 
-/** Thrown by a conditional write whose expectation the stored record does not meet. */
+/** Thrown by a conditional write if the stored version is not the expected one. */
 export class VersionConflict extends Error {
   override readonly name = 'VersionConflict';
   readonly [CONFLICT] = true;
@@ -49,66 +49,69 @@ export class VersionConflict extends Error {
   }
 }
 
-/** True for a conflict, also one that another copy of this package made. */
+/** True for a conflict, even for one that another copy of this package threw. */
 export function isVersionConflict(thrown: unknown): thrown is VersionConflict {
   return typeof thrown === 'object' && thrown !== null && CONFLICT in thrown;
 }
 
 /**
- * Where records (small JSON values) and folders (the files of one model) live.
- * Implementations pass `storageContract` from `orchard-nlp/testing`.
+ * Where records (small JSON values) and folders (the files of one model) live. Implementations pass
+ * `storageContract` from `orchard-nlp/testing`.
  *
- * A key is 1 to 200 characters (UTF-16 code units) of any kind, "/" included; collections are named in a–z
- * and '-'.
- * A write is atomic: whoever reads, even after a crash at any point, sees the whole old or the whole new state.
- * Every method rejects with an `Error` whose message names the collection and key where the medium fails.
+ * A key is 1 to 200 characters (UTF-16 code units) of any kind, including "/"; collections are named in a–z
+ * and '-'. A write is atomic: readers see the whole old or the whole new state, even after a crash at any
+ * point. If the medium fails, every method rejects with an `Error` whose message names the collection and
+ * key.
  */
 export interface Storage {
-  /** Of this interface. */
+  /** The version of this interface. */
   readonly specificationVersion: 1;
 
-  /** Reads a record. @returns it with its version, or undefined where there is none. */
+  /** Reads a record. @returns it with its version; undefined if there is none. */
   read(collection: string, key: string): Promise<Versioned | undefined>;
 
   /**
    * Writes only if the stored version is `expected` (undefined: only if the record is absent).
    * @returns the new version.
-   * @throws VersionConflict and leaves the record as it was.
+   * @throws VersionConflict otherwise, leaving the record as it was.
    */
   write(collection: string, key: string, value: JsonValue, expected: Version | undefined): Promise<Version>;
 
-  /** Removes a record; one that is absent is no error. */
+  /** Removes a record; no error if there is none. */
   remove(collection: string, key: string): Promise<void>;
 
   /**
-   * Records in key order. Records written meanwhile may or may not be among them; none comes twice.
-   * The cost is that of the records listed: those before `after`, outside `prefix` or beyond `limit` are not read.
+   * Lists records in key order. Records written meanwhile may or may not be among them; none is listed twice.
+   * Only listed records cost anything: those before `after`, outside `prefix` or beyond `limit` are not read.
    */
   list(collection: string, options?: ListOptions): Promise<readonly StoredRecord[]>;
 
+  /** The keys of those records alone, without reading them. */
+  listKeys(collection: string, options?: ListOptions): Promise<readonly string[]>;
+
   /**
-   * An empty private directory on the local disk to prepare a folder in, and that `publishFolder` takes over.
-   * The same key gives the same directory, files kept, until it is published or discarded: so a
-   * checkpoint written there survives a restart where the medium does.
+   * An empty private directory on the local disk to prepare a folder in, which `publishFolder` takes over.
+   * The same key gives the same directory, with its files, until it is published or discarded. So a
+   * checkpoint written there survives a restart if the medium does.
    */
   stageFolder(key: string): Promise<string>;
 
   /**
    * Makes the staged directory the folder of this key, whole or not at all; replaces an earlier one.
-   * Rejects where nothing is staged, and leaves what is published as it was.
+   * Rejects if nothing is staged, and leaves what is published as it was.
    */
   publishFolder(key: string): Promise<void>;
 
-  /** Deletes what is staged under this key; nothing staged is no error. */
+  /** Deletes what is staged under this key; no error if nothing is. */
   discardStaged(key: string): Promise<void>;
 
   /**
-   * A local directory with the published folder's files, to be read only; undefined where none is published.
+   * A local directory with the published folder's files, for reading only; undefined if none is published.
    * It stays readable until `removeFolder` or a later `publishFolder` of the same key.
    */
   openFolder(key: string): Promise<string | undefined>;
 
-  /** Deletes a published folder and what is staged under its key; absent is no error. */
+  /** Deletes a published folder and what is staged under its key; no error if there is neither. */
   removeFolder(key: string): Promise<void>;
 
   /** Releases what the storage holds (timers, temporary files). Idempotent. */

@@ -1,11 +1,15 @@
-/** Entries of one shared buffer: 32 KiB, which is what keeping a single small array can hold in memory. */
+/**
+ * Entries of one shared buffer: 32 KiB, which even a single small array keeps in memory as long as it is
+ * used.
+ */
 const POOL_LENGTH = 1 << 13;
 /** Longer arrays get a buffer of their own. */
 const MAX_SHARED_LENGTH = POOL_LENGTH >> 3;
 
 /**
- * Hands out zeroed arrays, small ones as views of a shared buffer, as Node's Buffer.allocUnsafe does. A typed array
- * of its own costs about 1 µs, and the four of an encoding together more than the tokenization of a short text.
+ * Hands out zeroed arrays, small ones as views of a shared buffer, as Node's Buffer.allocUnsafe does. A typed
+ * array of its own costs about 1 µs, so the four of an encoding would take longer than tokenizing a short
+ * text.
  */
 export class ArrayPool {
   #shared = new Int32Array(POOL_LENGTH);

@@ -1,7 +1,7 @@
 /**
- * Character classes of BERT's text normalisation, as fixed tables. They are those of the Rust `tokenizers` package
- * (Unicode 8, the data of its crate unicode_categories), not of this runtime: a vocabulary must split a text in the
- * same way on every Node version. A test compares every code point with the Rust package.
+ * Character classes of BERT's text normalisation, as fixed tables. They are those of the Rust `tokenizers`
+ * package (Unicode 8, from its crate unicode_categories), not of this runtime: a vocabulary must split a text
+ * in the same way on every Node version. A test compares every code point with the Rust package.
  */
 
 /** A set of code points. */
@@ -9,7 +9,9 @@ export interface CodePointSet {
   has(codePoint: number): boolean;
 }
 
-/** Controls, format characters, private use and U+FFFD: deleted by `clean_text`. Tab and line ends are spaces. */
+/**
+ * Controls, format characters, private use and U+FFFD: deleted by `clean_text`. Tab and line ends are spaces.
+ */
 export const deletedCharacters = codePointSet(`
   0-8 b-c e-1f 7f-9f ad 600-605 61c 6dd 70f 180e 200b-200f 202a-202e 2060-2064 2066-206f e000-f8ff feff
   fff9-fffb fffd 110bd 1bca0-1bca3 1d173-1d17a e0001 e0020-e007f f0000-ffffd 100000-10fffd
@@ -68,7 +70,9 @@ export const nonspacingMarks = codePointSet(`
   1e8d0-1e8d6 e0100-e01ef
 `);
 
-/** Characters younger than the reference's decomposition data: kept whole, also where this runtime decomposes them. */
+/**
+ * Characters newer than the reference's decomposition data: kept whole, even if this runtime decomposes them.
+ */
 export const undecomposed = codePointSet(`
   105c9 105e4 11383 11385 1138e 11391 113c5 113c7-113c8 11938 16121-16128 16d68-16d6a
 `);

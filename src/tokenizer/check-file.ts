@@ -1,7 +1,10 @@
 import type * as z from 'zod';
 import { ModelFolderError } from '../errors.js';
 
-/** A parsed file as its schema has it. @throws ModelFolderError that names the first field that doesn't fit. */
+/**
+ * Checks a parsed file against its schema.
+ * @throws ModelFolderError with the first field that doesn't fit.
+ */
 export function checkFile<Schema extends z.ZodType>(
   schema: Schema,
   input: unknown,

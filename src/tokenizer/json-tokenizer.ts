@@ -1,4 +1,4 @@
-/** Any tokenizer.json that isn't of BERT's kind, run by @huggingface/tokenizers. */
+/** Runs any tokenizer.json that isn't of BERT's kind, with @huggingface/tokenizers. */
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { ModelFolderError } from '../errors.js';
 import { alignPieces, type PieceNotation } from './piece-alignment.js';
@@ -13,10 +13,10 @@ import type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './toke
 import type { AnyTokenizerJson, SpecialTokenNames } from './tokenizer-json.js';
 
 /**
- * Adds to @huggingface/tokenizers what it lacks: truncation that keeps the special tokens, and offsets. Offsets come
- * from aligning the pieces with the text, so they are null for a text whose pieces can't be found in it in exactly
- * one way: two unknown pieces side by side, or a normaliser that rewrites more than case, marks, compatibility forms
- * and white space.
+ * Adds to @huggingface/tokenizers what it lacks: truncation that keeps the special tokens, and offsets.
+ * Offsets come from aligning the pieces with the text. They are null if the pieces can't be found in the text
+ * in exactly one way, as with two unknown pieces side by side, or a normaliser that rewrites more than case,
+ * marks, compatibility forms and white space.
  */
 export class JsonTokenizer implements Tokenizer {
   readonly vocabularySize: number;
@@ -50,7 +50,7 @@ export class JsonTokenizer implements Tokenizer {
   #pieces(text: string): TextPieces {
     const { ids, tokens } = this.#tokenizer.encode(text, { add_special_tokens: false });
     return {
-      // The package leaves a hole for a piece that is not in the vocabulary of a model without an unknown token.
+      // If a model has no unknown token, the package leaves a hole for a piece outside the vocabulary.
       ids: Int32Array.from(ids, (id: number | undefined) => id ?? this.specialTokens.unknown),
       length: ids.length,
       offsets: alignPieces(text, tokens, this.#notation),
@@ -58,7 +58,7 @@ export class JsonTokenizer implements Tokenizer {
   }
 }
 
-/** @throws ModelFolderError where the package doesn't know a part of the file, or a special token is missing. */
+/** @throws ModelFolderError if the package doesn't know a part of the file, or a special token is missing. */
 export function createJsonTokenizer(json: AnyTokenizerJson, config: SpecialTokenNames): Tokenizer {
   const absent = { normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null };
   try {
@@ -80,7 +80,7 @@ function notationOf({ model, decoder }: AnyTokenizerJson): Omit<PieceNotation, '
   };
 }
 
-/** Learns what the post processor adds by giving it one stand-in for each text. */
+/** Finds out what the post-processor adds by giving it one placeholder for each text. */
 function templateOf(tokenizer: HuggingFaceTokenizer, pair: boolean): TemplatePart[] {
   const first = '\u0000first';
   const second = '\u0000second';

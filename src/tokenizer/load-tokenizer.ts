@@ -1,4 +1,4 @@
-/** From the parsed files of a model folder to a tokenizer. */
+/** Makes a tokenizer from the parsed files of a model folder. */
 import { ModelFolderError } from '../errors.js';
 import { checkFile } from './check-file.js';
 import { createJsonTokenizer } from './json-tokenizer.js';
@@ -17,10 +17,11 @@ import {
 import { WordPieceTokenizer } from './word-piece-tokenizer.js';
 
 /**
- * The tokenizer of a parsed tokenizer.json: our own fast one where it is of BERT's kind, else a wrapper of
- * @huggingface/tokenizers. The file's own truncation and padding are left aside: callers say what they need.
- * @param config the parsed tokenizer_config.json; only its names of the special tokens are read, and for other
- * tokenizers than BERT's what @huggingface/tokenizers reads. Case folding is what tokenizer.json says.
+ * The tokenizer of a parsed tokenizer.json: our own fast one if the file is of BERT's kind, else a wrapper of
+ * @huggingface/tokenizers. The file's truncation and padding are ignored: callers say what they need.
+ * @param config the parsed tokenizer_config.json. Only its names of the special tokens are read and, for
+ * other tokenizers than BERT's, what @huggingface/tokenizers reads; case folding is decided by
+ * tokenizer.json.
  * @throws ModelFolderError
  */
 export function loadTokenizer(tokenizerJson: unknown, config: unknown = {}): Tokenizer {
@@ -87,7 +88,7 @@ function createWordPieceTokenizer(
 const FIRST: TemplatePart = { kind: 'text', text: 0, typeId: 0 };
 const SECOND: TemplatePart = { kind: 'text', text: 1, typeId: 1 };
 
-/** @throws ModelFolderError where a token of the template has no ids. */
+/** @throws ModelFolderError if a token of the template has no ids. */
 function templatesOf(processor: BertTokenizerJson['post_processor']): SpecialTokenTemplates {
   if (processor === null) return { single: [FIRST], pair: [FIRST, SECOND] };
   if (processor.type === 'BertProcessing') {

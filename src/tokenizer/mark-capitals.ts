@@ -3,9 +3,9 @@ import type { Encoding } from './tokenizer.js';
 const capital = /[\p{Lu}\p{Lt}]/u;
 
 /**
- * Tells an encoder capitals that its tokenizer folds away: token type 1 for each piece that stands for a capital letter
- * of the text, 0 for all others. Of `Paris` that is the first piece, of `NATO` every one. Where the tokenizer can't
- * tell places, the types stay.
+ * Tells an encoder about capitals that its tokenizer folds to lower case: token type 1 for each piece with a
+ * capital letter in the text, 0 for all others. In `Paris` that is the first piece, in `NATO` every piece. If
+ * the tokenizer gives no offsets, the types stay as they are.
  * @param encoding of this text alone, without a second one.
  */
 export function markCapitals(text: string, encoding: Encoding): Encoding {

@@ -2,12 +2,12 @@
 export interface Merge {
   readonly left: number;
   readonly right: number;
-  /** How often the pair occurred when it was last looked at. */
+  /** How often the pair occurred when it was last counted. */
   readonly count: number;
   readonly words: readonly number[];
 }
 
-/** The most frequent merge first; of equally frequent ones that of the lowest symbol ids. A binary heap. */
+/** A binary heap of merges: the most frequent one first, among equals the one with the lowest symbol ids. */
 export class MergeQueue {
   readonly #heap: Merge[] = [];
 

@@ -1,4 +1,4 @@
-/** Grows a vocabulary by merging the most frequent pair of neighbouring pieces again and again (BPE). */
+/** Grows a vocabulary by repeatedly merging the most frequent pair of neighbouring pieces (BPE). */
 import { type Merge, MergeQueue } from './merge-queue.js';
 
 /** The words to learn from; `symbols[i]` are the piece ids of word i, `counts[i]` how often it occurs. */
@@ -17,8 +17,9 @@ export interface MergingOptions {
 const PAIR_BASE = 2 ** 26;
 
 /**
- * Adds merged pieces to `pieces` (id = index) until there are `vocabularySize`, or no pair occurs `minFrequency`
- * times. Changes the words' symbols. Steps and tie-breaking are those of Hugging Face's BpeTrainer.
+ * Adds merged pieces to `pieces` (id = index) until there are `vocabularySize`, or no pair occurs
+ * `minFrequency` times. Changes the words' symbols. Steps and tie-breaking are those of Hugging Face's
+ * BpeTrainer.
  */
 export function mergePairs(pieces: string[], words: SegmentedWords, options: MergingOptions): void {
   const { vocabularySize, minFrequency, continuingPrefix } = options;
@@ -54,14 +55,12 @@ export function mergePairs(pieces: string[], words: SegmentedWords, options: Mer
 /** How often each pair of neighbours occurs, kept up to date while words are merged. */
 class PairCounts {
   readonly #counts = new Map<number, number>();
-  /** Words in which a pair has come up since the last `takeNew`. */
+  /** The words in which a pair has newly occurred since the last `takeNew`. */
   #new = new Map<number, number[]>();
-
   readonly #words: SegmentedWords;
 
   constructor(words: SegmentedWords) {
     this.#words = words;
-
     for (const [word, symbols] of words.symbols.entries()) {
       for (let i = 1; i < symbols.length; i++) this.#change(symbols[i - 1] ?? 0, symbols[i] ?? 0, 1, word);
     }
@@ -71,7 +70,7 @@ class PairCounts {
     return this.#counts.get(left * PAIR_BASE + right) ?? 0;
   }
 
-  /** The pairs that have come up since the last call. */
+  /** The pairs that have newly occurred since the last call. */
   takeNew(): Merge[] {
     const merges: Merge[] = [];
     for (const [pair, words] of this.#new) {
@@ -84,7 +83,7 @@ class PairCounts {
     return merges;
   }
 
-  /** Replaces the pair in one word, left to right. Its own count stays, as in the reference. */
+  /** Replaces the pair in one word, left to right. The pair's own count stays, as in the reference. */
   mergeIn(word: number, { left, right }: Pick<Merge, 'left' | 'right'>, merged: number): void {
     const symbols = this.#words.symbols[word] ?? [];
     let kept = 0;

@@ -1,25 +1,25 @@
-/** Finds where in a text the pieces of a tokenizer stand that doesn't say it itself. */
+/** Finds where the pieces are in a text, for tokenizers that give no offsets. */
 
 /** How a tokenizer writes its pieces. */
 export interface PieceNotation {
   /** Each character of a piece stands for one byte of UTF-8 (GPT-2's byte-level BPE). */
   readonly byteLevel: boolean;
-  /** What a piece inside a word starts with, as `##`; '' for nothing. */
+  /** What a piece inside a word starts with, such as `##`; '' for nothing. */
   readonly continuingPrefix: string;
-  /** What a piece that ends a word ends with, as `</w>`; '' for nothing. */
+  /** What a piece at the end of a word ends with, such as `</w>`; '' for nothing. */
   readonly wordSuffix: string;
   /** The piece for what is not in the vocabulary. */
   readonly unknown: string | undefined;
 }
 
-/** Pieces that have one span together: one, or the several that share a character's bytes. */
+/** Pieces with a common span: a single one, or several that share the bytes of a character. */
 interface PieceGroup {
   readonly count: number;
   /** Comparable form; null for an unknown piece, which may stand for anything. */
   readonly form: string | null;
 }
 
-/** A text in comparable form, and for each of its code units where the source character starts and ends. */
+/** A text in comparable form and, for each of its code units, where the source character starts and ends. */
 interface ComparableText {
   readonly form: string;
   readonly starts: readonly number[];
@@ -27,10 +27,10 @@ interface ComparableText {
 }
 
 /**
- * Matches pieces to the text without regard to case, marks, compatibility forms and white space, which tokenizers
- * change. A piece of white space or marks alone gets an empty span.
- * @returns [start, end) of each piece in UTF-16 code units, or null where pieces and text differ by more than that
- * or where unknown pieces leave more than one way.
+ * Matches pieces to the text without regard to case, marks, compatibility forms and white space, which
+ * tokenizers change. A piece of white space or marks alone gets an empty span.
+ * @returns [start, end) of each piece in UTF-16 code units, or null if pieces and text differ in anything
+ * else, or if unknown pieces leave more than one way.
  */
 export function alignPieces(
   text: string,
@@ -59,8 +59,8 @@ export function alignPieces(
 }
 
 /**
- * Where each group ends in `form`. Runs of known groups between unknown ones must stand at exactly one place: the
- * first at the start, the last at the end, others where they occur once.
+ * Where each group ends in `form`. Runs of known groups between unknown ones must match at exactly one place:
+ * the first at the start, the last at the end, the others at their only occurrence.
  */
 function alignGroups(form: string, groups: readonly PieceGroup[]): number[] | null {
   const ends: number[] = [];
@@ -137,7 +137,9 @@ function bareForm(piece: string, { continuingPrefix, wordSuffix }: PieceNotation
   return piece.slice(start, end).replaceAll('\u2581', ' ');
 }
 
-/** The bytes a piece stands for: byte-level pieces and the byte fallback `<0xE3>`; null for other pieces. */
+/**
+ * The bytes that a byte-level piece, or a byte fallback such as `<0xE3>`, stands for; null for other pieces.
+ */
 function bytesOf(piece: string, { byteLevel, unknown }: PieceNotation): number[] | null {
   const fallback = /^<0x([0-9A-F]{2})>$/.exec(piece);
   if (fallback !== null) return [Number.parseInt(fallback[1] ?? '', 16)];

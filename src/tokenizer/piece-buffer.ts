@@ -1,4 +1,4 @@
-/** Longer than this, a buffer is given back after use, so that one huge text isn't held for good. */
+/** A longer buffer is released after use, so that one huge text doesn't take up memory for good. */
 const MAX_KEPT_PIECES = 1 << 16;
 const INITIAL_PIECES = 1 << 9;
 

@@ -1,8 +1,8 @@
 const ROOT = 0;
-/** Where a path of the trie leads that no piece takes. */
+/** No node, or no piece. */
 const NOWHERE = -1;
 
-/** The table holds its edges one after another in four fields each. */
+/** The table of edges has four fields for each edge. */
 const FIELDS = 4;
 const PARENT = 0;
 const UNIT = 1;
@@ -10,20 +10,20 @@ const CHILD = 2;
 /** The piece that ends at the child; NOWHERE for none. */
 const PIECE = 3;
 
-/** A multiplier each for the nodes and the code units of the hash: odd, without a pattern in their bits. */
+/** The hash's multipliers for nodes and for code units: odd, without a pattern in their bits. */
 const NODE_FACTOR = 0x9e3779b1;
 const UNIT_FACTOR = 0x85ebca6b;
 
 /**
- * The pieces of a vocabulary as a trie of UTF-16 code units, all edges in one hash table (open addressing): the
- * longest piece at a place is found with one look-up a code unit, without making a string.
+ * The pieces of a vocabulary as a trie of UTF-16 code units, all edges in one hash table (open addressing):
+ * the longest piece at a place is found with one look-up per code unit, without making a string.
  */
 export class PieceTrie {
   /** Id of the piece that {@link longest} found. */
   id = NOWHERE;
 
   readonly #edges: Int32Array;
-  /** For a hash: how far to shift it for the number of an edge. */
+  /** How far a hash is shifted to give the number of an edge. */
   readonly #shift: number;
   readonly #continuingRoot: number;
   #nodes = 1;
@@ -39,8 +39,8 @@ export class PieceTrie {
   }
 
   /**
-   * Looks for the longest piece at `start` of a word, of pieces inside a word where `start` is not 0.
-   * @returns where it ends, its id being in `id`; `start` where there is none.
+   * Finds the longest piece at `start` of a word; if `start` isn't 0, among the pieces that continue a word.
+   * @returns where it ends, with its id in `id`; `start` if there is none.
    */
   longest(units: Uint16Array, start: number, length: number): number {
     const edges = this.#edges;
@@ -58,7 +58,7 @@ export class PieceTrie {
     return end;
   }
 
-  /** Index of the edge in the table, or of the empty place where it would stand. */
+  /** Index of the edge in the table, or of the empty slot where it belongs. */
   #find(node: number, unit: number): number {
     const edges = this.#edges;
     const hash = Math.imul(node, NODE_FACTOR) ^ Math.imul(unit, UNIT_FACTOR);
@@ -94,7 +94,7 @@ export class PieceTrie {
   }
 }
 
-/** Each piece has edges of its own from where it parts from its neighbour in sorted order. */
+/** In sorted order, each piece adds edges from where it differs from the piece before it. */
 function countEdges(pieces: string[]): number {
   let edges = 0;
   let previous = '';

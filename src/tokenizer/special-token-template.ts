@@ -1,4 +1,7 @@
-/** What a tokenizer adds around texts: `[CLS] A [SEP]` and `[CLS] A [SEP] B [SEP]`, and the truncation that keeps it. */
+/**
+ * Adds special tokens to texts, `[CLS] A [SEP]` and `[CLS] A [SEP] B [SEP]`, and truncates without losing
+ * them.
+ */
 import { ArrayPool } from './array-pool.js';
 import type { PieceBuffer } from './piece-buffer.js';
 import type { Encoding } from './tokenizer.js';
@@ -13,14 +16,14 @@ export interface SpecialTokenTemplates {
   readonly pair: readonly TemplatePart[];
 }
 
-/** The pieces of one text. `offsets` null where they are not known. */
+/** The pieces of one text. `offsets` is null if they are unknown. */
 export type TextPieces = Pick<PieceBuffer, 'ids' | 'length'> & { readonly offsets: Int32Array | null };
 
 const pool = new ArrayPool();
 
 /**
  * Puts the pieces of one text, or two, into a template.
- * @throws RangeError where `maxLength` has no room for the template's own tokens.
+ * @throws RangeError if `maxLength` has no room for the template's own tokens.
  */
 export function assemble(
   template: readonly TemplatePart[],
@@ -67,7 +70,7 @@ function copy(from: Int32Array, count: number, to: Int32Array, at: number): void
   for (let i = 0; i < count; i++) to[at + i] = from[i] ?? 0;
 }
 
-/** How much of each text stays: the longer one loses first, as with `longest_first` of Hugging Face. */
+/** How many pieces of each text stay: the longer one is cut first, as with Hugging Face's `longest_first`. */
 function keptLengths([first, second]: readonly [number, number], room: number): readonly [number, number] {
   if (first + second <= room) return [first, second];
   const shorter = Math.min(first, second);

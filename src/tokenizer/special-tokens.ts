@@ -1,4 +1,4 @@
-/** Which tokens of a vocabulary are the pad, unknown, classifier, separator and mask token. */
+/** Finds the special tokens of a vocabulary: pad, unknown, classifier ([CLS]), separator ([SEP]) and mask. */
 import { ModelFolderError } from '../errors.js';
 import type { SpecialTokenIds } from './tokenizer.js';
 import type { SpecialTokenNames } from './tokenizer-json.js';
@@ -12,7 +12,7 @@ export const TRAINED_SPECIAL_TOKENS = {
   '[MASK]': 4,
 } as const;
 
-/** Field of tokenizer_config.json that names the token, and the customary names where it doesn't. */
+/** The field of tokenizer_config.json that names each token, and its usual names if the field is absent. */
 const ROLES = {
   pad: { field: 'pad_token', names: ['[PAD]', '<pad>'] },
   unknown: { field: 'unk_token', names: ['[UNK]', '<unk>'] },
@@ -22,7 +22,7 @@ const ROLES = {
 } as const;
 
 /**
- * Looks the five tokens up by the names that `config` gives, else by the customary ones.
+ * Looks up the five tokens by the names that `config` gives, else by the usual ones.
  * @throws ModelFolderError unless all exist.
  */
 export function findSpecialTokens(

@@ -1,4 +1,4 @@
-/** The tokenizer_config.json beside a tokenizer.json that we train. */
+/** The tokenizer_config.json that we write beside a tokenizer.json. */
 import type { BertTokenizerJson } from './tokenizer-json.js';
 
 /** What transformers and transformers.js read to load the tokenizer as a BertTokenizer. */
@@ -7,7 +7,7 @@ export interface TokenizerConfig {
   readonly do_lower_case: boolean;
   readonly strip_accents: boolean | null;
   readonly tokenize_chinese_chars: boolean;
-  /** The most tokens the model reads, special tokens included. */
+  /** The most tokens that the model reads, including special tokens. */
   readonly model_max_length: number;
   readonly pad_token: string;
   readonly unk_token: string;
@@ -16,7 +16,9 @@ export interface TokenizerConfig {
   readonly mask_token: string;
 }
 
-/** The normaliser's switches are repeated: Python's BertTokenizerFast lets this file overrule tokenizer.json. */
+/**
+ * The normaliser's options are repeated: Python's BertTokenizerFast lets this file override tokenizer.json.
+ */
 export function tokenizerConfig(
   { normalizer }: Pick<BertTokenizerJson, 'normalizer'>,
   modelMaxLength: number,
@@ -36,8 +38,8 @@ export function tokenizerConfig(
 }
 
 /**
- * European languages of the Latin and Greek scripts, where a word without its accents is still read as the same
- * word, as uncased BERT reads it.
+ * European languages in Latin and Greek script, in which a word without its accents is still recognised as
+ * the same word, as uncased BERT assumes.
  */
 const LANGUAGES_READABLE_WITHOUT_ACCENTS = new Set([
   'albanian',
@@ -72,9 +74,10 @@ const LANGUAGES_READABLE_WITHOUT_ACCENTS = new Set([
 ]);
 
 /**
- * Whether a lowercase vocabulary of the language may strip accents, as BERT does. Elsewhere marks are letters:
- * decomposing and removing them turns Japanese が into か, Russian й into и, Hindi vowels into nothing, Korean
- * syllables into loose letters. (Japanese BERT models of Tohoku University keep them too.)
+ * Whether a lower-case vocabulary of the language may strip accents, as BERT does. In other languages marks
+ * are part of letters: decomposing and removing them turns Japanese が into か, Russian й into и, Hindi vowels
+ * into nothing, Korean syllables into separate letters. (Tohoku University's Japanese BERT models keep them
+ * too.)
  */
 export function keepsMeaningWithoutAccents(language: string): boolean {
   return LANGUAGES_READABLE_WITHOUT_ACCENTS.has(language.trim().toLowerCase());

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 
 const idSchema = z.int().nonnegative();
-/** Checked at once: piece by piece, the schema would take tens of milliseconds for a whole vocabulary. */
+/** Checked by hand: a zod schema for each piece would take tens of milliseconds for a whole vocabulary. */
 const vocabularySchema = z
   .custom<Readonly<Record<string, number>>>((value) => typeof value === 'object' && value !== null)
   .superRefine((vocabulary, { addIssue }) => {
@@ -65,7 +65,7 @@ export const bertTokenizerJsonSchema = anyTokenizerJsonSchema.extend({
     type: z.literal('BertNormalizer'),
     clean_text: z.boolean().default(true),
     handle_chinese_chars: z.boolean().default(true),
-    /** Null: as `lowercase`. */
+    /** Null: the same as `lowercase`. */
     strip_accents: z.boolean().nullable().default(null),
     lowercase: z.boolean().default(true),
   }),
@@ -89,7 +89,7 @@ const namedTokenSchema = z
   .union([z.string(), z.looseObject({ content: z.string() }).transform(({ content }) => content)])
   .nullish();
 
-/** Where a tokenizer_config.json names the special tokens. */
+/** The fields of a tokenizer_config.json that name the special tokens. */
 export const specialTokenNamesSchema = z.looseObject({
   pad_token: namedTokenSchema,
   unk_token: namedTokenSchema,

@@ -1,21 +1,23 @@
-/** The seam between text and token ids. Two implementations: WordPieceTokenizer and JsonTokenizer. */
+/** The interface between text and token ids, implemented by WordPieceTokenizer and JsonTokenizer. */
 
 /**
- * One text, or a pair of texts, as the model reads it. Arrays have one entry a token unless said. They may be views
- * of a buffer that other encodings share: read or copy them, never write to them nor transfer their buffer.
+ * One text, or a pair of texts, as the model reads it. Arrays have one entry per token unless stated
+ * otherwise. They may be views of a buffer that other encodings share: read or copy them, but never write to
+ * them or transfer their buffer.
  */
 export interface Encoding {
-  /** Vocabulary ids, those of the added special tokens included. */
+  /** Vocabulary ids, including those of the added special tokens. */
   readonly ids: Int32Array;
   /** Token types (segment ids): 0 and, for the second text of a pair, 1. */
   readonly typeIds: Int32Array;
   /** Which text a token comes from: 0 the first, 1 the second of a pair, -1 none (added by the tokenizer). */
   readonly sequenceIds: Int32Array;
   /**
-   * Two entries a token: start and end (exclusive) in UTF-16 code units of the text that `sequenceIds` names, so
-   * `text.slice(start, end)` is what the token stands for. Added tokens have 0, 0. Offsets never decrease within a
-   * text; pieces of one character that decomposes into several (Hangul, byte-level pieces) share its span. Null
-   * where the tokenizer can't tell: never from a BERT-style tokenizer.json, see JsonTokenizer for the others.
+   * Two entries per token: start and end (exclusive) in UTF-16 code units of the text that `sequenceIds`
+   * names, so `text.slice(start, end)` is what the token stands for. Added tokens have 0, 0. Offsets never
+   * decrease within a text; pieces of one character that decomposes into several (Hangul, byte-level pieces)
+   * share its span. Null if they are unknown, which never happens with a BERT-style tokenizer.json; for the
+   * others see JsonTokenizer.
    */
   readonly offsets: Int32Array | null;
   /** How many pieces `maxLength` cut off, of both texts together. */
@@ -24,15 +26,15 @@ export interface Encoding {
 
 export interface EncodeOptions {
   /**
-   * The most tokens the encoding may have, added special tokens included; they are always kept. A pair loses from
-   * the end of its longer text first. Default: no limit.
+   * The most tokens that the encoding may have, including added special tokens, which are always kept. Of a
+   * pair, the longer text is cut first, at its end. Default: no limit.
    */
   readonly maxLength?: number;
   /** A second text, read after the first. */
   readonly pair?: string;
 }
 
-/** Ids of the five tokens that BERT gives a meaning. */
+/** Ids of the five tokens that have a meaning of their own in BERT. */
 export interface SpecialTokenIds {
   readonly pad: number;
   readonly unknown: number;
@@ -46,8 +48,8 @@ export interface Tokenizer {
   /** The highest id plus one: how many rows a table of token embeddings needs. */
   readonly vocabularySize: number;
   readonly specialTokens: SpecialTokenIds;
-  /** @throws RangeError where `maxLength` has no room for the special tokens that are always added. */
+  /** @throws RangeError if `maxLength` has no room for the special tokens, which are always added. */
   encode(text: string, options?: EncodeOptions): Encoding;
-  /** The vocabulary's entry of an id, `##` and the like included; undefined where the id has none. */
+  /** The vocabulary's entry for an id, with `##` and the like; undefined if there is none. */
   token(id: number): string | undefined;
 }

@@ -1,4 +1,4 @@
-/** Older BERT checkpoints have no tokenizer.json, but the pieces alone. */
+/** Makes the tokenizer.json that older BERT checkpoints lack: they only have a list of pieces, vocab.txt. */
 import * as z from 'zod';
 import { ModelFolderError } from '../errors.js';
 import { checkFile } from './check-file.js';
@@ -6,7 +6,7 @@ import { TRAINED_SPECIAL_TOKENS } from './special-tokens.js';
 import type { BertTokenizerJson } from './tokenizer-json.js';
 import { wordPieceTokenizerJson } from './word-piece-json.js';
 
-/** What transformers' BertTokenizer takes from tokenizer_config.json, and its defaults. */
+/** What the BertTokenizer of transformers reads of tokenizer_config.json, and its defaults. */
 const optionsSchema = z.object({
   do_lower_case: z.boolean().default(true),
   strip_accents: z.boolean().nullable().default(null),
@@ -14,7 +14,7 @@ const optionsSchema = z.object({
 });
 
 /**
- * The tokenizer.json of a BERT's vocab.txt: a piece a line, whose number counted from 0 is its id.
+ * The tokenizer.json of a BERT's vocab.txt: one piece per line, with the line's number (from 0) as its id.
  * @param config the parsed tokenizer_config.json, or {}.
  * @throws ModelFolderError
  */
@@ -23,7 +23,7 @@ export function vocabularyTokenizer(vocabulary: string, config: unknown): BertTo
   const pieces = vocabulary.replace(/\r?\n$/, '').split(/\r?\n/);
   const missing = Object.keys(TRAINED_SPECIAL_TOKENS).filter((token) => !pieces.includes(token));
   if (missing.length > 0) {
-    throw new ModelFolderError('vocab.txt', `no BERT vocabulary: it lacks ${missing.join(', ')}`);
+    throw new ModelFolderError('vocab.txt', `not a BERT vocabulary: it lacks ${missing.join(', ')}`);
   }
   return wordPieceTokenizerJson(pieces, {
     lowercase: options.do_lower_case,

@@ -1,12 +1,12 @@
 import type { Encoding } from './tokenizer.js';
 
 /**
- * Cuts an encoding of one text into overlapping stretches that each fit the model, so that nothing of a long text is
- * lost. Every window keeps the special tokens around the text, and offsets into the whole text.
+ * Cuts an encoding of one text into overlapping windows that each fit the model, so that nothing of a long
+ * text is lost. Every window has the special tokens around it, and offsets into the whole text.
  * @param encoding of a single text, without `maxLength`.
- * @param maxLength the most tokens of a window, special ones included.
- * @param overlap pieces that neighbouring windows share at least.
- * @throws RangeError where the special tokens and the overlap leave a window no room.
+ * @param maxLength the most tokens of a window, including special ones.
+ * @param overlap how many pieces neighbouring windows share at least.
+ * @throws RangeError if the special tokens and the overlap leave a window no room.
  */
 export function encodingWindows(encoding: Encoding, maxLength: number, overlap: number): Encoding[] {
   const { length } = encoding.ids;
@@ -41,7 +41,7 @@ function windowOf({ ids, typeIds, sequenceIds, offsets }: Encoding, cut: Cut): E
   };
 }
 
-/** What stands before the text, the window, and what stands behind the text. */
+/** What comes before the text, the window, and what comes after the text. */
 function cutOut(values: Int32Array, { first, start, stop, end }: Cut, width: number): Int32Array {
   return Int32Array.of(
     ...values.subarray(0, width * first),

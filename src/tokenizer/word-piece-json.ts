@@ -7,13 +7,16 @@ const MAX_CHARACTERS_PER_WORD = 100;
 
 export interface WordPieceJsonOptions {
   readonly lowercase: boolean;
-  /** Null: as `lowercase` has it. */
+  /** Null: the same as `lowercase`. */
   readonly stripAccents: boolean | null;
   /** Whether each Chinese character is a word. Default true. */
   readonly splitChineseCharacters?: boolean;
 }
 
-/** A BERT-style tokenizer.json over these pieces, by id. The five special tokens are among them. */
+/**
+ * A BERT-style tokenizer.json over these pieces, in the order of their ids, including the five special
+ * tokens.
+ */
 export function wordPieceTokenizerJson(
   pieces: readonly string[],
   { lowercase, stripAccents, splitChineseCharacters = true }: WordPieceJsonOptions,

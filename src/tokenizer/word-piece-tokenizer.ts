@@ -1,4 +1,7 @@
-/** BERT's own tokenizer: a single pass over the text, exact offsets, ids as the Rust `tokenizers` package gives. */
+/**
+ * BERT's own tokenizer: a single pass over the text, exact offsets, the same ids as the Rust `tokenizers`
+ * package.
+ */
 import { whitespace } from './character-classes.js';
 import { PieceBuffer } from './piece-buffer.js';
 import { assemble, type SpecialTokenTemplates } from './special-token-template.js';
@@ -6,11 +9,11 @@ import type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './toke
 import { type WordPieceOptions, WordPieceVocabulary } from './word-piece-vocabulary.js';
 import { type BertNormalization, WordReader } from './word-reader.js';
 
-/** A token that is recognised where it is written out in a text, before normalisation. */
+/** A token that is recognised if it is written out in a text, before normalisation. */
 export interface AddedToken {
   readonly id: number;
   readonly content: string;
-  /** Takes the white space to its left, or right, along. */
+  /** Whether its span includes the white space to its left, or to its right. */
   readonly stripLeft: boolean;
   readonly stripRight: boolean;
 }
@@ -30,7 +33,7 @@ export class WordPieceTokenizer implements Tokenizer {
   readonly #words: WordReader;
   readonly #vocabulary: WordPieceVocabulary;
   readonly #addedTokens: ReadonlyMap<string, AddedToken>;
-  /** Finds the longest added token at the leftmost place; undefined where there are none. */
+  /** Finds the longest added token at the leftmost place; undefined if there are none. */
   readonly #addedTokenPattern: RegExp | undefined;
   readonly #first = new PieceBuffer();
   readonly #second = new PieceBuffer();
@@ -85,7 +88,7 @@ export class WordPieceTokenizer implements Tokenizer {
   }
 }
 
-/** Unicode's white space, not that of `\s`, which counts U+FEFF and leaves out U+0085. */
+/** Unicode's white space, not that of `\s`, which includes U+FEFF and excludes U+0085. */
 function isSpace(text: string, at: number): boolean {
   return whitespace.has(text.charCodeAt(at));
 }

@@ -7,23 +7,23 @@ import { CONTINUING_PREFIX, wordPieceTokenizerJson } from './word-piece-json.js'
 import { WordReader } from './word-reader.js';
 
 export interface WordPieceTrainingOptions {
-  /** The most entries the vocabulary may have, special tokens included. */
+  /** The most entries that the vocabulary may have, including special tokens. */
   readonly vocabularySize: number;
   readonly lowercase: boolean;
   /** Name of the texts' language in English, as in `training_config.language`. Default `english`. */
   readonly language?: string;
   /** A pair of pieces is merged only if it occurs this often. Default 2. */
   readonly minFrequency?: number;
-  /** How many characters, the most frequent ones, get pieces of their own. Default 6,000. */
+  /** How many of the most frequent characters get pieces of their own. Default 6,000. */
   readonly limitAlphabet?: number;
 }
 
 /**
  * Trains a BERT-style tokenizer. The same texts give the same vocabulary, whatever their order.
  *
- * Characters become the first pieces and the most frequent pair of neighbours is merged until the vocabulary is
- * full. The alphabet is held to half of the vocabulary, so that `vocabularySize` is never exceeded.
- * @throws RangeError where `vocabularySize` has no room beside the special tokens.
+ * Characters become the first pieces and the most frequent pair of neighbours is merged until the vocabulary
+ * is full. The alphabet gets at most half of the vocabulary, so that `vocabularySize` is never exceeded.
+ * @throws RangeError if `vocabularySize` has no room beside the special tokens.
  */
 export function trainWordPiece(
   texts: Iterable<string>,
@@ -56,7 +56,9 @@ function countWords(texts: Iterable<string>, lowercase: boolean, stripAccents: b
   return counts;
 }
 
-/** The `limit` most frequent characters in order of code point; of equally frequent ones the lower code points. */
+/**
+ * The `limit` most frequent characters (among equals, the lower code points), in the order of code points.
+ */
 function mostFrequentCharacters(words: ReadonlyMap<string, number>, limit: number): string[] {
   const counts = new Map<string, number>();
   for (const [word, count] of words) {
@@ -69,13 +71,13 @@ function mostFrequentCharacters(words: ReadonlyMap<string, number>, limit: numbe
     .sort(byCodePoints);
 }
 
-/** Order of code points, which differs from that of UTF-16 above U+D7FF. */
+/** The order of code points, which differs from that of UTF-16 above U+D7FF. */
 function byCodePoints(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
 /**
- * Words as piece ids, one a character; characters outside the alphabet are left out. Adds to `pieces` the
+ * Words as piece ids, one per character; characters outside the alphabet are left out. Adds to `pieces` the
  * characters that occur inside words, with their prefix.
  */
 function segment(words: ReadonlyMap<string, number>, pieces: string[]): SegmentedWords {

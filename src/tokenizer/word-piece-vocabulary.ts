@@ -1,4 +1,4 @@
-/** Greedy longest-match-first splitting of a word into pieces (Wu et al. 2016; as in BERT). */
+/** Splits words into pieces by greedy longest match first (Wu et al. 2016; as in BERT). */
 import type { PieceBuffer } from './piece-buffer.js';
 import { PieceTrie } from './piece-trie.js';
 import type { WordReader } from './word-reader.js';
@@ -14,7 +14,7 @@ export interface WordPieceOptions {
   readonly maxCharactersPerWord: number;
 }
 
-/** A word as WordReader leaves it. */
+/** A word as WordReader gives it. */
 type Word = Pick<WordReader, 'units' | 'starts' | 'ends' | 'length'>;
 
 export class WordPieceVocabulary {
@@ -28,7 +28,7 @@ export class WordPieceVocabulary {
     this.#maxCharactersPerWord = maxCharactersPerWord;
   }
 
-  /** Adds the pieces of a word; the unknown token alone where a part of it is no piece. */
+  /** Adds the pieces of a word, or only the unknown token if a part of the word is not a piece. */
   split(word: Word, pieces: PieceBuffer): void {
     const { units, starts, ends, length } = word;
     const trie = this.#trie;

@@ -1,4 +1,4 @@
-/** BERT's normalisation and word splitting in one pass, each character keeping its place in the text. */
+/** BERT's normalisation and word splitting in one pass, which keeps each character's place in the text. */
 import {
   deletedCharacters,
   ideographs,
@@ -8,7 +8,7 @@ import {
   whitespace,
 } from './character-classes.js';
 
-/** What a BertNormalizer is told to do. */
+/** The options of a BertNormalizer. */
 export interface BertNormalization {
   /** Delete control characters and U+FFFD. */
   readonly cleanText: boolean;
@@ -19,7 +19,10 @@ export interface BertNormalization {
   readonly lowercase: boolean;
 }
 
-/** What a character does to the word being read. The first four are told by the table of code units alone. */
+/**
+ * What a character does to the word being read, by its code unit. UNSEEN ones are classified when they are
+ * first met; NEEDS_LOOKUP ones aren't a character by themselves, or don't stay one.
+ */
 const UNSEEN = 0;
 const JOINS = 1;
 const ENDS = 2;
@@ -34,18 +37,21 @@ interface Character {
 }
 
 const INITIAL_UNITS = 64;
-/** Room for a longer word is given back at the next text, so that one huge word isn't held for good. */
+/**
+ * The room for a longer word is released at the next text, so that one huge word doesn't take up memory for
+ * good.
+ */
 const MAX_KEPT_UNITS = 1 << 14;
 
 /** Lone surrogates are read as this, as the conversion to UTF-8 does. */
 const REPLACEMENT = 0xfffd;
 
 /**
- * Reads the words of a text one after another: `read(text)`, then `next()` until it says false. The word lies in the
- * fields; they are overwritten by the next one.
+ * Reads the words of a text one after another: `read(text)`, then `next()` until it returns false. The word
+ * is in the fields, which the next one overwrites.
  */
 export class WordReader {
-  /** The word's normalised UTF-16 code units; `length` of them count. */
+  /** The word's normalised UTF-16 code units; the first `length` of them are in use. */
   units = new Uint16Array(INITIAL_UNITS);
   /** For each of `units`, where the character it came from starts and ends in the text, in code units. */
   starts = new Int32Array(INITIAL_UNITS);
@@ -53,10 +59,12 @@ export class WordReader {
   length = 0;
 
   readonly #normalization: BertNormalization;
-  /** Role and form of every code unit that is a character by itself and stays one; filled as they are met. */
+  /**
+   * Role and form of every code unit that is a character by itself and stays one; filled in when first met.
+   */
   readonly #roles = new Uint8Array(0x10000);
   readonly #forms = new Uint16Array(0x10000);
-  /** The characters that don't fit those tables. */
+  /** The characters that don't fit into these tables. */
   readonly #characters = new Map<number, Character>();
   #text = '';
   #position = 0;
@@ -67,7 +75,7 @@ export class WordReader {
     this.#roles.fill(NEEDS_LOOKUP, 0xd800, 0xe000);
   }
 
-  /** Starts on `text`, or on its part [start, end). */
+  /** Starts reading `text`, or its part [start, end). */
   read(text: string, start = 0, end = text.length): void {
     if (this.units.length > MAX_KEPT_UNITS) this.#resize(INITIAL_UNITS);
     this.#text = text;
@@ -158,7 +166,7 @@ export class WordReader {
   }
 }
 
-/** One character through BertNormalizer and BertPreTokenizer, in their order. */
+/** Takes one character through BertNormalizer and BertPreTokenizer, in this order. */
 function normalizeCharacter(codePoint: number, normalization: BertNormalization): Character {
   const readAs = codePoint >= 0xd800 && codePoint <= 0xdfff ? REPLACEMENT : codePoint;
   if (normalization.cleanText && deletedCharacters.has(readAs)) return { role: VANISHES, form: '' };
@@ -166,7 +174,7 @@ function normalizeCharacter(codePoint: number, normalization: BertNormalization)
 
   let form = String.fromCodePoint(readAs);
   if (normalization.stripAccents) form = stripAccents(form, readAs);
-  // Character by character: in a whole word JavaScript would make the last Σ a ς, which the reference doesn't.
+  // Character by character: in a whole word JavaScript, unlike the reference, would make the last Σ a ς.
   if (normalization.lowercase) form = Array.from(form, (character) => character.toLowerCase()).join('');
   if (form === '') return { role: VANISHES, form };
 
@@ -177,8 +185,8 @@ function normalizeCharacter(codePoint: number, normalization: BertNormalization)
 }
 
 /**
- * Decomposes one character by itself. The reference also brings marks of several characters into canonical order,
- * which shows only where two marks that aren't removed stand in another order.
+ * Decomposes one character by itself. The reference also brings the marks of several characters into
+ * canonical order, which makes a difference only if two marks that aren't removed stand in another order.
  */
 function stripAccents(character: string, codePoint: number): string {
   const decomposed = undecomposed.has(codePoint) ? character : character.normalize('NFD');

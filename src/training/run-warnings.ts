@@ -23,13 +23,13 @@ export function runWarnings(
     const { size } = model_config;
     const lacking = `there is no backbone for ${language} in size ${size}, so training started from random weights`;
     const advice =
-      "install orchard-nlp-models where it isn't (it has english-mini), name a backbone in the trainer's option `backbone`, or set use_pretrained to false to ask for that";
+      "install orchard-nlp-models, which has english-mini, name a backbone in the trainer's option `backbone`, or set use_pretrained to false if random weights are what you want";
     warn('no_backbone', 1, `${lacking}; ${advice}`);
   }
   const asked = askedLowercase(model_config, training_config);
   if (backbone && asked !== undefined && asked !== backbone.lowercase && reading.token_types !== 'capitals') {
     const reads = backbone.lowercase ? 'folds texts to lower case' : 'tells upper from lower case';
-    const message = `preprocessing.lowercase is ${asked}, but the backbone ${backbone.source.name} ${reads}, and so does the encoder; the lexical expert goes by what was asked`;
+    const message = `preprocessing.lowercase is ${asked}, but the backbone ${backbone.source.name} ${reads}, and so does the encoder; the lexical expert follows the request`;
     warn('backbone_lowercase', 1, message);
   }
   return warnings;

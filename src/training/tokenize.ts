@@ -36,8 +36,8 @@ export interface TokenizedRows {
 
 /**
  * Reads every row as the finished model will read texts.
- * @param backbone what training starts from. Without one, the tokenizer is the English vocabulary of this package, or
- *   one learned from the training texts.
+ * @param backbone what training starts from. Without one, the tokenizer is the English vocabulary of this
+ *   package, or one learned from the training texts.
  */
 export function tokenize(
   task: ReadTask,

@@ -79,7 +79,9 @@ export async function trainModel(input: LoopInput): Promise<TrainedModel> {
   }
 }
 
-/** Whether two fingerprints say the same; the order of their fields differs between versions of this package. */
+/**
+ * Whether two fingerprints say the same; the order of their fields differs between versions of this package.
+ */
 function isSameTraining(saved: string, present: string): boolean {
   return saved === present || isDeepStrictEqual(JSON.parse(saved), JSON.parse(present));
 }

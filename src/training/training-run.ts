@@ -48,7 +48,9 @@ export interface TrainingRunOptions {
 export interface TrainingHost {
   /**
    * Trains one model. @returns its figures, once the model folder's files are in `spec.directory`.
-   * @throws OrchardError: of the dataset, the backbone or the training; an AbortedError when the signal fires. */
+   * @throws OrchardError: of the dataset, the backbone or the training; an AbortedError when the signal
+   *   fires.
+   */
   run(spec: TrainingSpec, options: TrainingRunOptions): Promise<TrainingStats>;
   /** Waits for runs in progress (abort them first) and frees the host. Idempotent. */
   close(): Promise<void>;

@@ -1,9 +1,9 @@
 import { roundRow } from '../round-row.js';
 
-/** The largest element of a vector becomes this code, the others in proportion. */
+/** The code for a vector's largest element; its other elements are stored in proportion. */
 const LARGEST_CODE = 127;
 const LARGEST_INT16 = 32_767;
-/** What a sum of products may reach in 32 bits. */
+/** The largest sum of products in 32 bits. */
 const LARGEST_SUM = 2 ** 31 - 1;
 
 /** Writes a vector as bytes; element ≈ code · scale. @returns the scale. */
@@ -12,8 +12,8 @@ export function quantizeVector(vector: Float32Array, codes: Int8Array): number {
 }
 
 /**
- * Writes a query as 16-bit integers, as large as its dot product with bytes allows without overflow: the rounding of a
- * query is nothing beside that of the codes. @returns the scale.
+ * Writes a query as 16-bit integers, as large as they can be without overflow in a dot product with codes, so
+ * that the query's rounding error is negligible beside that of the codes. @returns the scale.
  */
 export function quantizeQuery(query: Float32Array, integers: Int16Array): number {
   const most = Math.min(LARGEST_INT16, Math.floor(LARGEST_SUM / (LARGEST_CODE * integers.length)));

@@ -4,17 +4,18 @@ import { decodeSafetensors, encodeSafetensors } from '../safetensors/index.js';
 import { type Scored, topScores } from '../top-scores.js';
 import { quantizeQuery, quantizeVector } from './quantize.js';
 
-/** How many of the best by codes get their exact scores: a few for each that is asked for, and never fewer than some. */
+/** How many of the best vectors by codes are scored exactly: 4 for each one asked for, but at least 256. */
 const RESCORED_FOR_EACH = 4;
 const MIN_RESCORED = 256;
 
 /**
- * The nearest of many vectors by dot product, which is the cosine where vectors are of unit length. Every vector is
- * looked at, as bytes with a scale of its own; the best few hundred are compared again in float32, so that scores are
- * exact and hardly any of the best is missed (figures: `npm run bench:search`). Used by one caller at a time.
+ * Finds the nearest of many vectors by dot product, which is the cosine if vectors have unit length. Every
+ * vector is compared, as bytes with a scale of its own; the best few hundred are compared again in float32,
+ * so that scores are exact and hardly any of the best is missed (figures: `npm run bench:search`). For one
+ * caller at a time.
  */
 export class VectorIndex {
-  /** Vectors with zeros up to the next multiple of {@link DOT_STEP}. [size, stride] */
+  /** The vectors, each padded with zeros to a multiple of {@link DOT_STEP}. [size, stride] */
   readonly #vectors: Float32Array;
   readonly #stride: number;
   readonly #codes: Int8Array;
@@ -47,12 +48,12 @@ export class VectorIndex {
 
   /**
    * @param vectors [size, width]; copied.
-   * @throws RangeError where they are no whole number of rows, or take more than 4 GiB of memory.
+   * @throws RangeError if they aren't a whole number of rows, or take more than 4 GiB of memory.
    */
   static fromVectors(vectors: Float32Array, width: number): VectorIndex {
     const size = vectors.length / width;
     if (!(Number.isSafeInteger(size) && Number.isSafeInteger(width))) {
-      throw new RangeError(`${vectors.length} elements are no whole number of vectors of ${width}`);
+      throw new RangeError(`${vectors.length} elements are not a whole number of vectors of ${width}`);
     }
     const index = new VectorIndex(size, width);
     for (let id = 0; id < size; id += 1) {
@@ -64,20 +65,20 @@ export class VectorIndex {
     return index;
   }
 
-  /** Memory that it takes. */
+  /** The memory that it takes. */
   get memoryBytes(): number {
     return this.#arena.usedBytes;
   }
 
   /**
-   * The k nearest, nearest first, equally near ones by id; fewer where there are fewer.
-   * @param query [width]; here and below a RangeError is thrown where it has another length.
+   * The k nearest vectors, nearest first, equally near ones by id; fewer if the index has fewer.
+   * @param query [width]. @throws RangeError for any other length, as do the methods below.
    */
   search(query: Float32Array, k: number): Scored[] {
     const rescored = Math.max(MIN_RESCORED, RESCORED_FOR_EACH * k);
     if (rescored >= this.size) return this.searchExact(query, k);
     this.#setQuery(query);
-    // The query's own scale is left out: it is the same for all and doesn't change their order.
+    // The query's own scale is left out: it is the same for all vectors and doesn't change their order.
     quantizeQuery(query, this.#queryIntegers);
     this.#kernels.dotByteRows(this.#codes, this.#scales, this.#queryIntegers, this.#scores);
     const ids = Int32Array.from(topScores(this.#scores, rescored), ({ id }) => id).sort();
@@ -120,7 +121,7 @@ export class VectorIndex {
     this.#query.set(query);
   }
 
-  /** The bytes of a safetensors file: the vectors in float32, from which the codes are made again. */
+  /** The bytes of a safetensors file: the vectors in float32, from which decoding makes the codes again. */
   encode(): Uint8Array {
     const { size, width } = this;
     const values = new Float32Array(size * width);

@@ -21,7 +21,7 @@ describe('readArchiveConfig', () => {
     return problems.toError().problems;
   }
 
-  it('reads the documented fields and lets others be', () => {
+  it('reads its fields and ignores others', () => {
     const problems = new ProblemList();
     const archive = open(anArchive().withConfig({ TEST_FILE: '', author: 'ann' }));
     const config = readArchiveConfig(archive, splitFilesSchema, problems);
@@ -54,7 +54,7 @@ describe('readArchiveConfig', () => {
     ]);
   });
 
-  it('refuses what is no object', () => {
+  it('refuses what is not an object', () => {
     const problems = new ProblemList();
     const archive = open(anArchive().withFile('config.json', '[]'));
     expect(readArchiveConfig(archive, splitFilesSchema, problems)).toBeUndefined();
@@ -91,7 +91,7 @@ describe('findConfiguredFile', () => {
     expect(file).toEqual({ path: join(folder.path, expected), name: expected });
   });
 
-  it('lists the files that are there where the named one is missing', () => {
+  it('lists the files of the archive if the named one is missing', () => {
     expect(find(anArchive(), 'reviews', 'Train.tsv').problems).toEqual([
       {
         file: 'config.json',
@@ -109,7 +109,7 @@ describe('findConfiguredFile', () => {
     expect(problems[0]?.found).toBe('"../../etc/passwd" leads out of the archive');
   });
 
-  it('takes an absolute path for no file of the archive', () => {
+  it('does not take an absolute path for a file of the archive', () => {
     expect(find(anArchive(), '', '/etc/passwd').file).toBeUndefined();
   });
 });

@@ -28,12 +28,12 @@ describe('openArchive', () => {
     });
   });
 
-  it('knows nothing of files beside the folder', () => {
+  it('does not have files beside the folder', () => {
     const directory = directoryWith('README.md', 'reviews/config.json', 'reviews2/train.tsv');
     expect(openArchive(directory).files).toEqual(['config.json']);
   });
 
-  it('passes over what operating systems leave', () => {
+  it('skips what operating systems leave', () => {
     const directory = directoryWith(
       'a/config.json',
       '__MACOSX/a/config.json',
@@ -56,14 +56,14 @@ describe('openArchive', () => {
     ['only one of another case', ['a/Config.json'], 'found no config.json among a/Config.json'],
     ['several', ['a/config.json', 'b/config.json'], 'found a/config.json, b/config.json'],
     ['nothing', [], 'found no config.json among nothing'],
-  ])('says what it found where there is %s', async (_, files, found) => {
+  ])('says what it found if there is %s', async (_, files, found) => {
     const error = await failureOf('dataset', () => openArchive(directoryWith(...files)));
     expect(error.problems).toEqual([
       { file: 'the archive', found, expected: 'one folder with a file config.json' },
     ]);
   });
 
-  it('makes a directory that can not be read a problem', async () => {
+  it('reports a directory that can not be read as a problem', async () => {
     const absent = join(temporaryDirectory(), 'absent');
     const { message } = await failureOf('dataset', () => openArchive(absent));
     expect(message).toContain("the archive: it can't be read");

@@ -29,7 +29,7 @@ async function closedPort(): Promise<number> {
 }
 
 describe('fetchDataset over http', () => {
-  it('saves the zip and tells how far it is', async () => {
+  it('saves the zip and reports progress', async () => {
     const base = await serve((_, response) => response.end(zip));
     const received: number[] = [];
     const { directory, fetched } = aDataset(`${base}/data/reviews.zip?v=2`, {
@@ -49,7 +49,7 @@ describe('fetchDataset over http', () => {
     expect(readFileSync(join(directory, 'dataset.zip'))).toEqual(zip);
   });
 
-  it('follows redirects, relative ones too', async () => {
+  it('follows redirects, even relative ones', async () => {
     const base = await serve(({ url }, response) => {
       if (url === '/zip') response.end(zip);
       else response.writeHead(302, { location: url === '/moved' ? '/zip' : `${base}/moved` }).end();
@@ -71,7 +71,7 @@ describe('fetchDataset over http', () => {
     );
   });
 
-  it('follows a redirect to http and https only, even where file URLs are allowed', async () => {
+  it('follows redirects to http and https only, even if file URLs are allowed', async () => {
     const base = await serve((_, response) =>
       response.writeHead(302, { location: 'file:///etc/passwd' }).end(),
     );
@@ -79,7 +79,7 @@ describe('fetchDataset over http', () => {
     expect((await failureOf('download', fetched)).status).toBe(302);
   });
 
-  it('sends every address through the fetch it is given, which may refuse', async () => {
+  it('requests every address through the given fetch, which may refuse', async () => {
     const base = await serve((_, response) =>
       response.writeHead(302, { location: 'http://10.0.0.1/x' }).end(),
     );
@@ -109,7 +109,7 @@ describe('fetchDataset over http', () => {
     );
   });
 
-  it('says that the server broke off in the middle', async () => {
+  it('says that the server broke off the connection', async () => {
     const base = await serve((_, response) => {
       response.writeHead(200, { 'content-length': zip.length });
       response.write(zip.subarray(0, 100), () => response.destroy());
@@ -147,7 +147,7 @@ describe('fetchDataset over http', () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  it('stops when it is aborted on the way', async () => {
+  it('stops when it is aborted meanwhile', async () => {
     const abort = new AbortController();
     const base = await serve((_, response) => {
       response.write(zip.subarray(0, 10));
@@ -158,7 +158,7 @@ describe('fetchDataset over http', () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  it('does not start when it is aborted before', async () => {
+  it('does not start if it is aborted before', async () => {
     const { fetched } = aDataset('http://127.0.0.1:9/', { signal: AbortSignal.abort() });
     await failureOf('aborted', fetched);
   });
@@ -180,8 +180,8 @@ describe('fetchDataset over http', () => {
   });
 });
 
-describe('fetchDataset over a network that can not be relied on', () => {
-  it('goes on where the connection broke', async () => {
+describe('fetchDataset over an unreliable network', () => {
+  it('resumes where the connection broke', async () => {
     let broken: ServerResponse | undefined;
     const etag = '"v1"';
     const { url, asked } = await serveInTurn(
@@ -201,7 +201,7 @@ describe('fetchDataset over a network that can not be relied on', () => {
     expect(asked[1]).toMatchObject({ range: 'bytes=100-', 'if-range': etag });
   });
 
-  it('asks again after a 503', async () => {
+  it('retries after a 503', async () => {
     const { url } = await serveInTurn(
       (_, response) => response.writeHead(503).end(),
       (_, response) => response.end(zip),
@@ -209,13 +209,13 @@ describe('fetchDataset over a network that can not be relied on', () => {
     expect(await aDataset(url.href).fetched()).toMatchObject({ bytes: zip.length });
   });
 
-  it('does not ask again after a 404', async () => {
+  it('does not retry after a 404', async () => {
     const { url, asked } = await serveInTurn((_, response) => response.writeHead(404).end());
     await failureOf('download', aDataset(url.href).fetched);
     expect(asked).toHaveLength(1);
   });
 
-  it('asks again where a server has stopped sending', async () => {
+  it('retries if a server stops sending', async () => {
     const { url } = await serveInTurn(
       (_, response) => response.writeHead(200, { 'content-length': zip.length }).write(zip.subarray(0, 100)),
       (_, response) => response.end(zip),
@@ -224,7 +224,7 @@ describe('fetchDataset over a network that can not be relied on', () => {
     expect(await fetched()).toMatchObject({ bytes: zip.length });
   });
 
-  it('stops at once where it is aborted while it waits to ask again', async () => {
+  it('stops at once if it is aborted while it waits to retry', async () => {
     const abort = new AbortController();
     const { url, asked } = await serveInTurn((_, response) =>
       response.writeHead(503).end(() => abort.abort()),
@@ -236,7 +236,7 @@ describe('fetchDataset over a network that can not be relied on', () => {
   });
 });
 
-describe('fetchDataset of a URL it does not take', () => {
+describe('fetchDataset of a URL that is not allowed', () => {
   it.each([
     ['reviews.zip', 'not a URL; give an http or https URL'],
     ['ftp://example.com/reviews.zip', 'a URL of scheme ftp'],
@@ -250,7 +250,7 @@ describe('fetchDataset of a URL it does not take', () => {
 });
 
 describe('fetchDataset of a file URL, where allowed', () => {
-  it('uses a zip where it lies', async () => {
+  it('uses a zip where it is', async () => {
     const path = join(temporaryDirectory(), 'my reviews.zip');
     writeFileSync(path, zip);
     const { directory, fetched } = aDataset(pathToFileURL(path).href, { allowFile: true });
@@ -258,7 +258,7 @@ describe('fetchDataset of a file URL, where allowed', () => {
     expect(() => readdirSync(directory)).toThrow('ENOENT');
   });
 
-  it('uses a folder where it lies', async () => {
+  it('uses a folder where it is', async () => {
     const path = join(temporaryDirectory(), 'reviews');
     mkdirSync(path);
     const { fetched } = aDataset(pathToFileURL(path).href, { allowFile: true });
@@ -280,7 +280,7 @@ describe('fetchDataset of a file URL, where allowed', () => {
     expect((await failureOf('download', fetched)).message).toContain('larger than the limit of 100 bytes');
   });
 
-  it('refuses what is no zip', async () => {
+  it('refuses what is not a zip', async () => {
     const path = join(temporaryDirectory(), 'reviews.zip');
     writeFileSync(path, 'sentence\tlabel\n');
     const { fetched } = aDataset(pathToFileURL(path).href, { allowFile: true });

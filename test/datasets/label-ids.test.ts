@@ -24,7 +24,7 @@ describe('readLabelIds', () => {
   });
 
   it.each([
-    ['an id that is no whole number', '{"0": "a", "x": "b"}', 'found the id "x"'],
+    ['an id that is not a whole number', '{"0": "a", "x": "b"}', 'found the id "x"'],
     ['an id with a leading zero', '{"0": "a", "01": "b"}', 'found the id "01"'],
     ['a negative id', '{"0": "a", "-1": "b"}', 'found the id "-1"'],
     ['ids that start at 1', '{"1": "a", "2": "b"}', 'the id 0 is missing'],
@@ -62,18 +62,18 @@ describe('readLabelIds', () => {
     expect(readJson(json).problems).toMatchObject([{ line, column, expected: 'JSON' }]);
   });
 
-  it('reports an id that is given twice, where JSON.parse would keep the last', () => {
+  it('reports an id that is given twice, of which JSON.parse would keep the last', () => {
     const { labels, problems } = readJson('{\n  "0": "a",\n  "0": "b"\n}');
     expect(labels).toBeUndefined();
     expect(problems).toMatchObject([{ line: 3, column: 3, found: 'found the key "0" a second time' }]);
   });
 
-  it('takes the same key in different objects for no repetition', () => {
+  it('does not take the same key in different objects for a repetition', () => {
     const { problems } = readJson('{"0": {"x": 1}, "1": {"x": 1}}');
     expect(problems.map(({ found }) => found)).toEqual(['found {"x":1}', 'found {"x":1}']);
   });
 
-  it('lists the files that are there where it is missing', () => {
+  it('lists the files of the archive if it is missing', () => {
     const { problems } = read(anArchive().without('label_id.json').withFile('labels.json', '{}'));
     expect(problems[0]?.found).toBe(
       'not in the archive, which holds config.json, dev.tsv, labels.json, train.tsv',

@@ -21,7 +21,7 @@ describe('the words of problems', () => {
     expect(quoted('x'.repeat(500))).toHaveLength(61);
   });
 
-  it('tell one from many', () => {
+  it('tell singular from plural', () => {
     expect([0, 1, 2, 1234].map((value) => counted(value, 'row'))).toEqual([
       '0 rows',
       '1 row',
@@ -53,7 +53,7 @@ describe('warnAbout', () => {
     expect(warning?.examples).toEqual(places.slice(0, MAX_WARNING_EXAMPLES));
   });
 
-  it('says nothing where there is nothing', () => {
+  it('gives no warning if there are no places', () => {
     expect(warnAbout('duplicate_row', [], 'again')).toEqual([]);
   });
 });

@@ -44,7 +44,7 @@ describe('readLines', () => {
     expect(textsOf(contents)).toEqual(texts);
   });
 
-  it('reads any text as splitting it at line breaks does', () => {
+  it('gives the same lines as splitting any text at line breaks', () => {
     const path = saved('');
     const text = fc.string({ unit: fc.constantFrom('a', 'é', '😀', '\r', '\n', '\t', '\u2028') });
     fc.assert(
@@ -58,7 +58,7 @@ describe('readLines', () => {
     );
   });
 
-  it('names line, column and byte where a line is not UTF-8, and keeps the other lines', () => {
+  it('names line, column and byte if a line is not UTF-8, and keeps the other lines', () => {
     const latin1 = Buffer.from('fine\ncafé au lait\nalso fine\n', 'latin1');
     const { lines, problems } = linesOf(latin1);
     expect(lines?.map(({ number }) => number)).toEqual([1, 3]);
@@ -91,7 +91,7 @@ describe('readLines', () => {
   it.each([
     ['little-endian', [0xff, 0xfe, 0x61, 0x00]],
     ['big-endian', [0xfe, 0xff, 0x00, 0x61]],
-  ])('asks for UTF-8 where a file is %s UTF-16', (_, bytes) => {
+  ])('asks for UTF-8 if a file is %s UTF-16', (_, bytes) => {
     const { lines, problems } = linesOf(Buffer.from(bytes));
     expect(lines).toBeUndefined();
     expect(problems).toHaveLength(1);
@@ -106,7 +106,7 @@ describe('readLines', () => {
     const { lines, problems } = linesOf(`${longest}\n${longest}a\nlast`);
     expect(lines?.map(({ number }) => number)).toEqual([1, 3]);
     expect(problems.map(describeDatasetProblem)).toEqual([
-      'train.tsv line 2: found 16,777,217 bytes in one line; expected at most 16 MiB a line',
+      'train.tsv line 2: found 16,777,217 bytes in one line; expected at most 16 MiB per line',
     ]);
   });
 
@@ -118,7 +118,7 @@ describe('readLines', () => {
     ]);
   });
 
-  it('makes a file that can not be read a problem', () => {
+  it('reports a file that can not be read as a problem', () => {
     const problems = new ProblemList();
     expect(readLines(temporaryDirectory(), 'train.tsv', problems)).toBeUndefined();
     expect(problems.toError().message).toContain("train.tsv: it can't be read (EISDIR");

@@ -167,18 +167,18 @@ describe('unzip', () => {
     expect(await refusalOf(await zipOf({}))).toContain('found no files in it');
   });
 
-  it('calls the archive as it is told to', async () => {
+  it('calls the archive by the name it is given', async () => {
     expect(await refusalOf(await zipOf({}), { name: 'reviews.zip' })).toMatch(/^reviews\.zip: /);
   });
 
-  it('does nothing when it is aborted before', async () => {
+  it('does nothing if it is aborted before it starts', async () => {
     const zip = await zipOf({ 'a.txt': 'A' });
     const { directory, unpack } = saved(zip, { signal: AbortSignal.abort() });
     await failureOf('aborted', unpack);
     expect(existsSync(directory)).toBe(false);
   });
 
-  it('stops when it is aborted on the way', async () => {
+  it('stops when it is aborted meanwhile', async () => {
     const abort = new AbortController();
     const files = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`${index}.txt`, 'x']));
     const zip = await zipOf(files);
@@ -188,7 +188,7 @@ describe('unzip', () => {
     expect(existsSync(join(directory, '499.txt'))).toBe(false);
   });
 
-  it('tells the disk from the archive', async () => {
+  it('distinguishes a failing disk from a bad archive', async () => {
     const place = temporaryDirectory();
     await failureOf('storage', () => unzip(join(place, 'absent.zip'), join(place, 'unpacked')));
   });

@@ -107,7 +107,7 @@ describe('the BERT encoder', () => {
     },
   );
 
-  it('refuses a config that it would compute otherwise than Hugging Face, with the reason', async () => {
+  it('refuses a config that it would compute differently from Hugging Face, with the reason', async () => {
     const refused = await failureOf('model_folder', () =>
       parseBertConfig({ ...config, hidden_act: 'relu' }, 'config.json'),
     );

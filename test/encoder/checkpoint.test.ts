@@ -112,12 +112,12 @@ describe('a RoBERTa checkpoint', () => {
 describe('an ELECTRA checkpoint', () => {
   const electra = { ...bertConfig, model_type: 'electra', embedding_size: 8 };
 
-  it('is read where its embeddings are as wide as its layers', () => {
+  it('is read if its embeddings are as wide as its layers', () => {
     const tensors = renamed((name) => (isPooler(name) ? undefined : `electra.${name}`));
     expect(load(tensors, electra).weights).toEqual(withoutPooler);
   });
 
-  it('is refused where they are narrower', async () => {
+  it('is refused if they are narrower', async () => {
     const error = await refusalOf(bertTensors, { ...electra, embedding_size: 4 });
     expect(error.message).toContain('embeddings of 4 numbers are projected to 8');
   });

@@ -45,7 +45,7 @@ describe('AdamW', () => {
     expect(store.get('b').weights[0]).toBeCloseTo((-0.1 * 3) / (3 + 1), 6);
   });
 
-  it('decays the decayed parameters alone, and without a gradient too', () => {
+  it('applies weight decay only to the parameters that have it, even without a gradient', () => {
     const { store, kernels } = storeOf([decayed('w', 2), undecayed('b', 2)]);
     store.get('w').weights.fill(1);
     store.get('b').weights.fill(1);

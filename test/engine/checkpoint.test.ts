@@ -45,7 +45,7 @@ async function savedOf(training: ReturnType<typeof fresh>) {
 }
 
 describe('a checkpoint', () => {
-  it('goes on bit for bit', async () => {
+  it('resumes bit for bit', async () => {
     const uninterrupted = fresh();
     train(uninterrupted, 0, 6);
     const first = fresh();
@@ -69,7 +69,7 @@ describe('a checkpoint', () => {
     expect(await readdir(join(folder, 'work'))).toEqual(['checkpoint.safetensors']);
   });
 
-  it('is refused whole where a parameter is missing or has another size', async () => {
+  it('is refused as a whole if a parameter is missing or has another size', async () => {
     const trained = fresh();
     train(trained, 0, 1);
     const { state, tensors } = await savedOf(trained);

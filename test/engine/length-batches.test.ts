@@ -15,7 +15,7 @@ const ascending = (a: number, b: number) => a - b;
 const MANY = Array.from({ length: 2000 }, (_, row) => 1 + ((7 * row) % 97));
 
 describe('lengthBatches', () => {
-  it('gives every row exactly once an epoch', () => {
+  it('gives every row exactly once per epoch', () => {
     fc.assert(
       fc.property(lengths, options, (rows, settings) => {
         const batches = lengthBatches(rows, settings);
@@ -58,7 +58,7 @@ describe('lengthBatches', () => {
     }
   });
 
-  it('cuts full batches and at most one that is not', () => {
+  it('makes full batches, except for one at most', () => {
     const sizes = lengthBatches(MANY, { batchSize: 32, seed: 1, epoch: 0 }).map((batch) => batch.length);
     expect(sizes.filter((size) => size !== 32)).toEqual([2000 % 32]);
   });

@@ -1,4 +1,6 @@
-/** Gradients of texts that are compared with each other, checked against TensorFlow.js' own differentiation. */
+/**
+ * Gradients of texts that are compared with each other, checked against TensorFlow.js' own differentiation.
+ */
 import * as tf from '@tensorflow/tfjs';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { initialize } from '../../src/encoder/index.js';
@@ -131,7 +133,10 @@ function rowsOf({ examples: { rows } }: PairTraining): number[] {
   return [...examples.map(([question = 0]) => question), ...examples.flatMap((each) => each.slice(1))];
 }
 
-/** Loss and gradients by TensorFlow.js, encoder and loss in one function. @param order where each text's vector is. */
+/**
+ * Loss and gradients by TensorFlow.js, encoder and loss in one function.
+ * @param order where each text's vector is.
+ */
 async function differentiated(
   runs: readonly ForwardRun[],
   order: readonly number[],
@@ -183,7 +188,7 @@ describe('PairGradients', () => {
     expect(deviating(step, expected)).toEqual([]);
   });
 
-  it('are those of one large run where nothing is dropped', async () => {
+  it('are those of one large run, without dropout', async () => {
     const pairs = await trainingOf(0);
     const { input } = pairs;
     const { step, runs } = await pairStep(pairs);

@@ -39,7 +39,7 @@ describe('ParameterStore', () => {
     expect(() => store.get('pooler')).toThrow('no parameter "pooler"');
   });
 
-  it('refuses a name that comes twice', () => {
+  it('refuses a name that occurs twice', () => {
     expect(() => storeOf([decayed('a', 1), undecayed('a', 2)])).toThrow('parameter "a" is defined twice');
   });
 

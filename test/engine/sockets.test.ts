@@ -81,7 +81,7 @@ describe.each([
   ['ONNX Runtime', () => onnxExecutor()],
   ['TensorFlow.js', () => tensorflowExecutor(tf)],
 ])('frozen weights on %s', (_, executorOf) => {
-  it('have no gradients, and leave those of the trainable ones as they are', async () => {
+  it('have no gradients, and do not change those of the trainable ones', async () => {
     await tf.setBackend('cpu');
     const executor = executorOf();
     const whole = await engineWith({ executor });
@@ -98,7 +98,7 @@ describe.each([
   });
 });
 
-it('frozen and trained weights together answer as all of them fed do', async () => {
+it('frozen and trained weights together give the same as feeding all of them', async () => {
   const whole = await engineWith({});
   const part = await engineWith({ learns: isOfHead });
   const fed = await Evaluator.create(onnxExecutor(), head, input.encoder);
@@ -126,7 +126,7 @@ const descent: OptimizerKind = {
 };
 
 describe('an optimizer', () => {
-  it('may be another than AdamW, and keep nothing for each weight', async () => {
+  it('may be other than AdamW, and keep no state', async () => {
     const engine = await engineWith({ optimizer: descent });
     await computeGradients(engine);
     const { weights, gradients, slots } = engine.store.get('classifier.weight');

@@ -9,7 +9,10 @@ export interface Step {
 
 /** ‖a − b‖ of one parameter's gradients may be this share of ‖b‖. */
 const TOLERANCE = 1e-5;
-/** What ‖a − b‖ may be in any case: attention does not depend on its key biases, whose gradients are rounding noise. */
+/**
+ * What ‖a − b‖ may be in any case: attention does not depend on its key biases, whose gradients are rounding
+ * noise.
+ */
 const ZERO_IN_THEORY = 1e-8;
 
 /** The parameters whose gradients are not the expected ones, each compared by itself. */

@@ -54,7 +54,7 @@ describe('the registry', () => {
 });
 
 describe('a model folder', () => {
-  it('is of a family and a type that are known', () => {
+  it('is of a registered family and type', () => {
     const kind = modelKind(configOf('Grapefruit', 'sequence-labeling'), 'config.json');
     expect(kind).toEqual({ family: familyNamed('Grapefruit'), type: typeNamed('sequence-labeling') });
   });
@@ -62,7 +62,7 @@ describe('a model folder', () => {
   it.each([
     ['Pear', 'ripeness', 'its family Pear is not known here, only Papaya, Grapefruit, Dragonfruit'],
     ['Dragonfruit', 'ripeness', 'its type ripeness is not known here, only question-answering'],
-  ])('of the family %s and type %s is refused with those that are known', async (family, type, reason) => {
+  ])('of the family %s and type %s is refused, naming those that are known', async (family, type, reason) => {
     const error = await failureOf('model_folder', () => modelKind(configOf(family, type), 'x/config.json'));
     expect(error).toMatchObject({ file: 'x/config.json', reason });
   });
@@ -77,13 +77,13 @@ describe('a training request', () => {
     return problems.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`);
   };
 
-  it('of a type that nobody trains is refused with those that can be trained', async () => {
+  it('of a type that nobody trains is refused, naming those that can be trained', async () => {
     const [problem] = await problemsOf({ type: 'ripeness' });
     expect(problem).toContain('model_config.type');
     for (const { type } of modelTypes()) expect(problem).toContain(`"${type}"`);
   });
 
-  it('of a family that nobody knows is refused with those that there are', async () => {
+  it('of an unknown family is refused, naming those that exist', async () => {
     const [problem] = await problemsOf({ family: 'Pear' });
     expect(problem).toMatch(/model_config\.family.*"Papaya".*"Grapefruit".*"Dragonfruit"/);
   });

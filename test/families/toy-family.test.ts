@@ -58,7 +58,7 @@ function aTrainer(): Trainer {
   return new Trainer({ storage, isolation: 'inline', threads: 1, backbone: 'tiny', modelLoader });
 }
 
-describe('a family from elsewhere', () => {
+describe('a family that the application registers', () => {
   let job: JobInformation;
 
   it('is refused until it is registered', async () => {

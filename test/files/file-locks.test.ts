@@ -9,7 +9,7 @@ import { aDirectory } from '../storage/temporary-place.js';
 const CONTENDERS = 10;
 
 describe('FileLocks', () => {
-  it('lets one holder in at a time, also of several instances', async () => {
+  it('lets one holder in at a time, even of several instances', async () => {
     const { directory } = await aLockDirectory();
     expect(await mostTogether(directory)).toBe(1);
   });
@@ -66,7 +66,7 @@ describe('FileLocks', () => {
     expect(await readdir(directory)).toContain('a');
   });
 
-  it('waits for a holder that can not be seen as long as it shows signs of life, and no longer', async () => {
+  it('waits for a holder on another machine as long as it shows signs of life, and no longer', async () => {
     const { directory, temporary } = await aLockDirectory();
     const locks = new FileLocks(directory, temporary, { silenceMs: 20, maxPauseMs: 1 });
     await leaveLock(directory, 'a', { ...anEndedProcess(), host: 'another machine' });

@@ -11,7 +11,7 @@ describe('inDirectory', () => {
     expect(await readFile(join(directory, 'file'), 'utf8')).toBe('text');
   });
 
-  it('makes the change again where the directory went in between', async () => {
+  it('makes the change again if the directory was removed in between', async () => {
     const directory = join(await aDirectory(), 'a', 'b');
     let attempts = 0;
     await inDirectory(directory, async () => {
@@ -23,7 +23,7 @@ describe('inDirectory', () => {
     expect(await readdir(directory)).toEqual(['file']);
   });
 
-  it('fails with what the change fails with', async () => {
+  it('fails with the error of the change', async () => {
     const directory = join(await aDirectory(), 'a');
     const full = () => Promise.reject(new Error('no space'));
     await expect(inDirectory(directory, full)).rejects.toThrow('no space');
@@ -33,7 +33,7 @@ describe('inDirectory', () => {
 });
 
 describe('unlinkWithEmptyParents', () => {
-  it('deletes the directories that are empty then, up to the root', async () => {
+  it('deletes the directories that are then empty, up to the root', async () => {
     const root = await aDirectory();
     const file = join(root, 'a', 'b', 'c', 'file');
     const other = join(root, 'a', 'other');
@@ -46,7 +46,7 @@ describe('unlinkWithEmptyParents', () => {
     expect(await readdir(root)).toEqual([]);
   });
 
-  it('does nothing where there is no such file', async () => {
+  it('does nothing if there is no such file', async () => {
     const root = await aDirectory();
     await mkdir(join(root, 'a'));
     expect(await unlinkWithEmptyParents(join(root, 'a', 'file'), root)).toBe(false);

@@ -41,7 +41,7 @@ describe('replaceFile', () => {
     expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
-  it('leaves the earlier content and no draft where it fails', async () => {
+  it('leaves the earlier content and no draft if it fails', async () => {
     const directory = await aDirectory();
     const path = join(directory, 'taken');
     await replaceFile(join(path, 'inside'), 'a directory has the name');

@@ -156,7 +156,7 @@ describe('the gradient rule of each operation agrees with finite differences', (
     },
   );
 
-  it('gather, with a row read twice and a table that is used densely too', async () => {
+  it('gather, with a row read twice and a table that also has a dense gradient', async () => {
     const parameters = new Map([['table', { dims: [5, 3], values: someNumbers(15) }]]);
     const feeds: Record<string, TensorData> = {
       ids: { type: 'int32', dims: [4], data: Int32Array.of(1, 4, 1, 0) },

@@ -67,7 +67,7 @@ describe('a table in 4 bits', () => {
     },
   );
 
-  it('gives what its bits and scales give by hand', async () => {
+  it('gives what its bits and scales come to by hand', async () => {
     const width = 10;
     const table = normals(16 * width);
     const values = unpacked(table, width);
@@ -97,12 +97,12 @@ describe('a table in 4 bits', () => {
     );
   });
 
-  it('takes 8 bits where the width is odd', async () => {
+  it('takes 8 bits if the width is odd', async () => {
     const table = normals(16 * 33);
     expect(await looksUp(4, table, 33, ids)).toEqual(await looksUp(8, table, 33, ids));
   });
 
-  it('takes half of what it takes in 8 bits', async () => {
+  it('takes half the size of one in 8 bits', async () => {
     const weights = new Map([['table', new Float32Array(1000 * 256)]]);
     const size = async (bits: TableBits) => (await toOnnx(lookup(1000, 256), weights, inBits(bits))).length;
     expect((await size(4)) / (await size(8))).toBeCloseTo(0.5, 1);

@@ -48,7 +48,7 @@ const quantization: Quantization = {
 };
 
 describe('a quantized graph', () => {
-  it('gives what integers by hand give', async () => {
+  it('gives the same as integer arithmetic by hand', async () => {
     const table = weights.get('table') ?? normals(0);
     const weight = weights.get('weight') ?? normals(0);
     const bias = weights.get('bias') ?? normals(0);
@@ -77,19 +77,19 @@ describe('a quantized graph', () => {
     expect(error).toBeLessThan(0.03);
   });
 
-  it('gives a row the same numbers whatever rows are beside it', async () => {
+  it('gives a row the same numbers whatever the other rows are', async () => {
     const alone = await computed([8], quantization);
     const among = await computed([1, 8, 40, 22], quantization);
     expect(among.subarray(OUTPUTS, 2 * OUTPUTS)).toEqual(alone);
   });
 
-  it('keeps float32 for what is not named', async () => {
+  it('keeps float32 for weights that are not named', async () => {
     const nothing = { linear: new Map(), tables: new Map() };
     expect(await computed([1, 2], nothing)).toEqual(await computed([1, 2]));
   });
 });
 
-it('finds what linear layers read by the names of their weights', () => {
+it('finds the inputs of linear layers by the names of their weights', () => {
   const inputs = linearInputs(graph);
   expect([...inputs.keys()]).toEqual(['weight']);
   expect(inputs.get('weight')?.shape).toEqual(['rows', INPUTS]);
@@ -108,7 +108,7 @@ describe('integers', () => {
     expect([...integers]).toEqual([21, -63, 42, 0, 63, 38]);
   });
 
-  it('of an input put 0 on a step exactly', () => {
+  it('of an input represent 0 exactly', () => {
     const { scale, zero } = inputRounding({ min: -1, max: 4 });
     expect(scale).toBeCloseTo(5 / 255);
     expect(zero).toBe(51);

@@ -20,7 +20,7 @@ function cheapest(sorted: readonly number[]): number {
 }
 
 describe('lengthGroups', () => {
-  it('runs short and long texts apart, each with texts of its kind', () => {
+  it('runs short and long texts apart, each among texts of similar length', () => {
     expect(lengthGroups([200, 5, 190, 6], 4096)).toEqual([
       [1, 3],
       [2, 0],
@@ -33,7 +33,7 @@ describe('lengthGroups', () => {
     expect(lengthGroups([], 4096)).toEqual([]);
   });
 
-  it('takes every text once, at the cheapest cost that any cut has', () => {
+  it('takes every text once, at the least cost of all possible cuts', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 120 }), { maxLength: 10 }), (lengths) => {
         const groups = lengthGroups(lengths, Number.POSITIVE_INFINITY);

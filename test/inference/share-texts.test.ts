@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { shareTexts } from '../../src/inference/share-texts.js';
 
-describe('sharing texts out among workers', () => {
+describe('sharing texts among workers', () => {
   it('gives every text to exactly one of at most as many parts as asked for, none empty', () => {
     fc.assert(
       fc.property(
@@ -18,14 +18,14 @@ describe('sharing texts out among workers', () => {
     );
   });
 
-  it('puts texts of like length together', () => {
+  it('puts texts of similar length together', () => {
     expect(shareTexts([1000, 10, 1020, 12, 11, 990], 2)).toEqual([
       [1, 4, 3, 5],
       [0, 2],
     ]);
   });
 
-  it('evens the characters out, not the number of texts', () => {
+  it('balances characters, not the number of texts', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(500), { minLength: 2, maxLength: 40 }), (lengths) => {
         const work = (part: readonly number[] = []) =>

@@ -22,20 +22,20 @@ function counted() {
 }
 
 describe('the tokenizers of several models', () => {
-  it('are one where their files are equal', () => {
+  it('are the same one if their files are equal', () => {
     const shared = new SharedTokenizers();
     const first = shared.load(structuredClone(json), { model_max_length: 256 });
     expect(shared.load(structuredClone(json), { model_max_length: 256 })).toBe(first);
   });
 
-  it('are several where a file differs', () => {
+  it('are different ones if a file differs', () => {
     const shared = new SharedTokenizers();
     const cased = trainWordPiece(['The Lamp'], { vocabularySize: 80, lowercase: false });
     const loaded = [shared.load(json, {}), shared.load(cased, {}), shared.load(json, { unk_token: '[UNK]' })];
     expect(new Set(loaded)).toHaveLength(3);
   });
 
-  it('fail as their file does, each time', async () => {
+  it('fail for an invalid file, each time', async () => {
     const shared = new SharedTokenizers();
     for (let time = 0; time < 2; time += 1) {
       await failureOf('model_folder', () => shared.load({}, {}));
@@ -44,7 +44,7 @@ describe('the tokenizers of several models', () => {
 });
 
 describe('a tokenizer that remembers', () => {
-  it('gives what the one behind it gives, for a text the first time and again', () => {
+  it('gives the same as the one behind it, the first time and again', () => {
     const { tokenizer: remembering } = counted();
     for (const text of ['the lamp', '', 'the lamp', 'order order', '']) {
       for (const options of [{}, { maxLength: 3 }, { pair: 'my time' }, { maxLength: 5, pair: text }]) {

@@ -40,7 +40,7 @@ describe('a page of jobs', () => {
     expect(reads.listed).toBeLessThanOrEqual(3);
   });
 
-  it('looks at few jobs where most are deleted', async () => {
+  it('reads few jobs if most are deleted', async () => {
     const storage = memoryStorage();
     const jobs = new JobRepository(storage, app_id);
     for (let n = 0; n < 300; n += 1) await jobs.create(aJob(n, n < 5 ? 'READY' : 'DELETED'));
@@ -73,7 +73,7 @@ describe('a page of jobs', () => {
 });
 
 describe('the jobs that have not ended', () => {
-  it('are given oldest first, and the waiting ones counted', async () => {
+  it('are listed oldest first, and the waiting ones are counted', async () => {
     const { jobs, all } = await manyJobs();
     const unfinished = all.filter(({ status }) => ['CREATED', 'QUEUED', 'RUNNING'].includes(status));
     expect(ids(await jobs.unfinished())).toEqual(ids(unfinished).reverse());
@@ -81,7 +81,7 @@ describe('the jobs that have not ended', () => {
     expect(await jobs.countWaiting()).toBe(waiting.length);
   });
 
-  it('are found without a look at the others', async () => {
+  it('are found without reading the others', async () => {
     const { jobs, storage, all } = await manyJobs();
     const unfinished = all.filter(({ status }) => ['CREATED', 'QUEUED', 'RUNNING'].includes(status)).length;
     await jobs.page({});
@@ -92,7 +92,7 @@ describe('the jobs that have not ended', () => {
 });
 
 describe('a write', () => {
-  it('is made again after a conflict, also one of another copy of the package', async () => {
+  it('is repeated after a conflict, even one of another copy of the package', async () => {
     const storage = memoryStorage();
     const jobs = new JobRepository(storage, app_id);
     await jobs.create(aJob(1, 'QUEUED'));
@@ -109,7 +109,7 @@ describe('a write', () => {
     expect(conflicts).toBe(2);
   });
 
-  it('that fails at any point, and is made again or not, leaves listings right', async () => {
+  it('that fails at any point, whether or not it is repeated, leaves listings right', async () => {
     const step = fc.record({
       n: fc.nat(6),
       status: fc.constantFrom('READY', 'ERROR', 'CANCELLED', 'DELETED', 'RUNNING', 'QUEUED'),
@@ -167,7 +167,7 @@ describe('jobs of a release without an index', () => {
     }
   });
 
-  it('are indexed anew where that was broken off', async () => {
+  it('are indexed again if indexing was interrupted', async () => {
     const { storage, all } = await aStorageWithoutIndex(60);
     for (const at of [0, 1, 40, 100]) {
       const broken = new JobRepository(failingAt(storage, at), app_id);
@@ -194,7 +194,7 @@ describe('jobs of a release without an index', () => {
 });
 
 describe('the index', () => {
-  it('is made anew where the collection was removed', async () => {
+  it('is built anew if the collection was removed', async () => {
     const { jobs, storage, all } = await manyJobs();
     await jobs.page({});
     for (const { key } of await storage.list(INDEX, { limit: 10_000 })) await storage.remove(INDEX, key);
@@ -296,6 +296,10 @@ function failingAt(storage: Storage, n: number): Storage {
 function withPauses(storage: Storage): Storage {
   return {
     ...bound(storage),
+    listKeys: async (...args) => {
+      await setImmediate();
+      return storage.listKeys(...args);
+    },
     read: async (...args) => {
       await setImmediate();
       return storage.read(...args);
@@ -322,6 +326,7 @@ function bound(storage: Storage): Storage {
     write: (...args) => storage.write(...args),
     remove: (...args) => storage.remove(...args),
     list: (...args) => storage.list(...args),
+    listKeys: (...args) => storage.listKeys(...args),
     stageFolder: (key) => storage.stageFolder(key),
     publishFolder: (key) => storage.publishFolder(key),
     discardStaged: (key) => storage.discardStaged(key),
@@ -331,18 +336,18 @@ function bound(storage: Storage): Storage {
   };
 }
 
-/** Counts the jobs read and the records listed from now on. */
+/** Counts the jobs read and the keys listed from now on. */
 function countReads(storage: Storage): { jobs: number; listed: number } {
   const reads = { jobs: 0, listed: 0 };
-  const { read, list } = storage;
+  const { read, listKeys } = storage;
   storage.read = (collection, key) => {
     if (collection === 'jobs') reads.jobs += 1;
     return read.call(storage, collection, key);
   };
-  storage.list = async (...args) => {
-    const records = await list.apply(storage, args);
-    reads.listed += records.length;
-    return records;
+  storage.listKeys = async (...args) => {
+    const keys = await listKeys.apply(storage, args);
+    reads.listed += keys.length;
+    return keys;
   };
   return reads;
 }

@@ -43,7 +43,7 @@ describe('a READY model', () => {
     expect(reads()).toBe(2);
   });
 
-  it('that this process deletes is gone at once', async () => {
+  it('is gone at once if this process deletes it', async () => {
     const { id, ours } = await aReadyModel();
     const models = new ReadyModels(ours, app_id, new ManualClock());
     await models.directoryOf(id);
@@ -51,7 +51,7 @@ describe('a READY model', () => {
     await expect(models.directoryOf(id)).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('that another process deletes is gone within a second', async () => {
+  it('is gone within a second if another process deletes it', async () => {
     const { id, ours, theirs } = await aReadyModel();
     const clock = new ManualClock();
     const models = new ReadyModels(ours, app_id, clock);
@@ -61,7 +61,7 @@ describe('a READY model', () => {
     await expect(models.directoryOf(id)).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('that another account asks for is not there', async () => {
+  it('does not exist for another account', async () => {
     const { id, ours } = await aReadyModel();
     await new ReadyModels(ours, app_id).directoryOf(id);
     await expect(new ReadyModels(ours, 'stranger').directoryOf(id)).rejects.toMatchObject({
@@ -69,7 +69,7 @@ describe('a READY model', () => {
     });
   });
 
-  it('is said to be gone by a predictor that finds its files gone before that second is over', async () => {
+  it('is reported as deleted by a predictor that finds its files gone before that second is over', async () => {
     const { id, ours, theirs } = await aReadyModel();
     const account = { app_id, tier: 'pro' } as const;
     const modelLoader = folderModels(temporaryDirectory());

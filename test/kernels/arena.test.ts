@@ -21,7 +21,7 @@ describe('Arena', () => {
     );
   });
 
-  it('counts what it handed out exactly as bytesFor foretold', () => {
+  it('hands out exactly as many bytes as bytesFor foretold', () => {
     const arena = new Arena(Arena.bytesFor([1, 16, 17]));
     arena.float32(1);
     arena.float32(16);

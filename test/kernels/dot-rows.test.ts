@@ -37,7 +37,7 @@ describe('dotByteRows', () => {
     );
   });
 
-  it('refuses a width that is no multiple of its step', () => {
+  it('refuses a width that is not a multiple of its step', () => {
     const arena = new Arena(1 << 16);
     const kernels = loadKernels(arena);
     expect(() =>

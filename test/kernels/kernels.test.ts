@@ -173,7 +173,7 @@ describe('scatterAddRows and zeroRows', () => {
     .tuple(fc.integer({ min: 1, max: 11 }), fc.array(fc.nat(TABLE_ROWS - 1), { maxLength: 30 }))
     .chain(([width, ids]) => fc.tuple(fc.constant(width), fc.constant(ids), floatsOf(ids.length * width)));
 
-  it('adds each row to the row of its id, repeated ids too', () => {
+  it('adds each row to the row of its id, even for repeated ids', () => {
     fc.assert(
       fc.property(scatter, ([width, ids, rows]) => {
         const bench = new Bench();

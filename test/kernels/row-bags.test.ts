@@ -91,7 +91,7 @@ describe('adaGradRows', () => {
     );
   });
 
-  it('leaves four columns alone where no gradient is above what is ignored', () => {
+  it('skips four columns in which no gradient is above the ignored size', () => {
     const { kernels, bags, ...arrays } = memoryOf({
       bags: [[0]],
       table: Array(8).fill(0),
@@ -104,7 +104,7 @@ describe('adaGradRows', () => {
     ]);
   });
 
-  it('refuses views of other arenas and widths that are no whole vectors, and writes nothing', () => {
+  it('refuses views of other arenas and widths that are not whole vectors, and writes nothing', () => {
     const { kernels, bags, ...arrays } = memoryOf({
       bags: [[0]],
       table: [1, 1, 1, 1],

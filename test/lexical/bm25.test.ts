@@ -87,13 +87,13 @@ describe('Bm25Index', () => {
     expect(index.search('unknown')).toEqual([]);
   });
 
-  it('compares English words without their endings where asked to', () => {
+  it('compares English words by their stems if asked to', () => {
     const texts = ['the runners were running', 'a walk'];
     expect(idsOf(Bm25Index.fromPassages(texts, { stem: true }).search('Run'))).toEqual([0]);
     expect(Bm25Index.fromPassages(texts, { stem: false }).search('Run')).toEqual([]);
   });
 
-  it('finds words where none are set apart', () => {
+  it('finds words in scripts without spaces', () => {
     const index = Bm25Index.fromPassages(['東京都庁舎', '大阪城', '京都御所'], { stem: false });
     expect(idsOf(index.search('京都はどこですか'))).toEqual([2, 0]);
   });
@@ -141,7 +141,7 @@ describe('a stored Bm25Index', () => {
     ['frequencies too few', spoiled({ frequencies: Int8Array.of(1) }), 'differ in length'],
     ['lengths as bytes', spoiled({ lengths: Int8Array.of(2, 2) }), 'one of terms'],
     ['no safetensors at all', new Uint8Array(4), 'not a safetensors file'],
-  ])('is refused with its name where it holds %s', async (_, bytes, reason) => {
+  ])('is refused with its name if it has %s', async (_, bytes, reason) => {
     const error = await failureOf('model_folder', () => Bm25Index.decode(bytes, 'bm25.safetensors'));
     expect(error.message).toContain('bm25.safetensors');
     expect(error.message).toContain(reason);

@@ -69,7 +69,7 @@ describe('the linear expert', () => {
     expect(Buffer.compare(once.encode(), again.encode())).toBe(0);
   });
 
-  it('lets a weighed label win where rows are torn', async () => {
+  it('lets the label with more weight win if rows contradict each other', async () => {
     const texts = ['same words', 'same words', 'same words', 'other things'];
     const active = [[0], [], [], []];
     const plain = await trainLinearExpert(texts, active, { ...options, outputs: 1 });
@@ -171,7 +171,7 @@ describe('the file of an expert', () => {
     for (const { text } of reviews(20, 3)) expect(read.margins(text)).toEqual(trained.margins(text));
   });
 
-  it('keeps that three words at a time are read, which they are where texts are long', async () => {
+  it('keeps the option of word triples, which long texts have', async () => {
     const filler = 'and so on and on it went that day '.repeat(20);
     const long = reviews(40).map((row) => ({ ...row, text: `${row.text} ${filler}` }));
     const trained = await trainOn(long, ({ subject }) => [subject], 3);
@@ -186,7 +186,7 @@ describe('the file of an expert', () => {
     for (const { text } of long) expect(read.margins(text)).toEqual(trained.margins(text));
   });
 
-  it('names itself where it is not what it should be', async () => {
+  it('is refused with its name if it is not what it should be', async () => {
     const trained = await trainOn(reviews(20), ({ subject }) => [subject], 3);
     const bytes = trained.encode();
     const wrong = { nothing: new Uint8Array(0), 'cut off': bytes.subarray(0, bytes.length - 5) };

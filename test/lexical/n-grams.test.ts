@@ -25,7 +25,7 @@ describe('n-grams of words', () => {
     expect(shared('the cat', 'cat the', words)).toBe(2);
   });
 
-  it('are three neighbours too where that is asked for', () => {
+  it('are also triples of neighbours if asked for', () => {
     const triples = { ...words, triples: true };
     expect(hashesOf('the cat sat', triples)).toHaveLength(6);
     expect(hashesOf('the cat sat on', triples)).toHaveLength(9);
@@ -42,7 +42,7 @@ describe('n-grams of words', () => {
     }
   });
 
-  it('fold case only where that is asked for', () => {
+  it('fold case only if asked to', () => {
     expect(hashesOf('The CAT', words)).toEqual(hashesOf('the cat', words));
     expect(shared('The CAT', 'the cat', { ...words, lowercase: false })).toBe(0);
   });
@@ -85,13 +85,13 @@ describe('any text', () => {
     );
   });
 
-  it('has none where it is empty', () => {
+  it('has none if it is empty', () => {
     expect(hashesOf('', { ...characters, words: true })).toEqual([]);
   });
 });
 
 describe('scripts without spaces', () => {
-  it('are told from the letters of most texts', () => {
+  it('are recognised by the letters of most texts', () => {
     expect(isUnspaced(['今週は午前五時に起こして', 'OK Google'])).toBe(true);
     expect(isUnspaced(['ปลุกฉันตอนหกโมงเช้า'])).toBe(true);
     expect(isUnspaced(['wake me up', '起こして'])).toBe(false);

@@ -19,7 +19,7 @@ describe('searchWords', () => {
 });
 
 describe('stemEnglish', () => {
-  it('takes off endings, as in the examples of Porter 1980', () => {
+  it('removes endings, as in the examples of Porter 1980', () => {
     expect(['caresses', 'ponies', 'hopping', 'relational'].map(stemEnglish)).toEqual([
       'caress',
       'poni',
@@ -28,7 +28,7 @@ describe('stemEnglish', () => {
     ]);
   });
 
-  it('leaves alone what is no plain English word', () => {
+  it('leaves alone what is not a plain English word', () => {
     expect(['cafés', '1990s', '東京'].map(stemEnglish)).toEqual(['cafés', '1990s', '東京']);
   });
 });

@@ -10,17 +10,17 @@ describe('termWeights, by hand', () => {
   const weights = termWeights(tfIdf, texts, [[0], [0], [], []], 1);
   const weightOf = (word: string) => weights[tfIdf.vector(word).ids[0] ?? -1];
 
-  it('is the root of idf times the log-odds of the label', () => {
+  it('is the root of idf times the log ratio of the label', () => {
     const idf = Math.log(5 / 3) + 1;
     expect(weightOf('good')).toBeCloseTo(Math.sqrt(idf * Math.log(3 / 4 / (1 / 4))), 5);
     expect(weightOf('bad')).toBeCloseTo(Math.sqrt(idf * Math.log(3 / 4 / (1 / 4))), 5);
   });
 
-  it('is 0 where a word says nothing of the label', () => {
+  it('is 0 if a word says nothing about the label', () => {
     expect(weightOf('film')).toBe(0);
   });
 
-  it('goes by the label that it says most of', () => {
+  it('follows the label that the word says most about', () => {
     const several = termWeights(tfIdf, texts, [[0], [0, 1], [1], []], 2);
     const id = tfIdf.vector('good').ids[0] ?? -1;
     expect(several[id]).toBeCloseTo(weights[id] ?? 0, 6);

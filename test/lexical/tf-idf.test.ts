@@ -29,12 +29,12 @@ describe('TF-IDF, by hand', () => {
     for (const [at, weight] of weights.entries()) expect(byId[at]).toBeCloseTo(weight / length, 6);
   });
 
-  it('leaves n-grams out that no text of the fit has', () => {
+  it('leaves out n-grams that no text of the fit has', () => {
     expect(tfIdf.vector('zebra').ids).toHaveLength(0);
     expect(tfIdf.vector('').ids).toHaveLength(0);
   });
 
-  it('keeps the n-grams of most texts where there are too many', () => {
+  it('keeps the n-grams of the most texts if there are too many', () => {
     const few = TfIdf.fit(texts, words, 3);
     expect(few.size).toBe(3);
     expect(few.vector('the').ids).toHaveLength(1);

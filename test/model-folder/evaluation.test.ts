@@ -4,7 +4,7 @@ import { listedMistakes, MAX_MISTAKE_CHARACTERS, MAX_MISTAKES } from '../../src/
 const aMistake = { text: 'text', expected: ['a'], predicted: ['b'], score: 0.5 };
 
 describe('listedMistakes', () => {
-  it('keeps the most confident ones, the first of equals first', () => {
+  it('keeps the most confident ones, among equals the first', () => {
     const many = Array.from({ length: 2 * MAX_MISTAKES }, (_, at) => ({
       ...aMistake,
       text: `${at}`,

@@ -22,7 +22,7 @@ describe('readModelReport', () => {
     expect(await readModelReport(aFolder(files))).toEqual({ config, training, evaluation });
   });
 
-  it('reads a folder from before there was an evaluation', async () => {
+  it('reads a folder of a release without evaluations', async () => {
     const { 'evaluation.json': _, ...older } = files;
     expect(await readModelReport(aFolder(older))).toEqual({ config, training });
   });
@@ -32,7 +32,7 @@ describe('readModelReport', () => {
     ['evaluation.json', { ...evaluation, rows: 'many' }, 'evaluation.json: rows: '],
     ['training.json', { ...training, seed: undefined }, 'training.json: seed: '],
     ['config.json', [], 'config.json: '],
-  ])('names a spoiled %s and the field', async (name, content, message) => {
+  ])('names an invalid %s and the field', async (name, content, message) => {
     const directory = aFolder({ ...files, [name]: content });
     const error = await failureOf('model_folder', () => readModelReport(directory));
     expect(error.message).toContain(message);

@@ -48,7 +48,7 @@ describe('the catalogue', () => {
 describe('a model that the catalogue does not have', () => {
   const file = { 'config.json': '{}' };
 
-  it('is named, with the one that was meant, where it looked and what there is', async () => {
+  it('is named, with the one that was probably meant, the place searched and the models there', async () => {
     const place = aCatalogue({ 'sentiment-classification': file, 'news-classification': file });
     expect(await notFound([place], 'sentiment-clasification')).toMatchObject({
       code: 'not_found',
@@ -59,7 +59,7 @@ describe('a model that the catalogue does not have', () => {
     });
   });
 
-  it('has no likely other name where none is near', async () => {
+  it('comes without a suggestion if no name is similar', async () => {
     const place = aCatalogue({ 'news-classification': file });
     const error = await notFound([place], 'weather');
     expect(error).toMatchObject({
@@ -67,7 +67,7 @@ describe('a model that the catalogue does not have', () => {
     });
   });
 
-  it('is called what the catalogue holds', async () => {
+  it('is called a backbone in a catalogue of backbones', async () => {
     const place = aCatalogue({ 'english-mini': file });
     await expect(catalogueIn([place], 'backbone').load('english-midi')).rejects.toMatchObject({
       resource: 'backbone',
@@ -75,14 +75,14 @@ describe('a model that the catalogue does not have', () => {
     });
   });
 
-  it('is told to be one of none where the catalogue is empty', async () => {
+  it('is reported with the empty catalogue, if it is empty', async () => {
     const place = temporaryDirectory();
     expect(await notFound([place], 'weather')).toMatchObject({
       message: `no pretrained model "weather": ${place} holds no models`,
     });
   });
 
-  it('comes with what to install where there is no catalogue, and is looked for nowhere else', async () => {
+  it('is reported with what to install if there is no catalogue, and looked for nowhere else', async () => {
     const absent = join(temporaryDirectory(), 'absent');
     const error = await notFound([absent], basename(process.cwd()));
     expect(error).toMatchObject({ code: 'not_found' });
@@ -112,7 +112,7 @@ describe('where the catalogue is looked for', () => {
     ]);
   });
 
-  it('is beside the library alone where the package is not installed', () => {
+  it('is only beside the library if the package is not installed', () => {
     const root = anApplication();
     expect(cataloguePlaces(libraryOf(root), 'catalogue')).toEqual([
       join(root, 'node_modules/orchard-nlp/models/catalogue'),

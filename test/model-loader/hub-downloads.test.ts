@@ -25,14 +25,14 @@ function breakOffOnce({ hub }: Setting): { readonly onProgress: NonNullable<Load
 }
 
 describe('a download that breaks off', () => {
-  it('goes on where it was', async () => {
+  it('resumes where it was', async () => {
     const setting = await aHub();
     expect(loadedWeights(await setting.load(breakOffOnce(setting)))).toBe(weights);
     const ranges = fetches(setting.hub).map(({ range }) => range);
     expect(ranges).toEqual([undefined, expect.stringMatching(/^bytes=[1-9]\d*-$/)]);
   });
 
-  it('goes on at the next call', async () => {
+  it('resumes at the next call', async () => {
     const setting = await aHub();
     const error = await failureOf(setting.load({ ...breakOffOnce(setting), hub: { retries: 0 } }));
     expect(error.code).toBe('model_download');
@@ -40,7 +40,7 @@ describe('a download that breaks off', () => {
     expect(fetches(setting.hub).at(-1)?.range).toMatch(/^bytes=[1-9]/);
   });
 
-  it('starts anew at a server that knows no ranges', async () => {
+  it('starts anew with a server that does not support ranges', async () => {
     const setting = await aHub();
     await failureOf(setting.load({ ...breakOffOnce(setting), hub: { retries: 0 } }));
     setting.hub.interfere(({ host }, response) => {
@@ -50,7 +50,7 @@ describe('a download that breaks off', () => {
     expect(loadedWeights(await setting.load())).toBe(weights);
   });
 
-  it('is given up after as many repetitions without a byte more as are allowed', async () => {
+  it('fails after the allowed number of retries without progress', async () => {
     const setting = await aHub();
     setting.hub.interfere(({ host }, response) => Boolean(host === 'files' && response.destroy()));
     const error = await failureOf(setting.load({ hub: { retries: 3 } }));
@@ -60,7 +60,7 @@ describe('a download that breaks off', () => {
     expect(fetches(setting.hub)).toHaveLength(1 + 3);
   });
 
-  it('is repeated as long as every attempt brings more', async () => {
+  it('is retried as long as every attempt makes progress', async () => {
     const setting = await aHub();
     const part = Math.ceil(weights.length / 8);
     setting.hub.interfere(({ host, range = 'bytes=0-' }, response) => {
@@ -75,7 +75,7 @@ describe('a download that breaks off', () => {
     expect(fetches(setting.hub)).toHaveLength(8);
   });
 
-  it('starts anew where the rest is of another file', async () => {
+  it('starts anew if the rest is of another file', async () => {
     const setting = await aHub();
     const blobs = join(setting.cache, 'models--orchard--tiny', 'blobs');
     mkdirSync(blobs, { recursive: true });
@@ -86,7 +86,7 @@ describe('a download that breaks off', () => {
   });
 });
 
-describe('a server that can not be relied on', () => {
+describe('an unreliable server', () => {
   it('is asked again after it has sent nothing for a while', async () => {
     const setting = await aHub();
     let stalls = 1;
@@ -101,7 +101,7 @@ describe('a server that can not be relied on', () => {
     expect(fetches(setting.hub)).toHaveLength(2);
   });
 
-  it('is named, with the way out, where it never answers', async () => {
+  it('is named, with a way out, if it never answers', async () => {
     const setting = await aHub();
     setting.hub.interfere(() => true);
     const error = await failureOf(setting.load({ hub: { stallTimeoutMs: 50, retries: 1 } }));
@@ -140,7 +140,7 @@ describe('a server that can not be relied on', () => {
     expect(loadedWeights(await setting.load())).toBe(weights);
   });
 
-  it.each([500, 503, 429])('is asked again after a %i, as soon as it wants to be', async (status) => {
+  it.each([500, 503, 429])('is asked again after a %i, after the time in Retry-After', async (status) => {
     const setting = await aHub();
     let refusals = 2;
     setting.hub.interfere((_, response) => {
@@ -158,19 +158,19 @@ describe('a server that can not be relied on', () => {
     ['a hash that leads out', { sha: 'a'.repeat(40), siblings: [{ ...file('x'), blobId: '../../evil' }] }],
     ['a commit that leads out', { sha: '../evil', siblings: [] }],
     ['something else', { hello: 'world' }],
-  ])('writes nothing where it lists %s', async (_, answer) => {
+  ])('leads to no files if it lists %s', async (_, answer) => {
     const setting = await aHub();
     setting.hub.interfere((_, response) => Boolean(response.end(JSON.stringify(answer))));
     const error = await failureOf(setting.load());
     expect(error.code).toBe('model_download');
-    expect(error.message).toContain('is not what the Hugging Face Hub gives');
+    expect(error.message).toContain('not an answer of the Hugging Face Hub');
     expect(readdirSync(setting.cache)).toEqual([]);
   });
 });
 
 const file = (rfilename: string) => ({ rfilename, size: 4, blobId: 'b'.repeat(40) });
 
-describe('many askers', () => {
+describe('concurrent calls', () => {
   it('share one download', async () => {
     const setting = await aHub();
     const loaded = await Promise.all(Array.from({ length: 5 }, () => setting.load()));
@@ -178,7 +178,7 @@ describe('many askers', () => {
     expect(fetches(setting.hub)).toHaveLength(1);
   });
 
-  it('get what they want though one of them gives up', async () => {
+  it('succeed though one of them is aborted', async () => {
     const setting = await aHub();
     const impatient = new AbortController();
     setting.hub.interfere(({ host }) => {
@@ -221,7 +221,7 @@ describe('many askers', () => {
 });
 
 describe('a signal', () => {
-  it('stops a download and leaves what has come for the next', async () => {
+  it('stops a download and keeps what has arrived for the next one', async () => {
     const setting = await aHub();
     const stop = new AbortController();
     setting.hub.interfere(({ host }, response) => {
@@ -239,7 +239,7 @@ describe('a signal', () => {
     expect(fetches(setting.hub).at(-1)?.range).toMatch(/^bytes=[1-9]/);
   });
 
-  it('ends the pause before a repetition', async () => {
+  it('ends the pause before a retry', async () => {
     const setting = await aHub();
     const stop = new AbortController();
     setting.hub.interfere((_, response) => {

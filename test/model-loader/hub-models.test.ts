@@ -19,7 +19,7 @@ describe('the cache of hubModels', () => {
     expect(readdirSync(join(setting.cache, '.locks', 'models--orchard--tiny'))).toEqual([]);
   });
 
-  it('fetches nothing again but the list of files', async () => {
+  it('downloads only the list of files again', async () => {
     const setting = await aHub();
     await setting.load();
     const before = setting.hub.visits.length;
@@ -27,7 +27,7 @@ describe('the cache of hubModels', () => {
     expect(setting.hub.visits.length).toBe(before + 1);
   });
 
-  it('takes up what huggingface_hub has downloaded', async () => {
+  it('uses what huggingface_hub has downloaded', async () => {
     const setting = await aHub();
     const blobs = join(setting.cache, 'models--orchard--tiny', 'blobs');
     mkdirSync(blobs, { recursive: true });
@@ -58,7 +58,7 @@ describe('the cache of hubModels', () => {
 });
 
 describe('offline mode', () => {
-  it('gives what is in the cache without a request', async () => {
+  it('loads from the cache without a request', async () => {
     const setting = await aHub();
     const loaded = await setting.load();
     const before = setting.hub.visits.length;

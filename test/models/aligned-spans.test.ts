@@ -32,7 +32,7 @@ function madeEncoding(...spans: readonly (readonly [number, number])[]): Encodin
 }
 
 describe('aligned spans of two tokenizers', () => {
-  it('makes one span of a word that the two cut differently', () => {
+  it('makes one span of a word that the two split differently', () => {
     expect(coarse.encode('playing games').ids).toHaveLength(4);
     expect(fine.encode('playing games').ids.length).toBeGreaterThan(4);
     expect(coveredBy('playing games', coarse, fine)).toEqual([
@@ -41,7 +41,7 @@ describe('aligned spans of two tokenizers', () => {
     ]);
   });
 
-  it('makes a span a piece where both cut alike', () => {
+  it('makes one span per piece if both split alike', () => {
     const pieces = fine.encode('playing').ids.length - 2;
     expect(alignedSpans(fine.encode('playing'), fine.encode('playing'))).toHaveLength(pieces);
   });
@@ -66,7 +66,7 @@ describe('aligned spans of two tokenizers', () => {
     ]);
   });
 
-  it('passes over what one of them did not read', () => {
+  it('skips what one of them did not read', () => {
     expect(alignedSpans(madeEncoding([0, 1], [1, 2], [2, 3]), madeEncoding([0, 1], [2, 3]))).toEqual([
       { first: { start: 0, end: 1 }, second: { start: 0, end: 1 } },
       { first: { start: 2, end: 3 }, second: { start: 1, end: 2 } },

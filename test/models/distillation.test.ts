@@ -161,7 +161,7 @@ describe('a student', () => {
     expect((await readStudent(resumedFile)).weights).toEqual((await readStudent(after)).weights);
   });
 
-  it('does not start anew over a file that is no checkpoint', async () => {
+  it('does not start anew over a file that is not a checkpoint', async () => {
     const other = join(folder, 'other.safetensors');
     writeFileSync(other, 'not a checkpoint');
     const student = await newStudent();
@@ -169,7 +169,7 @@ describe('a student', () => {
     await student.release();
   });
 
-  it('begins a new epoch where there are more texts than before', async () => {
+  it('begins a new epoch if there are more texts than before', async () => {
     const resumed = await newStudent([...texts.slice(2), ...texts.slice(0, 2)]);
     await resumed.restore(checkpoint);
     expect(resumed.state).toMatchObject({ steps: 4, epoch: 2, batch: 0, texts: 12 });

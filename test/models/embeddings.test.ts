@@ -18,7 +18,7 @@ afterAll(() => product.release());
 
 const svdOptions = () => ({ oversampling: 5, powerIterations: 3, random: Random.fromSeed(3) });
 
-describe('counts of tokens that stand near each other', () => {
+describe('counts of tokens near each other', () => {
   it('counts each pair both ways, by the weight of its distance', () => {
     const counts = new CoOccurrence(3, [1, 0.5]);
     counts.add(Int32Array.of(0, 1, 2));
@@ -32,7 +32,7 @@ describe('counts of tokens that stand near each other', () => {
     for (const [at, value] of expected.entries()) expect(values[at]).toBeCloseTo(value, 5);
   });
 
-  it('gives pairs that are rarer than chance, and tokens that never came, no information', () => {
+  it('gives no information to pairs rarer than chance, nor to tokens that never occurred', () => {
     const counts = new CoOccurrence(4, [1]);
     for (let times = 0; times < 9; times += 1) counts.add(Int32Array.of(0, 0));
     counts.add(Int32Array.of(0, 1));
@@ -92,7 +92,7 @@ describe('randomised singular value decomposition', () => {
 });
 
 describe('word embeddings', () => {
-  it('brings tokens of like company together, all at one length', async () => {
+  it('brings tokens of similar contexts together, all with one length', async () => {
     const counts = new CoOccurrence(8, [1]);
     // 0 and 1 stand beside 2 and 3; 4 and 5 beside 6 and 7.
     for (const word of [0, 1]) for (const context of [2, 3]) counts.add(Int32Array.of(word, context));

@@ -167,7 +167,7 @@ describe('the Japanese corpus', () => {
     expect(lines).not.toContain('静かに');
   });
 
-  it('comes out the same again', () => {
+  it('is reproducible', () => {
     makeCorpus(tokenizer);
     expect(work.readPassages()).toEqual(lines);
   });

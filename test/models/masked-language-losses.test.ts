@@ -25,7 +25,7 @@ const matrix = (data: Float32Array, columns: number): TensorData => ({
   data,
 });
 
-describe('a matrix with one number a row', () => {
+describe('a matrix with one number per row', () => {
   it('keeps nothing of the one before, whichever is larger', () => {
     const rows = new OneHotRows(3);
     expect([...rows.of([2, 0], 0.5).data]).toEqual([0, 0, 0.5, 0.5, 0, 0]);

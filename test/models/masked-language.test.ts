@@ -44,7 +44,7 @@ describe('hidden tokens', () => {
     );
   });
 
-  it('tell what was there, and only they may be seen as [MASK]', () => {
+  it('remember their ids, and no others are shown as [MASK]', () => {
     fc.assert(
       fc.property(text, fc.nat(), (ids, seed) => {
         const { seen, hidden } = hideTokens([ids], options(seed));
@@ -55,7 +55,7 @@ describe('hidden tokens', () => {
     );
   });
 
-  it('are behind [MASK] in 85 of 100 cases', () => {
+  it('are replaced by [MASK] in 85 of 100 cases', () => {
     const long = Int32Array.from({ length: 5002 }, () => 7);
     const { seen, hidden } = hideTokens([long], options(1));
     const masked = seen[0]?.filter((id) => id === MASK).length ?? 0;
@@ -150,7 +150,7 @@ describe('a student without a teacher', () => {
     expect(await read('resumed')).toEqual(await read('uninterrupted'));
   });
 
-  it('learns to guess, and whose neighbour is whose', async () => {
+  it('learns to predict tokens, and which passages are neighbours', async () => {
     const student = await newStudent(objectiveOf(examples.slice(0, 4)));
     const before = await student.validate();
     for (let step = 0; step < 150; step += 1) await student.step(0.005);

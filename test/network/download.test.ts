@@ -55,7 +55,7 @@ function aDownload(url: URL, options: Partial<DownloadOptions> = {}) {
 }
 
 describe('a download that breaks off', () => {
-  it('goes on where it was, if the file is the same', async () => {
+  it('resumes where it was, if the file is the same', async () => {
     const { listener, onProgress } = aBreak({ etag: '"one"' });
     const { url, asked } = await serveInTurn(listener, rest(half, content, { etag: '"one"' }));
     const { saved, started } = aDownload(url, { onProgress });
@@ -67,14 +67,14 @@ describe('a download that breaks off', () => {
 
   it.each<[string, RequestListener[]]>([
     ['whose file has changed', [whole(changed, { etag: '"two"' })]],
-    ['that knows no ranges', [whole(changed)]],
+    ['that does not support ranges', [whole(changed)]],
     [
       'that sends a part of a changed file',
       [rest(half, changed, { etag: '"two"' }), whole(changed, { etag: '"two"' })],
     ],
     ['that sends a part of a file of another size', [rest(half, `${changed}!`), whole(changed)]],
     ['that has no such part', [(_, response) => response.writeHead(416).end(), whole(changed)]],
-  ])('starts anew at a server %s', async (_, listeners) => {
+  ])('starts anew with a server %s', async (_, listeners) => {
     const { listener, onProgress } = aBreak({ etag: '"one"' });
     const { url, asked } = await serveInTurn(listener, ...listeners);
     const { saved, started } = aDownload(url, { onProgress });
@@ -83,7 +83,7 @@ describe('a download that breaks off', () => {
     expect(asked[1]).toMatchObject({ range: `bytes=${half}-` });
   });
 
-  it('does not believe a part from elsewhere', async () => {
+  it('is not fooled by a part from elsewhere in the file', async () => {
     const { listener, onProgress } = aBreak({ etag: '"one"' });
     const { url } = await serveInTurn(listener, rest(half - 10), rest());
     const { saved, started } = aDownload(url, { onProgress });
@@ -94,7 +94,7 @@ describe('a download that breaks off', () => {
   it.each([
     ['no version', {}],
     ['a version that stands for several contents', { etag: 'W/"one"' }],
-  ])('starts anew at a server that names %s', async (_, headers) => {
+  ])('starts anew with a server that names %s', async (_, headers) => {
     const { listener, onProgress } = aBreak(headers);
     const { url, asked } = await serveInTurn(listener, whole());
     const { saved, started } = aDownload(url, { onProgress });
@@ -103,7 +103,7 @@ describe('a download that breaks off', () => {
     expect(asked[1]).not.toHaveProperty('range');
   });
 
-  it('is repeated as long as every attempt brings more', async () => {
+  it('is retried as long as every attempt makes progress', async () => {
     const part = Math.ceil(content.length / 8);
     const { url, asked } = await serveInTurn(({ headers: { range = 'bytes=0-' } }, response) => {
       const start = Number(range.slice('bytes='.length, -1));
@@ -117,7 +117,7 @@ describe('a download that breaks off', () => {
     expect(asked).toHaveLength(8);
   });
 
-  it('is given up after as many repetitions without a byte more as are allowed, and leaves no file', async () => {
+  it('fails after the allowed number of retries without progress, and leaves no file', async () => {
     const { url, asked } = await serveInTurn((_, response) => response.destroy());
     const { file, failed } = aDownload(url, { retries: 3 });
     expect(await failed()).toMatchObject({ message: expect.stringContaining('broke the connection off') });
@@ -127,7 +127,7 @@ describe('a download that breaks off', () => {
 });
 
 describe('a download whose bytes are checked afterwards', () => {
-  it('leaves its part for the next one, which asks for the rest alone', async () => {
+  it('leaves its part for the next one, which asks only for the rest', async () => {
     const { listener, onProgress } = aBreak();
     const { url, asked } = await serveInTurn(listener, rest());
     const { saved, failed, started } = aDownload(url, { onProgress, keepsPart: true, retries: 0 });
@@ -138,7 +138,7 @@ describe('a download whose bytes are checked afterwards', () => {
     expect(asked[1]).toMatchObject({ range: `bytes=${half}-` });
   });
 
-  it('fetches nothing where all is there', async () => {
+  it('fetches nothing if the file is complete', async () => {
     const { file, started } = aDownload(new URL('http://127.0.0.1:9/'), {
       keepsPart: true,
       expectedBytes: content.length,
@@ -147,7 +147,7 @@ describe('a download whose bytes are checked afterwards', () => {
     expect(await started()).toBe(content.length);
   });
 
-  it('starts anew where the part is larger than the whole', async () => {
+  it('starts anew if the part is larger than the whole', async () => {
     const { url, asked } = await serveInTurn(whole());
     const { file, saved, started } = aDownload(url, { keepsPart: true, maxBytes: content.length });
     writeFileSync(file, `${content}!`);
@@ -173,7 +173,7 @@ describe('a download', () => {
     expect(saved()).toBe(content);
   });
 
-  it('takes a file that the server packs though it was asked not to', async () => {
+  it('accepts a file that the server compresses although it was asked not to', async () => {
     const { url } = await serveInTurn((_, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(content)),
     );
@@ -184,20 +184,20 @@ describe('a download', () => {
     expect(totals).toEqual(new Set([undefined]));
   });
 
-  it('has a limit of time, pauses included', async () => {
+  it('has a time limit, pauses included', async () => {
     const { url, asked } = await serveInTurn((_, response) => response.writeHead(503).end());
     const { failed } = aDownload(url, { timeoutMs: 200, retryPauseMs: 60_000 });
     expect(await failed()).toMatchObject({ message: 'the download took longer than 0.2 s' });
     expect(asked).toHaveLength(1);
   });
 
-  it('does not start where the signal has fired', async () => {
+  it('does not start if the signal has fired', async () => {
     const reason = new Error('too late');
     const { failed } = aDownload(new URL('http://127.0.0.1:9/'), { signal: AbortSignal.abort(reason) });
     expect(await failed()).toBe(reason);
   });
 
-  it('says where it can not write, and does not ask again', async () => {
+  it('names the file that it can not write, and does not ask again', async () => {
     const { url, asked } = await serveInTurn(whole());
     const file = join(temporaryDirectory(), 'absent', 'file');
     const failure = await aDownload(url, { file }).failed();
@@ -220,7 +220,7 @@ describe('a download', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it('is not believed where the server sends fewer bytes than the file has', async () => {
+  it('fails if the server sends fewer bytes than the file has', async () => {
     const { url, asked } = await serveInTurn(whole());
     const failure = await aDownload(url, { expectedBytes: content.length + 1, retries: 1 }).failed();
     expect(failure).toBeInstanceOf(NetworkFailure);

@@ -49,7 +49,7 @@ describe('a request that fails', () => {
     expect(sent).toBe(times);
   });
 
-  it('is repeated where the connection breaks in the middle', async () => {
+  it('is repeated if the connection breaks in the middle', async () => {
     const { url } = await serveInTurn(
       (_, response) => response.writeHead(200, { 'content-length': 4 }).write('te', () => response.destroy()),
       answer(200),
@@ -57,7 +57,7 @@ describe('a request that fails', () => {
     expect(await fetchText({ ...quick, url })).toBe('text');
   });
 
-  it('is repeated where the server sends nothing for a while', async () => {
+  it('is repeated if the server sends nothing for a while', async () => {
     const { url } = await serveInTurn(() => undefined, answer(200));
     expect(await fetchText({ ...quick, url, stallTimeoutMs: 50 })).toBe('text');
   });
@@ -82,7 +82,7 @@ describe('a request that fails', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('is not repeated where the answer is too large', async () => {
+  it('is not repeated if the answer is too large', async () => {
     const { url, asked } = await serveInTurn(answer(200, {}, 'x'.repeat(1001)));
     expect((await failureOf(fetchText({ ...quick, url }))).message).toContain('larger than 1000 bytes');
     expect(asked).toHaveLength(1);
@@ -113,7 +113,7 @@ describe('a redirect', () => {
     }
   });
 
-  it('from https to http is refused where asked for', async () => {
+  it('from https to http is refused if asked for', async () => {
     const fetch = async ({ protocol }: URL) =>
       protocol === 'http:'
         ? new Response('text')

@@ -21,17 +21,17 @@ describe('public addresses', () => {
     ['multicast and broadcast', ['224.0.0.1', '255.255.255.255', 'ff02::1']],
     ['for documentation and tests', ['192.0.2.1', '198.18.0.1', '203.0.113.9', '2001:db8::1']],
     [
-      'IPv4 in the clothes of IPv6',
+      'IPv4 written as IPv6',
       ['::ffff:127.0.0.1', '::ffff:8.8.8.8', '::127.0.0.1', '64:ff9b::a00:1', '2002:7f00:1::'],
     ],
-    ['not given out to anybody', ['4000::1', '240.0.0.1']],
+    ['not allocated', ['4000::1', '240.0.0.1']],
     ['no addresses', ['', 'localhost', '1.2.3']],
-  ])('are none that are %s', (_, addresses) => {
+  ])('exclude those that are %s', (_, addresses) => {
     for (const address of addresses) expect(isPublicAddress(address), address).toBe(false);
   });
 });
 
-describe('a dataset_url of a stranger', () => {
+describe('an untrusted dataset_url', () => {
   let url: string;
   let asked = 0;
   const server = createServer((request, response) => {
@@ -72,7 +72,7 @@ describe('a dataset_url of a stranger', () => {
     expect(asked).toBe(1);
   });
 
-  it('is refused early where it is seen at once', async () => {
+  it('is refused early if that is possible', async () => {
     await expect(requirePublicHost(url)).rejects.toMatchObject({
       code: 'validation',
       problems: [

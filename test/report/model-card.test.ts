@@ -19,7 +19,7 @@ function tableUnder(card: string, header: string): string[][] {
 }
 
 describe('the model card', () => {
-  it('begins with what the Hub reads, its licence left to whoever publishes it', () => {
+  it('begins with what the Hub reads, and leaves the licence to whoever publishes it', () => {
     const [, frontMatter] = modelCard(aReport()).split('---\n');
     expect(frontMatter?.split('\n').slice(0, 5)).toEqual([
       'license: other',
@@ -40,11 +40,11 @@ describe('the model card', () => {
     expect(cardFrom('tiny')).not.toContain('base_model');
   });
 
-  it('says how other libraries tell capitals to an encoder that reads them by token types', () => {
+  it('says how other libraries show capitals to an encoder that reads them by token types', () => {
     const report = aReport({ model: aTagger });
     const orchard = { ...report.config.orchard, token_types: 'capitals' } as const;
     const card = modelCard({ ...report, config: { ...report.config, orchard } });
-    expect(card).toContain('`token_type_ids`: 1 for each piece that holds one');
+    expect(card).toContain('`token_type_ids`: 1 for each piece with a capital letter');
     expect(modelCard(report)).not.toContain('token_type_ids');
   });
 
@@ -67,11 +67,11 @@ describe('the model card', () => {
     ]);
   });
 
-  it('lists labels without figures where nothing was evaluated', () => {
+  it('lists labels without figures if nothing was evaluated', () => {
     expect(modelCard(aReport({ evaluation: null }))).toContain('## Labels\n\ngood, bad, mixed\n');
   });
 
-  it('tells of entity types, not of the tags that they are made of', () => {
+  it('names entity types, not their tags', () => {
     const labels = ['O', 'B-PER', 'I-PER', 'B-LOC'];
     expect(modelCard(aReport({ labels, model: aTagger, evaluation: null }))).toContain(
       '## Entity types\n\nPER, LOC\n',
@@ -90,7 +90,7 @@ describe('the model card', () => {
     expect(modelCard(aReport({ model: { type, family } }))).toContain(call);
   });
 
-  it('is of a family that is known here', async () => {
+  it('needs a family that is known here', async () => {
     const model = { type: 'ripeness', family: 'Pear' };
     const { message } = await failureOf('model_folder', () => modelCard(aReport({ model })));
     expect(message).toBe(
@@ -98,7 +98,7 @@ describe('the model card', () => {
     );
   });
 
-  it('warns of labels that no dev row has', () => {
+  it('warns about labels that no dev row has', () => {
     const classes = [{ label: 'rare', precision: 0, recall: 0, f1: 0, support: 0 }];
     expect(modelCard(aReport({ evaluation: { classes } }))).toContain('1 label has no dev row');
     expect(modelCard(aReport())).not.toContain('no dev row');
@@ -106,7 +106,7 @@ describe('the model card', () => {
 });
 
 describe('reportFiles', () => {
-  it('are the card and, where a model was evaluated, its evaluation', () => {
+  it('are the card and, if a model was evaluated, its evaluation', () => {
     const report = aReport();
     const files = reportFiles(report);
     expect(files.get('README.md')).toBe(modelCard(report));

@@ -10,7 +10,7 @@ const headings = (page: Page) => page.elements('h2').map(textOf);
 const svgTexts = (page: Page) => page.elements('text').map(textOf);
 
 describe('the report', () => {
-  it('is one page without scripts that asks nothing of any network', async () => {
+  it('is one page without scripts that makes no requests', async () => {
     const page = await pageOf();
     for (const tag of ['script', 'link', 'img', 'iframe', 'object']) expect(page.elements(tag)).toEqual([]);
     for (const { attrs } of page.all) {
@@ -63,7 +63,7 @@ describe('the report', () => {
     );
   });
 
-  it('says what encoder, expert and blend reach', async () => {
+  it('has the figures of encoder, expert and blend', async () => {
     expect(rowsUnder(await pageOf(), 'Part')).toEqual([
       ['Encoder alone', '81.3 %', '70.0 %', '0.050 (was 0.200)'],
       ['Lexical expert alone', '84.0 %', '80.0 %', '0.060 (was 0.300)'],
@@ -130,7 +130,7 @@ describe('the report', () => {
   it.each([
     [77, true],
     [150, false],
-  ])('says where %i labels are confused, without a number in every cell', async (count, drawn) => {
+  ])('shows which of %i labels are confused, without a number in every cell', async (count, drawn) => {
     const countAt = (row: number, column: number) =>
       row === column ? 1234 : row === 3 && column === 5 ? 40 : 0;
     const labels = Array.from({ length: count }, (_, at) => `topic ${at}`);
@@ -141,7 +141,7 @@ describe('the report', () => {
     expect(svgTexts(page).includes('topic 76')).toBe(drawn);
   });
 
-  it('tells where scores can be trusted', async () => {
+  it('shows how well scores are calibrated', async () => {
     const page = await pageOf();
     expect(rowsUnder(page, 'How sure')).toEqual([
       ['55.0 %', '50.0 %', '4'],
@@ -164,7 +164,7 @@ describe('the report', () => {
     }
   });
 
-  it('leaves out what an older model folder does not tell', async () => {
+  it('leaves out what an older model folder does not have', async () => {
     const { parts: _, ...training } = aReport().training;
     const source = await reportHtml({
       ...aReport({ evaluation: null }),

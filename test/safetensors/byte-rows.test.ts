@@ -59,7 +59,7 @@ describe('weights stored as bytes', () => {
     expect(encodeByteRows(weights).length).toBeLessThan(38_400 + 4 * 100 + 300);
   });
 
-  it('keep a row of zeros, also where numbers are too small for a scale', () => {
+  it('keep a row of zeros, even if numbers are too small for a scale', () => {
     const weights = new Map([['w', matrix([3, 2], 0, -0, 1, 2, 1e-40, -1e-39)]]);
     const values = decoded(encodeByteRows(weights)).get('w')?.values ?? [];
     expect([...values].map((value) => Math.abs(value)).filter((_, at) => at < 2 || at > 3)).toEqual([
@@ -99,7 +99,7 @@ describe('weights stored as bytes', () => {
 
   it.each([Number.NaN, Number.POSITIVE_INFINITY])('are not written with a %d among them', (value) => {
     const weights = new Map([['layer.weight', matrix([2, 2], 1, 1, value, 1)]]);
-    expect(() => encodeByteRows(weights)).toThrow('layer.weight, row 1: a weight is no finite number');
+    expect(() => encodeByteRows(weights)).toThrow('layer.weight, row 1: a weight is not finite');
   });
 
   it.each<[string, Uint8Array, string]>([
@@ -115,7 +115,7 @@ describe('weights stored as bytes', () => {
     expect(error.message).toContain('expected [rows, 1, columns] and a scale for each row');
   });
 
-  it('leaves out the whole numbers of a file that another library wrote, and keeps its tensors called scale', () => {
+  it('leaves out the integers of a file that another library wrote, and keeps its tensors called scale', () => {
     const foreign = file(bytes(2, 1, 3), matrix([2], 1, 2), 'pt');
     expect([...decoded(foreign)]).toEqual([['w.scale', matrix([2], 1, 2)]]);
   });

@@ -16,7 +16,7 @@ function file(header: unknown, data: Uint8Array): Uint8Array {
 }
 
 describe('safetensors', () => {
-  it('reads a file written by hand, in every floating type, and leaves whole numbers out', () => {
+  it('reads a file written by hand, in every floating-point type, and leaves out integers', () => {
     const data = Buffer.alloc(24);
     data.writeFloatLE(1.5, 0);
     data.writeUInt16LE(0x3e00, 4); // 1.5 in binary16
@@ -50,7 +50,7 @@ describe('safetensors', () => {
     expect(read.metadata).toEqual({ format: 'pt' });
   });
 
-  it('stores floating-point numbers in half the bytes where that is asked for, and whole numbers as they are', () => {
+  it('stores floating-point numbers in half the bytes if asked to, and integers as they are', () => {
     const tensors = new Map<string, NamedTensor | IntegerTensor>([
       ['counts', { shape: [3], values: Int8Array.of(1, -2, 127) }],
       ['weights', { shape: [2, 2], values: Float32Array.of(1, -0.5, 65504, 1 / 3) }],
@@ -72,7 +72,7 @@ describe('safetensors', () => {
   it.each<[string, Uint8Array, RegExp]>([
     ['an empty file', new Uint8Array(), /it has 0 bytes/],
     ['a header longer than the file', file('{}', new Uint8Array()).subarray(0, 9), /cut off/],
-    ['a header that is no JSON', file('{oops', new Uint8Array()), /no JSON/],
+    ['a header that is not JSON', file('{oops', new Uint8Array()), /not a JSON object/],
     [
       'a tensor cut off',
       file({ x: { dtype: 'F32', shape: [2], data_offsets: [0, 8] } }, new Uint8Array(4)),

@@ -33,7 +33,7 @@ describe('encodeFileName', () => {
     );
   });
 
-  it('gives different texts different names, upper and lower case apart', () => {
+  it('gives different texts different names, even without regard to case', () => {
     fc.assert(
       fc.property(text, text, (a, b) => {
         fc.pre(a !== b);
@@ -42,13 +42,13 @@ describe('encodeFileName', () => {
     );
   });
 
-  it('tells long texts apart that differ in a lone surrogate at their end', () => {
+  it('distinguishes long texts that differ in a lone surrogate at their end', () => {
     expect(encodeFileName(`${'x'.repeat(199)}\ud800`)).not.toBe(encodeFileName(`${'x'.repeat(199)}\ud801`));
   });
 });
 
 describe('decodeFileName', () => {
-  it('gives the text back, or nothing where the name holds only its hash', () => {
+  it('gives the text back, or nothing if the name has only its hash', () => {
     fc.assert(
       fc.property(text, (text) => {
         const name = encodeFileName(text);
@@ -58,7 +58,7 @@ describe('decodeFileName', () => {
   });
 
   it.each(['copy of a', 'A', '%2F', '%zz', '.ds_store', 'a~'])(
-    'gives nothing for %j, which no text is written as',
+    'gives nothing for %j, which is not the name of any text',
     (name) => {
       expect(decodeFileName(name)).toBeUndefined();
     },

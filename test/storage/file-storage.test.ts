@@ -81,7 +81,7 @@ describe('fileStorage on disk', () => {
     await expect(readdir(directory)).rejects.toThrow('ENOENT');
   });
 
-  it('leaves no directory behind whose records were removed', async () => {
+  it('removes directories whose records were removed', async () => {
     const directory = await aDirectory();
     const storage = fileStorage(directory);
     for (const key of ['local/7', 'local/8', 'other/7']) await storage.write('jobs', key, 1, undefined);
@@ -91,7 +91,7 @@ describe('fileStorage on disk', () => {
     expect(await readdir(join(directory, 'records', 'jobs'))).toEqual([]);
   });
 
-  it('does not take files of others for records', async () => {
+  it('does not take foreign files for records', async () => {
     const directory = await aDirectory();
     const storage = fileStorage(directory);
     await storage.write('jobs', 'a', 1, undefined);
@@ -103,7 +103,7 @@ describe('fileStorage on disk', () => {
 });
 
 describe('fileStorage after a crash', () => {
-  it('opens the newer folder when it stopped before the earlier one was deleted, and deletes that', async () => {
+  it('opens the newer folder if a crash came before the earlier one was deleted, and deletes that', async () => {
     const directory = await aDirectory();
     const home = join(directory, 'folders', 'm');
     await mkdir(join(home, 'published-9'), { recursive: true });

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { memoryStorage } from '../../src/storage/index.js';
 
 describe('memoryStorage', () => {
-  it('holds nothing that another memory storage holds', async () => {
+  it('shares nothing with another memory storage', async () => {
     const [one, other] = [memoryStorage(), memoryStorage()];
     await one.write('jobs', 'a', 1, undefined);
     expect(await other.read('jobs', 'a')).toBeUndefined();

@@ -14,12 +14,12 @@ describe('pathOfKey', () => {
     ['a/b', 'a%2f/b.json'],
     ['..', '%2e%2e.json'],
     ['con', '%63on.json'],
-    [`local/${id}`, 'loc/al%2f/019/0a6/f0-1/c2d-7e3f-8a4b-5c6d7e8f9a0b.json'],
+    [`local/${id}`, 'loc/al%2f/019/0a/6f/0-1/c2d-7e3f-8a4b-5c6d7e8f9a0b.json'],
   ])('writes %j as %s', (key, path) => {
     expect(pathOfKey(key).split(sep).join('/')).toBe(path);
   });
 
-  it('gives different keys different paths, also where case is ignored', () => {
+  it('gives different keys different paths, even if case is ignored', () => {
     fc.assert(
       fc.property(anyKey, anyKey, (a, b) => {
         fc.pre(a !== b);
@@ -28,7 +28,7 @@ describe('pathOfKey', () => {
     );
   });
 
-  it('takes names and a length that every common file system takes', () => {
+  it('uses names and a length that every common file system allows', () => {
     fc.assert(
       fc.property(anyKey, (key) => {
         const path = pathOfKey(key);
@@ -65,7 +65,7 @@ describe('the names in a directory', () => {
   });
 
   it.each(['notes', 'ab', 'abcd', 'abcd.json', 'A.json', '.DS_Store', 'a copy.json', 'a%2fb.json', '.json'])(
-    'are not %j, which no key is written as',
+    'are not %j, which is not the name of any key',
     (name) => {
       expect(parseRecordName(name, '')).toBeUndefined();
     },

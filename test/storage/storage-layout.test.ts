@@ -16,13 +16,13 @@ const manyRecords: readonly OldRecord[] = Array.from({ length: MANY }, (_, index
   return { key: `local/${name}`, file: `local%2f${name}.json`, value: index };
 });
 
-describe('a directory of records side by side, as earlier releases wrote it', () => {
+describe('a directory of layout 1, as earlier releases wrote it', () => {
   it('has all its records, with their versions, in order', async () => {
     const directory = await anOldDirectory();
     await expectRecords(fileStorage(directory), oldRecords);
   });
 
-  it('goes on: its records are written and removed, others added, and folders are as they were', async () => {
+  it('can be used: records are written, removed and added, and folders are as they were', async () => {
     const directory = await anOldDirectory();
     const published = join(directory, 'folders', 'm', 'published-3');
     await mkdir(published, { recursive: true });
@@ -49,7 +49,7 @@ describe('a directory of records side by side, as earlier releases wrote it', ()
     expect(await readFile(join(directory, 'layout'), 'utf8')).toBe('{"version":2}\n');
   });
 
-  it('keeps files of others where they are', async () => {
+  it('keeps foreign files where they are', async () => {
     const directory = await anOldDirectory();
     await writeFile(join(directory, 'records', '.DS_Store'), '');
     await writeFile(join(directory, 'records', 'jobs', 'a copy.json'), 'not ours');
@@ -57,7 +57,7 @@ describe('a directory of records side by side, as earlier releases wrote it', ()
     expect(await readdir(join(directory, 'records', 'jobs'))).toContain('a copy.json');
   });
 
-  it('goes on where a process was killed half way, its lock left behind', async () => {
+  it('is converted further if a process was killed half way and left its lock behind', async () => {
     const directory = await anOldDirectory();
     const home = join(directory, 'records', 'jobs');
     await mkdir(join(home, 'loc', 'al%2f'), { recursive: true });
@@ -70,7 +70,7 @@ describe('a directory of records side by side, as earlier releases wrote it', ()
     expect(await readdir(join(directory, 'locks'))).toEqual([]);
   });
 
-  it('is brought up by many that open it at the same time, in this process and others', async () => {
+  it('is converted once if many open it at the same time, in this process and others', async () => {
     const directory = await aDirectory();
     await writeOldStorage(directory, 'jobs', manyRecords);
     const children = [1, 2].map(async () => {
@@ -100,7 +100,7 @@ describe('a directory of records side by side, as earlier releases wrote it', ()
     expect(await flatFiles(directory)).toBe(0);
   });
 
-  it('says which file it can not tell the key of', async () => {
+  it('says of which file it can not find the key', async () => {
     const directory = await anOldDirectory();
     const damaged = join(directory, 'records', 'jobs', `x~${'0'.repeat(64)}.json`);
     await writeFile(damaged, 'cut sho');
@@ -115,7 +115,7 @@ describe('the number of the layout', () => {
     expect(await readFile(join(directory, 'layout'), 'utf8')).toBe('{"version":2}\n');
   });
 
-  it('of a later release is refused by every call, which says what to do', async () => {
+  it('of a later release makes every call fail, saying what to do', async () => {
     const directory = await aDirectory();
     await writeFile(join(directory, 'layout'), '{"version":3,"more":true}');
     const calls = (storage: Storage) => [
@@ -131,7 +131,7 @@ describe('the number of the layout', () => {
     expect(await readdir(directory)).toEqual(['layout']);
   });
 
-  it('that is none is named', async () => {
+  it('that is not a number is named', async () => {
     const directory = await aDirectory();
     await writeFile(join(directory, 'layout'), 'two');
     await expect(fileStorage(directory).list('jobs')).rejects.toThrow(join(directory, 'layout'));

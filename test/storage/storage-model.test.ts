@@ -160,7 +160,7 @@ describe.each([
   it.each([
     ['records', recordSteps],
     ['folders', folderSteps],
-  ])('does with %s what a plain map does', async (_, steps) => {
+  ])('does the same as a plain map with %s', async (_, steps) => {
     await fc.assert(
       fc.asyncProperty(steps, async (steps) => {
         const reopen = await create();

@@ -3,7 +3,7 @@ import { isVersionConflict, VersionConflict } from '../../src/storage/index.js';
 import { aVersionConflictOfAnotherCopy } from './another-copy.js';
 
 describe('isVersionConflict', () => {
-  it('knows a conflict, also one of another copy of the package', () => {
+  it('recognises a conflict, even one of another copy of the package', () => {
     const other = aVersionConflictOfAnotherCopy('jobs', 'a');
     expect(other).not.toBeInstanceOf(VersionConflict);
     expect(isVersionConflict(other)).toBe(true);
@@ -11,7 +11,7 @@ describe('isVersionConflict', () => {
   });
 
   it.each([undefined, null, 'VersionConflict', {}, new Error('a conflict')])(
-    'does not take %o for one',
+    'does not take %o for a conflict',
     (thrown) => {
       expect(isVersionConflict(thrown)).toBe(false);
     },

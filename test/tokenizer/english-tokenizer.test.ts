@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { englishTokenizer, loadTokenizer } from '../../src/tokenizer/index.js';
 
-describe('the English vocabulary that comes along', () => {
+describe('the bundled English vocabulary', () => {
   const json = englishTokenizer();
   const tokenizer = loadTokenizer(json);
   const pieceOf = new Map(Object.entries(json.model.vocab).map(([piece, id]) => [id, piece]));

@@ -116,7 +116,7 @@ describe('JsonTokenizer', () => {
     expect(Array.from(offsets ?? [])).toEqual([0, 0, 0, 3, 0, 0, 0, 0, 0, 3, 3, 4, 0, 0]);
   });
 
-  it('takes from the longer text of a pair first, and counts what it cut off', () => {
+  it('truncates the longer text of a pair first, and counts what it cut off', () => {
     const tokenizer = load(unigram);
     const options = { pair: 'cats', maxLength: 8 };
     expect(tokensOf(tokenizer, 'the the the the the', options)).toEqual([
@@ -131,17 +131,17 @@ describe('JsonTokenizer', () => {
     expect(spans(load(unigram), 'the cats ﬁ')).toEqual(['the', 'cat', 's', '', 'ﬁ']);
   });
 
-  it('gives an unknown piece what lies between its neighbours', () => {
+  it('gives an unknown piece the text between its neighbours', () => {
     expect(tokensOf(load(wordPiece), 'the ☃ cats')).toEqual(['<s>', 'the', '<unk>', 'cat', '##s', '</s>']);
     expect(spans(load(wordPiece), 'the ☃ cats')).toEqual(['the', '☃', 'cat', 's']);
     expect(spans(load(wordPiece), '☃ the dog cats ☃☃')).toEqual(['☃', 'the', 'dog', 'cat', 's', '☃☃']);
   });
 
-  it.each(['☃ ☃', '☃ cat ☃ cat ☃'])('gives no offsets where they are ambiguous: %s', (text) => {
+  it.each(['☃ ☃', '☃ cat ☃ cat ☃'])('gives no offsets if they are ambiguous: %s', (text) => {
     expect(load(wordPiece).encode(text).offsets).toBeNull();
   });
 
-  it('gives no offsets where the normaliser rewrites the text', () => {
+  it('gives no offsets if the normaliser rewrites the text', () => {
     const rewriting = {
       ...unigram,
       normalizer: { type: 'Replace', pattern: { String: 'dog' }, content: 'cat' },

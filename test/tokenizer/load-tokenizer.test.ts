@@ -26,7 +26,7 @@ describe('loadTokenizer', () => {
     }
   });
 
-  it('adds nothing where there is no post processor', () => {
+  it('adds nothing if there is no post-processor', () => {
     const tokenizer = loadTokenizer({ ...json, post_processor: null });
     expect([...tokenizer.encode('the', { pair: 'the' }).sequenceIds]).toEqual([0, 1]);
   });
@@ -37,7 +37,7 @@ describe('loadTokenizer', () => {
     expect(specialTokens).toMatchObject({ pad: 4, mask: 0 });
   });
 
-  it('leaves the truncation that the file asks for to the caller', () => {
+  it("ignores the file's own truncation", () => {
     const truncating = { ...json, truncation: { max_length: 3, strategy: 'LongestFirst', stride: 0 } };
     expect(loadTokenizer(truncating).encode('the cat sat').truncated).toBe(0);
     expect(loadTokenizer(truncating).encode('the cat sat').ids.length).toBeGreaterThan(3);
@@ -47,12 +47,12 @@ describe('loadTokenizer', () => {
     ['not an object', 'text', 'tokenizer.json: the file:'],
     ['no model', { ...json, model: undefined }, 'tokenizer.json: model:'],
     [
-      'an id that is no number',
+      'an id that is not a number',
       { ...json, model: { ...json.model, vocab: { ...json.model.vocab, the: 'x' } } },
       'tokenizer.json: model.vocab.the:',
     ],
     [
-      'a lowercase switch that is no boolean',
+      'a lowercase option that is not a boolean',
       { ...json, normalizer: { ...json.normalizer, lowercase: 'yes' } },
       'tokenizer.json: normalizer.lowercase:',
     ],

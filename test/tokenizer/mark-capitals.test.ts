@@ -120,7 +120,7 @@ describe('markCapitals', () => {
     expect(typesOf(text)).toEqual(expected);
   });
 
-  it('tells of ASCII texts where their capitals were, and changes nothing else', () => {
+  it('marks every capital of ASCII texts, and changes nothing else', () => {
     const text = fc.string({
       unit: fc.constantFrom(...letters, ...letters.map((c) => c.toUpperCase()), ' ', '-'),
     });
@@ -151,7 +151,7 @@ describe('markCapitals', () => {
     }
   });
 
-  it('leaves an encoding as it is whose places the tokenizer does not know', () => {
+  it('leaves an encoding without offsets as it is', () => {
     const encoding: ReturnType<Tokenizer['encode']> = { ...tokenizer.encode('Paris'), offsets: null };
     expect(markCapitals('Paris', encoding)).toEqual(encoding);
   });

@@ -5,7 +5,7 @@ import { PieceTrie } from '../../src/tokenizer/piece-trie.js';
 const word = fc.string({ unit: fc.constantFrom('a', 'b', '#', 'é'), minLength: 1, maxLength: 5 });
 
 describe('PieceTrie', () => {
-  it('finds at every place of a word the piece that trying all lengths finds', () => {
+  it('finds the same piece at every place of a word as trying all lengths', () => {
     fc.assert(
       fc.property(fc.uniqueArray(word), word, fc.constantFrom('##', '#', ''), (pieces, text, prefix) => {
         const vocabulary = new Map(pieces.map((piece, id) => [piece, id]));

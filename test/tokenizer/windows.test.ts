@@ -69,7 +69,7 @@ describe('encodingWindows', () => {
     ]);
   });
 
-  it('has every piece in a window and the overlap between neighbours, each window short enough', () => {
+  it('has every piece in a window, the overlap between neighbours, and no window that is too long', () => {
     fc.assert(
       fc.property(shapes, (shape) => {
         const windows = encodingWindows(encodingOf(shape), shape.maxLength, shape.overlap);

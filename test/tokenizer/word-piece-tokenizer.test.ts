@@ -166,7 +166,7 @@ describe('WordPieceTokenizer', () => {
     expect(tokens('the old phone', { maxLength: 2 })).toEqual(['[CLS]', '[SEP]']);
   });
 
-  it('takes from the longer text of a pair first', () => {
+  it('truncates the longer text of a pair first', () => {
     const { ids, truncated } = tokenizer.encode('the', { pair: 'the old phone again', maxLength: 6 });
     expect(Array.from(ids, (id) => tokenizer.token(id))).toEqual([
       '[CLS]',
@@ -222,7 +222,7 @@ describe('WordPieceTokenizer', () => {
     );
   });
 
-  it('keeps what it gave when later texts are encoded', () => {
+  it('leaves encodings as they are when later texts are encoded', () => {
     const early = tokenizer.encode('the old phone');
     const copy = [...early.ids];
     for (const text of hardTexts(500, 3)) tokenizer.encode(text);

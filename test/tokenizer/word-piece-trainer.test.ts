@@ -11,7 +11,7 @@ import { rustTokenizers, withoutRust } from './rust-tokenizers.js';
 const SPECIAL = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'];
 
 describe('trainWordPiece', () => {
-  it('merges the most frequent pair first, the one of lower ids where two are equally frequent', () => {
+  it('merges the most frequent pair first, among equals the one with lower ids', () => {
     const texts = textsOf({ hug: 10, pug: 5, pun: 12, bun: 4, hugs: 5 });
     const json = trainWordPiece(texts, { vocabularySize: 23, lowercase: true });
     expect(vocabularyOf(json)).toEqual([
@@ -69,7 +69,7 @@ describe('trainWordPiece', () => {
     expect(trainWordPiece(texts.toReversed(), options)).toEqual(trainWordPiece(texts, options));
   });
 
-  it('keeps case where lowercase is false', () => {
+  it('keeps case if lowercase is false', () => {
     const texts = textsOf({ NASA: 5, nasa: 3 });
     expect(vocabularyOf(trainWordPiece(texts, { vocabularySize: 50, lowercase: false }))).toContain('NASA');
     expect(vocabularyOf(trainWordPiece(texts, { vocabularySize: 50, lowercase: true }))).not.toContain(
@@ -94,7 +94,7 @@ describe('trainWordPiece', () => {
     ['korean', false],
     ['russian', false],
     ['an unknown language', false],
-  ])('strips accents only where words stay readable without: %s', (language, expected) => {
+  ])('strips accents only if words stay readable without them: %s', (language, expected) => {
     const json = trainWordPiece(['a'], { vocabularySize: 50, lowercase: true, language });
     expect(json.normalizer.strip_accents).toBe(expected);
   });
@@ -134,7 +134,7 @@ describe.skipIf(withoutRust)('trainWordPiece against the Rust tokenizers package
 });
 
 describe('tokenizerConfig', () => {
-  it('repeats what tokenizer.json says of case and accents', () => {
+  it('repeats what tokenizer.json says about case and accents', () => {
     const json = trainWordPiece(['a'], { vocabularySize: 50, lowercase: false, language: 'japanese' });
     expect(tokenizerConfig(json, 512)).toEqual({
       tokenizer_class: 'BertTokenizer',

@@ -32,10 +32,12 @@ describe('a storage that fails', () => {
     }
   });
 
-  it('names the record that is no training job', async () => {
+  it('names the record that is not a training job', async () => {
     const { trainer, storage } = aTrainer();
     await storage.write('jobs', 'local/x', { status: 'READY' }, undefined);
-    expect((await errorOf(trainer.listModels())).message).toContain('record jobs/local/x is no training job');
+    expect((await errorOf(trainer.listModels())).message).toContain(
+      'record jobs/local/x is not a training job',
+    );
   });
 
   it('makes the job ERROR where its figures can not be written', async () => {

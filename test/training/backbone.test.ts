@@ -27,7 +27,7 @@ function read(parts: CheckpointParts = {}) {
 }
 
 describe('a backbone', () => {
-  it('brings its weights, its geometry and its tokenizer', async () => {
+  it('is read with its weights, its geometry and its tokenizer', async () => {
     const { encoder, weights, tokenizer, lowercase, maxTokens } = await read();
     expect(encoder).toMatchObject({ hidden_size: 8, num_hidden_layers: 2, vocab_size: VOCABULARY });
     expect(weights.size).toBe(bertTensors.size);
@@ -58,7 +58,7 @@ describe('a backbone', () => {
     }
   });
 
-  it('makes the same tokenizer of a vocab.txt', async () => {
+  it('gets the same tokenizer from a vocab.txt', async () => {
     const files = { 'tokenizer.json': undefined, 'vocab.txt': vocabularyText };
     const old = (await read({ files })).tokenizer.tokenizer;
     const current = (await read()).tokenizer.tokenizer;
@@ -67,7 +67,7 @@ describe('a backbone', () => {
     }
   });
 
-  it('tells upper from lower case where its tokenizer does', async () => {
+  it('tells upper from lower case if its tokenizer does', async () => {
     const config = JSON.stringify({ do_lower_case: false });
     const files = {
       'tokenizer.json': undefined,
@@ -86,7 +86,7 @@ describe('a backbone', () => {
     expect((await read({ files })).maxTokens).toBe(tokens);
   });
 
-  it('leaves out the lengths that a stored tokenizer pads and cuts to', async () => {
+  it('drops the lengths that a stored tokenizer pads and truncates to', async () => {
     const json = JSON.parse(tokenizerFiles['tokenizer.json'] ?? '');
     const stored = { ...json, truncation: { max_length: 8 }, padding: { strategy: { Fixed: 8 } } };
     const { tokenizer } = await read({ files: { 'tokenizer.json': JSON.stringify(stored) } });
@@ -108,7 +108,7 @@ describe('a backbone', () => {
     [
       'tokenizer.json',
       { config: { ...bertConfig, vocab_size: 9 }, tensors: withWords(9) },
-      `has ids up to ${VOCABULARY - 1}, but config.json a vocab_size of 9`,
+      `has ids up to ${VOCABULARY - 1}, but config.json has a vocab_size of 9`,
     ],
   ])('is refused with the file named: %s, %j', async (file, parts, reason) => {
     const error = await failureOf('model_folder', () => read(parts));
@@ -137,7 +137,7 @@ describe('a training from a backbone', () => {
     expect(json(join(directory, 'tokenizer_config.json')).model_max_length).toBe(12);
   });
 
-  it('leaves a model that answers', async () => {
+  it('makes a model that answers', async () => {
     const { directory } = await train({ num_epochs: 1 });
     const model = await TextModel.load(directory, 1);
     const [answer] = await model.predict(['the lamp is great']);
@@ -145,14 +145,14 @@ describe('a training from a backbone', () => {
     await model.release();
   });
 
-  it('takes other defaults than one from random weights', async () => {
+  it('has other defaults than one from random weights', async () => {
     const from = (await trainingOf(await train({ num_epochs: 1 }))).hyperparameters;
     const scratch = (await trainingOf(await train({ num_epochs: 1, use_pretrained: false }))).hyperparameters;
     expect(from.learningRate).toBeLessThan(Number(scratch.learningRate));
     expect([from.maxTokens, scratch.maxTokens]).toEqual([12, 256]);
   });
 
-  it('warns where preprocessing asks for another case than the backbone reads', async () => {
+  it('warns if preprocessing asks for another case than the backbone reads', async () => {
     const { warnings } = await trainingOf(
       await train({ num_epochs: 1, preprocessing: { lowercase: false } }),
     );
@@ -160,7 +160,7 @@ describe('a training from a backbone', () => {
     expect(warning?.message).toContain('owner/tiny folds texts to lower case');
   });
 
-  it('starts from random weights where use_pretrained is false', async () => {
+  it('starts from random weights if use_pretrained is false', async () => {
     const { directory } = await train({ num_epochs: 1, use_pretrained: false });
     const { config, training } = await readModelReport(directory);
     expect(config.hidden_size).toBe(256);

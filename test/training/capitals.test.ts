@@ -1,4 +1,6 @@
-/** Encoders whose vocabulary has no capitals, and labels that hang on nothing else: from training to answers. */
+/**
+ * Encoders whose vocabulary has no capitals, and labels that hang on nothing else: from training to answers.
+ */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -22,7 +24,10 @@ import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const random = Random.fromSeed(7);
 
-/** Sentences whose capitalised words are entities, whatever the word; some are longer than the encoder's 12 tokens. */
+/**
+ * Sentences whose capitalised words are entities, whatever the word; some are longer than the encoder's 12
+ * tokens.
+ */
 const sentences = Array.from({ length: 60 }, (_, at) => {
   const length = 3 + (at % 14);
   const words = Array.from({ length }, () => {
@@ -71,7 +76,7 @@ async function outputsOf(directory: string, texts: readonly string[]) {
 }
 
 describe('an encoder without capitals in its vocabulary', () => {
-  it('learns labels that hang on capitals alone, and answers so', async () => {
+  it('learns labels that depend on capitals alone, and answers with them', async () => {
     const directory = await train({ ...casesCount, num_epochs: 40, learning_rate: 1e-2 });
     const { config, training } = await readModelReport(directory);
     expect(config.orchard.token_types).toBe('capitals');
@@ -97,7 +102,7 @@ describe('an encoder without capitals in its vocabulary', () => {
     }
   });
 
-  it('reads all of a text as one type from a folder that says nothing of capitals', async () => {
+  it('reads texts as one token type from a folder that does not mention capitals', async () => {
     const directory = await train(casesCount);
     const texts = ['The LAMP is great', 'the lamp is great'];
     const [[cased] = [], [lower] = []] = await outputsOf(directory, texts);
@@ -140,7 +145,7 @@ describe('an encoder without capitals in its vocabulary', () => {
         ]),
       },
     ],
-  ])('is told none where %s', async (_, config, backbone) => {
+  ])('gets no token types for capitals if %s', async (_, config, backbone) => {
     const directory = await train(config, backbone);
     expect(existsSync(join(directory, WEIGHTS_FILE))).toBe(true);
     expect((await readModelReport(directory)).config.orchard).not.toHaveProperty('token_types');

@@ -61,7 +61,7 @@ async function finished(float32: number, int8: number, quantize = true) {
 }
 
 describe('a finished model', () => {
-  it('answers in float32, and says why, where integer weights cost more than half a point on dev', async () => {
+  it('answers in float32, and says why, if integer weights cost more than half a point on dev', async () => {
     const { model } = await finished(0.9, 0.894);
     expect(model.quantization).toBeUndefined();
     expect(model.precision).toEqual({ float32: 0.9, int8: 0.894, answers: 'float32' });
@@ -70,7 +70,7 @@ describe('a finished model', () => {
     expect(model.refusal?.message).toContain('0.6 points');
   });
 
-  it.each([0.8951, 0.9, 0.95])('answers with integer weights where dev reaches %d of 0.9', async (int8) => {
+  it.each([0.8951, 0.9, 0.95])('answers with integer weights if dev reaches %d of 0.9', async (int8) => {
     const { model } = await finished(0.9, int8);
     expect(model.quantization?.linear.size).toBeGreaterThan(0);
     expect(model.precision).toEqual({ float32: 0.9, int8, answers: 'int8' });
@@ -78,7 +78,7 @@ describe('a finished model', () => {
     expect(model.refusal).toBeUndefined();
   });
 
-  it('is judged by what its integer weights give for dev, which is close to float32', async () => {
+  it('is judged by what its integer weights give on dev, which is close to float32', async () => {
     const { seen } = await finished(0.9, 0.9);
     expect(seen).toHaveLength(2);
     const [float32 = [], int8 = []] = seen.map(flatOutputs);
@@ -87,7 +87,7 @@ describe('a finished model', () => {
     expect(error).toBeLessThan(0.1 * Math.hypot(...float32));
   });
 
-  it('is not weighed a second time unless integer weights are asked for', async () => {
+  it('is not evaluated a second time unless integer weights are asked for', async () => {
     const { model, seen } = await finished(0.9, 0.5, false);
     expect(seen).toHaveLength(1);
     expect(model.precision).toBeUndefined();

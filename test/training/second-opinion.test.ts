@@ -92,7 +92,7 @@ function watched(executor: GraphExecutor, seen: Seen): GraphExecutor {
   };
 }
 
-/** One step of the trainer's own engine: masks, graph, row gradients and all. */
+/** One step of the trainer's own engine: masks, graph, sparse gradients and all. */
 async function engineStep(head: RowHead, executor: GraphExecutor): Promise<Step> {
   const parameters = head.parameters(encoder);
   const engine = await GradientEngine.create({

@@ -18,7 +18,9 @@ const random = Random.fromSeed(5);
 const someWords = (least: number, most: number) =>
   Array.from({ length: least + random.integer(most - least + 1) }, () => words[random.integer(10)] ?? '');
 
-/** Sentences of 4 to 20 words, some longer than the encoder reads, whose tags can only be learned by heart. */
+/**
+ * Sentences of 4 to 20 words, some longer than the encoder reads, whose tags can only be learned by heart.
+ */
 const sentences = Array.from({ length: 16 }, () => {
   const sentence = someWords(4, 20);
   let previous = 0;
@@ -71,7 +73,7 @@ async function train(...args: Parameters<typeof inputFor>): Promise<TrainedModel
 }
 
 describe('training', () => {
-  it('learns random tags by heart, those in later windows of long sentences too', async () => {
+  it('memorises random tags, including those in later windows of long sentences', async () => {
     const task = sequenceTask(tagging);
     const { stats, devOutputs } = await train(task, { epochs: 120 });
     expect(Math.max(...devOutputs.map((windows) => windows.length))).toBeGreaterThan(1);
@@ -83,7 +85,7 @@ describe('training', () => {
     expect(stats.metrics.validation.f1).toHaveLength(stats.epoch);
   });
 
-  it('learns by heart which passage answers which question', async () => {
+  it('memorises which passage answers which question', async () => {
     const { stats } = await train(retrievalTask(retrieval), { epochs: 60 });
     const { topk = [] } = stats.metrics.validation;
     expect(topk).toHaveLength(stats.epoch);

@@ -24,7 +24,7 @@ function tokenized(texts: readonly string[], config: Parameters<typeof resolveHy
 }
 
 describe('the vocabulary of a training', () => {
-  it('is the English one that comes along, which knows words that the training texts lack', () => {
+  it('is the bundled English one, which has words that the training texts lack', () => {
     const { tokenizerJson, vocabularySize, train, maskId } = tokenized(reviews);
     expect(tokenizerJson).toEqual(englishTokenizer());
     for (const word of ['delivery', 'weather'])
@@ -67,7 +67,7 @@ describe('the defaults of a training', () => {
     });
   });
 
-  it('hide fewer tokens of short texts', () => {
+  it('mask fewer tokens of short texts', () => {
     expect(resolveHyperparameters(model, {}, rows(10, long)).tokenDropout).toBe(0.15);
     expect(resolveHyperparameters(model, {}, rows(10, 'turn on the light')).tokenDropout).toBe(0.05);
     expect(resolveHyperparameters(model, {}, rows(10, long), { tokenDropout: 0.3 }).tokenDropout).toBe(0.3);

@@ -135,7 +135,7 @@ describe('training', () => {
     expect(steps).toBeLessThanOrEqual(7);
   });
 
-  it('goes on from a checkpoint to the very weights of an uninterrupted training', async () => {
+  it('resumes from a checkpoint to the exact weights of an uninterrupted training', async () => {
     const dataset = randomTexts('multiclass', 24);
     const hyperparameters = { epochs: 5, tokenDropout: 0.1 };
     const options = { dropout: 0.1 };
@@ -159,7 +159,7 @@ describe('training', () => {
     expect(resumed.stats.epoch).toBe(whole.stats.epoch);
   });
 
-  it('goes on from a checkpoint whose fingerprint has its fields in another order', async () => {
+  it('resumes from a checkpoint whose fingerprint has its fields in another order', async () => {
     const dataset = randomTexts('binary', 16);
     const file = join(folder, 'reordered.safetensors');
     const saved = { file, fingerprint: '{"seed":1,"rows":[16,16]}', intervalMs: 0 };
@@ -171,7 +171,7 @@ describe('training', () => {
     expect(stats.epoch).toBe(4);
   });
 
-  it('starts anew where the checkpoint is of another training', async () => {
+  it('starts anew if the checkpoint is of another training', async () => {
     const dataset = randomTexts('binary', 16);
     const file = join(folder, 'other.safetensors');
     await train(dataset, {}, { checkpoint: { file, fingerprint: '{"of":"one","rows":16}', intervalMs: 0 } });

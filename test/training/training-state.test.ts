@@ -19,7 +19,7 @@ describe('the statistics of a training', () => {
     expect(statsOf('f1', epochs)).toMatchObject({ epoch: 3, best_eval_metric_value: 0.75 });
   });
 
-  it('have no best value where ranks are measured', () => {
+  it('have no best value if ranks are measured', () => {
     const topk = { 1: 0.5, 3: 0.5, 5: 0.5, 10: 1, 20: 1, 100: 1 };
     const stats = statsOf(undefined, [{ topk, value: 0.6 }]);
     expect(stats).not.toHaveProperty('best_eval_metric_value');

@@ -75,7 +75,7 @@ describe('VectorIndex', () => {
     expect(idsOf(index.search(vector, 4))).toEqual([0, 1, 2, 3]);
   });
 
-  it('gives fewer where there are fewer, and none where there are none', () => {
+  it('gives fewer if there are fewer, and none if there are none', () => {
     const [query = new Float32Array(), ...vectors] = unitVectors(4, 20, 7);
     expect(indexOf(vectors, 20).search(query, 10)).toHaveLength(3);
     expect(indexOf([], 20).search(query, 10)).toEqual([]);
@@ -89,13 +89,15 @@ describe('VectorIndex', () => {
     expect(() => index.scoresOf(query, Int32Array.of(5))).toThrow('id 5: the index has 5 vectors');
   });
 
-  it('takes vectors of zeros, and searches with one', () => {
+  it('accepts vectors of zeros, and searches with one', () => {
     const index = indexOf([new Float32Array(16), ...unitVectors(2, 16, 9)], 16);
     expect(idsOf(index.search(new Float32Array(16), 3))).toEqual([0, 1, 2]);
   });
 
   it('refuses vectors and queries of another width', () => {
-    expect(() => VectorIndex.fromVectors(new Float32Array(10), 4)).toThrow('no whole number of vectors of 4');
+    expect(() => VectorIndex.fromVectors(new Float32Array(10), 4)).toThrow(
+      'not a whole number of vectors of 4',
+    );
     const index = indexOf(unitVectors(2, 16, 10), 16);
     expect(() => index.search(new Float32Array(17), 1)).toThrow('a query of 17 elements');
   });
@@ -124,7 +126,7 @@ describe('a stored VectorIndex', () => {
     ['vectors without elements', stored('vectors', [2, 0], new Float32Array()), 'no elements'],
     ['NaN', stored('vectors', [1, 2], Float32Array.of(Number.NaN, 0)), 'not finite'],
     ['no safetensors at all', new Uint8Array(4), 'not a safetensors file'],
-  ])('is refused with its name where it holds %s', async (_, bytes, reason) => {
+  ])('is refused with its name if it has %s', async (_, bytes, reason) => {
     const error = await failureOf('model_folder', () => VectorIndex.decode(bytes, 'vectors.safetensors'));
     expect(error.message).toContain('vectors.safetensors');
     expect(error.message).toContain(reason);

@@ -15,13 +15,16 @@ import type { WorkFolder } from './work-folder.js';
 export const BACKBONES = new URL('../../backbones/', import.meta.url);
 
 export interface ExportOptions {
-  /** Folder of the backbone that the student grew from. */
+  /** Folder of the backbone that the student was grown from. */
   readonly grownFrom?: string | undefined;
   /** Folder of all backbones. */
   readonly target?: URL;
 }
 
-/** Writes the annealed student as a BertModel in 8-bit weights; what it learned with stays behind. */
+/**
+ * Writes the annealed student as a BertModel with 8-bit weights; the heads that it was trained with are left
+ * out.
+ */
 export async function exportBackbone(
   recipe: Recipe,
   work: WorkFolder,
@@ -64,8 +67,8 @@ function encoderWeights(
 const POSITIONS = 'position_embeddings.weight';
 
 /**
- * Positions beyond those that were trained take the vectors of the trained ones, again and again, without the first, which
- * is that of [CLS] (as Longformer did, Beltagy et al. 2020): better to start from than noise.
+ * Fills the positions that were not trained with the vectors of the trained ones, repeatedly, except the
+ * first, which is that of [CLS] (as in Longformer, Beltagy et al. 2020): a better start than noise.
  */
 export function repeatedPositions({ shape, values }: NamedTensor): NamedTensor {
   const [positions = 0, width = 0] = shape;
@@ -104,7 +107,7 @@ function card(
   const template = readFileSync(new URL(`${language}/card.md`, import.meta.url), 'utf8');
   return template.replaceAll(/\{\{(\w+)\}\}/gu, (_, name: string) => {
     const fact = facts[name];
-    if (fact === undefined) throw new Error(`${language}/card.md: nothing is known of {{${name}}}`);
+    if (fact === undefined) throw new Error(`${language}/card.md: no fact for the placeholder {{${name}}}`);
     return fact;
   });
 }

@@ -14,7 +14,10 @@ import { BACKBONES } from './export-backbone.js';
 import type { Recipe } from './recipe.js';
 import type { WorkFolder } from './work-folder.js';
 
-/** Writes the exported backbone into the work folder with float16 weights: a BertModel that any BERT library loads. */
+/**
+ * Writes the exported backbone into the work folder with float16 weights: a BertModel that any BERT library
+ * loads.
+ */
 export function floatBackbone(
   recipe: Recipe,
   work: WorkFolder,

@@ -4,12 +4,12 @@ import type { CurveLabels } from './student/curve.js';
 import type { Objective } from './student/objective.js';
 import type { WorkFolder } from './work-folder.js';
 
-/** What the making of a backbone has to know of its language. */
+/** What a backbone's recipe has to know of its language. */
 export interface Recipe {
   readonly language: 'english' | 'japanese';
   /** The tokenizer.json of its students. */
   tokenizer(work: WorkFolder): BertTokenizerJson;
-  /** What students learn, from what lies in the work folder. */
+  /** The training objective, from what lies in the work folder. */
   objective(work: WorkFolder, config: BertConfig, tokenizer: Tokenizer): Objective;
   readonly curve: CurveLabels;
 }

@@ -24,7 +24,7 @@ export const commonOptions = {
 
 type Values = Readonly<Partial<Record<keyof typeof commonOptions | 'tasks', string>>>;
 
-/** One step of a recipe, and where it finds what the steps before have made. */
+/** One step of a recipe. @param work where the results of earlier steps are found. */
 export type Step = (work: WorkFolder) => Promise<void>;
 
 /** The steps that don't depend on the language. */
@@ -70,7 +70,7 @@ export async function runStep(
   await step(new WorkFolder(given(work, 'work')));
 }
 
-/** @throws where an option that a step needs was left out. */
+/** @throws Error if an option that a step needs was left out. */
 export function given(value: string | undefined, name: string): string {
   if (value === undefined) throw new Error(`give --${name}`);
   return value;

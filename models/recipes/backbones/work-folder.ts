@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Where a recipe keeps what it makes on its way; outside the repository, as it holds the datasets' texts. */
+/** The folder of a recipe's intermediate results; outside the repository, as it holds the datasets' texts. */
 export class WorkFolder {
-  /** A piece a line, where the language has no vocabulary that comes along. */
+  /** One piece per line, for a language without a bundled vocabulary. */
   readonly vocabulary: string;
   readonly passages: string;
   readonly embeddings: string;
@@ -23,7 +23,7 @@ export class WorkFolder {
     mkdirSync(path, { recursive: true });
   }
 
-  /** The lines of the corpus in its order; only LF ends one. */
+  /** The lines of the corpus, in order; only LF ends one. */
   readPassages(): string[] {
     return readFileSync(this.passages, 'utf8').trimEnd().split('\n');
   }
@@ -34,7 +34,7 @@ export class WorkFolder {
     return join(this.#targets, `${String(shard).padStart(5, '0')}.safetensors`);
   }
 
-  /** The target files there are, in the corpus' order. */
+  /** The target files that exist, in the order of the corpus. */
   targetShards(): string[] {
     if (!existsSync(this.#targets)) return [];
     const names = readdirSync(this.#targets).filter((name) => name.endsWith('.safetensors'));

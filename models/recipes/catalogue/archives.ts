@@ -1,4 +1,7 @@
-/** The archive that a model is trained on, made by the library's own writers, and what is told of it on the card. */
+/**
+ * Writes the archive that a model is trained on with the library's own writers, and describes it for the
+ * card.
+ */
 import {
   createClassificationArchive,
   createRetrievalArchive,
@@ -11,13 +14,13 @@ import type { ClassifierRecipe, LabelledText, Recipe, SearchRecipe, Source, Tagg
 export interface ArchiveTarget {
   /** The folder that holds every dataset. */
   readonly datasets: string;
-  /** Where the zip is put. */
+  /** Path of the zip. */
   readonly path: string;
-  /** Decides which rows are set aside for dev where no source has any. */
+  /** Decides which rows are set aside for dev if no source has any. */
   readonly seed: number;
 }
 
-/** @throws DatasetError for rows that can't be trained on; errors of the readers as they are. */
+/** @throws DatasetError for rows that can't be trained on; errors of the readers unchanged. */
 export function writeArchive(recipe: Recipe, target: ArchiveTarget): Promise<TrainingData> {
   switch (recipe.family) {
     case 'Papaya':
@@ -74,7 +77,7 @@ async function writeSearchArchive(
   return trainingData(sources, rows.counts, written.value);
 }
 
-/** @param summary what the archive's writer tells: rows after duplicates were left out and dev was set aside. */
+/** @param summary of the archive's writer: rows after duplicates were left out and dev was set aside. */
 function trainingData(
   sources: readonly Pick<Source<unknown>, 'title' | 'licence' | 'remark'>[],
   counts: readonly SourceCounts[],

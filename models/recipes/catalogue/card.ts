@@ -16,12 +16,12 @@ import {
 import type { Measured, ModelFigures, TrainingData } from './model-facts.js';
 import type { Recipe, Reference } from './recipe.js';
 
-/** What the files of a model's folder tell. */
+/** Facts from the files of a model's folder. */
 export interface CardFacts extends ModelReport {
   readonly data: TrainingData;
   /** Undefined until it was measured. */
   readonly figures: ModelFigures | undefined;
-  /** Of all files beside the card. */
+  /** Size of all files beside the card. */
   readonly bytes: number;
 }
 
@@ -50,7 +50,7 @@ const pipelines: Readonly<Record<Recipe['family'], string>> = {
   Dragonfruit: 'sentence-similarity',
 };
 
-/** As the Hugging Face Hub reads it; the data have licences of their own, so no single one is named. */
+/** Front matter for the Hugging Face Hub. The data have licences of their own, so it names no single one. */
 function frontMatter({ language, family }: Recipe): string {
   return [
     '---',

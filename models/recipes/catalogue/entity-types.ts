@@ -1,7 +1,10 @@
-/** Three corpora of named entities with types of their own, brought to the types that all of them tag. */
+/** Maps the types of three corpora of named entities to the types that all of them tag. */
 import type { TaggedSentence } from '../../../bench/datasets/tagged-sentences.js';
 
-/** WNUT17's products and creative works are in no other corpus. There they are O, so they must be O everywhere. */
+/**
+ * WNUT17's products and creative works are in no other corpus: since they are O there, they must be O
+ * everywhere.
+ */
 const commonTypes: Readonly<Record<string, string>> = {
   PER: 'PER',
   person: 'PER',
@@ -12,7 +15,7 @@ const commonTypes: Readonly<Record<string, string>> = {
   group: 'ORG',
 };
 
-/** The sentence with PER, LOC and ORG alone; words of entities of other types become O. */
+/** The sentence with only PER, LOC and ORG tagged; words of other entities become O. */
 export function withCommonTypes({ words, tags }: TaggedSentence): TaggedSentence {
   return { words, tags: tags.map(commonTag) };
 }

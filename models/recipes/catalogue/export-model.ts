@@ -26,7 +26,7 @@ import { replacePassages } from './passages.js';
 import type { Recipe } from './recipe.js';
 import { modelStorage, modelWork } from './train.js';
 
-/** The most bytes that a published file may have. */
+/** Largest size of a published file. */
 export const MAX_FILE_BYTES = 40_000_000;
 
 export interface ExportOptions {
@@ -34,16 +34,16 @@ export interface ExportOptions {
   readonly datasets: string;
   /** Where the model was trained. */
   readonly work: string;
-  /** The folder of the catalogue; the model becomes a sub-folder of it. */
+  /** The folder of the catalogue, of which the model becomes a subfolder. */
   readonly catalogue: string;
   readonly threads: number;
 }
 
 /**
- * What answering needs, with the one graph that answers. The float32 weights stay behind, and so does evaluation.json,
- * which quotes the datasets.
+ * Files that answering needs, with only the graph that answers. The float32 weights stay behind, and so does
+ * evaluation.json, which quotes the datasets.
  */
-export function shippedFiles({ orchard }: ModelFolderConfig): string[] {
+function shippedFiles({ orchard }: ModelFolderConfig): string[] {
   return [
     CONFIG_FILE,
     TOKENIZER_FILE,
@@ -54,7 +54,7 @@ export function shippedFiles({ orchard }: ModelFolderConfig): string[] {
   ];
 }
 
-/** Puts a trained model into the catalogue, with its card; what was measured of an earlier one is gone. */
+/** Copies a trained model into the catalogue, with its card; figures of an earlier model are removed. */
 export async function exportModel(recipe: Recipe, options: ExportOptions): Promise<void> {
   const trained = await trainedFolder(recipe, options.work);
   const data = await readFacts(modelWork(options.work, recipe), DATA_FILE, trainingDataSchema);
@@ -75,7 +75,7 @@ export async function exportModel(recipe: Recipe, options: ExportOptions): Promi
   await checkSizes(target);
 }
 
-/** Writes the card anew from what lies in a model's folder. */
+/** Writes the card again from the files in a model's folder. */
 export async function writeCard(recipe: Recipe, directory: string): Promise<void> {
   const report = await readModelReport(directory);
   const data = await readFacts(directory, DATA_FILE, trainingDataSchema);
@@ -97,7 +97,7 @@ async function trainedFolder(recipe: Recipe, work: string): Promise<string> {
   return directory;
 }
 
-/** Bytes of each file of a folder, by its path. */
+/** Size of each file of a folder, by its path. */
 export async function fileSizes(directory: string): Promise<ReadonlyMap<string, number>> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const paths = entries

@@ -1,18 +1,18 @@
 /** Rows that must stay out of training because a model is measured on them. */
 import type { Source } from './recipe.js';
 
-/** Shorter sentences are too common to tell that a text was copied. */
+/** Shorter sentences are too common to prove that a text was copied. */
 const TELLING_CHARACTERS = 30;
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'sentence' });
 
-/** Letters and digits alone, in lower case; a text that has none stays as it is. */
+/** Keeps only letters and digits, in lower case; a text that has none stays as it is. */
 export function foldText(text: string): string {
   const folded = text.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '');
   return folded === '' ? text.trim() : folded;
 }
 
-/** Texts that are measured on, and the telling sentences in them. */
+/** Texts that models are measured on, and the telling sentences in them. */
 export class MeasuredTexts {
   readonly #folded = new Set<string>();
 
@@ -26,7 +26,9 @@ export class MeasuredTexts {
     }
   }
 
-  /** Whether this text is one of them, or one of their sentences, but for case, spacing and punctuation. */
+  /**
+   * Whether this text is one of them, or one of their sentences, apart from case, spacing and punctuation.
+   */
   has(text: string): boolean {
     return this.#folded.has(foldText(text));
   }
@@ -41,15 +43,15 @@ export interface SourceCounts {
 
 export interface TrainingRows<Row> {
   readonly train: readonly Row[];
-  /** Undefined where no source has any. */
+  /** Undefined if no source has any. */
   readonly dev: readonly Row[] | undefined;
   /** In the order of the sources. */
   readonly counts: readonly SourceCounts[];
 }
 
 /**
- * The rows of all sources without those that are measured on.
- * @param textOf what of a row is compared with the tests.
+ * The rows of all sources without those that models are measured on.
+ * @param textOf the text of a row that is compared with the tests.
  */
 export async function readTrainingRows<Row>(
   sources: readonly Source<Row>[],

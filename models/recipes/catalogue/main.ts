@@ -28,7 +28,10 @@ function given(name: 'datasets' | 'work'): string {
 const folder = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const threads = Number(values.threads);
 
-/** What was asked for, `none` for random weights; without a word, the backbone of the language where there is one. */
+/**
+ * The backbone that was asked for, `none` for random weights; if nothing was asked for, that of the language,
+ * if there is one.
+ */
 function backboneOf({ language }: Recipe): string | undefined {
   if (values.backbone !== undefined) return values.backbone === 'none' ? undefined : values.backbone;
   const own = folder(`../../backbones/${language}-mini`);

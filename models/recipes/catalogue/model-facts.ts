@@ -1,4 +1,4 @@
-/** What is known of a catalogue model beside its weights: what it was trained on, and what it was measured to do. */
+/** What is known about a catalogue model besides its weights: what it was trained on, and how it scored. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -6,7 +6,7 @@ import { z } from 'zod';
 /** Beside the weights of a catalogue model. */
 export const DATA_FILE = 'data.json';
 export const FIGURES_FILE = 'figures.json';
-/** Whom the licence of shipped texts wants to be named. */
+/** File that credits the authors of shipped texts, as the licence asks. */
 export const NOTICE_FILE = 'NOTICE';
 
 export const trainingDataSchema = z.strictObject({
@@ -15,7 +15,7 @@ export const trainingDataSchema = z.strictObject({
       title: z.string(),
       licence: z.string(),
       remark: z.string().exactOptional(),
-      /** Rows that it gave, after `leaks` were left out because they are in a test. */
+      /** Rows that the source gave, after `leaks` were left out because they are in a test. */
       train: z.int(),
       dev: z.int(),
       leaks: z.int(),
@@ -41,7 +41,7 @@ const measuredSchema = z.strictObject({
   high: z.number(),
   /** Test rows. */
   rows: z.int(),
-  /** The same of another method, measured beside it. */
+  /** The same figure of another method, measured beside it. */
   beside: z.strictObject({ method: z.string(), value: z.number() }).exactOptional(),
 });
 /** A figure on a test. */
@@ -49,7 +49,7 @@ export type Measured = z.infer<typeof measuredSchema>;
 
 export const figuresSchema = z.strictObject({
   tests: z.array(measuredSchema),
-  /** Of the answering graph and its companions; see bench/catalogue. */
+  /** Speed of the answering graph and its companions; see bench/catalogue. */
   speed: z.strictObject({
     texts_per_second: z.number(),
     p50_ms: z.number(),
@@ -59,7 +59,7 @@ export const figuresSchema = z.strictObject({
 });
 export type ModelFigures = z.infer<typeof figuresSchema>;
 
-/** A JSON file of a model; undefined where there is none. @throws ZodError where it is of another shape */
+/** A JSON file of a model; undefined if there is none. @throws ZodError if it has another shape */
 export async function readFacts<Facts>(
   directory: string,
   file: string,

@@ -18,8 +18,8 @@ import { VectorIndex } from '../../../src/vector-index/index.js';
 const BATCH = 64;
 
 /**
- * Has an English retrieval model search other passages: their texts, their vectors by its own encoder and their postings
- * take the place of those in its folder.
+ * Lets an English retrieval model search other passages: their texts, their vectors by its own encoder and
+ * their postings replace those in its folder.
  */
 export async function replacePassages(
   directory: string,
@@ -45,7 +45,7 @@ export async function replacePassages(
   for (const [file, bytes] of Object.entries(files)) writeFileSync(join(directory, file), bytes);
 }
 
-/** Of unit length, as questions are turned into vectors. */
+/** A passage's vector, of unit length, computed like those of questions. */
 function passageVector([window]: TextOutputs, width: number): Float32Array {
   const states = window?.outputs ?? new Float32Array();
   return unitVector(meanOfRows(states, window?.encoding.ids.length ?? 0, width));

@@ -1,20 +1,20 @@
-/** What can be said of a catalogue model before it is trained: its data, its labels, its settings, its limits. */
+/** What is known about a catalogue model before it is trained: its data, labels, settings and limits. */
 import type { QuestionPair, TestQuestion } from '../../../bench/datasets/questions.js';
 import type { TaggedSentence } from '../../../bench/datasets/tagged-sentences.js';
 import type { ClassificationType, PretrainedModelName, TrainingConfig, Tuning } from '../../../src/index.js';
 
 export interface Split<Row> {
   readonly train: readonly Row[];
-  /** Where the publisher has set some aside. */
+  /** Absent if the publisher has set none aside. */
   readonly dev?: readonly Row[];
 }
 
 /** Rows of one origin to train on. */
 export interface Source<Row> {
-  /** As it is called and cited. */
+  /** Name and citation. */
   readonly title: string;
   readonly licence: string;
-  /** What was done to the rows, where that is more than reading them. */
+  /** What was done to the rows, apart from reading them. */
   readonly remark?: string;
   /** @param datasets the folder that holds every dataset. */
   read(datasets: string): Split<Row> | Promise<Split<Row>>;
@@ -34,7 +34,7 @@ export interface TestSet<Test> {
   read(datasets: string): Test | Promise<Test>;
 }
 
-/** A text with its labels; exactly one where the model is no multilabel one. */
+/** A text with its labels: exactly one, unless the model is a multilabel one. */
 export interface LabelledText {
   readonly text: string;
   readonly labels: readonly string[];
@@ -55,11 +55,11 @@ interface CommonRecipe {
   readonly does: string;
   /** A query for the card and for the tests. */
   readonly example: string;
-  /** What a user has to know of the data: definitions, terms, what was decided. */
+  /** What users have to know about the data: definitions, terms, decisions. */
   readonly notes?: readonly string[];
   /** What it is bad at. */
   readonly weaknesses: readonly string[];
-  /** Beyond the library's defaults. */
+  /** Settings other than the library's defaults. */
   readonly training?: TrainingConfig;
   readonly tuning?: Tuning;
 }
@@ -67,7 +67,7 @@ interface CommonRecipe {
 export interface ClassifierRecipe extends CommonRecipe {
   readonly family: 'Papaya';
   readonly type: ClassificationType;
-  /** In the order of their ids. Default: those that occur, sorted. */
+  /** In the order of their ids. Default: all labels that occur, sorted. */
   readonly labels?: readonly string[];
   readonly sources: readonly Source<LabelledText>[];
   readonly tests: readonly TestSet<readonly LabelledText[]>[];
@@ -83,11 +83,11 @@ export interface SearchRecipe extends CommonRecipe {
   readonly family: 'Dragonfruit';
   readonly sources: readonly Source<QuestionPair>[];
   readonly tests: readonly TestSet<SearchTest>[];
-  /** What the shipped model searches; with the credit that its licence asks for. */
+  /** What the shipped model searches, with the credit that its licence asks for. */
   readonly passages: {
     readonly title: string;
     readonly licence: string;
-    /** The contents of the NOTICE beside them. */
+    /** Content of the NOTICE file beside them. */
     readonly notice: string;
     read(datasets: string): readonly string[] | Promise<readonly string[]>;
   };

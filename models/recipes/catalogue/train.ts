@@ -15,13 +15,16 @@ import type { Recipe } from './recipe.js';
 export interface TrainOptions {
   /** The folder that holds every dataset. */
   readonly datasets: string;
-  /** Where archives and trained models are kept, a folder each. Training goes on there where it was stopped. */
+  /**
+   * Where archives and trained models are kept, in a folder for each model. A stopped training is resumed
+   * there.
+   */
   readonly work: string;
-  /** Folder of the encoder to start from; random weights without it. */
+  /** Folder of the encoder to start from. Default: random weights. */
   readonly backbone?: string | undefined;
   readonly threads: number;
   readonly seed: number;
-  /** Told how it goes. Default: printed. */
+  /** Called with lines about the progress. Default: prints them. */
   readonly log?: (line: string) => void;
 }
 
@@ -31,15 +34,15 @@ export const modelStorage = (work: string, recipe: Pick<Recipe, 'name'>) =>
   fileStorage(join(modelWork(work, recipe), 'storage'));
 
 /**
- * Trains a model of the catalogue through the public API, or goes on with what an earlier call left. A model that is
- * trained stays: delete its folder to train it anew.
- * @throws Error where the training fails
+ * Trains a model of the catalogue through the public API, or resumes what an earlier call left. A trained
+ * model is kept: delete its folder to train it again.
+ * @throws Error if the training fails
  */
 export async function trainModel(recipe: Recipe, options: TrainOptions): Promise<void> {
   const { work, backbone, threads, seed, log = console.log } = options;
   await using trainer = new Trainer({
     storage: modelStorage(work, recipe),
-    // Its worker is a built file; these commands run the sources.
+    // A worker thread would need a built file; these commands run the sources.
     isolation: 'inline',
     threads,
     seed,

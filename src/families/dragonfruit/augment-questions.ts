@@ -9,9 +9,9 @@ const COMMON_SHARE = 0.02;
 const MIN_COMMON = 3;
 
 /**
- * One edited copy of every question, with the same passage. Only common words are dropped, any may be swapped with a
- * neighbour, so the words that say what is asked all stay. Questions too short to edit safely, and edits that change
- * nothing, give no copy.
+ * One edited copy of every question, with the same passage. Only common words are dropped, any may be swapped
+ * with a neighbour, so the words that say what is asked all stay. Questions too short to edit safely, and
+ * edits that change nothing, give no copy.
  */
 export function augmentQuestions(questions: readonly Question[], seed: number): Question[] {
   const random = Random.fromSeed(seed);

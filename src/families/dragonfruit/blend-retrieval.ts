@@ -2,7 +2,10 @@ import type { Scored } from '../../top-scores.js';
 import type { Candidates } from './candidates.js';
 import { pessimisticRank } from './topk-scores.js';
 
-/** How the two experts become one score: vector · cosine + bm25 · share of the best BM25 score. No weight is below 0. */
+/**
+ * How the two experts become one score: vector · cosine + bm25 · share of the best BM25 score. No weight is
+ * below 0.
+ */
 export interface RetrievalWeights {
   readonly vector: number;
   readonly bm25: number;
@@ -27,10 +30,10 @@ const TOLERANCE = 1e-4;
 const VECTOR_SHARES = [0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05];
 
 /**
- * The weights under which the right passages are most likely among the candidates, if these put clearly more of them
- * first than the better expert alone (in a tie, BM25). Otherwise the mixture that puts most of them first, if those are
- * clearly more; otherwise the better expert alone. So the blend never has a lower top-1 on these questions than the
- * better expert, and doesn't follow a weak expert by chance.
+ * The weights under which the right passages are most likely among the candidates, if these put clearly more
+ * of them first than the better expert alone (in a tie, BM25). Otherwise the mixture that puts most of them
+ * first, if those are clearly more; otherwise the better expert alone. So the blend never has a lower top-1
+ * on these questions than the better expert, and doesn't follow a weak expert by chance.
  */
 export function fitRetrievalBlend(questions: readonly JudgedCandidates[]): RetrievalWeights {
   const vector: RetrievalWeights = { ...STARTING_WEIGHTS, bm25: 0 };
@@ -45,8 +48,8 @@ export function fitRetrievalBlend(questions: readonly JudgedCandidates[]): Retri
 }
 
 /**
- * Whether the gain in top-1 exceeds its standard error under chance, which is √n for the n questions that only one of
- * the two ranks right (McNemar 1947).
+ * Whether the gain in top-1 exceeds its standard error under chance, which is √n for the n questions that
+ * only one of the two ranks right (McNemar 1947).
  */
 function isClearlyBetter(
   questions: readonly JudgedCandidates[],
@@ -118,8 +121,8 @@ export function logLoss(questions: readonly JudgedCandidates[], weights: Retriev
 }
 
 /**
- * Fits weights = Σ tᵢ · directionᵢ, no t below `least`, by Newton steps on one t at a time; as the loss is convex, that
- * finds the optimum in spite of the bounds. Every t starts at 1 and is pulled towards it.
+ * Fits weights = Σ tᵢ · directionᵢ, no t below `least`, by Newton steps on one t at a time; as the loss is
+ * convex, that finds the optimum in spite of the bounds. Every t starts at 1 and is pulled towards it.
  */
 function fitAlong(
   questions: readonly JudgedCandidates[],
@@ -152,7 +155,10 @@ function sum(...terms: readonly (readonly [factor: number, weights: RetrievalWei
   };
 }
 
-/** First and second derivative of the log-loss along a direction: mean minus right score, and the scores' variance. */
+/**
+ * First and second derivative of the log-loss along a direction: mean minus right score, and the scores'
+ * variance.
+ */
 function derivatives(
   questions: readonly JudgedCandidates[],
   weights: RetrievalWeights,

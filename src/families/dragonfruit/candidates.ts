@@ -18,13 +18,16 @@ export interface Candidates {
   /** Cosine of question and passage. [candidates] */
   readonly cosines: Float32Array;
   /**
-   * BM25 scores as shares of the question's best one, 0 where no word is shared: raw scores grow with the length of the
-   * question, and make worse probabilities (docs/retrieval.md). [candidates]
+   * BM25 scores as shares of the question's best one, 0 where no word is shared: raw scores grow with the
+   * length of the question, and make worse probabilities (docs/retrieval.md). [candidates]
    */
   readonly bm25: Float32Array;
 }
 
-/** The best {@link CANDIDATES_OF_EACH} of each expert, together. @param vector of the question, of unit length. */
+/**
+ * The best {@link CANDIDATES_OF_EACH} of each expert, together.
+ * @param vector of the question, of unit length.
+ */
 export function findCandidates(
   question: string,
   vector: Float32Array,

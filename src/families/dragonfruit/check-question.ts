@@ -24,7 +24,8 @@ export function passageIdsOf(passages: readonly string[]): PassageIds {
 
 /**
  * @param passageIds undefined if the passages couldn't be read; then no context is looked up.
- * @returns the question with its passage's id, or undefined, after adding a problem unless `passageIds` is undefined.
+ * @returns the question with its passage's id, or undefined, after adding a problem unless `passageIds` is
+ * undefined.
  */
 export function checkQuestion(
   written: WrittenQuestion,

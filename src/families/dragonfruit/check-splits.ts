@@ -1,4 +1,6 @@
-/** What is checked once all questions are known: that there is something to rank, and what is worth a warning. */
+/**
+ * What is checked once all questions are known: that there is something to rank, and what is worth a warning.
+ */
 import {
   counted,
   type DatasetWarning,

@@ -1,7 +1,9 @@
 import type { PairLoss } from '../../engine/index.js';
 import { Graph, type Tensor, type TensorData } from '../../graph/index.js';
 
-/** What cosines are multiplied by before the softmax: the inverse temperature, as in sentence-transformers. */
+/**
+ * What cosines are multiplied by before the softmax: the inverse temperature, as in sentence-transformers.
+ */
 const SCALE = 20;
 /** Added to squared norms, so that a vector of zeros isn't divided by 0. */
 const TINY = 1e-12;
@@ -9,8 +11,9 @@ const TINY = 1e-12;
 const MASKED = -1e9;
 
 /**
- * Brings every question nearer to its own passage than to any other of the batch: cross-entropy over scaled cosines
- * (Henderson et al. 2017, "Efficient Natural Language Response Suggestion", 4.4; Karpukhin et al. 2020).
+ * Brings every question nearer to its own passage than to any other of the batch: cross-entropy over scaled
+ * cosines (Henderson et al. 2017, "Efficient Natural Language Response Suggestion", 4.4; Karpukhin et al.
+ * 2020).
  */
 export function contrastiveLoss(width: number): PairLoss {
   const graph = new Graph();
@@ -30,7 +33,9 @@ function unitRows(graph: Graph, x: Tensor): Tensor {
   return graph.divide(x, graph.sqrt(graph.add(squares, graph.constant([TINY], []))));
 }
 
-/** One question of a batch: the id of its passage, and those of the passages that it brings into the batch. */
+/**
+ * One question of a batch: the id of its passage, and those of the passages that it brings into the batch.
+ */
 export interface ContrastiveExample {
   /** Folded, so that equal texts are the same question. */
   readonly question: string;
@@ -39,8 +44,8 @@ export interface ContrastiveExample {
 }
 
 /**
- * The feeds of the loss for a batch. Another copy of the right passage, or a passage that answers the same question
- * elsewhere in the batch, is not a wrong answer and is masked.
+ * The feeds of the loss for a batch. Another copy of the right passage, or a passage that answers the same
+ * question elsewhere in the batch, is not a wrong answer and is masked.
  */
 export function contrastiveFeeds(batch: readonly ContrastiveExample[]): Readonly<Record<string, TensorData>> {
   const passages = batch.flatMap((example) => example.passages);

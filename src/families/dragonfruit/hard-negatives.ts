@@ -14,9 +14,9 @@ export interface HardNegativeOptions {
 }
 
 /**
- * For every question, the passages that BM25 takes for answers although they aren't, best first. Its own passage, any
- * that answers the same question elsewhere, and copies of these (case and spacing aside) are left out. There are fewer
- * than `count` if fewer passages share a word with the question.
+ * For every question, the passages that BM25 takes for answers although they aren't, best first. Its own
+ * passage, any that answers the same question elsewhere, and copies of these (case and spacing aside) are
+ * left out. There are fewer than `count` if fewer passages share a word with the question.
  * @param index of the passages.
  * @throws AbortedError soon after the signal fires.
  */

@@ -31,7 +31,7 @@ export const dragonfruit: Family = {
     },
   ],
   tier: 'pro',
-  // A row costs more here: two passages are trained with each question, and every epoch ends with reading all passages.
+  // A row costs more here: each question is trained with two passages, and each epoch ends with reading all.
   durations: {
     scratch: { rows: 15_000, minEpochs: 2, maxEpochs: 5 },
     backbone: { rows: 10_000, minEpochs: 1, maxEpochs: 5 },
@@ -66,7 +66,9 @@ interface OpenedPassages extends RetrievalExperts {
   readonly passages: readonly string[];
 }
 
-/** The passages and both experts on them. Ids are positions in all three, so all must have the same length. */
+/**
+ * The passages and both experts on them. Ids are positions in all three, so all must have the same length.
+ */
 function openPassages(files: ModelFiles): OpenedPassages {
   const passages = decodePassages(fileOf(files, PASSAGES_FILE));
   const vectorFile = fileOf(files, VECTORS_FILE);

@@ -24,8 +24,9 @@ const splitSchema = z.record(z.string(), z.unknown());
 const entrySchema = z.looseObject({ question: z.string('a string'), context: z.string('a string') });
 
 /**
- * Reads the unpacked archive of a question answering and checks every rule of docs/archives.md. All problems are found
- * in one pass, except that questions can't be found without config.json, nor their passages without label_id.json.
+ * Reads the unpacked archive of a question answering and checks every rule of docs/archives.md. All problems
+ * are found in one pass, except that questions can't be found without config.json, nor their passages without
+ * label_id.json.
  * @throws DatasetError with every problem.
  */
 export function readRetrievalArchive(directory: string): RetrievalDataset {

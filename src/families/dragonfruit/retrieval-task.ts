@@ -74,7 +74,9 @@ function split(outputs: readonly TextOutputs[], questions: number) {
   return { questions: (row: number) => vectors.subarray(row * width, (row + 1) * width), index };
 }
 
-/** Gives BM25 indexes, made on first use: one with stemming for English, one without for all other languages. */
+/**
+ * Gives BM25 indexes, made on first use: one with stemming for English, one without for all other languages.
+ */
 function passageIndexes(passages: readonly string[]): (language: string) => Bm25Index {
   const made = new Map<boolean, Bm25Index>();
   return (language) => {
@@ -85,7 +87,10 @@ function passageIndexes(passages: readonly string[]): (language: string) => Bm25
   };
 }
 
-/** The encoder alone, which learns to put a question near the passage that answers it, far from others of its batch. */
+/**
+ * The encoder alone, which learns to put a question near the passage that answers it, far from others of its
+ * batch.
+ */
 function vectorHead(
   { passages, train }: RetrievalDataset,
   indexFor: (language: string) => Bm25Index,

@@ -1,4 +1,7 @@
-/** Tells sentence-transformers what comes after a BertModel: token states are averaged and brought to unit length. */
+/**
+ * Tells sentence-transformers what comes after a BertModel: token states are averaged and brought to unit
+ * length.
+ */
 
 const json = (value: unknown): Uint8Array => Buffer.from(`${JSON.stringify(value, undefined, 2)}\n`);
 

@@ -31,7 +31,10 @@ export function pooledVectors(
   });
 }
 
-/** All hidden states, which sentence-transformers and transformers.js pool themselves. @returns [batch, tokens, hidden]. */
+/**
+ * All hidden states, which sentence-transformers and transformers.js pool themselves.
+ * @returns [batch, tokens, hidden].
+ */
 export function tokenStates(graph: Graph, config: BertConfig, inputs: EncoderInputs): Tensor {
   const states = bertEncoder(graph, config, inputs, { prefix: ENCODER_PREFIX });
   const byToken = graph.reshape(states, ['tokens', 'batch', config.hidden_size]);

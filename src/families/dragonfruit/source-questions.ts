@@ -31,8 +31,8 @@ export interface QuestionTable {
 }
 
 /**
- * Reads all questions of a source; a record without two strings becomes a problem. Lines count from 1, and so do rows in
- * memory.
+ * Reads all questions of a source; a record without two strings becomes a problem. Lines count from 1, and so
+ * do rows in memory.
  * @param name of rows in memory, in problems.
  */
 export function readSource(source: QuestionSource, name: string, problems: ProblemList): QuestionTable {

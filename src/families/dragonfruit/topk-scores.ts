@@ -4,8 +4,8 @@ import type { Topk } from '../../contract/index.js';
 const RECIPROCAL_RANKS = 10;
 
 /**
- * The rank of one score among all, 1 being the best. Equal scores count as better ones, so that a model gains nothing
- * by scoring everything alike.
+ * The rank of one score among all, 1 being the best. Equal scores count as better ones, so that a model gains
+ * nothing by scoring everything alike.
  * @returns ∞ for a position outside the scores.
  */
 export function pessimisticRank(scores: ArrayLike<number>, position: number): number {
@@ -19,7 +19,9 @@ export function pessimisticRank(scores: ArrayLike<number>, position: number): nu
   return rank;
 }
 
-/** The share of questions whose passage is among the first 1, 3, 5, 10, 20 and 100; 0 where there are none. */
+/**
+ * The share of questions whose passage is among the first 1, 3, 5, 10, 20 and 100; 0 where there are none.
+ */
 export function topkScores(ranks: readonly number[]): Topk {
   const share = (k: number) => ranks.filter((rank) => rank <= k).length / Math.max(1, ranks.length);
   return { 1: share(1), 3: share(3), 5: share(5), 10: share(10), 20: share(20), 100: share(100) };

@@ -7,7 +7,9 @@ import {
   warnAbout,
 } from '../../datasets/index.js';
 
-/** Collects fields of questions that nothing reads. They are worth a warning, as one of them may be misspelt. */
+/**
+ * Collects fields of questions that nothing reads. They are worth a warning, as one of them may be misspelt.
+ */
 export class UnknownFields {
   readonly #names = new Set<string>();
   readonly #places: DatasetLocation[] = [];

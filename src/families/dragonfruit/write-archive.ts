@@ -33,8 +33,9 @@ export interface RetrievalArchiveSummary extends ArchiveSummary {
 }
 
 /**
- * Makes a zip archive (docs/archives.md) out of questions and passages. Rows are checked as training checks them, and
- * each problem names the line of the file or the number of the row. If there are any, nothing is written.
+ * Makes a zip archive (docs/archives.md) out of questions and passages. Rows are checked as training checks
+ * them, and each problem names the line of the file or the number of the row. If there are any, nothing is
+ * written.
  */
 export function createRetrievalArchive(
   options: RetrievalArchiveOptions,
@@ -115,7 +116,10 @@ function checkRows(
   return { questions: [...questions.values()], removedDuplicates: accepted - questions.size };
 }
 
-/** Questions that differ only in case or spacing stay together, so that dev asks nothing that train has answered. */
+/**
+ * Questions that differ only in case or spacing stay together, so that dev asks nothing that train has
+ * answered.
+ */
 function setAside(
   questions: readonly LocatedQuestion[],
   devFraction: number,

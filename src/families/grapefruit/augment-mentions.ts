@@ -10,8 +10,9 @@ const REPLACEMENT_PROBABILITY = 0.5;
 type Mentions = readonly (readonly string[])[];
 
 /**
- * Edited copies of sentences, each with at least one mention replaced by another of its type from the same sentences. A
- * sentence without a mention that can be replaced gives no copy. The same seed gives the same copies.
+ * Edited copies of sentences, each with at least one mention replaced by another of its type from the same
+ * sentences. A sentence without a mention that can be replaced gives no copy. The same seed gives the same
+ * copies.
  * @param tags BIO tags in the order of their ids.
  */
 export function augmentMentions(

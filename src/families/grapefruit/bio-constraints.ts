@@ -2,8 +2,8 @@ import type { TagTransitions } from '../../lexical/index.js';
 import { parseTag } from './bio-tags.js';
 
 /**
- * Which tag may begin a sentence and which may follow which, as scores to add before decoding: 0 where allowed,
- * −Infinity where not. An I-x may follow B-x and I-x only; every other tag may stand anywhere.
+ * Which tag may begin a sentence and which may follow which, as scores to add before decoding: 0 where
+ * allowed, −Infinity where not. An I-x may follow B-x and I-x only; every other tag may stand anywhere.
  */
 export function bioConstraints(tags: readonly string[]): TagTransitions {
   const parsed = tags.map(parseTag);

@@ -1,5 +1,6 @@
 /**
- * BIO tags (Ramshaw & Marcus 1995, as IOB2): B-x begins an entity of type x, I-x continues it, O is outside of any.
+ * BIO tags (Ramshaw & Marcus 1995, as IOB2): B-x begins an entity of type x, I-x continues it, O is outside
+ * of any.
  */
 export const OUTSIDE = 'O';
 

@@ -60,9 +60,9 @@ const FIRST_STEP = 0.5;
 const LAST_STEP = 0.02;
 
 /**
- * The weights under which the tags of the dev sentences are most likely as paths through the lattice: a sum of the
- * shares, each times a factor that isn't below 0. The loss is convex in the factors; the search changes one of them at
- * a time, and halves its step when no change is an improvement.
+ * The weights under which the tags of the dev sentences are most likely as paths through the lattice: a sum
+ * of the shares, each times a factor that isn't below 0. The loss is convex in the factors; the search
+ * changes one of them at a time, and halves its step when no change is an improvement.
  */
 export function fitTagWeights(rows: TagBlendRows, shares: readonly TagShares[]): TagWeights {
   const some = { ...rows, sentences: rows.sentences.slice(0, MAX_SENTENCES) };

@@ -23,8 +23,8 @@ export interface TagRules {
 }
 
 /**
- * @returns the sentence with tag ids, or undefined after adding at least one problem. An I- tag that continues no entity
- * is read as B-, as conlleval does.
+ * @returns the sentence with tag ids, or undefined after adding at least one problem. An I- tag that
+ * continues no entity is read as B-, as conlleval does.
  */
 export function checkSentence(
   sentence: WrittenSentence,
@@ -57,7 +57,9 @@ export function checkSentence(
   };
 }
 
-/** An I-x after O, another type or nothing begins an entity, as is common in corpora in the older IOB1 scheme. */
+/**
+ * An I-x after O, another type or nothing begins an entity, as is common in corpora in the older IOB1 scheme.
+ */
 function repairTags(tags: readonly string[]): readonly string[] {
   let open: string | undefined;
   return tags.map((tag) => {

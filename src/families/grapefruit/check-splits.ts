@@ -1,4 +1,7 @@
-/** What is checked once all sentences are known: that there is something to learn, and what is worth a warning. */
+/**
+ * What is checked once all sentences are known: that there is something to learn, and what is worth a
+ * warning.
+ */
 import {
   counted,
   type DatasetLocation,

@@ -1,6 +1,9 @@
 import { type EntitySpan, spansOf } from './entity-spans.js';
 
-/** How well entities of one type, or of all types, were found; an entity counts if type, start and end are right. */
+/**
+ * How well entities of one type, or of all types, were found; an entity counts if type, start and end are
+ * right.
+ */
 export interface EntityFigures {
   /** Share of the predicted entities that are right; 0 where none was predicted. */
   readonly precision: number;

@@ -10,8 +10,8 @@ export interface EntitySpan {
 }
 
 /**
- * The entities of one sentence, left to right, as conlleval (Tjong Kim Sang & De Meulder 2003) reads BIO tags: B-x
- * always begins an entity, and so does an I-x after O, after another type or at the start.
+ * The entities of one sentence, left to right, as conlleval (Tjong Kim Sang & De Meulder 2003) reads BIO
+ * tags: B-x always begins an entity, and so does an I-x after O, after another type or at the start.
  */
 export function spansOf(tags: readonly string[]): EntitySpan[] {
   const spans: EntitySpan[] = [];

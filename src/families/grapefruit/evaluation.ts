@@ -18,8 +18,8 @@ import { sentenceText } from './word-pieces.js';
 const UNWEIGHED: TagWeights = { encoder: 1, expert: 1, bias: [] };
 
 /**
- * The figures of each type of entity, the calibration of the entities' scores, and the mistakes that the model was
- * surest of.
+ * The figures of each type of entity, the calibration of the entities' scores, and the mistakes that the
+ * model was surest of.
  * @param rows of the dev sentences, in their order.
  * @param weights of the finished model.
  */
@@ -92,8 +92,8 @@ function calibrationOf(answers: readonly Answer[]): Calibration | undefined {
 }
 
 /**
- * The model's mistake on a sentence, if it made one. Its score is the highest probability of a wrong entity or, if entities
- * are only missing, the highest probability that one of these isn't there.
+ * The model's mistake on a sentence, if it made one. Its score is the highest probability of a wrong entity
+ * or, if entities are only missing, the highest probability that one of these isn't there.
  */
 function mistakeOf({ words, actual, found }: Answer): Mistake[] {
   const wrong = found.filter((entity) => !holds(actual, entity));

@@ -23,12 +23,15 @@ import {
 
 const text = z.string('a string').default('');
 
-/** Any field of config.json may be missing, and so may the file: the interface doesn't say what it holds here. */
+/**
+ * Any field of config.json may be missing, and so may the file: the interface doesn't say what it holds here.
+ */
 const sequenceConfigSchema = archiveConfigSchema.extend({ DATASET_NAME: text, DATA_DIR: text });
 
 /**
- * Reads the unpacked archive of a sequence labelling and checks every rule of docs/archives.md. All problems are found
- * in one pass, except that sentences can't be checked without label_id.json, or with an invalid config.json.
+ * Reads the unpacked archive of a sequence labelling and checks every rule of docs/archives.md. All problems
+ * are found in one pass, except that sentences can't be checked without label_id.json, or with an invalid
+ * config.json.
  * @throws DatasetError with every problem; TypeError for a model type of another family.
  */
 export function readSequenceArchive(directory: string, type: ModelType): SequenceDataset {

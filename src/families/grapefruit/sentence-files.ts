@@ -1,4 +1,6 @@
-/** Reads a split of the archive: two files in which the same line has the words and the tags of one sentence. */
+/**
+ * Reads a split of the archive: two files in which the same line has the words and the tags of one sentence.
+ */
 import {
   type ArchiveConfig,
   type ArchiveFile,
@@ -28,8 +30,8 @@ interface NumberedLines {
 }
 
 /**
- * Reads the two files of a split, in DATA_DIR or beside config.json. What can't be read becomes a problem, and so do
- * files of different lengths. Sentences that both files have are read all the same.
+ * Reads the two files of a split, in DATA_DIR or beside config.json. What can't be read becomes a problem,
+ * and so do files of different lengths. Sentences that both files have are read all the same.
  */
 export function readSentenceFiles(
   archive: ArchiveFolder,

@@ -9,7 +9,9 @@ export const sequenceTypes = [
 
 export type SequenceType = (typeof sequenceTypes)[number];
 
-/** Words, and the id of each one's BIO tag. The tags are valid: an I- always continues an entity of its type. */
+/**
+ * Words, and the id of each one's BIO tag. The tags are valid: an I- always continues an entity of its type.
+ */
 export interface TaggedSentence {
   readonly words: readonly string[];
   readonly tags: readonly number[];

@@ -12,8 +12,9 @@ export interface SequenceRow {
 }
 
 /**
- * A UTF-8 file with one word per line, the word in the first of two or more columns and its tag in the last. Columns are
- * separated by tabs, or by spaces if a line has no tab; a blank line ends a sentence, and so does -DOCSTART-.
+ * A UTF-8 file with one word per line, the word in the first of two or more columns and its tag in the last.
+ * Columns are separated by tabs, or by spaces if a line has no tab; a blank line ends a sentence, and so does
+ * -DOCSTART-.
  */
 export interface ConllFile {
   readonly path: string;
@@ -27,7 +28,9 @@ export interface SentenceTable {
   /** The source's name in problems. */
   readonly file: string;
   readonly sentences: readonly WrittenSentence[];
-  /** How many words contained white space and became several words, or were nothing else and were left out. */
+  /**
+   * How many words contained white space and became several words, or were nothing else and were left out.
+   */
   readonly respacedWords: number;
 }
 
@@ -40,8 +43,8 @@ interface SourceSentence extends SequenceRow {
 }
 
 /**
- * Reads all sentences of a source; a line that isn't a word with its tag becomes a problem. Rows in memory count from 1,
- * as lines do.
+ * Reads all sentences of a source; a line that isn't a word with its tag becomes a problem. Rows in memory
+ * count from 1, as lines do.
  * @param name of rows in memory, in problems.
  */
 export function readSource(source: SequenceSource, name: string, problems: ProblemList): SentenceTable {
@@ -120,7 +123,10 @@ function readWordLine(
 /** What ends a word when a text is read. */
 const space = /[\p{White_Space}\uFEFF]+/u;
 
-/** The format separates words by spaces, so a word that contains some becomes several words of the same entity. */
+/**
+ * The format separates words by spaces, so a word that contains some becomes several words of the same
+ * entity.
+ */
 function respace(source: SourceSentence): { sentence: WrittenSentence; respacedWords: number } {
   const { file, line, words, tags, placeOf } = source;
   const isSound = words.length === tags.length && !words.some((word) => word === '' || space.test(word));

@@ -23,8 +23,8 @@ export interface WordPiece {
 }
 
 /**
- * The first piece of each word that begins in an encoding, left to right: it stands for the word, as in BERT's NER
- * (Devlin et al. 2019, 5.3). Words that the tokenizer drops entirely have none.
+ * The first piece of each word that begins in an encoding, left to right: it stands for the word, as in
+ * BERT's NER (Devlin et al. 2019, 5.3). Words that the tokenizer drops entirely have none.
  */
 export function firstPieces(
   { ids, offsets, sequenceIds }: Encoding,
@@ -58,16 +58,16 @@ function lastBeginningBy(words: readonly Word[], place: number): number {
 }
 
 /**
- * Whether a window that begins at `place` begins inside a word. The first word of a text is never cut: what is missing
- * was dropped by the tokenizer, a mark for the direction of writing, say.
+ * Whether a window that begins at `place` begins inside a word. The first word of a text is never cut: what
+ * is missing was dropped by the tokenizer, a mark for the direction of writing, say.
  */
 function isCut(words: readonly Word[], word: number, place: number): boolean {
   return word > 0 && (words[word]?.start ?? place) < place;
 }
 
 /**
- * The encoder's outputs for each word; 0 for words in no window. If several windows have a word, the one counts in which
- * it is farthest from an edge, where the encoder sees most context.
+ * The encoder's outputs for each word; 0 for words in no window. If several windows have a word, the one
+ * counts in which it is farthest from an edge, where the encoder sees most context.
  * @returns [words, outputs].
  */
 export function wordOutputs(windows: TextOutputs, words: readonly Word[], width: number): Float32Array {

@@ -1,9 +1,9 @@
 /** Splits texts into words like those of the training data, whose sentences come already split. */
 
 /**
- * whitespace: at white space only. punctuation: marks around words are words of their own, as in most corpora. marks:
- * marks within words are, too, as in biomedical corpora. characters: as punctuation, and each character of a script
- * without spaces is a word.
+ * whitespace: at white space only. punctuation: marks around words are words of their own, as in most
+ * corpora. marks: marks within words are, too, as in biomedical corpora. characters: as punctuation, and each
+ * character of a script without spaces is a word.
  */
 export const wordSplittings = ['whitespace', 'punctuation', 'marks', 'characters'] as const;
 export type WordSplitting = (typeof wordSplittings)[number];
@@ -51,8 +51,8 @@ function matches(text: string, pattern: RegExp, offset: number): Word[] {
 }
 
 /**
- * Made on first use: it takes milliseconds that other families needn't wait for. ICU's dictionaries are chosen by script;
- * the language makes no difference.
+ * Made on first use: it takes milliseconds that other families needn't wait for. ICU's dictionaries are
+ * chosen by script; the language makes no difference.
  */
 let segmenter: Intl.Segmenter | undefined;
 
@@ -66,7 +66,9 @@ const MARK = '[\\p{P}$+<=>^`|~]';
 const singleMarks = new RegExp(`${MARK}|(?:(?!${MARK}).)+`, 'gsu');
 
 const mark = /[\p{P}`]/u;
-/** A mark, or several of the same, at the start, unless it belongs to what follows (@user, #tag, -5, .5, 's). */
+/**
+ * A mark, or several of the same, at the start, unless it belongs to what follows (@user, #tag, -5, .5, 's).
+ */
 const leadingMarks = /^(?![@#][\p{L}\p{N}_]|-?\.?\p{N}|['’](?:s|m|d|re|ve|ll)$)([\p{P}`])\1*/iu;
 /** The end of John's, it’s, we'll, which is a word of its own in corpora that follow the Penn Treebank. */
 const clitic = /(?<=[\p{L}\p{N}])['’](?:s|m|d|re|ve|ll)$/iu;
@@ -114,9 +116,14 @@ function endLength(text: string): number {
 const SENTENCES_TO_LOOK_AT = 2000;
 /** Scripts without spaces decide only where they make up this share of the words. */
 const MIN_UNSPACED_SHARE = 0.1;
-/** Even where characters were tagged one by one, a few words have several: numbers, names in brackets, slips. */
+/**
+ * Even where characters were tagged one by one, a few words have several: numbers, names in brackets, slips.
+ */
 const MAX_WHOLE_UNSPACED_SHARE = 0.05;
-/** If every mark is a word, mixed words are this rare compared with lone marks that usually stand within words. */
+/**
+ * If every mark is a word, mixed words are this rare compared with lone marks that usually stand within
+ * words.
+ */
 const MAX_MIXED_SHARE = 0.1;
 
 const innerMark = /^[-–/&'’]$/u;
@@ -125,9 +132,9 @@ const onlyMarks = /^[\p{P}`]+$/u;
 const severalUnspaced = new RegExp(`[${UNSPACED}]\\p{M}*[${UNSPACED}]`, 'u');
 
 /**
- * The splitting that cuts texts as these training sentences were cut. Marks are set apart unless words with a mark
- * attached outnumber the marks that stand alone. Scripts without spaces are split into characters if nearly all their
- * words are single characters.
+ * The splitting that cuts texts as these training sentences were cut. Marks are set apart unless words with a
+ * mark attached outnumber the marks that stand alone. Scripts without spaces are split into characters if
+ * nearly all their words are single characters.
  */
 export function guessSplitting(sentences: readonly (readonly string[])[]): WordSplitting {
   const words = sentences.slice(0, SENTENCES_TO_LOOK_AT).flat();

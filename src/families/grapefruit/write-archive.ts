@@ -30,13 +30,15 @@ export interface SequenceArchiveOptions extends ArchiveOptions<SequenceSource> {
 export interface SequenceArchiveSummary extends ArchiveSummary {
   /** In the order of their tags' ids. */
   readonly entityTypes: readonly string[];
-  /** How many words contained white space and became several words, or were nothing else and were left out. */
+  /**
+   * How many words contained white space and became several words, or were nothing else and were left out.
+   */
   readonly respacedWords: number;
 }
 
 /**
- * Makes a zip archive (docs/archives.md) out of tagged sentences. They are checked as training checks them, and each
- * problem names its line in the source. If there are any, nothing is written.
+ * Makes a zip archive (docs/archives.md) out of tagged sentences. They are checked as training checks them,
+ * and each problem names its line in the source. If there are any, nothing is written.
  */
 export function createSequenceArchive(
   options: SequenceArchiveOptions,

@@ -4,8 +4,9 @@ import type { ClassWeights } from '../../lexical/index.js';
 const MAX_WEIGHT = 10;
 
 /**
- * Weights that raise rare labels: √(mean rows per label / rows of this label). Without the root all labels would count
- * the same, but rare ones would be predicted wrongly far too often. Rows without the label keep weight 1.
+ * Weights that raise rare labels: √(mean rows per label / rows of this label). Without the root all labels
+ * would count the same, but rare ones would be predicted wrongly far too often. Rows without the label keep
+ * weight 1.
  * @param active for each row, the outputs that are on.
  */
 export function balancedWeights(active: readonly (readonly number[])[], outputs: number): ClassWeights[] {

@@ -14,7 +14,10 @@ export interface BlendRows {
   readonly targets: Uint8Array;
 }
 
-/** Where fitting starts, and stays close to if rows are few: weights that did well on many datasets (docs/lexical.md). */
+/**
+ * Where fitting starts, and stays close to if rows are few: weights that did well on many datasets
+ * (docs/lexical.md).
+ */
 export const startingWeights = { encoder: 1, expert: 4.5, bias: 0 } as const;
 type Coordinate = keyof typeof startingWeights;
 
@@ -25,10 +28,11 @@ const MAX_SWEEPS = 60;
 const TOLERANCE = 1e-4;
 
 /**
- * The weights, none below 0, under which the rows are most likely: temperature scaling (Guo et al. 2017) of one expert,
- * or of both at once. Newton steps go through the weights one at a time; as the loss is convex, that finds the optimum
- * in spite of the bounds.
- * @param fitted the weights to fit; the others are 0. A bias is fitted for sigmoids only, one for all outputs.
+ * The weights, none below 0, under which the rows are most likely: temperature scaling (Guo et al. 2017) of
+ * one expert, or of both at once. Newton steps go through the weights one at a time; as the loss is convex,
+ * that finds the optimum in spite of the bounds.
+ * @param fitted the weights to fit; the others are 0. A bias is fitted for sigmoids only, one for all
+ * outputs.
  */
 export function fitBlendWeights(rows: BlendRows, fitted: readonly Coordinate[]): BlendWeights {
   const weights = { encoder: 0, expert: 0, bias: 0 };
@@ -50,8 +54,8 @@ export function fitBlendWeights(rows: BlendRows, fitted: readonly Coordinate[]):
 type Scalars = Record<Coordinate, number>;
 
 /**
- * A Newton step, at most as long as the weight itself or, below 1, as 1: far from the optimum the loss is nearly flat, and
- * a full step would overshoot.
+ * A Newton step, at most as long as the weight itself or, below 1, as 1: far from the optimum the loss is
+ * nearly flat, and a full step would overshoot.
  */
 function boundedStep(rows: BlendRows, weights: Scalars, coordinate: Coordinate): number {
   const { slope, curvature } =

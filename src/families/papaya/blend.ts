@@ -14,8 +14,8 @@ export interface BlendTask extends BlendRows {
 }
 
 /**
- * Calibrates each expert alone and both together on the dev rows. In a multilabel model each label's best threshold is
- * moved to a score of 0.5, so that every score can be compared with 0.5.
+ * Calibrates each expert alone and both together on the dev rows. In a multilabel model each label's best
+ * threshold is moved to a score of 0.5, so that every score can be compared with 0.5.
  */
 export function fitBlend(task: BlendTask): Blend {
   const encoder = fitPart(task, ['encoder', 'bias']);
@@ -28,8 +28,8 @@ export function fitBlend(task: BlendTask): Blend {
 }
 
 /**
- * Further candidates for the blend of a multilabel model, in which one expert counts less. The likeliest mixture doesn't
- * always have the best F1, since rare labels count as much as frequent ones in it.
+ * Further candidates for the blend of a multilabel model, in which one expert counts less. The likeliest
+ * mixture doesn't always have the best F1, since rare labels count as much as frequent ones in it.
  */
 const LEANINGS = [
   { encoder: 0.5, expert: 1 },

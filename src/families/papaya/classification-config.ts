@@ -33,8 +33,8 @@ export interface ColumnRoles {
 }
 
 /**
- * Columns called "sentence" and "label" are the text and the label, wherever they stand. If one of two columns has
- * such a name, the other column has the other role; if neither does, the text comes first.
+ * Columns called "sentence" and "label" are the text and the label, wherever they stand. If one of two
+ * columns has such a name, the other column has the other role; if neither does, the text comes first.
  * @returns undefined if the names don't settle the two roles.
  */
 function columnRoles(names: readonly string[]): ColumnRoles | undefined {

@@ -20,7 +20,10 @@ export function labelProbabilities(logits: Float32Array, { link, labels }: Readi
     : probabilities;
 }
 
-/** The labels that a model predicts: every one above the threshold if it is multilabel, else the most probable. */
+/**
+ * The labels that a model predicts: every one above the threshold if it is multilabel, else the most
+ * probable.
+ */
 export function predictedLabels(logits: Float32Array, reading: Reading): number[] {
   const probabilities = labelProbabilities(logits, reading);
   if (reading.link === 'sigmoid' && !isBinary(logits, reading.labels)) {

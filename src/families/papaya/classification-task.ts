@@ -122,9 +122,9 @@ function classificationHead({ kind, train }: ClassificationDataset, shape: Class
 }
 
 /**
- * What config.json says to other libraries. To them a binary model is a multi-label one with a single label, the
- * second, since its one logit goes through a sigmoid. With mean pooling the weights are those of a BertModel and a
- * classifier, not of BertForSequenceClassification, which would pool differently.
+ * What config.json says to other libraries. To them a binary model is a multi-label one with a single label,
+ * the second, since its one logit goes through a sigmoid. With mean pooling the weights are those of a
+ * BertModel and a classifier, not of BertForSequenceClassification, which would pool differently.
  */
 function describe({ kind, labels }: ClassificationDataset, pooling: Pooling): TaskDescription {
   const named = kind === 'binary' ? labels.slice(1) : labels;

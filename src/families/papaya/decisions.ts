@@ -11,8 +11,8 @@ export interface DecisionRows {
 }
 
 /**
- * Softmax: one decision per row, with the probability of the most probable label. Sigmoid: one per row and output, with
- * the probability of the yes or no.
+ * Softmax: one decision per row, with the probability of the most probable label. Sigmoid: one per row and
+ * output, with the probability of the yes or no.
  * @param logits [rows, outputs]
  */
 export function decisionsOf({ link, outputs, targets }: DecisionRows, logits: Float32Array): Decision[] {

@@ -20,8 +20,8 @@ export interface ScoredRows extends DecisionRows {
 }
 
 /**
- * The figures of each label, the confusion matrix (unless a row may have several labels), the calibration, and the
- * mistakes that the model was surest of.
+ * The figures of each label, the confusion matrix (unless a row may have several labels), the calibration,
+ * and the mistakes that the model was surest of.
  */
 export function classificationEvaluation(
   { kind, labels, dev }: Pick<ClassificationDataset, 'kind' | 'labels' | 'dev'>,
@@ -85,8 +85,8 @@ function confusionOf(labels: readonly string[], answers: readonly Answer[]): Con
 }
 
 /**
- * The model's mistake on a row, if it made one. Its score is the highest probability of a wrong label or, if labels are
- * only missing, the highest probability that one of these is absent.
+ * The model's mistake on a row, if it made one. Its score is the highest probability of a wrong label or, if
+ * labels are only missing, the highest probability that one of these is absent.
  */
 function mistakeOf(labels: readonly string[], { text, actual, predicted, probabilities }: Answer): Mistake[] {
   const wrong = predicted.filter((label) => !actual.includes(label));

@@ -8,15 +8,18 @@ export interface LabelRows {
   readonly targets: Uint8Array;
 }
 
-/** The thresholds to try, 0.007 to 0.95: evenly spaced as logits, since the best ones of rare labels are close to 0. */
+/**
+ * The thresholds to try, 0.007 to 0.95: evenly spaced as logits, since the best ones of rare labels are close
+ * to 0.
+ */
 const candidates = Array.from({ length: 41 }, (_, step) => 1 / (1 + Math.exp(5 - 0.2 * step)));
 
 /** For a label with this many rows, its own F1 and the mean over all labels count the same. */
 const PRIOR_ROWS = 20;
 
 /**
- * For each label, the threshold with the best F1. Rare labels follow what is best for all labels together: the F1 of a
- * label with n rows has the weight n, the mean over all labels the weight {@link PRIOR_ROWS}.
+ * For each label, the threshold with the best F1. Rare labels follow what is best for all labels together:
+ * the F1 of a label with n rows has the weight n, the mean over all labels the weight {@link PRIOR_ROWS}.
  */
 export function labelThresholds(rows: LabelRows): number[] {
   const curves = Array.from({ length: rows.labels }, (_, label) => f1Curve(rows, label));

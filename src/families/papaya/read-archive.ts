@@ -25,8 +25,8 @@ import {
 } from './classification-dataset.js';
 
 /**
- * Reads the unpacked archive of a text classification and checks every rule of docs/archives.md. All problems are found
- * in one pass, except that rows can't be checked without config.json and label_id.json.
+ * Reads the unpacked archive of a text classification and checks every rule of docs/archives.md. All problems
+ * are found in one pass, except that rows can't be checked without config.json and label_id.json.
  * @throws DatasetError with every problem; TypeError for a model type of another family.
  */
 export function readClassificationArchive(directory: string, type: ModelType): ClassificationDataset {

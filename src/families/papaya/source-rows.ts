@@ -32,8 +32,8 @@ export interface SourceTable {
 }
 
 /**
- * Reads all rows of a source; a record that isn't a row becomes a problem. Lines count from 1, and so do rows in
- * memory.
+ * Reads all rows of a source; a record that isn't a row becomes a problem. Lines count from 1, and so do rows
+ * in memory.
  * @param name of rows in memory, in problems.
  */
 export function readSource(

@@ -45,8 +45,8 @@ export interface ClassificationArchiveSummary extends ArchiveSummary {
 }
 
 /**
- * Makes a zip archive (docs/archives.md) out of labelled texts. Rows are checked as training checks them, and each
- * problem names its line in the source. If there are any, nothing is written.
+ * Makes a zip archive (docs/archives.md) out of labelled texts. Rows are checked as training checks them, and
+ * each problem names its line in the source. If there are any, nothing is written.
  */
 export function createClassificationArchive(
   options: ClassificationArchiveOptions,

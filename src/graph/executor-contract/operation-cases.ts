@@ -1,4 +1,6 @@
-/** Every operation on a few numbers, with results worked out by hand or by plain loops over the definition. */
+/**
+ * Every operation on a few numbers, with results worked out by hand or by plain loops over the definition.
+ */
 import { elementwiseCases } from './elementwise-cases.js';
 import { layoutCases } from './layout-cases.js';
 import { matrixCases } from './matrix-cases.js';

@@ -55,8 +55,8 @@ type Runtime = typeof import('onnxruntime-node');
 let runtime: Promise<Runtime> | undefined;
 
 function loadRuntime(): Promise<Runtime> {
-  // Read when the library is loaded. Without it, the library looks up a host of its maker's and writes files to
-  // the home directory.
+  // Read when the library is loaded. Without it, the library looks up a host of its maker's and writes files
+  // to the home directory.
   process.env.ORT_DISABLE_TELEMETRY ??= '1';
   runtime ??= import('onnxruntime-node');
   return runtime;

@@ -41,8 +41,8 @@ export interface BatchMatMulAttributes {
 }
 
 /**
- * What each operation takes; the method of `Graph` with the same name says what it computes. Attributes that are
- * optional there are always present here.
+ * What each operation takes; the method of `Graph` with the same name says what it computes. Attributes that
+ * are optional there are always present here.
  */
 export interface Signatures {
   add: { inputs: Binary; attributes: NoAttributes };

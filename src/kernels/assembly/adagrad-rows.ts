@@ -5,8 +5,9 @@ import { F32, VECTOR } from './lanes';
  *
  *   squares[ids[i]] += gradients[b]²        table[ids[i]] −= rate · gradients[b] / √squares[ids[i]]
  *
- * for i in [starts[b], starts[b + 1]). Shapes: table, squares [rows, width] with width a multiple of 4, squares above 0;
- * starts [bags + 1]; gradients [bags, width]. Four columns whose gradients are all within ±`ignored` stay as they are.
+ * for i in [starts[b], starts[b + 1]). Shapes: table, squares [rows, width] with width a multiple of 4,
+ * squares above 0; starts [bags + 1]; gradients [bags, width]. Four columns whose gradients are all within
+ * ±`ignored` stay as they are.
  */
 export function adaGradRows(
   table: usize,

@@ -7,8 +7,9 @@ import { endOfWholeVectors, loadLanes, storeLanes, VECTOR } from './lanes';
  *   m = beta1 · m + (1 − beta1) · g          v = beta2 · v + (1 − beta2) · g²
  *   w = shrink · w − stepSize · m / (√v · rootScale + epsilon)
  *
- * shrink = 1 − rate · weightDecay, stepSize = rate / (1 − beta1^t), rootScale = 1 / √(1 − beta2^t): the caller works
- * them out in f64. The complements of beta1 and beta2 are arguments since 1 − f32(0.999) has few correct digits.
+ * shrink = 1 − rate · weightDecay, stepSize = rate / (1 − beta1^t), rootScale = 1 / √(1 − beta2^t): the
+ * caller works them out in f64. The complements of beta1 and beta2 are arguments since 1 − f32(0.999) has few
+ * correct digits.
  */
 export function adamW(
   weights: usize,

@@ -1,7 +1,7 @@
 import { F32, storeLanes, VECTOR } from './lanes';
 
-// Philox4x32-7: Salmon, Moraes, Dror & Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3". Seven rounds are the
-// fewest that pass all of BigCrush in that paper.
+// Philox4x32-7: Salmon, Moraes, Dror & Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3". Seven rounds
+// are the fewest that pass all of BigCrush in that paper.
 const ROUNDS = 7;
 const MULTIPLIER_0: u32 = 0xd2511f53;
 const MULTIPLIER_1: u32 = 0xcd9e8d57;
@@ -15,8 +15,8 @@ const GROUP = 32;
  * mask[i] = 0 where draw i (16 bits) is below `threshold`, else `kept`.
  *
  * Group p (32 elements) comes from the four counters (0..3, low word of p, high word of p, 0) under the key
- * (seed, 0). Its element e takes word ⌊e/8⌋ of block ⌊(e mod 8)/2⌋, the low half where e is even, else the high half.
- * The first group is number `position` (a whole number below 2^53).
+ * (seed, 0). Its element e takes word ⌊e/8⌋ of block ⌊(e mod 8)/2⌋, the low half where e is even, else the
+ * high half. The first group is number `position` (a whole number below 2^53).
  */
 export function dropoutMask(mask: usize, count: i32, threshold: i32, kept: f32, seed: u32, position: f64): void {
   const limit = i16x8.splat(<i16>threshold);

@@ -1,4 +1,7 @@
-/** What a character counts as in a word's shape; letters that are neither upper nor lower case are classed by script. */
+/**
+ * What a character counts as in a word's shape; letters that are neither upper nor lower case are classed by
+ * script.
+ */
 export const CharacterClass = {
   upper: 1,
   lower: 2,

@@ -36,7 +36,10 @@ export interface FeatureWeights {
   readonly width: number;
 }
 
-/** A linear-chain conditional random field over features of words; its weights are bytes, in memory as in the file. */
+/**
+ * A linear-chain conditional random field over features of words; its weights are bytes, in memory as in the
+ * file.
+ */
 export class CrfExpert {
   readonly #kernels: Kernels;
   readonly #features: HashTable;
@@ -67,7 +70,10 @@ export class CrfExpert {
     this.#features = HashTable.of(stored.hashes);
   }
 
-  /** @param maxBytes rough limit of the file: features are left out, those whose largest weight is smallest first. */
+  /**
+   * @param maxBytes rough limit of the file: features are left out, those whose largest weight is smallest
+   * first.
+   */
   static fromWeights(features: FeatureWeights, transitions: TagTransitions, maxBytes: number): CrfExpert {
     const { hashes, weights, width } = features;
     const tags = transitions.start.length;
@@ -155,7 +161,10 @@ export class CrfExpert {
   }
 }
 
-/** The version of what the hashes stand for; a change in feature-templates, word-features or word-traits raises it. */
+/**
+ * The version of what the hashes stand for; a change in feature-templates, word-features or word-traits
+ * raises it.
+ */
 const FEATURES_VERSION = '1';
 
 /** A hash, a scale in float16 and a byte for each tag. */

@@ -4,8 +4,8 @@ import { MAX_FEATURES_A_WORD } from './feature-templates.js';
 import type { TaggedWords } from './for-each-sentence.js';
 
 /**
- * The initial value of every sum of squared gradients: below 1, so that rare features learn in a few steps, and not 0, with
- * which every first step would be equally large, whatever its gradient.
+ * The initial value of every sum of squared gradients: below 1, so that rare features learn in a few steps,
+ * and not 0, with which every first step would be equally large, whatever its gradient.
  */
 export const FIRST_SQUARE = 0.1;
 

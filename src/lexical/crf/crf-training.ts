@@ -7,13 +7,16 @@ import type { TagTransitions } from './tag-lattice.js';
 
 /** Step size of AdaGrad. */
 const RATE = 0.2;
-/** Gradients of emissions below this (of 1 at most) are ignored: most words are certain after a pass or two. */
+/**
+ * Gradients of emissions below this (of 1 at most) are ignored: most words are certain after a pass or two.
+ */
 const IGNORED_GRADIENT = 1e-3;
 
 /**
- * Trains the weights with AdaGrad (Duchi et al. 2011), one step per sentence, on the negative log-likelihood. Each feature
- * is left out half of the time, so that affixes and context learn to do without the word itself (Sutton et al. 2006,
- * "Reducing weight undertraining in structured discriminative learning"). After each pass the weights are shrunk.
+ * Trains the weights with AdaGrad (Duchi et al. 2011), one step per sentence, on the negative log-likelihood.
+ * Each feature is left out half of the time, so that affixes and context learn to do without the word itself
+ * (Sutton et al. 2006, "Reducing weight undertraining in structured discriminative learning"). After each
+ * pass the weights are shrunk.
  */
 export class CrfTraining {
   readonly transitions: TagTransitions;
@@ -50,7 +53,10 @@ export class CrfTraining {
     step(this.#between, loss.transitions.between);
   }
 
-  /** Pulls all weights towards 0: the proximal step of `strength` / 2 · Σ weight², each weight at its own rate. */
+  /**
+   * Pulls all weights towards 0: the proximal step of `strength` / 2 · Σ weight², each weight at its own
+   * rate.
+   */
   shrink(strength: number): void {
     for (const { table, squares } of [this.#memory.arrays, this.#start, this.#between]) {
       for (let at = 0; at < table.length; at += 1) {

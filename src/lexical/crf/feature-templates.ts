@@ -31,8 +31,8 @@ const single = (column: number, offsets: readonly number[] = [0]): Part[][] =>
 const joint = (...parts: Part[]): Part[][] => [parts];
 
 /**
- * Each template gives a word one feature, the hash of its parts, or none if a part is missing. The position in this list
- * is part of the hash: a change of order needs a new version in crf-expert.ts.
+ * Each template gives a word one feature, the hash of its parts, or none if a part is missing. The position
+ * in this list is part of the hash: a change of order needs a new version in crf-expert.ts.
  */
 export const templates: readonly (readonly Part[])[] = [
   single(Trait.word),

@@ -10,8 +10,8 @@ export interface SentenceLoss {
 }
 
 /**
- * Negative conditional log-likelihood and its gradient, which is the expected minus the observed counts (Lafferty et al.
- * 2001; Sha & Pereira 2003, eq. 3).
+ * Negative conditional log-likelihood and its gradient, which is the expected minus the observed counts
+ * (Lafferty et al. 2001; Sha & Pereira 2003, eq. 3).
  * @param emissions [words, tags]
  * @param tags one for each word, and at least one.
  */

@@ -9,9 +9,9 @@ export interface TagTransitions {
 }
 
 /**
- * All paths of tags through a sentence, each as probable as the exponential of its sum of emissions and transitions:
- * the forward-backward algorithm in log space (Rabiner 1989, III; Lafferty et al. 2001).
- * The transitions must leave at least one path open; otherwise every probability is NaN.
+ * All paths of tags through a sentence, each as probable as the exponential of its sum of emissions and
+ * transitions: the forward-backward algorithm in log space (Rabiner 1989, III; Lafferty et al. 2001). The
+ * transitions must leave at least one path open; otherwise every probability is NaN.
  */
 export class TagLattice {
   /** Logarithm of the sum over all paths; 0 for a sentence without words. */
@@ -21,7 +21,9 @@ export class TagLattice {
   readonly #matrix: LogMatrix;
   /** Log of the sum over the paths from the start to each tag, its own emission included. [words, tags] */
   readonly #forward: Float64Array;
-  /** Log of the sum over the paths from each tag to the end, its own emission included; computed on first use. */
+  /**
+   * Log of the sum over the paths from each tag to the end, its own emission included; computed on first use.
+   */
   #onward: Float64Array | undefined;
   readonly #emissions: Float32Array;
   readonly #transitions: TagTransitions;
@@ -65,8 +67,8 @@ export class TagLattice {
   }
 
   /**
-   * The probability that the words from `from` on have exactly these tags and that the word after them, if any, has none
-   * of the tags `notAfter`.
+   * The probability that the words from `from` on have exactly these tags and that the word after them, if
+   * any, has none of the tags `notAfter`.
    * @param tags at least one, and no more than there are words from `from` on.
    */
   spanProbability(from: number, tags: readonly number[], notAfter: readonly number[] = []): number {

@@ -29,8 +29,8 @@ const STEPS = 30_000;
 const MAX_WEIGHTS = 2 ** 24;
 
 /**
- * Trains a linear-chain conditional random field (Lafferty et al. 2001). The same arguments give bit-identical weights.
- * Blocks its thread for some 20 ms at a time.
+ * Trains a linear-chain conditional random field (Lafferty et al. 2001). The same arguments give
+ * bit-identical weights. Blocks its thread for some 20 ms at a time.
  * @throws AbortedError soon after the signal fires.
  */
 export async function trainCrfExpert(

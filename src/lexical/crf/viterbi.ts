@@ -1,8 +1,8 @@
 import type { TagTransitions } from './tag-lattice.js';
 
 /**
- * The path of tags with the highest sum of emissions and transitions (Viterbi 1967); among equals, the one with the lower
- * id at the last word where they differ.
+ * The path of tags with the highest sum of emissions and transitions (Viterbi 1967); among equals, the one
+ * with the lower id at the last word where they differ.
  * @param emissions [words, tags], finite.
  * @param transitions must leave at least one path open, or the result is meaningless.
  * @returns a tag id for each word.

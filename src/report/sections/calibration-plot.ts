@@ -3,7 +3,7 @@ import { axisStyle, type Chart, colours, type DrawChart } from '../chart.js';
 import { decimal, percent, whole } from '../figures.js';
 import { type Html, html } from '../html.js';
 
-/** How often the model is right, by how sure it is: a reliability diagram (Guo et al. 2017). */
+/** A reliability diagram (Guo et al. 2017): how often the model is right, by how sure it is. */
 export function calibrationPlot({ calibration }: ModelEvaluation, draw: DrawChart): Html | undefined {
   if (calibration === undefined) return undefined;
   const rows = calibration.bins.map(

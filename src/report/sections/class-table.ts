@@ -2,7 +2,7 @@ import type { ClassFigures, ModelEvaluation } from '../../model-folder/index.js'
 import { counted, percent, whole } from '../figures.js';
 import { type Html, html } from '../html.js';
 
-/** Of more classes, the best are folded away. */
+/** If there are more classes, the best ones are folded away. */
 const MAX_UNFOLDED = 30;
 
 /** Precision, recall, F1 and support of each label or entity type, the worst F1 first. */
@@ -14,7 +14,7 @@ export function classTable({ classes = [] }: ModelEvaluation): Html | undefined 
 <h2>Each class</h2>
 ${table(worstFirst.slice(0, MAX_UNFOLDED))}
 ${folded.length === 0 ? undefined : html`<details><summary>${counted(folded.length, 'better one')}</summary>${table(folded)}</details>`}
-<p class="note">The worst first. Precision: how often the class is right where it is given. Recall: how much of it is found.
+<p class="note">The worst first. Precision: how often the class is right when it is given. Recall: how much of it is found.
 Support: how often it occurs in the dev rows.</p>
 </section>`;
 }

@@ -2,13 +2,13 @@ import type { TrainingRecord } from '../../model-folder/index.js';
 import { asWords } from '../figures.js';
 import { type Html, html } from '../html.js';
 
-/** How the model was made: hyperparameters with the defaults filled in, and what it ran on. */
+/** How the model was made: the hyperparameters, with defaults filled in, and the versions that it ran on. */
 export function configuration({ hyperparameters, training_config, seed, versions }: TrainingRecord): Html {
   const asked = Object.keys(training_config).map(asWords);
   return html`<section>
 <h2>Configuration</h2>
 ${settings({ ...hyperparameters, seed })}
-<p class="note">${asked.length === 0 ? 'All of it by default.' : `Asked for: ${asked.join(', ')}; the rest by default.`}</p>
+<p class="note">${asked.length === 0 ? 'All of them are defaults.' : `Asked for: ${asked.join(', ')}; the others are defaults.`}</p>
 ${versions && html`<h3>Versions</h3>${settings(versions)}`}
 </section>`;
 }

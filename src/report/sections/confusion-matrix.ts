@@ -3,13 +3,13 @@ import { axisStyle, type Chart, colours, type DrawChart } from '../chart.js';
 import { percent, whole } from '../figures.js';
 import { type Html, html } from '../html.js';
 
-/** With more labels a heat map can't be read; the most confused pairs still can. */
+/** A heat map of more labels can't be read; the table of the most confused pairs still can. */
 const MAX_MAPPED_LABELS = 100;
-/** Up to so many labels each cell has its count. */
+/** With up to this many labels, each cell shows its count. */
 const MAX_COUNTED_LABELS = 20;
 const MAX_PAIRS = 20;
 
-/** Which labels are taken for which: a heat map, and the pairs that are confused most. */
+/** The confusion matrix as a heat map, and the pairs of labels that are confused most. */
 export function confusionMatrix({ confusion }: ModelEvaluation, draw: DrawChart): Html | undefined {
   if (confusion === undefined) return undefined;
   const { labels } = confusion;
@@ -91,7 +91,7 @@ function heatMap({ labels, counts }: Confusion): Chart {
   };
 }
 
-/** [predicted, actual, share of the row, count] of each cell; empty cells only where they show their 0. */
+/** [predicted, actual, share of the row, count] of each cell; empty cells only if they show their 0. */
 function cells(counts: Confusion['counts'], withEmpty: boolean): number[][] {
   return counts.flatMap((row, actual) => {
     const total = Math.max(1, sum(row));
@@ -107,7 +107,7 @@ const shortened = (label: string): string => {
   return `${characters.slice(0, MAX_NAME_CHARACTERS - 1).join('')}…`;
 };
 
-/** About how long the longest name is drawn; two thirds of the font size is the width of a wide letter. */
+/** Roughly the drawn length of the longest name; a wide letter is two thirds of the font size. */
 const namesLength = (names: readonly string[], fontSize: number): number =>
   (2 / 3) * fontSize * Math.max(...names.map(({ length }) => length));
 

@@ -3,7 +3,7 @@ import { axisStyle, type Chart, colours, type DrawChart } from '../chart.js';
 import { decimal } from '../figures.js';
 import { type Html, html } from '../html.js';
 
-/** Training loss and validation metrics, epoch by epoch. Nothing where no epoch was completed. */
+/** Training loss and validation metrics, epoch by epoch; undefined if no epoch was completed. */
 export function learningCurves(stats: TrainingStats, draw: DrawChart): Html | undefined {
   const { loss } = stats.metrics.training;
   if (loss.length === 0) return undefined;
@@ -35,7 +35,7 @@ function validationSeries({ metrics: { validation } }: TrainingStats): Series[] 
   ].filter(({ values }) => values.length > 0);
 }
 
-/** 1-based: the first epoch with the best main metric. Undefined where no metric of the statistics decided. */
+/** The first epoch with the best main metric, 1-based; undefined if there is no main metric. */
 function bestEpoch({ main_eval_metric, metrics: { validation } }: TrainingStats): number | undefined {
   const values = main_eval_metric === undefined ? undefined : validation[main_eval_metric];
   return values === undefined || values.length === 0 ? undefined : 1 + values.indexOf(Math.max(...values));
@@ -45,7 +45,7 @@ function lossChart(loss: readonly number[]): Chart {
   return {
     ...curves([{ name: 'training loss', values: loss }], undefined),
     caption: 'Training loss, the mean over each epoch.',
-    alternative: `Training loss falls or rises from ${decimal(loss[0] ?? 0)} after epoch 1 to ${decimal(loss.at(-1) ?? 0)} after epoch ${loss.length}.`,
+    alternative: `Training loss goes from ${decimal(loss[0] ?? 0)} after epoch 1 to ${decimal(loss.at(-1) ?? 0)} after epoch ${loss.length}.`,
   };
 }
 
@@ -95,7 +95,7 @@ function curves(
         silent: true,
         symbolSize: 5,
         color: palette[at % palette.length] ?? colours.ink,
-        ...(at === 0 && best !== undefined ? { markLine: mark } : {}),
+        ...(at === 0 && best !== undefined && { markLine: mark }),
       })),
     },
   };

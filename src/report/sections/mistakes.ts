@@ -2,7 +2,7 @@ import type { Mistake, ModelEvaluation } from '../../model-folder/index.js';
 import { counted, decimal } from '../figures.js';
 import { type Html, html } from '../html.js';
 
-/** The dev rows that the model got wrong, the most confident first. Often it is the dataset that is wrong there. */
+/** The dev rows that the model got wrong, the most confident ones first. Often the dataset is wrong there. */
 export function mistakes({ mistakes: listed }: ModelEvaluation): Html {
   if (listed.length === 0) return html`<section><h2>Mistakes</h2><p>None on the dev rows.</p></section>`;
   return html`<section>
@@ -10,7 +10,7 @@ export function mistakes({ mistakes: listed }: ModelEvaluation): Html {
 <table class="texts"><thead><tr><th scope="col" class="text">Text</th><th scope="col" class="text">Expected</th>
 <th scope="col" class="text">Predicted</th><th scope="col">Score</th></tr></thead>
 <tbody>${listed.map(mistakeRow)}</tbody></table>
-<p class="note">${counted(listed.length, 'mistake')}; where the model is sure and wrong, look at the label first.</p>
+<p class="note">${counted(listed.length, 'mistake')}; where the model is sure but wrong, check the label first.</p>
 </section>`;
 }
 

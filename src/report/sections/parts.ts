@@ -2,7 +2,7 @@ import type { TrainingRecord } from '../../model-folder/index.js';
 import { decimal, FLATTERED, partsOf, scoresOf } from '../figures.js';
 import { type Html, html } from '../html.js';
 
-/** What encoder, lexical expert and blend reach. Nothing where the run kept no such figures. */
+/** The dev figures of encoder, lexical expert and blend; undefined if the run recorded none. */
 export function parts(training: TrainingRecord): Html | undefined {
   const measured = partsOf(training);
   const [first] = measured;
@@ -21,6 +21,6 @@ ${calibrated ? html`<td>${calibration ?? ''}</td>` : undefined}</tr>`;
 ${scoresOf(first.figures).map(({ name }) => html`<th scope="col">${name}</th>`)}
 ${calibrated ? html`<th scope="col">calibration error</th>` : undefined}</tr></thead>
 <tbody>${rows}</tbody></table>
-<p class="note">${FLATTERED}${calibrated ? ' The calibration error is 0 where a score of 0.8 is right 8 times of 10.' : ''}</p>
+<p class="note">${FLATTERED}${calibrated ? ' The calibration error is 0 if answers with a score of 0.8 are right 8 times out of 10, and so on for every score.' : ''}</p>
 </section>`;
 }

@@ -2,7 +2,7 @@ import type { TrainingRecord } from '../../model-folder/index.js';
 import { whole } from '../figures.js';
 import { type Html, html } from '../html.js';
 
-/** What the dataset's reader and the run noticed and could live with. */
+/** What was noticed in the dataset and in the run, and didn't stop the training. */
 export function warnings({ warnings: noticed }: TrainingRecord): Html | undefined {
   if (noticed.length === 0) return undefined;
   const items = noticed.map(({ message, examples }) => {

@@ -18,7 +18,7 @@ describe('augmentQuestions', () => {
     }
   });
 
-  it('never drops the word that tells what is asked', () => {
+  it('never drops the word that says what is asked', () => {
     for (let seed = 0; seed < 50; seed += 1) {
       for (const { question, passage } of augmentQuestions(QUESTIONS, seed)) {
         expect(question).toContain(CITIES[passage]);
@@ -37,7 +37,7 @@ describe('augmentQuestions', () => {
     expect(augmentQuestions([{ question: 'where is rome', passage: 0 }], 1)).toEqual([]);
   });
 
-  it('edits alike with the same seed', () => {
+  it('makes the same edits for the same seed', () => {
     expect(augmentQuestions(QUESTIONS, 3)).toEqual(augmentQuestions(QUESTIONS, 3));
     expect(augmentQuestions(QUESTIONS, 3)).not.toEqual(augmentQuestions(QUESTIONS, 4));
   });

@@ -55,14 +55,14 @@ describe('fitRetrievalBlend', () => {
     );
   });
 
-  it('ranks more answers first than either where both know something', () => {
+  it('ranks more answers first than either expert if both know something', () => {
     const fitted = fitRetrievalBlend(noisyQuestions(300, { vector: 0.3, bm25: 0.3 }, 1));
     const unseen = noisyQuestions(300, { vector: 0.3, bm25: 0.3 }, 2);
     const alone = [top1(unseen, { vector: 1, bm25: 0 }), top1(unseen, { vector: 0, bm25: 1 })];
     expect(top1(unseen, fitted)).toBeGreaterThan(Math.max(...alone) + 10);
   });
 
-  it('turns a deaf ear to an expert that knows nothing', () => {
+  it('ignores an expert that knows nothing', () => {
     const { vector, bm25 } = fitRetrievalBlend(noisyQuestions(400, { vector: 0.4, bm25: 0 }, 3));
     expect(bm25).toBeLessThan(0.15 * vector);
   });
@@ -73,7 +73,7 @@ describe('fitRetrievalBlend', () => {
     expect(fitRetrievalBlend(questions).vector).toBeCloseTo(4, 0);
   });
 
-  it('leaves the answer to BM25 where the vectors are no clear gain', () => {
+  it('leaves the answer to BM25 if the vectors are no clear gain', () => {
     expect(fitRetrievalBlend([])).toMatchObject({ vector: 0 });
     const found = question([0.5, 0], [0, 1], 0);
     const lost = question([0, 0.5], [0.3, 0], 0);
@@ -91,7 +91,7 @@ describe('fitRetrievalBlend', () => {
     expect(bm25).toBeGreaterThan(start.bm25 / 2);
   });
 
-  it('learns nothing from questions whose passage nobody put forward', () => {
+  it('learns nothing from questions whose passage no expert proposed', () => {
     expect(fitRetrievalBlend([question([1, 0], [1, 0], 7)])).toEqual(fitRetrievalBlend([]));
   });
 });
@@ -115,7 +115,7 @@ describe('rankCandidates', () => {
     expect(ranked[0]?.score).toBeCloseTo(1 / 3, 12);
   });
 
-  it('says how sure it is: right as often as it claims', () => {
+  it('is as certain as it is right', () => {
     const weights = fitRetrievalBlend(noisyQuestions(1000, { vector: 0.2, bm25: 0.25 }, 4));
     const unseen = noisyQuestions(1000, { vector: 0.2, bm25: 0.25 }, 5);
     const claimed = unseen.reduce(

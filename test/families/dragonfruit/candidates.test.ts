@@ -30,19 +30,19 @@ describe('findCandidates', () => {
     expect([...passages.slice(0, 3), ...passages.slice(-5)]).toEqual([0, 1, 2, 245, 246, 247, 248, 249]);
   });
 
-  it('gives the cosine of every one, also of those that BM25 put forward', () => {
+  it('gives the cosine of every candidate, even of those that BM25 proposed', () => {
     expect(cosines[0]).toBeCloseTo(1, 6);
     expect(cosines.at(-1)).toBeCloseTo(Math.cos((249 / COUNT) * (Math.PI / 2)), 6);
   });
 
-  it('gives BM25 as a share of the best score, 0 where no word is shared', () => {
+  it('gives BM25 as a share of the best score, 0 if no word is shared', () => {
     expect(Math.max(...shares)).toBe(1);
     expect(shares[0]).toBe(0);
     const scores = bm25.scores('oil');
     expect(shares.at(-5)).toBeCloseTo((scores[245] ?? 0) / Math.max(...scores), 6);
   });
 
-  it('rests on the vectors alone where no passage shares a word', () => {
+  it('relies on the vectors alone if no passage shares a word', () => {
     const found = findCandidates('gas', Float32Array.of(1, 0), { vectors, bm25 });
     expect(found.passages).toHaveLength(CANDIDATES_OF_EACH);
     expect(found.bm25.every((share) => share === 0)).toBe(true);

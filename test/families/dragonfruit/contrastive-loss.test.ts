@@ -107,7 +107,7 @@ describe('contrastiveLoss', () => {
     expect(distance(step.passages, byPassage ?? [])).toBeLessThan(1e-4);
   });
 
-  it('has the gradients that its differences tell', async () => {
+  it('has the gradients that finite differences give', async () => {
     const run = await compileLoss();
     const { questions: analytic } = await run(questions, passages, batch);
     const step = 5e-3;
@@ -156,7 +156,7 @@ describe('contrastiveFeeds', () => {
     );
   };
 
-  it('leaves out a passage that is there twice, and one that answers the same question elsewhere', () => {
+  it('masks a second copy of the passage, and one that answers the same question elsewhere', () => {
     expect(
       counting([
         { question: 'where', passages: [1, 5] },

@@ -74,7 +74,7 @@ describe('the decoder of a Dragonfruit model', () => {
     expect(await refusalOf(filesOf({ passages: 2 }))).toContain('passages.json has 2');
   });
 
-  it('refuses a folder that lacks a file or holds another thing in its place', async () => {
+  it('refuses a folder in which a file is missing or is something else', async () => {
     const files = filesOf();
     files.delete('passages.json');
     expect(await refusalOf(files)).toContain('passages.json');

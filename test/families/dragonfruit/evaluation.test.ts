@@ -41,7 +41,7 @@ describe('retrievalEvaluation, by hand', () => {
     expect(evaluation.rows).toBe(3);
   });
 
-  it('lists questions to which another passage came first, the surest ones first, passages cut', () => {
+  it('lists questions for which another passage came first, the surest ones first, with passages cut', () => {
     const [first, second, ...more] = evaluation.mistakes;
     expect(more).toEqual([]);
     expect(first).toEqual({

@@ -23,7 +23,7 @@ describe('mineHardNegatives', () => {
     expect(await mine([{ question: 'which river flows through basel?', passage: 1 }])).toEqual([[0, 2, 3]]);
   });
 
-  it('gives no more than asked for, though the answer ranks high', async () => {
+  it('gives no more than asked for, even if the answer ranks high', async () => {
     expect(await mine([{ question: 'river rhine', passage: 2 }], 1)).toEqual([[3]]);
   });
 
@@ -38,11 +38,11 @@ describe('mineHardNegatives', () => {
     ]);
   });
 
-  it('gives none where no word is shared', async () => {
+  it('gives none if no word is shared', async () => {
     expect(await mine([{ question: 'lakes', passage: 4 }])).toEqual([[]]);
   });
 
-  it('stops when it is told to', async () => {
+  it('stops when the signal fires', async () => {
     const index = Bm25Index.fromPassages(PASSAGES, { stem: false });
     const questions = [{ question: 'river', passage: 0 }];
     const signal = AbortSignal.abort();

@@ -57,7 +57,7 @@ describe('a sound archive', () => {
 describe('an archive that can not be trained on', () => {
   it.each([
     [
-      'a context that is no passage',
+      'a context that is not a passage',
       entries({ ...QUESTION, context: 'Paris' }),
       'train.json line 2, column 0.context: found "Paris", which is not a passage of label_id.json; expected one of its passages, letter for letter',
     ],
@@ -120,7 +120,7 @@ describe('an archive that can not be trained on', () => {
     expect(await problemsOf(withTrain(train))).toEqual([problem]);
   });
 
-  it('lists passages that come twice in label_id.json', async () => {
+  it('lists passages that occur twice in label_id.json', async () => {
     expect(await problemsOf(aRetrievalArchive().withLabels([...PASSAGES, PASSAGES[0]]))).toEqual([
       'label_id.json, column 3: found "Paris is in France.", which is the passage of id 0 too; expected every passage once',
     ]);
@@ -134,7 +134,7 @@ describe('an archive that can not be trained on', () => {
     ]);
   });
 
-  it('is refused with one passage only, since there is nothing to choose from', async () => {
+  it('is refused if it has a single passage, since there is nothing to choose from', async () => {
     const archive = aRetrievalArchive()
       .withLabels([PASSAGES[0]])
       .withFile('train.json', questions(['a?', 0]))
@@ -144,7 +144,7 @@ describe('an archive that can not be trained on', () => {
     ]);
   });
 
-  it('lists the problems of all files at once, also of questions whose passages are unknown', async () => {
+  it('lists the problems of all files at once, even of questions whose passages are unknown', async () => {
     const archive = withTrain(entries({ ...QUESTION, question: '' }))
       .withFile('dev.json', entries({ ...QUESTION, question: 7 }))
       .without('label_id.json');
@@ -170,7 +170,7 @@ describe('an archive that can not be trained on', () => {
 });
 
 describe('a warning', () => {
-  it('names questions of train that come twice, case and spacing aside', () => {
+  it('names questions of train that occur twice, case and spacing aside', () => {
     const archive = withTrain(
       questions(['Where is Paris?', 0], ['Where is Rome?', 1], ['where  is paris?', 0]),
     );
@@ -184,7 +184,7 @@ describe('a warning', () => {
     ]);
   });
 
-  it('leaves alone a question that two passages answer', () => {
+  it('does not warn of a question that two passages answer', () => {
     expect(warningsOf(withTrain(questions(['Where?', 0], ['Where?', 1])))).toEqual([]);
   });
 
@@ -217,7 +217,7 @@ describe('a warning', () => {
     });
   });
 
-  it('names some fields of many', () => {
+  it('names the first of many fields', () => {
     const rows = Array.from({ length: 9 }, (_, at) => ({ ...QUESTION, question: `${at}?`, [`x${at}`]: 1 }));
     const [warning] = warningsOf(withTrain(entries(...rows))).filter(({ kind }) => kind === 'unknown_field');
     expect(warning?.message).toBe(

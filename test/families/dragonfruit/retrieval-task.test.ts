@@ -30,7 +30,7 @@ describe('the examples of a retrieval task', () => {
     ]);
   });
 
-  it('feed a loss that knows the right passage of each question of a batch', async () => {
+  it('feed a loss with the right passage of each question in a batch', async () => {
     const { targets, mask } = (await examplesOf(retrievalTask(dataset))).feeds([1, 0]);
     expect(targets?.dims).toEqual([2, 4]);
     expect([...(targets?.data ?? [])]).toEqual([0.5, 0, 0, 0, 0, 0, 0.5, 0]);

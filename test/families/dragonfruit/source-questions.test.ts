@@ -52,11 +52,11 @@ describe('a question archive of a file', () => {
       'in.jsonl',
       `${rows.map(([question, context]) => JSON.stringify({ context, question })).join('\n\n')}\n`,
     ],
-  ])('holds its rows: %s', async (_, name, contents) => {
+  ])('has its rows: %s', async (_, name, contents) => {
     expect(await roundTrip(name, contents)).toEqual(rows);
   });
 
-  it('takes columns by other names, and a format that the name does not tell', async () => {
+  it('reads columns with other names, and a format that the file name does not show', async () => {
     const options = { format: 'tsv', questionColumn: 'q', contextColumn: 'answer' } as const;
     expect(await roundTrip('in.txt', 'answer\tq\nRome is in Italy.\tWhere is Rome?\n', options)).toEqual([
       ['Where is Rome?', 'Rome is in Italy.'],
@@ -95,14 +95,14 @@ describe('a question archive of a file', () => {
       'in.csv line 4, column context: found an empty text; expected a text',
     ],
     ['a header alone', 'in.csv', 'question,context\n', 'in.csv: found no rows; expected at least one row'],
-  ])('is not written where there is %s; the line is named', async (_, name, contents, problem) => {
+  ])('is not written if there is %s; the line is named', async (_, name, contents, problem) => {
     const { output, result } = create(name, contents);
     const error = (await result)._unsafeUnwrapErr();
     expect(error.code === 'dataset' && error.problems.map(describeDatasetProblem)).toEqual([problem]);
     expect(existsSync(output)).toBe(false);
   });
 
-  it('is not written where there is no file, which is named once', async () => {
+  it('is not written if there is no file, which is named once', async () => {
     const rows = { path: join(temporaryDirectory(), 'gone.csv') };
     const error = (await createRetrievalArchive({ name: 'x', rows }, 'x.zip'))._unsafeUnwrapErr();
     expect(error.code === 'dataset' && error.problems).toMatchObject([{ file: 'gone.csv' }]);

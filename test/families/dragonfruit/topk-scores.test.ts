@@ -12,7 +12,7 @@ describe('pessimisticRank', () => {
     expect([0, 1, 2, 3].map((position) => pessimisticRank(scores, position))).toEqual([3, 1, 3, 4]);
   });
 
-  it('is the place after sorting where no two are equal', () => {
+  it('is the position after sorting if no two are equal', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.integer({ min: -99, max: 99 }), { minLength: 1 }), (values) => {
         const sorted = [...values].sort((a, b) => b - a);
@@ -24,7 +24,7 @@ describe('pessimisticRank', () => {
     );
   });
 
-  it('puts all last where all are alike or none is a number', () => {
+  it('puts all last if all are equal or none is a number', () => {
     expect(pessimisticRank(new Float32Array(7), 3)).toBe(7);
     expect(pessimisticRank(new Float32Array(7).fill(Number.NaN), 3)).toBe(7);
   });
@@ -35,7 +35,7 @@ describe('pessimisticRank', () => {
 });
 
 describe('topkScores', () => {
-  it('gives the shares of the documented keys', () => {
+  it('gives the shares for 1, 3, 5, 10, 20 and 100', () => {
     const ranks = [1, 1, 2, 4, 10, 15, 60, 101, 5000, Number.POSITIVE_INFINITY];
     expect(topkScores(ranks)).toEqual({ 1: 0.2, 3: 0.3, 5: 0.4, 10: 0.5, 20: 0.6, 100: 0.7 });
   });

@@ -67,12 +67,12 @@ describe('createRetrievalArchive', () => {
     expect((await readBack(path)).passages).toContain('Bern is in Switzerland.');
   });
 
-  it('leaves out rows that are there already', async () => {
+  it('leaves out repeated rows', async () => {
     const { result } = await create({ rows: [PARIS, ROME, PARIS] });
     expect(result._unsafeUnwrap()).toMatchObject({ train: 2, removedDuplicates: 1 });
   });
 
-  it('sets questions aside for dev, likes together, and never all', async () => {
+  it('sets questions aside for dev, keeps similar ones together, and never takes all', async () => {
     const rows = fc.array(
       fc.record({
         question: fc.constantFrom('a?', 'A?', 'b?', 'c?', 'd?'),
@@ -100,7 +100,7 @@ describe('createRetrievalArchive', () => {
     await fc.assert(property, { numRuns: 20 });
   });
 
-  it('sets the same ones aside for the same seed, others for another', async () => {
+  it('sets the same questions aside for the same seed, others for another seed', async () => {
     const rows = Array.from({ length: 50 }, (_, n) => ({
       question: `what is ${n}?`,
       context: `number ${n}`,

@@ -29,7 +29,7 @@ describe('augmentMentions', () => {
     ['one mention only', [sentence('in Paris', 'O B-LOC'), sentence('from Paris', 'O B-LOC')]],
     ['one mention of each type', [sentence('Ada in Paris', 'B-PER O B-LOC')]],
     ['no sentence', []],
-  ])('gives nothing where there is %s', (_, sentences) => {
+  ])('gives nothing if there is %s', (_, sentences) => {
     expect(augmentMentions(sentences, TAGS, 1)).toEqual([]);
   });
 

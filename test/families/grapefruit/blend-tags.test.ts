@@ -70,7 +70,7 @@ describe('blending what two experts say of tags', () => {
     ]);
   });
 
-  it('forbids what the constraints forbid, even where the expert does not count', () => {
+  it('forbids what the constraints forbid, even if the expert has no weight', () => {
     const scores = {
       start: Float32Array.of(1, 2, 3),
       between: Float32Array.from({ length: 9 }, (_, at) => at),
@@ -105,7 +105,7 @@ describe('fitTagWeights', () => {
     }
   });
 
-  it('gives an expert that only harms no weight, and one that was not asked for none', () => {
+  it('gives no weight to an expert that does harm, or that is not to be fitted', () => {
     const rows = drawn(300, { encoder: 1.5, expert: 0, bias: [] }, 5);
     const inverted = {
       ...rows,
@@ -115,7 +115,7 @@ describe('fitTagWeights', () => {
     expect(fitTagWeights(rows, [ENCODER]).expert).toBe(0);
   });
 
-  it('stays at weights of 1 where there is nothing to learn from', () => {
+  it('stays at weights of 1 if there is nothing to learn from', () => {
     expect(
       fitTagWeights({ ...drawn(1, { encoder: 1, expert: 1, bias: [] }, 6), sentences: [] }, [
         ENCODER,

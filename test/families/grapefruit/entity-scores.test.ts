@@ -55,7 +55,7 @@ describe('scores of entities', () => {
     expect(entityScores([], [])).toMatchObject({ f1: 0, accuracy: 0, support: 0 });
   });
 
-  it('are not made of sentences of different lengths', () => {
+  it('are refused for sentences of different lengths', () => {
     expect(() => scores(['O'], ['O O'])).toThrow('sentence 0 has 2 tags, but 1 predicted ones were given');
   });
 

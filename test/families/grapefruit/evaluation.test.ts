@@ -49,7 +49,7 @@ const evaluation = sequenceEvaluation(
 );
 
 describe('sequenceEvaluation, by hand', () => {
-  it('counts precision, recall, F1 and support of each entity type, those without an entity too', () => {
+  it('counts precision, recall, F1 and support of each entity type, even without an entity in dev', () => {
     expect(evaluation.classes).toEqual([
       { label: 'PER', precision: 0.5, recall: 1, f1: 2 / 3, support: 1 },
       { label: 'LOC', precision: 0, recall: 0, f1: 0, support: 2 },
@@ -58,7 +58,7 @@ describe('sequenceEvaluation, by hand', () => {
     expect(evaluation.rows).toBe(3);
   });
 
-  it('lists sentences whose entities differ: as sure as of an entity wrongly found, or of one left out', () => {
+  it('lists sentences whose entities differ, scored by an entity wrongly found or by one left out', () => {
     expect(evaluation.mistakes).toEqual([
       { text: 'Rome fell', expected: ['Rome (LOC)'], predicted: [], score: expect.closeTo(0.8, 5) },
       {
@@ -70,7 +70,7 @@ describe('sequenceEvaluation, by hand', () => {
     ]);
   });
 
-  it('takes every entity found as one decision', () => {
+  it('counts every entity found as one decision', () => {
     expect(evaluation.calibration?.bins).toEqual([
       { confidence: expect.closeTo(0.7, 5), accuracy: 0, rows: 1 },
       { confidence: expect.closeTo(0.9, 5), accuracy: 1, rows: 1 },
@@ -82,7 +82,7 @@ describe('sequenceEvaluation, by hand', () => {
     expect(modelEvaluationSchema.safeParse(JSON.parse(JSON.stringify(evaluation))).success).toBe(true);
   });
 
-  it('tells nothing of calibration where no entity was found', () => {
+  it('has no calibration if no entity was found', () => {
     const encoder = Float32Array.from(word({ O: 1 }));
     const { calibration, mistakes } = sequenceEvaluation(
       { tags, dev: [{ words: ['so'], tags: idsOf('O') }] },

@@ -19,11 +19,11 @@ describe('fitOutsideBias', () => {
     },
   );
 
-  it('raises O where too much was found', () => {
+  it('raises O if too much was found', () => {
     expect(fitOutsideBias(weights, tags, bestAt(-1.25)).bias).toEqual([1.25, 0, 0]);
   });
 
-  it('leaves O alone where every bias does as well', () => {
+  it('leaves O alone if no bias is better', () => {
     expect(fitOutsideBias(weights, tags, () => 0.5).bias).toEqual([0, 0, 0]);
   });
 

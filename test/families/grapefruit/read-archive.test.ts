@@ -59,7 +59,7 @@ describe('a sound archive', () => {
     expect(() => readSequenceArchive(directory, 'question-answering')).toThrow(TypeError);
   });
 
-  it('needs no config.json, whose content nothing says: label_id.json marks its folder', () => {
+  it('needs no config.json: label_id.json marks its folder', () => {
     const directory = anArchive().writeTo(join(temporaryDirectory(), 'data', 'names'));
     rmSync(join(directory, 'config.json'));
     expect(readSequenceArchive(dirname(dirname(directory)), TYPE)).toEqual(read(anArchive()));
@@ -135,7 +135,7 @@ describe('label_id.json', () => {
     );
   });
 
-  it('and config.json are both checked before either stops the reading', async () => {
+  it('and config.json are both checked before the reading stops', async () => {
     const archive = anArchive().withConfig({ DATA_DIR: 5 }).withLabels(['O', 'x']);
     expect(await problemsOf(archive)).toEqual([
       'config.json, column DATA_DIR: found 5; expected a string',
@@ -156,7 +156,7 @@ describe('label_id.json', () => {
 });
 
 describe('a sentence', () => {
-  it('needs as many tags as words: each that has not is named with both counts', async () => {
+  it('needs as many tags as words; sentences with other numbers are named with both counts', async () => {
     const archive = withTrain('a b c\nd e\nf\n', 'O O\nO B-PER\nO O\n').withFile('val/tags.txt', '\nO\n');
     expect(await problemsOf(archive)).toEqual([
       'train/tags.txt line 1: found 2 tags; expected 3 tags, one for each word',
@@ -166,14 +166,14 @@ describe('a sentence', () => {
     ]);
   });
 
-  it('without words can not have tags, nor one without tags words', async () => {
+  it('without words can not have tags, and without tags can not have words', async () => {
     expect(await problemsOf(withTrain('Ada\n\na b\nEve\n', 'B-PER\nO\n\nB-PER\n'))).toEqual([
       'train/tags.txt line 2: found 1 tag; expected 0 tags, one for each word',
       'train/tags.txt line 3: found 0 tags; expected 2 tags, one for each word',
     ]);
   });
 
-  it('is one of 100 that are listed, of all that are counted', async () => {
+  it('is listed if it is among the first 100, and counted in any case', async () => {
     const archive = withTrain('a b\n'.repeat(130), 'O\n'.repeat(130)).withFile('val/tags.txt', 'O\n');
     const error = await failureOf('dataset', () => read(archive));
     expect(error.problems).toHaveLength(100);
@@ -222,7 +222,7 @@ describe('a split', () => {
     ]);
   });
 
-  it('to train on needs an entity', async () => {
+  it('to train on must have an entity', async () => {
     expect(await problemsOf(withTrain('no names\n', 'O O\n'))).toEqual([
       'train/tags.txt: found no entity, every tag is O; expected sentences with entities',
     ]);
@@ -233,7 +233,7 @@ describe('warnings', () => {
   const SENTENCES = 'Ada saw Paris\n';
   const SENTENCE_TAGS = 'B-PER O B-LOC\n';
 
-  it('tell of I- tags that continue nothing, which are read as B-', () => {
+  it('name I- tags that continue nothing, which are read as B-', () => {
     const archive = withTrain(
       `${SENTENCES}Ada Lovelace Rome\nParis\n`,
       `I-PER O B-LOC\nB-PER I-PER I-LOC\nB-LOC\n`,
@@ -253,7 +253,7 @@ describe('warnings', () => {
     ]);
   });
 
-  it('tell of lines that are empty in both files, which are left out', () => {
+  it('name lines that are empty in both files, which are left out', () => {
     const archive = withTrain(`${SENTENCES}\n \t\nEve\n`, `${SENTENCE_TAGS}\n\nB-PER\n`);
     expect(read(archive).train).toHaveLength(2);
     expect(warningsOf(archive)).toMatchObject([
@@ -261,7 +261,7 @@ describe('warnings', () => {
     ]);
   });
 
-  it('tell of sentences that repeat, with the same tags or with others', () => {
+  it('name sentences that are repeated, with the same tags or with others', () => {
     const archive = withTrain(
       `${SENTENCES}${SENTENCES}${SENTENCES}ada saw paris\n`,
       `${SENTENCE_TAGS}O O B-LOC\n${SENTENCE_TAGS}O O O\n`,
@@ -272,14 +272,14 @@ describe('warnings', () => {
     ]);
   });
 
-  it('tell of sentences in both splits', () => {
+  it('name sentences in both splits', () => {
     const archive = withTrain(`${SENTENCES}Alan in London\n`, `${SENTENCE_TAGS}O O O\n`);
     expect(warningsOf(archive)).toMatchObject([
       { kind: 'train_row_in_dev', count: 1, examples: [{ file: 'train/sentences.txt', line: 2 }] },
     ]);
   });
 
-  it('tell of types without an entity in a split', () => {
+  it('name types without an entity in a split', () => {
     const archive = withTrain('Ada\n', 'B-PER\n').withFile('val/tags.txt', 'O O O\n');
     expect(warningsOf(archive).map(({ kind, count, message }) => [kind, count, message])).toEqual([
       ['class_without_examples', 1, 'no sentence of train has an entity of type "LOC"'],

@@ -63,7 +63,7 @@ describe('SequenceDecoder', () => {
     );
   });
 
-  it('never continues an entity that has not begun, however much both experts want it', () => {
+  it('never continues an entity that has not begun, however sure both experts are', () => {
     const wanted = Float32Array.from(
       [2, 4, 2, 4, 4].flatMap((tag) => tags.map((_, id) => (id === tag ? 9 : 0))),
     );
@@ -80,7 +80,7 @@ describe('SequenceDecoder', () => {
     }
   });
 
-  it('says how probable entities are that it did not find itself', () => {
+  it('gives the probabilities of given entities', () => {
     // One word; O, B-PER and B-LOC with logits ln 5, ln 3 and ln 2.
     const encoder = Float32Array.of(Math.log(5), Math.log(3), -50, Math.log(2), -50);
     const transitions = { start: new Float32Array(5), between: new Float32Array(25) };
@@ -94,7 +94,7 @@ describe('SequenceDecoder', () => {
     ]);
   });
 
-  it('finds nothing in no words', () => {
+  it('finds nothing if there are no words', () => {
     const transitions = { start: new Float32Array(5), between: new Float32Array(25) };
     const decoder = new SequenceDecoder(tags, constraints, transitions, { encoder: 1, expert: 1, bias: [] });
     const evidence = { encoder: new Float32Array(), expert: new Float32Array() };
@@ -104,7 +104,7 @@ describe('SequenceDecoder', () => {
 });
 
 describe('logProbabilities', () => {
-  it('are those of a softmax over each word, large logits too', () => {
+  it('are those of a softmax over each word, even for large logits', () => {
     const logits = Float32Array.of(Math.log(1), Math.log(3), 500, 500);
     expect([...logProbabilities(logits, 2)].map(Math.exp)).toEqual(
       [0.25, 0.75, 0.5, 0.5].map((share) => expect.closeTo(share, 6)),

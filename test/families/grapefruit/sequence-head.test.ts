@@ -73,7 +73,7 @@ describe('targets of a batch of sentences', () => {
     expect(sum).toBeCloseTo(1, 6);
   });
 
-  it('weigh tags by how rare they are where asked to', () => {
+  it('weight tags by how rare they are if asked to', () => {
     // Of 6 words in 4 tags 3 are O: they weigh 6 / (4 · 3); B-Y occurs once and weighs 6 / 4.
     const { at, weight } = targetsOf([windowOf(1, 3, 6)], { labelSmoothing: 0, balanced: true });
     expect(weight).toBeCloseTo(2, 6);
@@ -81,7 +81,7 @@ describe('targets of a batch of sentences', () => {
     expect(at(2, 0)[3]).toBeCloseTo(0.75, 6);
   });
 
-  it('are 0, with a weight to divide by, where no word begins in the batch', () => {
+  it('are 0, with a weight to divide by, if no word begins in the batch', () => {
     const { sum, weight } = targetsOf([windowOf(0, 1)].slice(1).concat(windowOf(0)));
     expect(sum).toBe(0);
     expect(weight).toBeGreaterThan(0);

@@ -51,7 +51,7 @@ describe('firstPieces', () => {
     ]);
   });
 
-  it('leaves out a word of which the tokenizer left nothing', () => {
+  it('leaves out a word that the tokenizer dropped', () => {
     expect(pairs(encodingOf([0, 8], [13, 16]), words)).toEqual([
       [0, 1],
       [2, 2],
@@ -60,7 +60,7 @@ describe('firstPieces', () => {
     expect(pairs(encodingOf(), words)).toEqual([]);
   });
 
-  it('takes the first piece that is there where the tokenizer leaves out how a word begins', () => {
+  it('takes the first remaining piece if the tokenizer drops the beginning of a word', () => {
     expect(pairs(encodingOf([1, 4], [4, 8], [10, 12], [13, 16]), words)).toEqual([
       [0, 1],
       [1, 3],
@@ -68,13 +68,13 @@ describe('firstPieces', () => {
     ]);
   });
 
-  it('leaves out a word that a window begins inside, however many of its pieces follow', () => {
+  it('leaves out a word in which a window begins, however many of its pieces follow', () => {
     const long = sentencePlaces(['In', 'Lovelaceville', 'now']);
     expect(pairs(encodingOf([7, 9], [9, 12], [12, 16], [17, 20]), long)).toEqual([[2, 4]]);
     expect(pairs(encodingOf([3, 7], [7, 16]), long)).toEqual([[1, 1]]);
   });
 
-  it('knows nothing without offsets', () => {
+  it('gives none without offsets', () => {
     expect(firstPieces({ ...encodingOf([0, 8]), offsets: null }, words)).toEqual([]);
   });
 });

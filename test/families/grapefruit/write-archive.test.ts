@@ -46,7 +46,7 @@ function conllFile(contents: string | Buffer) {
 }
 
 describe('createSequenceArchive', () => {
-  it('writes the documented files in a folder', async () => {
+  it('writes the files of the format in a folder', async () => {
     const { path, result } = await create({ description: 'People and places', devRows: ROWS.slice(1) });
     expect(result._unsafeUnwrap()).toMatchObject({
       path,
@@ -94,7 +94,7 @@ describe('createSequenceArchive', () => {
     expect((await readBack(path)).train).toEqual(ROWS);
   });
 
-  it('makes several words of one that holds spaces, and leaves out one of spaces only', async () => {
+  it('splits a word that contains spaces, and leaves out one of spaces only', async () => {
     const rows = [
       { words: ['New York', ' \u00a0', 'is', 'big '], tags: ['B-LOC', 'O', 'O', 'O'] },
       { words: ['to', 'Los', 'Angeles\tCounty'], tags: ['O', 'B-LOC', 'I-LOC'] },
@@ -198,7 +198,7 @@ describe('CoNLL files as sources', () => {
     ]);
   });
 
-  it('may have words with spaces where tabs part the columns', async () => {
+  it('may have words with spaces if tabs separate the columns', async () => {
     const { path, result } = await create({
       rows: conllFile('New York\tB-LOC\n😀 \tO\n\tO\n'),
       devRows: ROWS,
@@ -231,7 +231,7 @@ describe('CoNLL files as sources', () => {
     expect((await problemsOf({ rows: conllFile(contents) }))[0]).toContain(problem);
   });
 
-  it('that are not there are named', async () => {
+  it('that do not exist are named', async () => {
     const [problem] = await problemsOf({ rows: { path: join(temporaryDirectory(), 'absent.conll') } });
     expect(problem).toContain("absent.conll: it can't be read (ENOENT");
   });

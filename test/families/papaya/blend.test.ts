@@ -62,12 +62,12 @@ describe('fitBlendWeights', () => {
     expect(fitted.encoder).toBeGreaterThan(0.5);
   });
 
-  it('leaves out what is not to be fitted', () => {
+  it('gives weights that are not fitted the value 0', () => {
     const rows = drawnRows('sigmoid', 500, { encoder: 1, expert: 3, bias: 0 });
     expect(fitBlendWeights(rows, ['expert', 'bias']).encoder).toBe(0);
   });
 
-  it('stays near the starting weights where two rows are all there is, however sure they are', () => {
+  it('stays near the starting weights if there are only two rows, however certain they are', () => {
     const rows: BlendRows = {
       link: 'softmax',
       outputs: 2,
@@ -115,14 +115,14 @@ describe('expectedCalibrationError, by hand', () => {
     expect(expectedCalibrationError(decisions)).toBeCloseTo(1.25 / 3, 12);
   });
 
-  it('is 0 for whoever is always sure and right, and where nothing was decided', () => {
+  it('is 0 for a model that is always certain and right, and if nothing was decided', () => {
     expect(expectedCalibrationError([{ confidence: 1, right: true }])).toBe(0);
     expect(expectedCalibrationError([])).toBe(0);
   });
 });
 
 describe('labelThresholds', () => {
-  it('finds where a frequent label is told apart, far from one half', () => {
+  it('finds the best threshold of a frequent label, even far from 0.5', () => {
     const rows = 400;
     const probabilities = new Float64Array(2 * rows);
     const targets = new Uint8Array(2 * rows);
@@ -157,7 +157,7 @@ describe('labelThresholds', () => {
 });
 
 describe('fitBlend', () => {
-  it('moves the thresholds of a multilabel model to one half, and reports each part', () => {
+  it('moves the thresholds of a multilabel model to 0.5, and reports each part', () => {
     const rows = drawnRows('sigmoid', 600, { encoder: 1, expert: 3, bias: -2 });
     const values: number[] = [];
     const blend = fitBlend({

@@ -17,14 +17,14 @@ describe('classificationScores, by hand', () => {
     expect(f1).toBeCloseTo((1 / 2 + 2 / 3 + 0) / 3, 12);
   });
 
-  it('takes the F1 of the positive label alone where only that is asked for', () => {
+  it('takes the F1 of the positive label alone if only that is asked for', () => {
     // TP 2, FP 1, FN 1: precision ⅔, recall ⅔.
     const actual = [[1], [1], [1], [0], [0]];
     const predicted = [[1], [1], [0], [1], [0]];
     expect(classificationScores(predicted, actual, [1]).f1).toBeCloseTo(2 / 3, 12);
   });
 
-  it('asks for exactly the true labels of a multilabel row, in any order, none included', () => {
+  it('counts a multilabel row as right if it has exactly the true labels, in any order, even none', () => {
     const actual = [[0, 2], [], [1]];
     const predicted = [[2, 0], [], [1, 2]];
     expect(classificationScores(predicted, actual, [0, 1, 2]).accuracy).toBeCloseTo(2 / 3, 12);
@@ -51,7 +51,7 @@ describe('reading logits', () => {
     expect(predictedLabels(Float32Array.of(-0.1), { link: 'sigmoid', labels: 2 })).toEqual([0]);
   });
 
-  it('predicts every multilabel label above one half, or none', () => {
+  it('predicts every label of a multilabel model above 0.5, or none', () => {
     expect(predictedLabels(Float32Array.of(1, -1, 2), { link: 'sigmoid', labels: 3 })).toEqual([0, 2]);
     expect(predictedLabels(Float32Array.of(-1, -1, -2), { link: 'sigmoid', labels: 3 })).toEqual([]);
   });
@@ -80,7 +80,7 @@ describe('lossTargets', () => {
     expect(feeds.targets?.data).toEqual(Float32Array.of(0.05, 0.85, 0.05, 0.05));
   });
 
-  it('pulls sigmoid targets towards one half', () => {
+  it('pulls sigmoid targets towards 0.5', () => {
     const { feeds } = lossTargets([[1]], 2, { link: 'sigmoid', labelSmoothing: 0.2 });
     expect(feeds.targets?.data).toEqual(Float32Array.of(0.1, 0.9));
   });

@@ -48,7 +48,7 @@ describe('classificationEvaluation of a binary model, by hand', () => {
     ]);
   });
 
-  it('bins decisions by confidence and tells what calibration has changed', () => {
+  it('bins decisions by confidence, and has the calibration error before and after', () => {
     // Confidence 0.92 right, 0.62 right, 0.83 wrong, 0.72 wrong, 0.83 right; the two of 0.83 share a bin.
     const { bins = [], error, error_before = 0 } = evaluation.calibration ?? {};
     expect(bins.reduce((sum, { rows }) => sum + rows, 0)).toBe(5);
@@ -113,14 +113,14 @@ describe('classificationEvaluation of a multilabel model, by hand', () => {
     ]);
   });
 
-  it('is as sure of a mistake as of a label wrongly given or, if none was, of the surest one left out', () => {
+  it('scores a mistake by its surest wrong label or, if it has none, by the label most surely left out', () => {
     expect(evaluation.mistakes).toEqual([
       { text: 'row 2', expected: ['x', 'y'], predicted: [], score: expect.closeTo(0.95, 6) },
       { text: 'row 1', expected: ['y'], predicted: ['x', 'y'], score: expect.closeTo(0.7, 6) },
     ]);
   });
 
-  it('takes every yes and no as one decision', () => {
+  it('counts every yes or no as one decision', () => {
     const decisions = evaluation.calibration?.bins.reduce((sum, { rows }) => sum + rows, 0);
     expect(decisions).toBe(6);
   });

@@ -60,7 +60,7 @@ describe('a sound archive', () => {
     expect(train.map(({ labelIds }) => labelIds)).toEqual([[0], [1], [2]]);
   });
 
-  it('with any number of labels a row is read as multilabel, the ids ascending', () => {
+  it('with any number of labels per row is read as multilabel, with ascending ids', () => {
     const archive = aMulticlassArchive().withRows([
       ['none', ''],
       ['one', 1],
@@ -72,7 +72,7 @@ describe('a sound archive', () => {
     expect(train.map(({ labelIds }) => labelIds)).toEqual([[], [1], [0, 1, 2], [0, 2]]);
   });
 
-  it('may have one label only where it is multilabel', () => {
+  it('may have a single label only if it is multilabel', () => {
     const archive = anArchive()
       .withLabels(['spam'])
       .withRows([
@@ -129,7 +129,7 @@ describe('config.json and label_id.json', () => {
     expect(read(anArchive().withConfig({ [field]: undefined }))).toEqual(read(anArchive()));
   });
 
-  it('NUM_CLASS_LABELS counts the labels where the kind is not binary', async () => {
+  it('NUM_CLASS_LABELS counts the labels unless the kind is binary', async () => {
     for (const type of [MULTICLASS, MULTILABEL] as const) {
       expect(await problemsOf(aMulticlassArchive().withConfig({ NUM_CLASS_LABELS: 4 }), type)).toEqual([
         'config.json, column NUM_CLASS_LABELS: found 4; expected 3, the number of labels in label_id.json',
@@ -144,7 +144,7 @@ describe('config.json and label_id.json', () => {
     expect(await problemsOf(anArchive().withLabels(labels), type)).toContain(`label_id.json: ${problem}`);
   });
 
-  it('are both checked before either stops the reading', async () => {
+  it('are both checked before the reading stops', async () => {
     const archive = anArchive().withConfig({ DATA_DIR: undefined }).withFile('label_id.json', '{');
     expect((await problemsOf(archive)).map((problem) => problem.split(/[ ,:]/)[0])).toEqual([
       'config.json',
@@ -191,7 +191,7 @@ describe('a row', () => {
     ]);
   });
 
-  it('can not have an empty text, nor one of spaces', async () => {
+  it('can not have an empty text, or one of spaces only', async () => {
     expect(await problemsOfLines('\t1', ' \u00a0\t0')).toEqual([
       'train.tsv line 2, column sentence: found an empty text; expected a text',
       'train.tsv line 3, column sentence: found an empty text; expected a text',
@@ -208,14 +208,14 @@ describe('a row', () => {
   it.each([
     ['header', 'séntence\tlabel\ngood\t1\n', 'line 1, column 2'],
     ['only row', 'sentence\tlabel\ncafé\t1\n', 'line 2, column 4'],
-  ])('that is not UTF-8 is the only problem where it is the %s', async (_, contents, place) => {
+  ])('that is not UTF-8 is the only problem if it is the %s', async (_, contents, place) => {
     const archive = anArchive().withFile('dev.tsv', Buffer.from(contents, 'latin1'));
     expect(await problemsOf(archive)).toEqual([
       expect.stringContaining(`dev.tsv ${place}: found the byte 0xE9`),
     ]);
   });
 
-  it('far down is named with its line, thousands separated', async () => {
+  it('far down is named with its line number, with thousands separators', async () => {
     const rows = Array.from({ length: 4181 }, (_, index) => [`text ${index}`, index % 2] as const);
     const archive = anArchive().withRows([...rows.slice(0, 4180), ['bad', 7]]);
     expect(await problemsOf(archive)).toEqual([
@@ -223,7 +223,7 @@ describe('a row', () => {
     ]);
   });
 
-  it('is one of 100 that are listed, of all that are counted', async () => {
+  it('is listed if it is among the first 100, and counted in any case', async () => {
     const wrong = Array.from({ length: 130 }, (_, index) => [`text ${index}`, 9] as const);
     const error = await failureOf('dataset', () => read(anArchive().withRows(wrong).withDevRows(wrong)));
     expect(error.problems).toHaveLength(100);
@@ -254,7 +254,7 @@ describe('a file', () => {
     );
   });
 
-  it('of train rows of one label teaches nothing', async () => {
+  it('of train rows with a single label is refused', async () => {
     expect(
       await problemsOf(
         anArchive().withRows([
@@ -280,7 +280,7 @@ describe('warnings', () => {
     return read(archive, type).warnings;
   }
 
-  it('tell of rows that repeat, case and spacing aside', () => {
+  it('name rows that are repeated, case and spacing aside', () => {
     const archive = anArchive().withRows([
       ['So good', 1],
       ['bad', 0],
@@ -300,7 +300,7 @@ describe('warnings', () => {
     ]);
   });
 
-  it('tell of a text with different labels', () => {
+  it('name a text with different labels', () => {
     expect(
       warningsOf(
         anArchive().withRows([
@@ -312,7 +312,7 @@ describe('warnings', () => {
     ).toMatchObject([{ kind: 'conflicting_labels', count: 1, examples: [{ line: 4 }] }]);
   });
 
-  it('tell of train rows that are in dev too', () => {
+  it('name train rows that are also in dev', () => {
     expect(
       warningsOf(
         anArchive().withRows([
@@ -323,7 +323,7 @@ describe('warnings', () => {
     ).toMatchObject([{ kind: 'train_row_in_dev', count: 1, examples: [{ file: 'train.tsv', line: 3 }] }]);
   });
 
-  it('tell of labels without a row in train or in dev', () => {
+  it('name labels without a row in train or in dev', () => {
     const archive = aMulticlassArchive()
       .withRows([
         ['one', 0],
@@ -339,6 +339,6 @@ describe('warnings', () => {
   });
 });
 
-it('refuses a model type of another family as a mistake of the program', () => {
+it('refuses a model type of another family with a TypeError', () => {
   expect(() => read(anArchive(), 'question-answering')).toThrow(TypeError);
 });

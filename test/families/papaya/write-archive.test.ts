@@ -52,7 +52,7 @@ function fileWith(name: string, contents: string): string {
 }
 
 describe('createClassificationArchive', () => {
-  it('writes the documented files in a folder', async () => {
+  it('writes the files of the format in a folder', async () => {
     const { path, result } = await create({ description: 'Film reviews' });
     expect(result._unsafeUnwrap()).toEqual({
       path,
@@ -91,7 +91,7 @@ describe('createClassificationArchive', () => {
     expect(readFileSync(one.path).equals(readFileSync(two.path))).toBe(true);
   });
 
-  it('leaves nothing beside the archive', async () => {
+  it('leaves no other file beside the archive', async () => {
     const { path } = await create({});
     expect(readdirSync(join(path, '..'))).toEqual(['reviews.zip']);
   });
@@ -119,7 +119,7 @@ describe('createClassificationArchive', () => {
     expect((await readBack(path)).train).toHaveLength(5);
   });
 
-  it('puts spaces for tabs and line breaks, and counts the texts', async () => {
+  it('replaces tabs and line breaks by spaces, and counts the texts', async () => {
     const rows = [
       { text: 'so\tvery\r\ngood\n', label: 'yes' },
       { text: 'bad', label: 'no' },
@@ -184,19 +184,19 @@ describe('setting rows aside for dev', () => {
     expect([...train, ...dev].map(({ text }) => text).sort()).toEqual(many.map(({ text }) => text).sort());
   });
 
-  it('takes another share where asked', async () => {
+  it('takes another share if asked to', async () => {
     const { result } = await create({ rows: many, devFraction: 0.25 });
     expect(result._unsafeUnwrap()).toMatchObject({ train: 150, dev: 50 });
   });
 
-  it('takes other rows for another seed, the same for the same', async () => {
+  it('takes other rows for another seed, the same rows for the same seed', async () => {
     const devTexts = async (seed: number) =>
       (await readBack((await create({ rows: many, seed })).path)).dev.map(({ text }) => text);
     expect(await devTexts(1)).toEqual(await devTexts(1));
     expect(await devTexts(1)).not.toEqual(await devTexts(2));
   });
 
-  it('keeps together what differs in case and spacing only, so that dev holds nothing known', async () => {
+  it('keeps together texts that differ only in case and spacing, so that dev has none that train has', async () => {
     const twins = many.flatMap(({ text, label }) => [
       { text, label },
       { text: ` ${text.toUpperCase()}`, label },
@@ -261,14 +261,14 @@ describe('files as sources', () => {
     expect((await readBack(path, type)).train.map(({ labelIds }) => labelIds)).toEqual([[0], [0, 1], []]);
   });
 
-  it('splits the label column at commas where a row may have several', async () => {
+  it('splits the label column at commas if a row may have several labels', async () => {
     const type = 'multilabel-text-classification';
     const rows = { path: fileWith('in.csv', 'text,label\na,"x, y"\nb,\nc,y\n') };
     const { path } = await create({ type, rows, devRows: rows });
     expect((await readBack(path, type)).train.map(({ labelIds }) => labelIds)).toEqual([[0, 1], [], [1]]);
   });
 
-  it('takes the format that is named over the ending', async () => {
+  it('prefers the format that is given to that of the extension', async () => {
     const rows = { path: fileWith('in.txt', 'text\tlabel\ngood\tyes\nbad\tno\n'), format: 'tsv' } as const;
     expect((await create({ rows, devRows: ROWS })).result.isOk()).toBe(true);
   });
@@ -329,7 +329,7 @@ describe('files as sources', () => {
     expect(first).toContain(problem);
   });
 
-  it('names a file that is not there', async () => {
+  it('names a file that does not exist', async () => {
     const [problem] = await problemsOf({ rows: { path: join(temporaryDirectory(), 'absent.csv') } });
     expect(problem).toContain("absent.csv: it can't be read (ENOENT");
   });
@@ -368,7 +368,7 @@ describe('what can not become an archive', () => {
     ['a name with a slash', { name: '../x' }, 'name: give 1 to 100 letters, digits, ".", "_" and "-"'],
     ['a name of dots', { name: '..' }, 'name: give 1 to 100 letters, digits, ".", "_" and "-"'],
     ['a dev fraction of 1', { devFraction: 1 }, 'devFraction: give a number above 0 and below 1'],
-    ['a seed that is no whole number', { seed: 0.5 }, 'seed: give a whole number'],
+    ['a seed that is not a whole number', { seed: 0.5 }, 'seed: give a whole number'],
     [
       'a label given twice',
       { labels: ['yes', 'yes'] },
@@ -378,7 +378,7 @@ describe('what can not become an archive', () => {
     expect((await problemsOf(options))[0]).toBe(problem);
   });
 
-  it('rows that throw as they are read; that is the cause of an internal error', async () => {
+  it('rows that throw while they are read, which becomes the cause of an internal error', async () => {
     const lost = new Error('connection lost');
     const rows = (function* (): Generator<SourceRow> {
       yield* ROWS;

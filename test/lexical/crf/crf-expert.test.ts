@@ -76,7 +76,7 @@ describe('the CRF expert', () => {
     expect(Buffer.compare(once.encode(), other.encode())).not.toBe(0);
   });
 
-  it('has smaller weights where they are regularised more', async () => {
+  it('has smaller weights if they are regularised more', async () => {
     const size = async (regularization: number) => {
       const expert = await train(places(60), { regularization });
       return expert.emissions(['she', 'lives', 'in', 'Rome']).reduce((sum, score) => sum + score ** 2, 0);
@@ -84,7 +84,7 @@ describe('the CRF expert', () => {
     expect(await size(20)).toBeLessThan((await size(0.1)) / 2);
   });
 
-  it('keeps the features that matter most where the file is to be small', async () => {
+  it('keeps the features that matter most if the file must be small', async () => {
     const sentences = places(150);
     const small = await train(sentences, { maxBytes: 4000 });
     expect(small.encode().length).toBeLessThan(5000);
@@ -93,7 +93,7 @@ describe('the CRF expert', () => {
     expect(right.length).toBeGreaterThan(25);
   });
 
-  it('scores every word of any script, and what is no word', async () => {
+  it('scores every word of any script, and what is not a word', async () => {
     const words = [
       '東京',
       'タワー',
@@ -124,7 +124,7 @@ describe('the CRF expert', () => {
     ]);
   });
 
-  it('gives every tag 0 where there was nothing to learn from', async () => {
+  it('gives every tag 0 if there was nothing to learn from', async () => {
     const expert = await train([{ words: [], tags: [] }]);
     expect([...expert.emissions(['a'])]).toEqual([0, 0, 0]);
     expect(expert.emissions([])).toHaveLength(0);
@@ -148,7 +148,7 @@ describe('the file of a CRF expert', () => {
     for (const { words } of places(20, 3)) expect(read.emissions(words)).toEqual(trained.emissions(words));
   });
 
-  it('names itself where it is not what it should be', async () => {
+  it('is refused with its name if it is not what it should be', async () => {
     const bytes = (await train(places(20))).encode();
     const wrong = { nothing: new Uint8Array(0), 'cut off': bytes.subarray(0, bytes.length - 5) };
     for (const [name, content] of Object.entries(wrong)) {

@@ -19,7 +19,7 @@ describe('viterbi', () => {
     );
   });
 
-  it('gives no tags where there are no words', () => {
+  it('gives no tags if there are no words', () => {
     const transitions = { start: new Float32Array(2), between: new Float32Array(4) };
     expect(viterbi(new Float32Array(0), transitions)).toEqual(new Int32Array(0));
   });
@@ -95,7 +95,7 @@ describe('the tag lattice', () => {
     );
   });
 
-  it('stays finite where the tag that leads by far may not be left', () => {
+  it('stays finite if the tag that leads by far may not be left', () => {
     // 2,000 nats are beyond what a double can hold as a factor: e^-745 is its end.
     const transitions = {
       start: new Float32Array(2),
@@ -106,7 +106,7 @@ describe('the tag lattice', () => {
     expect([...lattice.marginals()]).toEqual([0, 1, 0.5, 0.5]);
   });
 
-  it('holds one empty path where there are no words', () => {
+  it('has one empty path if there are no words', () => {
     const transitions = { start: new Float32Array(2), between: new Float32Array(4) };
     const lattice = new TagLattice(new Float32Array(0), transitions);
     expect(lattice.logPartition).toBe(0);

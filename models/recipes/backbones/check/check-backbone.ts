@@ -12,7 +12,7 @@ export interface CheckOptions {
   readonly datasets: string;
   /** Names of labelled datasets. */
   readonly tasks: readonly string[];
-  /** A name in {@link starts}. */
+  /** A key of {@link starts}. */
   readonly start: string;
   /** The tokenizer.json of the students. */
   readonly tokenizer: BertTokenizerJson;
@@ -20,7 +20,7 @@ export interface CheckOptions {
   readonly threads: number;
 }
 
-/** What an encoder can start from: weights by the names of a bare BertModel; others are random. */
+/** What an encoder can start from: weights by BertModel's names; all others are random. */
 const starts: Readonly<Record<string, (work: WorkFolder, width: number) => Promise<Weights>>> = {
   random: async () => new Map(),
   embeddings: async (work, width) => new Map([[WORD_EMBEDDINGS, readEmbeddings(work, width)]]),
@@ -33,7 +33,7 @@ async function studentWeights(file: string): Promise<Weights> {
   return new Map([...weights].map(([name, { values }]) => [name, values]));
 }
 
-/** Prints what the encoder alone reaches on dev after fine-tuning: the measure that recipes are compared by. */
+/** Prints the dev accuracy of the encoder alone after fine-tuning, by which recipes are compared. */
 export async function checkBackbone(work: WorkFolder, options: CheckOptions): Promise<void> {
   const { tasks, start, datasets, size, threads } = options;
   const tokenizer = loadTokenizer(options.tokenizer);

@@ -18,7 +18,7 @@ interface FineTuning {
   readonly batchSize: number;
 }
 
-/** Small datasets take small batches and many epochs, large ones few. */
+/** Small datasets get small batches and many epochs, large ones few epochs. */
 function fineTuningFor(rows: number): FineTuning {
   return rows < 1000
     ? { learningRate: 2e-4, epochs: 30, batchSize: 16 }
@@ -32,12 +32,15 @@ const LEARNING = { labelSmoothing: 0.1, balanced: false, tokenDropout: 0 };
 export interface StartingEncoder {
   readonly tokenizer: Tokenizer;
   readonly config: BertConfig;
-  /** By the names of a bare BertModel; those that are missing start at random. */
+  /** By BertModel's names; those that are missing start at random. */
   readonly weights: Weights;
   readonly threads: number;
 }
 
-/** Fine-tunes an encoder with mean pooling on the training rows. @returns its last accuracy on the dev rows. */
+/**
+ * Fine-tunes an encoder with mean pooling on the training rows.
+ * @returns its last accuracy on the dev rows.
+ */
 export async function devAccuracy(
   texts: LabelledTexts,
   { tokenizer, config, weights, threads }: StartingEncoder,
@@ -81,8 +84,8 @@ function taskOf({ type, labels, train, dev }: LabelledTexts): TrainingTask {
 }
 
 /**
- * All weights by the names of a bare BertModel. Every parameter is drawn, whether or not it is given, so that what a
- * start lacks is the same in all that are compared.
+ * All weights by BertModel's names. Every parameter is drawn, even if it is given, so that the weights that a
+ * start lacks are the same in every comparison.
  */
 function startingWeights(specs: readonly ParameterSpec[], given: Weights): Weights {
   const random = Random.fromSeed(SEED);

@@ -1,14 +1,16 @@
 import { sentencesOf } from './sentences.js';
 
-/** Sentences of fewer words, and of fewer letters in scripts without spaces, are too common to tell of a copy. */
+/** Sentences of fewer words (in scripts without spaces, of fewer letters) are too common to prove a copy. */
 const TELLING_WORDS = 6;
 const TELLING_LETTERS = 12;
 const SPACELESS = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]/u;
 
-/** Letters and digits alone: what stays of a text when case, spacing and punctuation are set aside. */
+/** Keeps only letters and digits, so that texts are compared without case, spacing and punctuation. */
 export const foldText = (text: string): string => text.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '');
 
-/** Texts that models are measured on, and the telling sentences in them: no passage may repeat one. */
+/**
+ * Texts that models are measured on, and the telling sentences in them, none of which may occur in a passage.
+ */
 export class MeasuredTexts {
   readonly #folded = new Set<string>();
 
@@ -19,7 +21,7 @@ export class MeasuredTexts {
     }
   }
 
-  /** Whether this text, or sentence, is one of them, but for case, spacing and punctuation. */
+  /** Whether this text or sentence is one of them, apart from case, spacing and punctuation. */
   has(text: string): boolean {
     return this.#folded.has(foldText(text));
   }

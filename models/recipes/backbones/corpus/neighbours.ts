@@ -2,12 +2,12 @@ import type { Random } from '../../../../src/random.js';
 import type { Tokenizer } from '../../../../src/tokenizer/index.js';
 import { passagesOf, randomAims } from './passages.js';
 
-/** Passages hold no other white space than this and spaces. */
+/** Separates passages, which hold no white space but spaces. */
 const SEPARATOR = '\t';
 
 /**
- * A document's passages two by two, each pair one line; a last one without a neighbour is a line by itself. Neighbours
- * are aimed at one length, so that batches of pairs need little padding.
+ * A document's passages in pairs, one pair per line; a last one without a neighbour has a line of its own.
+ * Neighbours are given about the same length, so that batches of pairs need little padding.
  */
 export function* neighbourLines(
   sentences: readonly string[],
@@ -26,5 +26,5 @@ export function* neighbourLines(
   if (before !== undefined) yield before;
 }
 
-/** The passages of a line: two neighbours, or one text that stands alone. */
+/** The passages of a line: two neighbours, or a single text. */
 export const passagesOfLine = (line: string): string[] => line.split(SEPARATOR);

@@ -5,12 +5,12 @@ import { MAX_PASSAGE_TOKENS } from '../settings.js';
 /** [CLS] and [SEP]. */
 const ADDED_TOKENS = 2;
 const MOST_PIECES = MAX_PASSAGE_TOKENS - ADDED_TOKENS;
-/** Passages are ended at a length drawn between these, so that short texts are learned as well as long ones. */
+/** Passages end at a length drawn between these, so that short texts are trained on as well as long ones. */
 const SHORTEST_AIM = 8;
-/** Fewer pieces than these say too little. */
+/** Passages of fewer pieces say too little. */
 const FEWEST_PIECES = 3;
 
-/** Draws how many pieces the next passage should have; each drawn number is given this many times. */
+/** Draws how many pieces the next passage should have; each number drawn is returned this many times. */
 export function randomAims(random: Random, times = 1): () => number {
   let aim = 0;
   let left = 0;
@@ -25,9 +25,9 @@ export function randomAims(random: Random, times = 1): () => number {
 }
 
 /**
- * Cuts a document into passages of whole neighbouring sentences. Only a sentence that alone is longer than a passage
- * may be is cut.
- * @param sentences of one document, in their order.
+ * Splits a document into passages of whole neighbouring sentences. A sentence is cut only if it alone is
+ * longer than a passage may be.
+ * @param sentences of one document, in order.
  * @param nextAim how many pieces the next passage should have.
  */
 export function* passagesOf(
@@ -58,7 +58,7 @@ interface Part {
   readonly pieces: number;
 }
 
-/** A sentence whole, or in as many parts as it takes. */
+/** A sentence as a whole, or in as many parts as it takes. */
 function parts(sentence: string, tokenizer: Tokenizer): Part[] {
   const { offsets, ids } = tokenizer.encode(sentence);
   const pieces = ids.length - ADDED_TOKENS;

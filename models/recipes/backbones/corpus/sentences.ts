@@ -1,4 +1,4 @@
-/** Unicode's rules end a Japanese sentence too: 。 is one of their full stops. */
+/** Unicode's rules work for Japanese, too: 。 is one of their full stops. */
 const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
 
 /** The sentences of a text (Unicode's rules, UAX 29), trimmed; a line end also ends a sentence. */

@@ -1,4 +1,7 @@
-/** Where a student's reading comes from: plain texts, and the texts (without labels) of training splits. */
+/**
+ * Sources of the texts that a student is trained on: plain texts, and the texts (without labels) of training
+ * splits.
+ */
 import { join } from 'node:path';
 import { nonBlankLines, readText } from '../../../../bench/datasets/files.js';
 import { readers } from '../../../../bench/datasets/labelled-texts.js';
@@ -8,7 +11,7 @@ import { sentencesOf } from './sentences.js';
 
 export interface TextSource {
   readonly name: string;
-  /** The most that is taken, so that no source outweighs the others. Default: all of it. */
+  /** Most characters taken, so that no source outweighs the others. Default: all. */
   readonly maxCharacters?: number;
   /** @param root the folder that holds every dataset. */
   documents(root: string): readonly string[];
@@ -30,12 +33,12 @@ export function plainText(
   };
 }
 
-/** A file whose lines have nothing to do with each other. */
+/** A file whose lines are independent of each other. */
 export function separateLines(file: string): TextSource {
   return { name: file, documents: (root) => nonBlankLines(readText(join(root, 'pretrain_text'), file)) };
 }
 
-/** The part of the training split that no dev set is taken from. */
+/** The part of a training split from which no dev set is taken. */
 export function labelled(name: string, maxCharacters?: number): TextSource {
   return {
     name,
@@ -54,11 +57,11 @@ export interface ReadingOptions {
   /** The folder that holds every dataset. */
   readonly datasets: string;
   readonly measured: MeasuredTexts;
-  /** Decides the order of the documents, and thus which are taken where a source has too many. */
+  /** Decides the order of the documents, and so which of them are taken if a source has too many. */
   readonly random: Random;
 }
 
-/** The sentences of each document that may be learned from, in their order, the documents in random order. */
+/** For each document, in random order, its sentences that may be trained on, in order. */
 export function* readSource(
   { documents, maxCharacters = Number.POSITIVE_INFINITY }: TextSource,
   { datasets, measured, random }: ReadingOptions,

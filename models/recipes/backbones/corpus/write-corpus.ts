@@ -11,11 +11,14 @@ export interface CorpusOptions {
   readonly sources: readonly TextSource[];
   /** Texts that models are measured on. */
   readonly measured: Iterable<string>;
-  /** What the corpus holds of one document: examples to learn from, each one line. */
+  /** Makes training examples of one document, each one line. */
   readonly examples: (sentences: readonly string[], random: Random) => Iterable<string>;
 }
 
-/** Writes every example that may be learned from, one a line, in random order. The same datasets give the same file. */
+/**
+ * Writes every example that may be trained on, one per line, in random order. The same datasets give the same
+ * file.
+ */
 export function writeCorpus(
   work: WorkFolder,
   { datasets, sources, measured, examples }: CorpusOptions,

@@ -1,6 +1,6 @@
 import type { Encoding } from '../../../../src/tokenizer/index.js';
 
-/** Neighbouring tokens of one encoding: from `start` to before `end`. */
+/** Neighbouring tokens of one encoding: from `start` up to, but not including, `end`. */
 export interface TokenRange {
   readonly start: number;
   readonly end: number;
@@ -13,9 +13,10 @@ export interface AlignedSpan {
 }
 
 /**
- * The smallest runs of tokens that cover the same characters in two encodings of one text: a word that both cut alike
- * gives a span a piece, one that they cut differently is one span. Characters that only one of them reads (control
- * characters, say, or an end that was cut off) are in no span, and neither are added tokens.
+ * The smallest runs of tokens that cover the same characters in two encodings of one text. A word that both
+ * tokenizers split alike gives one span per piece; a word that they split differently is one span. Characters
+ * that only one of them reads (such as control characters, or a truncated end) are in no span, nor are
+ * special tokens.
  */
 export function alignedSpans(first: Encoding, second: Encoding): AlignedSpan[] {
   const spans: AlignedSpan[] = [];
@@ -67,7 +68,7 @@ class TokenCursor {
     return { start: this.#tokens[this.#first] ?? 0, end: (this.#tokens[this.#last] ?? 0) + 1 };
   }
 
-  /** Takes the next token into the run. @returns whether there was one. */
+  /** Adds the next token to the run. @returns whether there was one. */
   grow(): boolean {
     if (this.#last + 1 >= this.#tokens.length) return false;
     this.#last += 1;
@@ -75,14 +76,14 @@ class TokenCursor {
     return true;
   }
 
-  /** Begins a new run at the next token. */
+  /** Starts a new run at the next token. */
   skip(): void {
     this.#last += 1;
     this.#first = this.#last;
     this.#takeSharers();
   }
 
-  /** Pieces of one character that decomposes into several share its span and stay together. */
+  /** Keeps pieces together that share the span of one character, which decomposes into several. */
   #takeSharers(): void {
     while ((this.#starts[this.#last + 1] ?? Number.POSITIVE_INFINITY) < this.to) this.#last += 1;
   }

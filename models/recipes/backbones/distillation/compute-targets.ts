@@ -7,14 +7,14 @@ import { alignedSpans } from './aligned-spans.js';
 import type { Teacher, TokenStates } from './load-teacher.js';
 import { type TextTargets, writeTargetShard } from './target-shard.js';
 
-/** Passages of one file of targets: what is lost, at most, when the computation is stopped. */
+/** Passages per file of targets; no more are lost when the computation is stopped. */
 const SHARD_TEXTS = 4096;
-/** Passages of like length that the teacher reads at once. */
+/** Passages of similar length that the teacher reads at once. */
 const BATCH_TEXTS = 32;
 
 /**
- * Computes and stores what the teacher says of the first passages of the corpus. Files that are there already stay, so
- * it goes on where it was stopped.
+ * Computes and stores the teacher's targets for the first passages of the corpus. Existing files are kept, so
+ * a stopped computation is resumed.
  * @param count how many passages, rounded up to whole files.
  */
 export async function computeTargets(
@@ -68,7 +68,10 @@ async function shardTargets(
   return targets;
 }
 
-/** The mean of the teacher's states over the whole passage, and over each span that both tokenizers see. */
+/**
+ * The mean of the teacher's hidden states over the whole passage, and over each span that both tokenizers
+ * see.
+ */
 function textTargets(
   { taught, learned }: Pair,
   row: number,

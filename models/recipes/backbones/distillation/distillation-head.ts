@@ -11,10 +11,10 @@ import { ENCODER_PREFIX } from '../student/objective.js';
 import type { TextTargets } from './target-shard.js';
 
 const PROJECTION = 'projection';
-/** Keeps the norm of a zero vector from 0. */
+/** Keeps the norm of a zero vector above 0. */
 const TINY = 1e-12;
 
-/** The encoder's parameters, and those of the projection that is dropped when the student has learned. */
+/** The encoder's parameters, and those of the projection that is dropped after training. */
 export function distillationParameters(config: BertConfig, teacherWidth: number): readonly ParameterSpec[] {
   const { hidden_size, initializer_range } = config;
   return [
@@ -23,15 +23,16 @@ export function distillationParameters(config: BertConfig, teacherWidth: number)
   ];
 }
 
-/** What the losses of a batch weigh: together 1. */
+/** Weights of the losses of a batch; they add up to 1. */
 export interface LossShares {
-  /** The rest is that of the spans. */
+  /** The spans have the rest. */
   readonly sentence: number;
 }
 
 /**
- * The student's token states, averaged over each passage and each span and brought to the teacher's width by one linear
- * layer, are to point where the teacher's do: the loss is the weighted mean of 1 − cosine.
+ * Trains the student's hidden states, averaged over each passage and each span and projected to the teacher's
+ * width by one linear layer, to point in the directions of the teacher's: the loss is the weighted mean of 1
+ * − cosine.
  */
 export function distillationHead(teacherWidth: number): LossHead {
   return {
@@ -43,8 +44,9 @@ export function distillationHead(teacherWidth: number): LossHead {
 }
 
 /**
- * `averages` [vectors, tokens*batch] says which states each vector is the mean of; `targets` [vectors, width] are the
- * teacher's, of unit length times the vector's weight, the weights being 1 in all.
+ * The loss over the inputs `averages` [vectors, tokens*batch], which says of which hidden states each vector
+ * is the mean, and `targets` [vectors, width], the teacher's vectors, each of the length of its weight; the
+ * weights add up to 1.
  * @param states [tokens*batch, hidden].
  */
 export function distillationLoss(graph: Graph, states: Tensor, teacherWidth: number): Tensor {
@@ -61,7 +63,7 @@ export function distillationLoss(graph: Graph, states: Tensor, teacherWidth: num
   return graph.subtract(graph.constant([1], []), agreement);
 }
 
-/** What {@link distillationLoss} is fed for some passages, padded to the longest. */
+/** Inputs of {@link distillationLoss} for some passages, padded to the longest. */
 export function distillationFeeds(
   all: readonly TextTargets[],
   teacherWidth: number,
@@ -92,7 +94,7 @@ export function distillationFeeds(
   };
 }
 
-/** Writes the vector of this length in the direction of the codes. */
+/** Writes the vector with the direction of the codes and this length. */
 function scaleTo(codes: Int8Array, length: number, target: Float32Array): void {
   let squares = 0;
   for (let i = 0; i < codes.length; i += 1) squares += (codes[i] ?? 0) ** 2;

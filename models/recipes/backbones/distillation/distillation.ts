@@ -14,7 +14,7 @@ import type { TextTargets } from './target-shard.js';
 export interface DistillationOptions {
   readonly config: BertConfig;
   readonly specialTokens: Pick<SpecialTokenIds, 'mask'>;
-  /** What the teacher says of the texts to learn from, and of those to be judged by. */
+  /** The teacher's targets for the training texts, and for the validation texts. */
   readonly train: readonly TextTargets[];
   readonly validation: readonly TextTargets[];
   readonly teacherWidth: number;
@@ -23,13 +23,13 @@ export interface DistillationOptions {
   readonly seed: number;
 }
 
-/** What is measured: of whole passages, and of spans, with the weights that leave the other out. */
+/** Measures of validation: the loss of whole passages alone, and of spans alone. */
 const measures: Readonly<Record<string, LossShares>> = {
   sentence: { sentence: 1 },
   spans: { sentence: 0 },
 };
 
-/** To say what a teacher says, though some of the tokens are hidden. */
+/** Trains a student to give the teacher's vectors although some of its tokens are masked. */
 export function distillation(options: DistillationOptions): Objective {
   const { config, specialTokens, train, validation, teacherWidth, batchSize, seed } = options;
   const batchOf = (texts: readonly TextTargets[], shares: LossShares): LearningBatch => ({

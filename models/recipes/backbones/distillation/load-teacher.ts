@@ -15,11 +15,11 @@ export interface TokenStates {
   readonly values: Float32Array;
 }
 
-/** An encoder in Hugging Face layout whose vectors are learned. */
+/** An encoder in Hugging Face's layout whose vectors are the student's targets. */
 export class Teacher {
   private constructor(
     readonly tokenizer: Tokenizer,
-    /** Numbers of a vector. */
+    /** Width of a vector. */
     readonly width: number,
     private readonly padId: number,
     private readonly compiled: CompiledGraph,

@@ -7,17 +7,19 @@ import {
 } from '../../../../src/safetensors/index.js';
 import type { TokenRange } from './aligned-spans.js';
 
-/** What the teacher says of one passage. Of vectors only the direction counts, so they have no scale. */
+/** The teacher's targets for one passage. Only the direction of a vector counts, so vectors have no scale. */
 export interface TextTargets {
   /** The student's token ids, [CLS] and [SEP] included. */
   readonly ids: Int32Array;
-  /** The student's tokens that each vector but the first is about, in the order of the text. */
+  /**
+   * The range of the student's tokens that each vector except the first is about, in the order of the text.
+   */
   readonly spans: readonly TokenRange[];
-  /** Of the whole passage, then of each span: [1 + spans, width]. */
+  /** Vectors of the whole passage and then of each span: [1 + spans, width]. */
   readonly vectors: Int8Array;
 }
 
-/** Writes the targets of some passages into one file, in one step. @param width numbers of a vector. */
+/** Writes the targets of some passages into one file, atomically. @param width width of a vector. */
 export async function writeTargetShard(
   file: string,
   texts: readonly TextTargets[],

@@ -1,13 +1,13 @@
 import type { Matrix } from './matrix-product.js';
 
 /**
- * How often each pair of tokens stands near each other. One dense matrix, 1 GB for 16,000 tokens: counting into it is
- * a few seconds, and what comes after is matrix products.
+ * How often each pair of tokens occurs near each other. One dense matrix, 1 GB for 16,000 tokens: counting
+ * takes a few seconds, and the rest is matrix products.
  */
 export class CoOccurrence {
   readonly #counts: Float32Array;
 
-  /** @param distanceWeights what a neighbour at distance 1, 2, … counts. */
+  /** @param distanceWeights weights of neighbours at distance 1, 2, …. */
   constructor(
     private readonly vocabularySize: number,
     private readonly distanceWeights: readonly number[],
@@ -15,7 +15,7 @@ export class CoOccurrence {
     this.#counts = new Float32Array(vocabularySize ** 2);
   }
 
-  /** Counts the pairs of one passage, both ways round. @param ids without special tokens. */
+  /** Counts the pairs of one passage, in both directions. @param ids without special tokens. */
   add(ids: Int32Array): void {
     const counts = this.#counts;
     const size = this.vocabularySize;
@@ -30,9 +30,10 @@ export class CoOccurrence {
   }
 
   /**
-   * Turns the counts, in place, into positive pointwise mutual information: max(0, ln(p(c | w) / p(c))), with the
-   * contexts' p(c) ∝ countᵉ for the exponent e (Levy, Goldberg & Dagan 2015, eq. 3). Counting is over after it.
-   * @returns [vocabulary, vocabulary]; the rows of tokens that never came are 0.
+   * Turns the counts, in place, into positive pointwise mutual information: max(0, ln(p(c | w) / p(c))), with
+   * the contexts' p(c) ∝ countᵉ for the exponent e (Levy, Goldberg & Dagan 2015, eq. 3). Nothing can be
+   * counted afterwards.
+   * @returns [vocabulary, vocabulary]; rows of tokens that never occurred are 0.
    */
   toPositiveInformation(contextExponent: number): Matrix {
     const size = this.vocabularySize;

@@ -11,7 +11,7 @@ import { wordEmbeddings } from './word-embeddings.js';
 /** BertModel's name for the table. */
 export const WORD_EMBEDDINGS = 'embeddings.word_embeddings.weight';
 
-/** Writes the word embeddings that the student starts from, made of the whole corpus. */
+/** Writes the word embeddings that the student starts from, computed from the whole corpus. */
 export async function makeEmbeddings(
   work: WorkFolder,
   tokenizerJson: BertTokenizerJson,
@@ -42,7 +42,10 @@ export async function makeEmbeddings(
   say(`[${rows}, ${columns}] in ${work.embeddings}`);
 }
 
-/** What {@link makeEmbeddings} wrote: [vocabulary, width]. @throws where they have another width. */
+/**
+ * The word embeddings that {@link makeEmbeddings} wrote: [vocabulary, width].
+ * @throws Error if they have another width.
+ */
 export function readEmbeddings(work: WorkFolder, width: number): Float32Array {
   const { tensors } = decodeSafetensors(readFileSync(work.embeddings), work.embeddings);
   const table = tensors.get(WORD_EMBEDDINGS);

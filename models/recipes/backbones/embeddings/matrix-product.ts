@@ -12,7 +12,9 @@ export interface Matrix {
   readonly values: Float32Array;
 }
 
-/** Products of large matrices, on the runtime that trains: a plain loop would take a hundred times as long. */
+/**
+ * Products of large matrices, on the runtime that trains; a plain loop would take a hundred times as long.
+ */
 export class MatrixProduct {
   private constructor(
     private readonly plain: CompiledGraph,

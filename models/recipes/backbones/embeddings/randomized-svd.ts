@@ -3,7 +3,7 @@ import type { Random } from '../../../../src/random.js';
 import type { Matrix, MatrixProduct } from './matrix-product.js';
 
 export interface SvdOptions {
-  /** How many singular vectors are wanted; at most the rows and columns that there are. */
+  /** Number of singular vectors; at most the number of rows and of columns. */
   readonly rank: number;
   readonly oversampling: number;
   readonly powerIterations: number;
@@ -11,15 +11,15 @@ export interface SvdOptions {
 }
 
 export interface LeftSingularVectors {
-  /** [rows, rank], one vector a column. */
+  /** [rows, rank], one vector per column. */
   readonly vectors: Matrix;
   /** The largest first. */
   readonly values: readonly number[];
 }
 
 /**
- * The first left singular vectors and values of a large matrix, by random projection with power iterations (Halko,
- * Martinsson & Tropp 2011, algorithms 4.4 and 5.1).
+ * The first left singular vectors and values of a large matrix, by random projection with power iterations
+ * (Halko, Martinsson & Tropp 2011, algorithms 4.4 and 5.1).
  */
 export async function randomizedSvd(
   matrix: Matrix,
@@ -47,7 +47,7 @@ export function normalMatrix(rows: number, columns: number, random: Random): Mat
   return { rows, columns, values: Float32Array.from({ length: rows * columns }, () => random.normal()) };
 }
 
-/** Directions with a smaller share of the largest eigenvalue are noise of float32. */
+/** Directions whose eigenvalue is a smaller share of the largest are noise of float32. */
 const NEGLIGIBLE = 1e-7;
 
 /** An orthonormal basis of the columns: X·V·Λ^(−½), where XᵀX = V·Λ·Vᵀ. Columns beyond the rank are 0. */
@@ -65,7 +65,7 @@ interface Eigen {
   readonly vectors: readonly (readonly number[])[];
 }
 
-/** Of a symmetric matrix. */
+/** Eigenvalues and eigenvectors of a symmetric matrix. */
 function decompose({ rows, values }: Matrix): Eigen {
   const matrix = SmallMatrix.from1DArray(rows, rows, Array.from(values));
   const { realEigenvalues, eigenvectorMatrix } = new EigenvalueDecomposition(matrix, {

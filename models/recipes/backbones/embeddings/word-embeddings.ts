@@ -4,8 +4,8 @@ import type { Matrix, MatrixProduct } from './matrix-product.js';
 import { normalMatrix, orthonormal, randomizedSvd } from './randomized-svd.js';
 
 /**
- * Vectors U·√S of the tokens' mutual information, turned at random, so that the first directions do not all fall to
- * one attention head, each of the same length.
+ * Vectors U·√S of the tokens' mutual information, all scaled to one length, and rotated at random so that the
+ * first directions do not all fall to one attention head.
  * @param information [vocabulary, vocabulary].
  * @returns [vocabulary, width]; rows of tokens without information are random.
  */
@@ -28,7 +28,7 @@ export async function wordEmbeddings(
   return embeddings;
 }
 
-/** Scales a row to the length that numbers of this deviation have; one of zeros is drawn anew. */
+/** Scales a row to the length of a row with entries of this deviation; a row of zeros is drawn anew. */
 function normalize(row: Float32Array, deviation: number, random: Random): void {
   if (row.every((value) => value === 0)) for (const at of row.keys()) row[at] = random.normal();
   const scale = (deviation * Math.sqrt(row.length)) / Math.hypot(...row);

@@ -1,4 +1,7 @@
-/** `npx tsx models/recipes/backbones/english/main.ts <step> …`: README.md beside this file says what each step does. */
+/**
+ * `npx tsx models/recipes/backbones/english/main.ts <step> …`: README.md beside this file says what each step
+ * does.
+ */
 import { parseArgs } from 'node:util';
 import { onnxExecutor } from '../../../../src/graph/index.js';
 import { englishTokenizer, loadTokenizer } from '../../../../src/tokenizer/index.js';

@@ -1,4 +1,4 @@
-/** What English students read, and what they must not have read. */
+/** Texts that English students are trained on, and texts that they must not have read. */
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { z } from 'zod';
@@ -37,7 +37,7 @@ export const sources: readonly TextSource[] = [
   { name: 'squad_dev', documents: (root) => readSquad(root).learned },
 ];
 
-/** Dev and test rows of every English dataset that the benchmarks and the catalogue report on. */
+/** Dev and test rows of every English dataset that the benchmarks and the catalogue report. */
 export function* measuredTexts(root: string): Generator<string> {
   for (const name of Object.keys(readers)) if (name !== 'massive_ja') yield* measuredRows(name, root);
   for (const read of Object.values(taggedReaders)) {
@@ -60,7 +60,7 @@ function tagged(name: string): TextSource {
 const articleSchema = z.object({
   paragraphs: z.array(z.object({ context: z.string(), qas: z.array(z.object({ question: z.string() })) })),
 });
-/** The last articles are those that retrieval is measured on, for dev and test. */
+/** The last articles, on which retrieval is measured (dev and test). */
 const MEASURED_ARTICLES = 16;
 
 /** Paragraphs and questions, article by article. */
@@ -86,7 +86,7 @@ function readAbstracts(root: string): string[] {
   });
 }
 
-/** The label comes first in each line. */
+/** Each line begins with its label. */
 function readCustomerReviews(root: string): string[] {
   return nonBlankLines(readText(join(root, 'customer_reviews_cr'), 'custrev.all')).map((line) =>
     line.slice(2),
@@ -106,7 +106,7 @@ function readParadetox(root: string): string[] {
     .flatMap((line) => line.split('\t').filter((wording) => wording.trim() !== ''));
 }
 
-/** All comments of one label come before those of the other: the first half of each may be learned from. */
+/** Comments sorted by label: the first half of each label may be trained on. */
 export function readJigsaw(root: string): { learned: string[]; measured: string[] } {
   const rows: string[][] = parse(readText(join(root, 'jigsaw_subset_robtest'), 'test.csv.br'));
   const byLabel = new Map<string, string[]>();

@@ -1,4 +1,7 @@
-/** `npx tsx models/recipes/backbones/japanese/main.ts <step> …`: README.md beside this file says what each step does. */
+/**
+ * `npx tsx models/recipes/backbones/japanese/main.ts <step> …`: README.md beside this file says what each
+ * step does.
+ */
 import { parseArgs } from 'node:util';
 import { loadTokenizer } from '../../../../src/tokenizer/index.js';
 import { neighbourLines } from '../corpus/neighbours.js';

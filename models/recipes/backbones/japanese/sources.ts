@@ -1,4 +1,4 @@
-/** What Japanese students read, and what they must not have read. */
+/** Texts that Japanese students are trained on, and texts that they must not have read. */
 import { labelled, measuredRows, plainText, separateLines, type TextSource } from '../corpus/text-source.js';
 
 export const sources: readonly TextSource[] = [
@@ -11,10 +11,12 @@ export const sources: readonly TextSource[] = [
   labelled('massive_ja'),
 ];
 
-/** Dev and test rows of every Japanese dataset that the benchmarks and the catalogue report on. */
+/** Dev and test rows of every Japanese dataset that the benchmarks and the catalogue report. */
 export const measuredTexts = (root: string): Generator<string> => measuredRows('massive_ja', root);
 
-/** Markdown's links as their texts, without the marks of headings, lists, emphasis and code. */
+/**
+ * Markdown without markup: links become their texts, and the marks of headings, lists, emphasis and code go.
+ */
 function withoutMarkup(document: string): string {
   return document
     .replaceAll(/\]\([^)]*\)/gu, '')

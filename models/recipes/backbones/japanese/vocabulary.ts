@@ -14,8 +14,8 @@ import { measuredTexts, sources } from './sources.js';
 const VOCABULARY_SIZE = 16_000;
 
 /**
- * Learns the pieces as a training job of Japanese texts does: each Han character is a word, and so is each run of other
- * letters between them and punctuation.
+ * Trains the vocabulary as a job on Japanese texts does: each Han character is a word, and so is each run of
+ * other letters between Han characters and punctuation.
  */
 export function makeVocabulary(work: WorkFolder, datasets: string): void {
   const options = {
@@ -34,7 +34,7 @@ export function makeVocabulary(work: WorkFolder, datasets: string): void {
   console.log(`${pieces.length} pieces in ${work.vocabulary}`);
 }
 
-/** The tokenizer of the pieces that {@link makeVocabulary} wrote. */
+/** The tokenizer with the vocabulary that {@link makeVocabulary} wrote. */
 export function japaneseTokenizer(work: WorkFolder): BertTokenizerJson {
   if (!existsSync(work.vocabulary)) {
     throw new Error(`no ${work.vocabulary}; run the step "vocabulary" first`);

@@ -13,7 +13,9 @@ const TRANSFORM = 'cls.predictions.transform.dense';
 const NORM = 'cls.predictions.transform.LayerNorm';
 const BIAS = 'cls.predictions.bias';
 
-/** The parameters of BertForMaskedLM's head but for the word embeddings, which it shares with the encoder. */
+/**
+ * The parameters of BertForMaskedLM's head, except for the word embeddings, which it shares with the encoder.
+ */
 export function hiddenTokenParameters(config: BertConfig): readonly ParameterSpec[] {
   const { hidden_size: width, vocab_size, initializer_range } = config;
   return [
@@ -24,11 +26,12 @@ export function hiddenTokenParameters(config: BertConfig): readonly ParameterSpe
 }
 
 /**
- * Cross-entropy of the hidden tokens, guessed from their states as BertForMaskedLM does. `hidden` [hidden, tokens*batch]
- * picks the states, so that only they are compared with every piece; `pieces` [hidden, vocabulary] has each token's
- * weight at what it is.
+ * Cross-entropy of the hidden tokens, predicted from their hidden states as BertForMaskedLM does. Input
+ * `hidden` [hidden, tokens*batch] picks these states, so that no others are compared with every piece; input
+ * `pieces` [hidden, vocabulary] has each token's weight in the column of its id.
  * @param states [tokens*batch, width].
- * @param embeddings the encoder's word embeddings, [vocabulary, width]: their gradient comes from both ends.
+ * @param embeddings the encoder's word embeddings, [vocabulary, width]; they are both looked up and
+ *   multiplied by, and have a gradient from each.
  */
 export function hiddenTokenLoss(
   graph: Graph,
@@ -62,7 +65,7 @@ export function hiddenTokenLoss(
 }
 
 /**
- * What {@link hiddenTokenLoss} is fed: the mean over the hidden tokens, times `weight`.
+ * Inputs of {@link hiddenTokenLoss}: the mean over the hidden tokens, times `weight`.
  * @param batch how many texts, and their tokens with padding.
  */
 export function hiddenTokenFeeds(

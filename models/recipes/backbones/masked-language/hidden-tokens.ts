@@ -1,26 +1,26 @@
 import type { Random } from '../../../../src/random.js';
 
-/** A token that is to be guessed. */
+/** A token that is to be predicted. */
 export interface HiddenToken {
-  /** Which of the texts, and which of its tokens. */
+  /** Index of its text, and its own index in the text. */
   readonly text: number;
   readonly token: number;
-  /** What was there. */
+  /** Its id. */
   readonly id: number;
 }
 
 export interface HidingOptions {
-  /** Share of each text's tokens that are to be guessed; at least one is. */
+  /** Share of each text's tokens that are to be predicted; at least one is. */
   readonly hiddenShare: number;
-  /** Share of those that [MASK] takes the place of; the others are seen as they are. */
+  /** Share of these that are replaced by [MASK]; the others are seen as they are. */
   readonly maskedShare: number;
   readonly maskId: number;
   readonly random: Random;
 }
 
 /**
- * Hides tokens of each text for masked-language modelling (Devlin et al. 2019, 3.1).
- * @param texts token ids; the first and the last, [CLS] and [SEP], stay.
+ * Picks the tokens of masked-language modelling (Devlin et al. 2019, 3.1) in each text.
+ * @param texts token ids; the first and the last, [CLS] and [SEP], are never picked.
  */
 export function hideTokens(
   texts: readonly Int32Array[],

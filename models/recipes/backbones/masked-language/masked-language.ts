@@ -11,13 +11,13 @@ import { hideTokens } from './hidden-tokens.js';
 import { neighbourFeeds, neighbourLoss } from './neighbour-loss.js';
 import { OneHotRows } from './one-hot-rows.js';
 
-/** Token ids of two neighbouring passages, or twice of one that stands alone. */
+/** Token ids of two neighbouring passages, or of a single one, twice. */
 export type Neighbours = readonly [Int32Array, Int32Array];
 
 export interface MaskedLanguageOptions {
   readonly config: BertConfig;
   readonly specialTokens: Pick<SpecialTokenIds, 'mask'>;
-  /** To learn from, and to be judged by. */
+  /** Examples for training and for validation. */
   readonly train: readonly Neighbours[];
   readonly validation: readonly Neighbours[];
   /** Texts of a validation batch. */
@@ -25,7 +25,7 @@ export interface MaskedLanguageOptions {
   readonly seed: number;
 }
 
-/** What the losses of a batch count. */
+/** Weights of the losses of a batch. */
 interface LossWeights {
   readonly words: number;
   readonly neighbours: number;
@@ -36,12 +36,13 @@ const measures: Readonly<Record<string, LossWeights>> = {
   neighbours: { words: 0, neighbours: 1 },
 };
 
-/** In the place of a step, which is never negative, for the tokens that validation hides. */
+/** Used as the step, which is never negative, to pick the tokens for validation. */
 const VALIDATION = -1;
 
 /**
- * To guess hidden tokens, and to tell neighbouring passages from others by their mean states. A passage that stands
- * alone is its own neighbour with other tokens hidden, as dropout makes it in SimCSE (Gao et al. 2021).
+ * Trains a student to predict hidden tokens and to tell neighbouring passages from others by their mean
+ * hidden states. A single passage is its own neighbour with other tokens hidden, as SimCSE uses dropout (Gao
+ * et al. 2021).
  */
 export function maskedLanguage(options: MaskedLanguageOptions): Objective {
   const { config, specialTokens, train, validation, batchSize, seed } = options;
@@ -89,7 +90,7 @@ export function maskedLanguage(options: MaskedLanguageOptions): Objective {
   };
 }
 
-/** The encoder's token states, and the sum of the two losses. */
+/** The encoder's hidden states, and the sum of the two losses. */
 function maskedLanguageHead(config: BertConfig): LossHead {
   return {
     outputs: ({ hidden_size }) => hidden_size,

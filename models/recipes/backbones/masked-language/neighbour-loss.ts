@@ -1,15 +1,16 @@
 import type { Graph, Tensor, TensorData } from '../../../../src/graph/index.js';
 
-/** Keeps the norm of a zero vector from 0. */
+/** Keeps the norm of a zero vector above 0. */
 const TINY = 1e-12;
-/** Takes a text out of its own softmax. */
+/** Excludes a text from its own softmax. */
 const EXCLUDED = -1e9;
 
 /**
- * Each text's mean state is to be nearer to its neighbour's than to that of any other text of the batch: cross-entropy
- * over cosines divided by the temperature (NT-Xent: Chen et al. 2020, eq. 1; of neighbouring spans: Giorgi et al. 2021).
- * `averages` [texts, tokens*batch] says which states each text's vector is the mean of, `others` [texts, texts] excludes
- * the text itself, `neighbours` [texts, texts] has each text's weight at its neighbour.
+ * Contrastive loss: each text's mean hidden state should be closer to its neighbour's than to that of any
+ * other text of the batch. Cross-entropy over cosines divided by the temperature (NT-Xent: Chen et al. 2020,
+ * eq. 1; with neighbouring spans: Giorgi et al. 2021). Input `averages` [texts, tokens*batch] says of which
+ * states each text's vector is the mean, `others` [texts, texts] excludes the text itself, `neighbours`
+ * [texts, texts] has each text's weight at its neighbour.
  * @param states [tokens*batch, width].
  */
 export function neighbourLoss(graph: Graph, states: Tensor, temperature: number): Tensor {
@@ -26,8 +27,8 @@ export function neighbourLoss(graph: Graph, states: Tensor, temperature: number)
 }
 
 /**
- * What {@link neighbourLoss} is fed for texts of which every two that follow each other are neighbours: the mean over
- * the texts, times `weight`.
+ * Inputs of {@link neighbourLoss} for texts of which the first and second are neighbours, the third and
+ * fourth, and so on: the mean over the texts, times `weight`.
  * @param lengths tokens of each text.
  */
 export function neighbourFeeds(

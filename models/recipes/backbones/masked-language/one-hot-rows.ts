@@ -1,16 +1,16 @@
 import type { TensorData } from '../../../../src/graph/index.js';
 
-/** Matrices with one number a row in one piece of memory, which is too large to be made anew for every batch. */
+/**
+ * Matrices with one number per row. They share one piece of memory, which is too large to be allocated for
+ * every batch.
+ */
 export class OneHotRows {
   #values = new Float32Array();
   #places: readonly number[] = [];
 
   constructor(private readonly columns: number) {}
 
-  /**
-   * @param at the column of each row's number.
-   * @returns [rows, columns]; it lasts until the next call.
-   */
+  /** @param at the column of each row's number. @returns [rows, columns]; it is valid until the next call. */
   of(at: readonly number[], value: number): TensorData {
     for (const place of this.#places) this.#values[place] = 0;
     const size = at.length * this.columns;

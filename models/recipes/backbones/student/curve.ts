@@ -2,11 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { type EChartsOption, init } from 'echarts';
 import type { CurvePoint } from './student-checkpoint.js';
 
-/** What a curve's measures are called. */
+/** Labels of a curve. */
 export interface CurveLabels {
-  /** What all of them measure. */
+  /** What all measures have in common, for the axis. */
   readonly axis: string;
-  /** By the name that points have. */
+  /** Labels by the measures' names in the points. */
   readonly measures: Readonly<Record<string, string>>;
 }
 

@@ -12,13 +12,13 @@ import { decodeWeights } from '../../../../src/safetensors/index.js';
 /** Weights by the names of BertModel. */
 export type EncoderWeights = ReadonlyMap<string, Float32Array>;
 
-/** An encoder that was trained before. */
+/** A trained encoder to grow a larger one from. */
 export interface SmallEncoder {
   readonly config: BertConfig;
   readonly weights: EncoderWeights;
 }
 
-/** @param folder a backbone's. @throws where it holds none. */
+/** @param folder of a backbone. @throws Error if it holds none. */
 export function readSmallEncoder(folder: string): SmallEncoder {
   const json: unknown = JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'));
   const config = parseCheckpointConfig(json, 'config.json');
@@ -28,13 +28,14 @@ export function readSmallEncoder(folder: string): SmallEncoder {
 }
 
 /**
- * Lets a wider and deeper encoder start where a small one stands (Net2Net, Chen et al. 2016; bert2BERT, Chen et al.
- * 2022). The small one's weights become the first rows and columns of the large one's, which keep their start
- * elsewhere: as heads are equally wide, whole heads carry over. A LayerNorm finds the same mean and variance as long as
- * what is new has those of the old. Layers that the small one lacks are set to hand on what they get, nearly: their
- * LayerNorms restore the scale of the last old one's output.
+ * Initialises a wider and deeper encoder so that it starts with what a small one has learned (Net2Net, Chen
+ * et al. 2016; bert2BERT, Chen et al. 2022). The small encoder's weights become the first rows and columns of
+ * the large one's; the rest keeps its random start. As heads are equally wide, whole heads carry over. A
+ * LayerNorm finds the same mean and variance as long as the new states have those of the old ones. Layers
+ * that the small encoder lacks are set to pass on nearly what they get: their LayerNorms restore the scale of
+ * the last old layer's output.
  * @param large its weights at their random start; they are changed in place.
- * @throws where heads differ in width, or the vocabularies or positions in number.
+ * @throws Error if heads differ in width, or vocabularies or positions in number.
  */
 export function grow(small: SmallEncoder, config: BertConfig, large: EncoderWeights): void {
   refuseOthers(small.config, config);
@@ -51,13 +52,16 @@ export function grow(small: SmallEncoder, config: BertConfig, large: EncoderWeig
 
 function refuseOthers(small: BertConfig, large: BertConfig): void {
   const headWidth = ({ hidden_size, num_attention_heads }: BertConfig) => hidden_size / num_attention_heads;
-  if (headWidth(small) !== headWidth(large)) throw new Error('heads of another width cannot be taken over');
+  if (headWidth(small) !== headWidth(large)) throw new Error('heads of another width cannot be copied');
   for (const size of ['vocab_size', 'max_position_embeddings', 'type_vocab_size'] as const) {
     if (small[size] !== large[size]) throw new Error(`${size} is ${small[size]} and ${large[size]}`);
   }
 }
 
-/** Writes a small tensor over the first rows and columns of a large one. A larger γ is filled up with the mean. */
+/**
+ * Writes a small tensor over the first rows and columns of a large one. A larger γ is filled up with the mean
+ * of the small one.
+ */
 function overlay(
   { name, shape }: ParameterSpec,
   values: Float32Array,
@@ -73,7 +77,7 @@ function overlay(
   }
 }
 
-/** The standard deviation of the small encoder's states, whose mean is near 0: √(mean of γ² + β²). */
+/** The standard deviation of the small encoder's hidden states, whose mean is near 0: √(mean of γ² + β²). */
 function lastScale({ config, weights }: SmallEncoder): number {
   const norm = `encoder.layer.${config.num_hidden_layers - 1}.output.LayerNorm`;
   const squares = [`${norm}.weight`, `${norm}.bias`].flatMap((name) => [...(weights.get(name) ?? [])]);

@@ -5,12 +5,12 @@ import type { Student } from './student.js';
 
 const { learningRate, warmupSteps } = learningSettings;
 
-/** How often the student is judged and kept. */
+/** Time between two validations, each with a checkpoint. */
 const CHECKPOINT_MS = 120_000;
 
 /**
- * Learns for so many minutes from where the last run stopped, and keeps where it stands every two minutes. The learning
- * rate stays high, so that any number of runs add up; {@link anneal} brings out what was learned.
+ * Trains for a number of minutes, from where the last run stopped, with a checkpoint every two minutes. The
+ * learning rate stays high, so that any number of runs add up; {@link anneal} finishes the training.
  */
 export async function learn(
   student: Student,
@@ -30,8 +30,8 @@ export async function learn(
 }
 
 /**
- * From the last checkpoint, lets the learning rate fall to 0 over so many steps and keeps the result beside the
- * checkpoint, from which {@link learn} can go on as if nothing had been ("cool-down", Hägele et al. 2024).
+ * Lets the learning rate fall to 0 over a number of steps from the last checkpoint ("cool-down", Hägele et
+ * al. 2024). The result is written beside the checkpoint, from which {@link learn} can still be resumed.
  */
 export async function anneal(student: Student, work: WorkFolder, count: number): Promise<void> {
   await student.restore(work.checkpoint);

@@ -10,8 +10,8 @@ import { readSmallEncoder } from './grow-student.js';
 import { Student } from './student.js';
 
 /**
- * A student at its start, with all that there is to learn in the work folder so far.
- * @param growFrom folder of a smaller backbone; without it the weights are random.
+ * A student at its start, with all the training data that the work folder has so far.
+ * @param growFrom folder of a smaller backbone. Default: random weights.
  */
 export async function makeStudent(
   recipe: Recipe,

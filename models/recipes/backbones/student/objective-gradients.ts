@@ -1,10 +1,12 @@
 import { type BatchGradients, type GradientEngine, padBatch } from '../../../../src/engine/index.js';
 import type { LearningBatch, Objective } from './objective.js';
 
-/** The gradients of an objective's loss; every batch in one run, as its texts may be compared with each other. */
+/**
+ * The gradients of an objective's loss. Every batch is one run, as its texts may be compared with each other.
+ */
 export class ObjectiveGradients implements BatchGradients {
   readonly lengths: readonly number[];
-  /** Tokens learned from, padding not counted. */
+  /** Tokens trained on, padding not counted. */
   tokens = 0;
   readonly #engine: GradientEngine;
   readonly #objective: Objective;
@@ -23,7 +25,7 @@ export class ObjectiveGradients implements BatchGradients {
     return this.loss(batch);
   }
 
-  /** The loss of one batch. Its gradients take the place of those in the store. */
+  /** The loss of one batch. Its gradients replace those in the store. */
   loss({ encodings, feeds }: LearningBatch): Promise<number> {
     return this.#engine.run(padBatch(encodings, this.#padId), { feeds, weight: encodings.length });
   }

@@ -9,14 +9,14 @@ import {
 } from '../../../../src/engine/index.js';
 import type { NamedTensor } from '../../../../src/safetensors/index.js';
 
-/** Beside these it holds the objective's measures on the validation examples, by name. */
+/** Besides these fields it holds the objective's measures on the validation examples, by name. */
 const curvePointSchema = z
   .object({
     step: z.int(),
     /** Of all runs together. */
     seconds: z.number(),
     tokens: z.int(),
-    /** Mean training loss since the point before. */
+    /** Mean training loss since the previous point. */
     loss: z.number(),
   })
   .catchall(z.number());
@@ -24,9 +24,12 @@ export type CurvePoint = z.infer<typeof curvePointSchema>;
 
 const studentStateSchema = z.strictObject({
   steps: z.int(),
-  /** With the epoch decides the order of the texts, with the step what is masked: all of the random state. */
+  /**
+   * Together with the epoch it decides the order of the texts, with the step what is masked: all of the
+   * random state.
+   */
   seed: z.int(),
-  /** Where in the data it stands: the epoch, batches of it that were read, and how many examples were in order. */
+  /** Position in the data: the epoch, its batches already trained on, and how many examples were ordered. */
   epoch: z.int(),
   batch: z.int(),
   texts: z.int(),
@@ -34,13 +37,13 @@ const studentStateSchema = z.strictObject({
   seconds: z.number(),
   curve: z.array(curvePointSchema),
 });
-/** Where the student's learning stands, beside the numbers. */
+/** State of a student's training, besides the tensors. */
 export type StudentState = z.infer<typeof studentStateSchema>;
 
 /**
- * Puts weights and optimizer back to where a file left them.
- * @returns the state; undefined where there is no file.
- * @throws where the file holds no checkpoint, or one of another student.
+ * Restores weights and optimizer from a file.
+ * @returns the state; undefined if there is no file.
+ * @throws Error if the file holds no checkpoint, or one of another student.
  */
 export async function restoreStudent(file: string, store: ParameterStore): Promise<StudentState | undefined> {
   if (!existsSync(file)) return undefined;
@@ -49,7 +52,7 @@ export async function restoreStudent(file: string, store: ParameterStore): Promi
   return state;
 }
 
-/** The weights that a checkpoint holds, by parameter name. @throws where the file holds no checkpoint. */
+/** The weights in a checkpoint, by parameter name. @throws Error if the file holds no checkpoint. */
 export async function readStudent(
   file: string,
 ): Promise<{ state: StudentState; weights: Map<string, NamedTensor> }> {

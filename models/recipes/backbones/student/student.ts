@@ -17,19 +17,19 @@ import { type CurvePoint, restoreStudent, type StudentState } from './student-ch
 
 export interface StudentOptions {
   readonly executor: GraphExecutor;
-  /** Nothing is dropped while it learns, whatever the probabilities say. */
+  /** Dropout is off during training, whatever the probabilities say. */
   readonly config: BertConfig;
   readonly objective: Objective;
-  /** [vocabulary, hidden]; without them word embeddings start like all other weights. */
+  /** [vocabulary, hidden]. Default: word embeddings start like all other weights. */
   readonly wordEmbeddings?: Float32Array;
-  /** An encoder to grow from, in place of a random start. */
+  /** An encoder to grow from, instead of a random start. */
   readonly small?: SmallEncoder;
-  /** Texts that are read at once: all texts of an example are in one batch. */
+  /** Texts of a batch; all texts of an example are in the same one. */
   readonly batchSize: number;
   readonly seed: number;
 }
 
-/** An encoder that learns step by step, and can be stopped and taken up between any two. */
+/** An encoder in training, step by step; it can be stopped and resumed between any two steps. */
 export class Student {
   readonly #options: StudentOptions;
   readonly #engine: GradientEngine;
@@ -48,7 +48,7 @@ export class Student {
     this.#learner = new Learner({ engine, gradients, batchSize: examples, seed, maxGradientNorm });
   }
 
-  /** @throws RangeError where a batch is too large to be run at once. */
+  /** @throws RangeError if a batch is too large for one run. */
   static async create(options: StudentOptions): Promise<Student> {
     const { executor, config, objective, batchSize, seed } = options;
     const { head, parameters: trainable, longest } = objective;
@@ -80,12 +80,16 @@ export class Student {
     return { steps, seed: this.#options.seed, epoch, batch, texts: lengths.length, tokens, seconds, curve };
   }
 
-  /** Reads the next batch and takes one optimizer step. @returns the batch's loss. @throws where training diverged. */
+  /**
+   * Trains on the next batch, in one optimizer step.
+   * @returns the batch's loss.
+   * @throws TrainingError if training diverged.
+   */
   async step(learningRate: number): Promise<number> {
     return (await this.#learner.step(learningRate)).loss;
   }
 
-  /** The objective's measures on the validation examples: the mean over their texts. */
+  /** The objective's measures on the validation examples, averaged over their texts. */
   async validate(): Promise<Readonly<Record<string, number>>> {
     const { objective } = this.#options;
     const measured: Record<string, number> = {};
@@ -109,7 +113,7 @@ export class Student {
     await saveCheckpoint(file, this.#engine.store, { state: this.state });
   }
 
-  /** Goes on from a checkpoint, if there is one; where there are other texts by now, with a new epoch. */
+  /** Resumes from a checkpoint, if there is one; if there are other texts by now, with a new epoch. */
   async restore(file: string): Promise<void> {
     const saved = await restoreStudent(file, this.#engine.store);
     if (saved === undefined) return;
@@ -126,7 +130,7 @@ export class Student {
   }
 }
 
-/** Random weights first, one parameter after the other, then what there is to start from. */
+/** Draws random weights first, one parameter after the other, then copies those to start from. */
 function fillParameters(
   store: ParameterStore,
   { objective, config, wordEmbeddings, small, seed }: StudentOptions,

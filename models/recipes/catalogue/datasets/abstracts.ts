@@ -18,10 +18,10 @@ export function readPapers(datasets: string): Paper[] {
 
 const oneLine = (text: string): string => text.replaceAll(/\s+/gu, ' ').trim();
 
-/** Every so many papers, one is for dev. */
+/** Of every so many papers, one is for dev. */
 const DEV_STEP = 50;
 
-/** One paper in so many is learned from: each brings two long abstracts along, which takes time. */
+/** Of every so many papers, one is trained on: each example has two long abstracts, which take time. */
 const TRAIN_STEP = 4;
 
 /** Each title asks for its abstract, which goes without the title: else the words alone would tell. */
@@ -33,11 +33,11 @@ export function titlesAsQuestions(papers: readonly Paper[]): Required<Split<Ques
   };
 }
 
-/** Longer abstracts are cut (code units); 12 % of them are. */
+/** Longer abstracts are truncated (in UTF-16 code units); 12 % of them are. */
 const MAX_ABSTRACT = 1200;
 
 /**
- * What the shipped model searches: title, abstract and where the paper is, the newest ones first.
+ * What the shipped model searches: title, abstract and address of each paper, the newest first.
  * @param count as many as the size of the package allows.
  */
 export function newestAbstracts(papers: readonly Paper[], count: number): string[] {
@@ -49,7 +49,7 @@ export function newestAbstracts(papers: readonly Paper[], count: number): string
 
 const asSentence = (title: string): string => (/[.!?]$/u.test(title) ? title : `${title}.`);
 
-/** Ends with a whole word. */
+/** Truncates at the end of a word. */
 function cut(abstract: string): string {
   if (abstract.length <= MAX_ABSTRACT) return abstract;
   return `${abstract.slice(0, MAX_ABSTRACT).replace(/\s+\S*$/u, '')} …`;

@@ -4,8 +4,8 @@ import { readText } from '../../../../bench/datasets/files.js';
 import type { LabelledText } from '../recipe.js';
 
 /**
- * Headlines whose companies and goods are all judged alike (Sinha et al. 2022). Judgements are read by their pattern:
- * some rows are no valid literals of any language.
+ * Headlines whose companies and goods are all judged alike (Sinha et al. 2022). Judgements are read with a
+ * pattern, since some rows are not valid literals of any language.
  */
 export function readHeadlines(datasets: string): LabelledText[] {
   const content = readText(join(datasets, 'sentfin'), 'SEntFiN.csv');

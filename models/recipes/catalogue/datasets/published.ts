@@ -1,4 +1,4 @@
-/** Datasets that the benchmarks read too, as sources and tests of the catalogue. */
+/** Datasets that the benchmarks read, too, as sources and tests of the catalogue. */
 import { type LabelledTexts, readers } from '../../../../bench/datasets/labelled-texts.js';
 import { type Questions, questionReaders } from '../../../../bench/datasets/questions.js';
 import { type TaggedSentences, taggedReaders } from '../../../../bench/datasets/tagged-sentences.js';
@@ -24,7 +24,7 @@ export function publishedSplit(name: string): (datasets: string) => Split<Labell
   return (datasets) => labelled(name, datasets);
 }
 
-/** All that isn't for test: where the publisher has no dev rows, the archive's writer sets some aside. */
+/** All rows that aren't for test. If the publisher has no dev rows, the archive's writer sets some aside. */
 export function publishedTraining(name: string): (datasets: string) => Split<LabelledText> {
   return (datasets) => {
     const { train, dev } = labelled(name, datasets);

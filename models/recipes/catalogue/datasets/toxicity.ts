@@ -1,4 +1,4 @@
-/** Comments that people found toxic, and others; each source has its own idea of what that is. */
+/** Comments that people found toxic, and others. Each source has its own definition of toxic. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
@@ -22,7 +22,10 @@ export function readParadetox(datasets: string): LabelledText[] {
   });
 }
 
-/** Comments with at least one span that the annotators found toxic (Pavlopoulos et al. 2021); the others stay out. */
+/**
+ * Comments with at least one span that the annotators found toxic (Pavlopoulos et al. 2021); other comments
+ * are left out.
+ */
 export function readToxicSpans(datasets: string): LabelledText[] {
   return ['tsd_train.csv.br', 'tsd_trial.csv', 'tsd_test.csv'].flatMap((file) => {
     const content = readText(join(datasets, 'toxic_spans'), file);
@@ -34,7 +37,7 @@ export function readToxicSpans(datasets: string): LabelledText[] {
 /** Davidson et al. 2017: 0 hate speech, 1 offensive language, 2 neither. */
 const NEITHER = '2';
 
-/** Tweets; hate speech and offensive language count as toxic. Addresses of pages and names of users are taken out. */
+/** Tweets; hate speech and offensive language count as toxic. URLs and user names are removed. */
 export function readTweets(datasets: string): LabelledText[] {
   const content = readText(join(datasets, 'davidson_hate_offensive'), 'labeled_data.csv.br');
   const records: Record<'class' | 'tweet', string>[] = parse(content, { columns: true });
@@ -54,16 +57,17 @@ function plainTweet(tweet: string): string {
 }
 
 /**
- * Rows of the file, from 0, of which the backbone that comes along has read a passage, unlabelled: its corpus took the first
- * half of the file when it was thought to be in random order. They are measured on nowhere.
+ * Indices of rows of which the bundled backbone has read a passage, unlabelled: its corpus took the first
+ * half of the file, which was thought to be in random order. No model is measured on these rows.
  */
 const readByBackbone: ReadonlySet<number> = new Set(
   z.array(z.int()).parse(JSON.parse(readFileSync(new URL('jigsaw-read.json', import.meta.url), 'utf8'))),
 );
 
 /**
- * Comments of Wikipedia's talk pages. The file has all comments of one label before those of the other, so it is halved
- * within each label: the first halves may be learned from, models are measured on as many of each label in the second ones.
+ * Comments of Wikipedia's talk pages. The file is sorted by label, so it is halved within each label: the
+ * first halves may be trained on, and models are measured on equally many of each label from the second
+ * halves.
  */
 export function readJigsaw(datasets: string): { train: LabelledText[]; test: LabelledText[] } {
   const records: string[][] = parse(readText(join(datasets, 'jigsaw_subset_robtest'), 'test.csv.br'));

@@ -2,7 +2,7 @@ import { labelled } from '../datasets/published.js';
 import { readCustomerReviews, readMovieReviews, readProsAndCons } from '../datasets/reviews.js';
 import type { ClassifierRecipe, LabelledText } from '../recipe.js';
 
-/** IMDB's labels by our names. */
+/** IMDB's labels and our names for them. */
 const judgements: Readonly<Record<string, string>> = { neg: 'negative', pos: 'positive' };
 const renamed = ({ text, labels }: LabelledText): LabelledText => ({
   text,
@@ -23,7 +23,8 @@ export const customerReview: ClassifierRecipe = {
       title: 'Pros and cons of products (Liu, Hu & Cheng 2005; from NLTK)',
       licence: 'CC BY 4.0',
       remark: 'every fourth phrase',
-      // On dev rows, more phrases make the lexical expert better at phrases and worse at whole reviews: a compromise.
+      // On dev rows, more phrases make the lexical expert better at phrases and worse at whole reviews: a
+      // compromise.
       async read(datasets) {
         const phrases = await readProsAndCons(datasets);
         return { train: phrases.filter((_, at) => at % 4 === 0) };
@@ -58,7 +59,7 @@ export const customerReview: ClassifierRecipe = {
       read: (datasets) => labelled('imdb', datasets).test.map(renamed),
     },
   ],
-  // Six million tokens: one reading takes as long as a whole training of most others.
+  // Six million tokens: one epoch takes as long as a whole training of most other models.
   training: { num_epochs: 1 },
   weaknesses: [
     'There is no neutral label: "It arrived on Tuesday." gets one of the two all the same, with a score near one half at best.',

@@ -2,7 +2,7 @@ import { readHeadlines } from '../datasets/headlines.js';
 import { labelled } from '../datasets/published.js';
 import type { ClassifierRecipe, LabelledText } from '../recipe.js';
 
-/** Labels of the tweets by our names. */
+/** The tweets' labels and our names for them. */
 const sentiments: Readonly<Record<string, string>> = {
   bearish: 'negative',
   bullish: 'positive',

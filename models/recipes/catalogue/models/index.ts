@@ -12,7 +12,7 @@ import { researchPapersSearch } from './research-papers-search.js';
 import { sentimentClassification } from './sentiment-classification.js';
 import { toxicityDetection } from './toxicity-detection.js';
 
-/** By the documented names, in their order. */
+/** By the names in the contract, in its order. */
 export const recipes: Readonly<Record<PretrainedModelName, Recipe>> = {
   'customer-review': customerReview,
   'sentiment-classification': sentimentClassification,
@@ -27,7 +27,7 @@ export const recipes: Readonly<Record<PretrainedModelName, Recipe>> = {
   'research-papers-search': researchPapersSearch,
 };
 
-/** The recipes of these names, or all of them. @throws Error that names what there is. */
+/** The recipes with these names, or all of them. @throws Error that names the models there are. */
 export function recipesNamed(names: readonly string[]): Recipe[] {
   if (names.includes('all')) return Object.values(recipes);
   return names.map((name) => {

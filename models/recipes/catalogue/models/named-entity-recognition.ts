@@ -5,7 +5,7 @@ import type { Source, TaggerRecipe, TestSet } from '../recipe.js';
 
 type Sentences = TaggedSentences['train'];
 
-/** WikiANN has ten thousand dev sentences, and would drown the tweets. */
+/** Of every so many dev sentences, one is used: WikiANN has ten thousand, which would outweigh the tweets. */
 const DEV_STEPS: Readonly<Record<string, number>> = { wikiann_en: 5 };
 
 function source(

@@ -2,7 +2,7 @@ import { newestAbstracts, readPapers, titlesAsQuestions } from '../datasets/abst
 import { questions, searchTest } from '../datasets/published.js';
 import type { SearchRecipe } from '../recipe.js';
 
-/** What 9 MB hold: text, vectors and postings of an abstract take about 2.6 kB. */
+/** As many abstracts as fit in 9 MB: the text, vectors and postings of one take about 2.6 kB. */
 const SHIPPED_ABSTRACTS = 3600;
 
 export const researchPapersSearch: SearchRecipe = {
