@@ -1,6 +1,6 @@
 /**
  * What an account with many jobs waits for in a `fileStorage`: the first page of its jobs, and creating a
- * job, which counts the waiting ones. Exits with 1 if a p99 is above 10 ms.
+ * job, which counts the waiting ones.
  * Usage: `npm run bench:storage -- [--jobs 100000] [--spacing-ms 300000] [--waiting 10] [--calls 500]
  * [--folder <where>] [--old]`; with `--old` the jobs lie as releases up to layout 1 wrote them, and the first
  * listing, which converts them to the present layout, is timed.
@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { documentedModelTypes, trainingJobStatuses } from '../src/contract/index.js';
+import { replaceFile } from '../src/files/index.js';
 import { JobRepository, moved } from '../src/jobs/index.js';
 import { fileStorage } from '../src/storage/index.js';
 import { machine, quantile } from './report.js';
@@ -26,7 +27,8 @@ const { values: options } = parseArgs({
     old: { type: 'boolean', default: false },
   },
 });
-const BAR_MS = 10;
+/** Calls before the timed ones, in which the code is compiled. */
+const WARM_UP_CALLS = 50;
 const calls = Number(options.calls);
 const count = Number(options.jobs);
 const waiting = Number(options.waiting);
@@ -66,6 +68,8 @@ await measure(
   },
   async (id) => void (await jobs.update(id, (job) => moved(job, 'CANCELLED'))),
 );
+const file = join(directory, 'one-file');
+await measure('for comparison: a file written and flushed', () => replaceFile(file, 'x'.repeat(1000)));
 console.table(table);
 
 /** Times calls one after the other. @param undo brings the storage back to what it was; not timed */
@@ -75,14 +79,12 @@ async function measure<T>(
   undo: (result: T) => Promise<void> = async () => undefined,
 ): Promise<void> {
   const times: number[] = [];
-  for (let index = 0; index < calls; index += 1) {
-    const { ms, value } = await timed(() => call(index));
-    times.push(ms);
+  for (let index = -WARM_UP_CALLS; index < calls; index += 1) {
+    const { ms, value } = await timed(() => call(Math.abs(index)));
+    if (index >= 0) times.push(ms);
     await undo(value);
   }
-  const p99 = quantile(times, 0.99);
-  table[name] = { 'p50 ms': round(quantile(times, 0.5)), 'p99 ms': round(p99) };
-  if (p99 > BAR_MS) process.exitCode = 1;
+  table[name] = { 'p50 ms': round(quantile(times, 0.5)), 'p99 ms': round(quantile(times, 0.99)) };
 }
 
 /** Half a million files take minutes where the disk is told of each block that becomes free. */

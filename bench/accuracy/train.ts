@@ -57,7 +57,7 @@ export async function train(
     const { accuracy, f1, topk } = metrics.validation;
     const figures = topk
       ? `dev top-1 ${percent(topk.at(-1)?.[1])}, top-5 ${percent(topk.at(-1)?.[5])}`
-      : `dev accuracy ${percent(accuracy?.at(-1))}, f1 ${percent(f1?.at(-1))}`;
+      : `dev ${accuracy === undefined ? '' : `accuracy ${percent(accuracy.at(-1))}, `}f1 ${percent(f1?.at(-1))}`;
     console.log(`  epoch ${epoch}: loss ${metrics.training.loss.at(-1)?.toFixed(3)}, ${figures}`);
   }
   const job = (await trainer.getTrainingJob(id))._unsafeUnwrap();

@@ -2,7 +2,7 @@ import { ResultAsync } from 'neverthrow';
 import { type DatasetWarning, writeZip } from '../datasets/index.js';
 import { type OrchardError, toOrchardError, ValidationError } from '../errors.js';
 
-/** Share of the rows that dev gets where no dev rows are given. */
+/** Share of the rows that dev gets if no dev rows are given. */
 export const DEFAULT_DEV_FRACTION = 0.1;
 
 /** The options that the makers of all archives share. */

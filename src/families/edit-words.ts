@@ -6,7 +6,7 @@ const EDITED_SHARE = 0.1;
 const MIN_WORDS = 4;
 
 /**
- * A text with some words dropped or swapped with a neighbour, at least one; the same text where it is too
+ * A text with some words dropped or swapped with a neighbour, at least one; the same text if it is too
  * short to edit safely.
  * @param mayDrop which words may be dropped; the others are only swapped. Default: every word.
  */

@@ -8,7 +8,7 @@ export interface Splits<Row> {
 
 /** What a split needs to know about a row. */
 export interface SplitKeys {
-  /** Rows with the same text stay together, so that dev holds nothing that train has seen. */
+  /** Rows with the same text stay together, so that dev has nothing that train has seen. */
   readonly text: string;
   /** Names or ids. */
   readonly labels: readonly (string | number)[];

@@ -8,7 +8,7 @@ const VERSION = 1;
 /** How many ids are read at a time if all of a view are wanted. */
 const SCAN_LIMIT = 100;
 /** How many ids are read first of a view that probably has few of the newest jobs. */
-const FEW = 6;
+const FEW = 4;
 
 /**
  * Which jobs of an account are in which view (job-views.ts), so that a listing needn't read the jobs that it
@@ -109,8 +109,8 @@ export class JobIndex {
   ): Promise<string[]> {
     const prefix = this.#key(view, '');
     const listing = { prefix, ...(after !== undefined && { after: prefix + after }), ...options };
-    const markers = await stored(() => this.#storage.list(INDEX, listing));
-    return markers.map(({ key }) => key.slice(prefix.length));
+    const keys = await stored(() => this.#storage.listKeys(INDEX, listing));
+    return keys.map((key) => key.slice(prefix.length));
   }
 
   get #versionKey(): string {

@@ -29,13 +29,13 @@ const problemSchema: z.ZodType<DatasetProblem> = z.strictObject({
 
 /** Why a job ended in ERROR. */
 export interface JobError {
-  /** Of the failure, such as `dataset` or `download`: one of the codes of OrchardError. */
+  /** The kind of failure, such as `dataset` or `download`: a code of OrchardError. */
   readonly code: string;
   /** What went wrong, for people. */
   readonly message: string;
-  /** Where the dataset is what is wrong: the first 100 problems. */
+  /** If the dataset is what is wrong: its first 100 problems. */
   readonly problems?: readonly DatasetProblem[];
-  /** Where the dataset could not be had: whether it was to come from a file or from the web. */
+  /** If the dataset could not be fetched: whether it was to come from a file or from the web. */
   readonly source?: 'file' | 'web';
 }
 
@@ -47,7 +47,7 @@ const jobErrorSchema: z.ZodType<JobError> = z.strictObject({
 } satisfies FieldsOf<JobError>);
 
 const share = z.number().min(0).lt(1);
-/** Choices beyond the documented training_config; training/ says what each does. */
+/** Choices beyond training_config; training/ says what each does. */
 export const tuningSchema = z.strictObject({
   tokenDropout: share.exactOptional(),
   labelSmoothing: share.exactOptional(),
@@ -55,16 +55,13 @@ export const tuningSchema = z.strictObject({
   quantize: z.boolean().exactOptional(),
 });
 
-/**
- * What a trained model reaches on dev, its encoder and its lexical expert together; it has the figures of its
- * kind.
- */
+/** The dev figures of a trained model, encoder and lexical expert together; each task has its own. */
 export interface BlendFigures {
   /** Classification, 0 to 1. */
   readonly accuracy?: number;
   /** Classification and entity labelling, 0 to 1. */
   readonly f1?: number;
-  /** Questions. */
+  /** Question answering. */
   readonly topk?: Topk;
 }
 
@@ -84,16 +81,15 @@ export const jobRecordSchema = z.strictObject({
   model_config: modelConfigSchema,
   training_config: trainingConfigSchema,
   seed: z.int(),
-  // What the trainer allowed and chose that created the job. Jobs of earlier releases lack it, and go by the
-  // one that
-  // runs them.
+  // The settings of the trainer that created the job. Jobs of earlier releases lack them; then those of the
+  // trainer that runs them count.
   allow_file_url: z.boolean().exactOptional(),
   allow_private_addresses: z.boolean().exactOptional(),
   tuning: tuningSchema.exactOptional(),
-  /** Null where none was chosen, so that language and size decide. */
+  /** Null if none was chosen, so that language and size decide. */
   backbone: z.string().nullable().exactOptional(),
   stats: trainingStatsSchema,
-  /** Once the training has come to its end. */
+  /** Present once the training has finished. */
   blend: blendSchema.exactOptional(),
   warnings: z.array(warningSchema),
   error: jobErrorSchema.exactOptional(),
@@ -108,7 +104,7 @@ export type NewJob = Pick<
   'id' | 'app_id' | 'created' | 'seed' | 'allow_file_url' | 'allow_private_addresses' | 'tuning' | 'backbone'
 >;
 
-/** Of a job whose request names none: its training chooses one when it knows how many rows there are. */
+/** The batch size of a job whose request names none: training chooses one by the number of rows. */
 const NO_BATCH_SIZE_YET = 0;
 
 /** A job as it is first written: CREATED, nothing measured yet. */

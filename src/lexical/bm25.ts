@@ -86,7 +86,7 @@ export class Bm25Index {
     return this.#contents.lengths.length;
   }
 
-  /** The score of every passage, 0 where it shares no word with the query. [passages] */
+  /** The score of every passage, 0 if it shares no word with the query. [passages] */
   scores(query: string): Float32Array {
     const scores = new Float32Array(this.size);
     for (const [term, count] of this.#queryTerms(query)) this.#addTerm(term, count, scores);

@@ -14,7 +14,7 @@ import { StorageLayout } from './storage-layout.js';
  *
  * ```
  * records/<collection>/<key>.json   folders/<key>/published-<n>/   folders/<key>/staged/
- * layout                            the version of all this; a directory of an earlier one is converted on first use
+ * layout                            the version of this layout; an earlier one is converted on first use
  * locks/  temporary/  trash/        used for moments; what a crash left in them is deleted later
  * ```
  * The key of a record is split into nested directories, so that no directory grows large and a listing only

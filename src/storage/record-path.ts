@@ -28,7 +28,7 @@ export interface RecordName {
 }
 
 /**
- * The path of a record's file within its collection: `local/0190a6f0-…` is `loc/al%2f/019/0a/6f/0-0/….json`.
+ * The path of a record's file within its collection: `local/0190a6f0-…` is `loc/al/%2f/019/0a/6f/0-0/….json`.
  * Whether a key is split at a point depends only on what comes before. So the names in a directory, ordered
  * by their pieces, are in the order of the keys beneath them. If a path gets too long, the rest of it is a
  * hash.

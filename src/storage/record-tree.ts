@@ -1,5 +1,5 @@
 import { join, sep } from 'node:path';
-import { failedWith, namesIn } from '../files/index.js';
+import { failedWith, isPresent, namesIn } from '../files/index.js';
 import { isListed, type KeyRange, mayBeginListed } from './listing.js';
 import { readRecord } from './record-file.js';
 import { directoryOfPrefix, parseRecordName, pathOfKey } from './record-path.js';
@@ -12,6 +12,8 @@ interface Entry {
   readonly path: string;
   readonly text: string;
   readonly isFile: boolean;
+  /** False if the file has not been seen. */
+  readonly isSure?: boolean;
 }
 
 /** Where a record is stored; it may have been removed since. */
@@ -34,7 +36,7 @@ export async function findRecords(
   const { path, beginning } = directoryOfPrefix(prefix);
   const start: Entry[] = [{ path: join(collection, path), text: beginning, isFile: false }];
   if (prefix !== '' && beginning === prefix) {
-    start.push({ path: join(collection, pathOfKey(prefix)), text: prefix, isFile: true });
+    start.push({ path: join(collection, pathOfKey(prefix)), text: prefix, isFile: true, isSure: false });
   }
   const files = await firstFiles(start, range, limit);
   return files.map(({ text, path }) => ({ key: text, path }));
@@ -50,9 +52,10 @@ async function firstFiles(entries: readonly Entry[], range: KeyRange, limit: num
     const missing = limit - found.length;
     const group = asked.slice(next, next + together);
     const files = await Promise.all(
-      group.map(async (entry) =>
-        entry.isFile ? [entry] : firstFiles(await entriesIn(entry), range, missing),
-      ),
+      group.map(async (entry) => {
+        if (!entry.isFile) return firstFiles(await entriesIn(entry), range, missing);
+        return entry.isSure === false && !(await isPresent(entry.path)) ? [] : [entry];
+      }),
     );
     for (const file of files.flat()) if (found.length < limit) found.push(file);
     next += group.length;

@@ -28,7 +28,7 @@ describe('fileStorage on disk', () => {
     await storage.stageFolder('model-7');
     await storage.publishFolder('model-7');
 
-    const path = join(directory, 'records', 'jobs', 'loc', 'al%2f', '7.json');
+    const path = join(directory, 'records', 'jobs', 'loc', 'al', '%2f', '7.json');
     const record = JSON.parse(await readFile(path, 'utf8'));
     expect(record).toEqual({ key: 'local/7', version, value: { status: 'READY' } });
     expect(await readdir(join(directory, 'folders', 'model-7'))).toEqual(['published-1']);

@@ -14,7 +14,7 @@ describe('pathOfKey', () => {
     ['a/b', 'a%2f/b.json'],
     ['..', '%2e%2e.json'],
     ['con', '%63on.json'],
-    [`local/${id}`, 'loc/al%2f/019/0a/6f/0-1/c2d-7e3f-8a4b-5c6d7e8f9a0b.json'],
+    [`local/${id}`, 'loc/al/%2f/019/0a/6f/0-1/c2d-7e3f-8a4b-5c6d7e8f9a0b.json'],
   ])('writes %j as %s', (key, path) => {
     expect(pathOfKey(key).split(sep).join('/')).toBe(path);
   });

@@ -43,7 +43,7 @@ describe('a directory of layout 1, as earlier releases wrote it', () => {
     expect(await readdir(join(directory, 'records', 'jobs'))).toEqual(
       expect.arrayContaining(['a.json', '%41.json', '%63on.json', 'loc']),
     );
-    expect(await readdir(join(directory, 'records', 'jobs', 'loc', 'al%2f'))).toEqual(
+    expect(await readdir(join(directory, 'records', 'jobs', 'loc', 'al', '%2f'))).toEqual(
       expect.arrayContaining(['7.json', '019']),
     );
     expect(await readFile(join(directory, 'layout'), 'utf8')).toBe('{"version":2}\n');
@@ -60,9 +60,9 @@ describe('a directory of layout 1, as earlier releases wrote it', () => {
   it('is converted further if a process was killed half way and left its lock behind', async () => {
     const directory = await anOldDirectory();
     const home = join(directory, 'records', 'jobs');
-    await mkdir(join(home, 'loc', 'al%2f'), { recursive: true });
-    await rename(join(home, 'local%2f7.json'), join(home, 'loc', 'al%2f', '7.json'));
-    await mkdir(join(home, 'loc', 'al%2f', '019', '0a6'), { recursive: true });
+    await mkdir(join(home, 'loc', 'al', '%2f'), { recursive: true });
+    await rename(join(home, 'local%2f7.json'), join(home, 'loc', 'al', '%2f', '7.json'));
+    await mkdir(join(home, 'loc', 'al', '%2f', '019', '0a'), { recursive: true });
     await mkdir(join(directory, 'locks'));
     const ended = { ...thisProcess, pid: spawnSync(process.execPath, ['--version']).pid };
     await writeFile(join(directory, 'locks', 'layout'), JSON.stringify({ ...ended, id: 'left behind' }));

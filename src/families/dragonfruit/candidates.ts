@@ -18,7 +18,7 @@ export interface Candidates {
   /** Cosine of question and passage. [candidates] */
   readonly cosines: Float32Array;
   /**
-   * BM25 scores as shares of the question's best one, 0 where no word is shared: raw scores grow with the
+   * BM25 scores as shares of the question's best one, 0 if no word is shared: raw scores grow with the
    * length of the question, and make worse probabilities (docs/retrieval.md). [candidates]
    */
   readonly bm25: Float32Array;

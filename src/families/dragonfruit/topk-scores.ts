@@ -20,7 +20,7 @@ export function pessimisticRank(scores: ArrayLike<number>, position: number): nu
 }
 
 /**
- * The share of questions whose passage is among the first 1, 3, 5, 10, 20 and 100; 0 where there are none.
+ * The share of questions whose passage is among the first 1, 3, 5, 10, 20 and 100; 0 if there are no questions.
  */
 export function topkScores(ranks: readonly number[]): Topk {
   const share = (k: number) => ranks.filter((rank) => rank <= k).length / Math.max(1, ranks.length);

@@ -5,11 +5,11 @@ import { type EntitySpan, spansOf } from './entity-spans.js';
  * right.
  */
 export interface EntityFigures {
-  /** Share of the predicted entities that are right; 0 where none was predicted. */
+  /** Share of the predicted entities that are right; 0 if none was predicted. */
   readonly precision: number;
-  /** Share of the true entities that were found; 0 where there is none. */
+  /** Share of the true entities that were found; 0 if there is none. */
   readonly recall: number;
-  /** Harmonic mean of the two; 0 where both are 0. */
+  /** Harmonic mean of the two; 0 if both are 0. */
   readonly f1: number;
   /** True entities. */
   readonly support: number;
@@ -36,7 +36,7 @@ interface SpanCounts {
  * Precision, recall and F1 over the entities of all sentences together (micro), and the accuracy over words.
  * @param predicted BIO tags, sentence by sentence.
  * @param actual the true ones.
- * @throws RangeError where a sentence has more or fewer predicted than true tags.
+ * @throws RangeError if a sentence has more or fewer predicted than true tags.
  */
 export function entityScores(
   predicted: readonly (readonly string[])[],

@@ -7,7 +7,7 @@ import type { WrittenSentence } from './check-sentence.js';
 /** Words and the BIO tag of each, `O`, `B-…` or `I-…`; an I- that continues nothing (IOB1) is taken as B-. */
 export interface SequenceRow {
   readonly words: readonly string[];
-  /** One a word. */
+  /** One per word. */
   readonly tags: readonly string[];
 }
 
@@ -71,7 +71,7 @@ function rowsInMemory(rows: Iterable<SequenceRow>, file: string): SourceSentence
   });
 }
 
-/** A line of a CoNLL file that holds a word. */
+/** A line of a CoNLL file with a word. */
 interface WordLine {
   readonly line: number;
   readonly word: string;

@@ -45,7 +45,7 @@ export function firstPieces(
   return first;
 }
 
-/** The last word that begins at or before a place; −1 where there is none. */
+/** The last word that begins at or before a place; −1 if there is none. */
 function lastBeginningBy(words: readonly Word[], place: number): number {
   let first = 0;
   let end = words.length;

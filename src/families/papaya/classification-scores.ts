@@ -7,7 +7,7 @@ export interface LabelCounts {
   falseNegative: number;
 }
 
-/** F1 of one label: 2·TP / (2·TP + FP + FN); 0 where the label was neither predicted nor true. */
+/** F1 of one label: 2·TP / (2·TP + FP + FN); 0 if the label was neither predicted nor true. */
 export function f1Of({ truePositive, falsePositive, falseNegative }: LabelCounts): number {
   const denominator = 2 * truePositive + falsePositive + falseNegative;
   return denominator === 0 ? 0 : (2 * truePositive) / denominator;
