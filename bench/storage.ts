@@ -7,7 +7,7 @@
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { documentedModelTypes, trainingJobStatuses } from '../src/contract/index.js';
@@ -90,7 +90,9 @@ async function measure<T>(
 /** Half a million files take minutes where the disk is told of each block that becomes free. */
 function removeInBackground(directory: string): void {
   const script = 'require("node:fs").rmSync(process.argv[1], { recursive: true, force: true })';
-  spawn(process.execPath, ['-e', script, directory], { detached: true, stdio: 'ignore' }).unref();
+  const removal = spawn(process.execPath, ['-e', script, directory], { detached: true, stdio: 'ignore' });
+  if (removal.pid !== undefined) setPriority(removal.pid, constants.priority.PRIORITY_LOW);
+  removal.unref();
 }
 
 async function timed<T>(work: () => Promise<T>): Promise<{ ms: number; value: T }> {

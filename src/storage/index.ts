@@ -1,11 +1,4 @@
-export {
-  ensureDirectory,
-  FileLocks,
-  failedWith,
-  move,
-  readTextIfPresent,
-  TemporaryDirectory,
-} from '../files/index.js';
+export { TemporaryDirectory } from '../files/index.js';
 export { encodeFileName } from './file-name.js';
 export { fileStorage } from './file-storage.js';
 export { memoryStorage } from './memory-storage.js';

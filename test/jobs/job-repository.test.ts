@@ -3,10 +3,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ListFilter, trainingJobStatuses } from '../../src/contract/index.js';
 import { type JobRecord, JobRepository, moved } from '../../src/jobs/index.js';
-import { memoryStorage, type Storage } from '../../src/storage/index.js';
+import { fileStorage, memoryStorage, type Storage } from '../../src/storage/index.js';
 import { aVersionConflictOfAnotherCopy } from '../storage/another-copy.js';
+import { writeOldStorage } from '../storage/old-storage.js';
+import { aDirectory } from '../storage/temporary-place.js';
 import { failureOf } from '../support/outcomes.js';
 import { aJob, app_id, aStorageWithoutIndex, INDEX, idOf, ids, types } from './some-jobs.js';
+import { countReads, failingAt, withPauses } from './storages.js';
 
 const everyFilter: ListFilter[] = [undefined, ...trainingJobStatuses].flatMap((trainingStatus) =>
   [undefined, ...types].map((modelType) => ({
@@ -193,6 +196,29 @@ describe('jobs of a release without an index', () => {
   });
 });
 
+describe('jobs in a directory of layout 1', () => {
+  it('are listed, counted, and taken on to their ends', async () => {
+    const directory = await aDirectory();
+    const { all } = await aStorageWithoutIndex(30);
+    const oldRecords = all.map((job) => ({
+      key: `${app_id}/${job.id}`,
+      file: `${app_id}%2f${job.id}.json`,
+      value: JSON.parse(JSON.stringify(job)),
+    }));
+    await writeOldStorage(directory, 'jobs', oldRecords);
+    const jobs = new JobRepository(fileStorage(directory), app_id);
+    expect(ids((await jobs.page({ limit: 100 })).data)).toEqual(ids(asked(all, {})));
+    const unfinished = await jobs.unfinished();
+    expect(unfinished).toHaveLength(10);
+    for (const { id } of unfinished) await jobs.update(id, (job) => ({ ...job, status: 'CANCELLED' }));
+    const { data } = await new JobRepository(fileStorage(directory), app_id).page({
+      trainingStatus: 'CANCELLED',
+    });
+    expect(data).toHaveLength(15);
+    expect(await jobs.countWaiting()).toBe(0);
+  });
+});
+
 describe('the index', () => {
   it('is built anew if the collection was removed', async () => {
     const { jobs, storage, all } = await manyJobs();
@@ -270,84 +296,4 @@ async function advance(jobs: JobRepository, n: number, status: JobRecord['status
   const type = types[n % types.length];
   if ((await jobs.find(idOf(n))) === undefined) await jobs.create(aJob(n, 'CREATED', type));
   else await jobs.update(idOf(n), (job) => moved(job, status));
-}
-
-/** The storage, but for its n-th write or removal from now, which fails. */
-function failingAt(storage: Storage, n: number): Storage {
-  let left = n;
-  const fail = () => {
-    left -= 1;
-    if (left === -1) throw new Error('no space');
-  };
-  return {
-    ...bound(storage),
-    write: async (...args) => {
-      fail();
-      return storage.write(...args);
-    },
-    remove: async (...args) => {
-      fail();
-      return storage.remove(...args);
-    },
-  };
-}
-
-/** The storage with pauses in which others come to act. */
-function withPauses(storage: Storage): Storage {
-  return {
-    ...bound(storage),
-    listKeys: async (...args) => {
-      await setImmediate();
-      return storage.listKeys(...args);
-    },
-    read: async (...args) => {
-      await setImmediate();
-      return storage.read(...args);
-    },
-    write: async (...args) => {
-      await setImmediate();
-      return storage.write(...args);
-    },
-    remove: async (...args) => {
-      await setImmediate();
-      return storage.remove(...args);
-    },
-    list: async (...args) => {
-      await setImmediate();
-      return storage.list(...args);
-    },
-  };
-}
-
-function bound(storage: Storage): Storage {
-  return {
-    specificationVersion: 1,
-    read: (...args) => storage.read(...args),
-    write: (...args) => storage.write(...args),
-    remove: (...args) => storage.remove(...args),
-    list: (...args) => storage.list(...args),
-    listKeys: (...args) => storage.listKeys(...args),
-    stageFolder: (key) => storage.stageFolder(key),
-    publishFolder: (key) => storage.publishFolder(key),
-    discardStaged: (key) => storage.discardStaged(key),
-    openFolder: (key) => storage.openFolder(key),
-    removeFolder: (key) => storage.removeFolder(key),
-    close: () => storage.close(),
-  };
-}
-
-/** Counts the jobs read and the keys listed from now on. */
-function countReads(storage: Storage): { jobs: number; listed: number } {
-  const reads = { jobs: 0, listed: 0 };
-  const { read, listKeys } = storage;
-  storage.read = (collection, key) => {
-    if (collection === 'jobs') reads.jobs += 1;
-    return read.call(storage, collection, key);
-  };
-  storage.listKeys = async (...args) => {
-    const keys = await listKeys.apply(storage, args);
-    reads.listed += keys.length;
-    return keys;
-  };
-  return reads;
 }
