@@ -130,6 +130,7 @@ export {
 } from './predictor/index.js';
 export {
   fileStorage,
+  isVersionConflict,
   type JsonValue,
   type ListOptions,
   memoryStorage,

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { StorageError } from '../errors.js';
-import { type JsonValue, memoryStorage, type Storage, VersionConflict } from '../storage/index.js';
+import { isVersionConflict, type JsonValue, memoryStorage, type Storage } from '../storage/index.js';
 import type { Quota } from './limiters.js';
 
 export interface CalendarQuotaOptions {
@@ -130,7 +130,7 @@ class StoredQuota implements CalendarQuota {
         await this.#storage.write(COLLECTION, encodeURIComponent(account), value, version);
         return sum;
       } catch (thrown) {
-        if (!(thrown instanceof VersionConflict)) throw thrown;
+        if (!isVersionConflict(thrown)) throw thrown;
       }
     }
   }

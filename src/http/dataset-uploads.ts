@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { type Account, accountSchema, type TrainingRequest } from '../contract/index.js';
 import { fileKind, ZIP } from '../datasets/index.js';
 import { isOrchardError } from '../errors.js';
-import { TemporaryDirectory } from '../storage/index.js';
+import { TemporaryDirectory } from '../files/index.js';
 import type { SignalOptions } from '../trainer/index.js';
 import type { BodyLimits } from './read-body.js';
 import { Refusal } from './refusal.js';

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { StorageError } from '../errors.js';
+import { replaceFile } from '../files/index.js';
 import { parseStoredKeys, type StoredKey } from './api-keys.js';
 
 /** The keys in a file. @throws StorageError, ValidationError */
@@ -15,13 +16,8 @@ export async function readKeyFile(path: string): Promise<StoredKey[]> {
 export async function addToKeyFile(path: string, key: StoredKey): Promise<void> {
   const known = existsSync(path) ? await readKeyFile(path) : [];
   const keys = parseStoredKeys(JSON.stringify([...known, key]));
-  await named(path, replaceFile(path, keys));
-}
-
-/** Whole or not at all: a server may be starting on it. */
-async function replaceFile(path: string, keys: readonly StoredKey[]): Promise<void> {
-  await writeFile(`${path}.new`, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600 });
-  await rename(`${path}.new`, path);
+  const json = `${JSON.stringify(keys, null, 2)}\n`;
+  await named(path, replaceFile(path, json, { mode: 0o600 }));
 }
 
 /** Has a failure tell which file it is about. @throws StorageError */

@@ -1,4 +1,3 @@
-export { TemporaryDirectory } from '../files/index.js';
 export { encodeFileName } from './file-name.js';
 export { fileStorage } from './file-storage.js';
 export { memoryStorage } from './memory-storage.js';

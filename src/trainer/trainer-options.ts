@@ -59,7 +59,7 @@ export interface TrainerOptions {
 
 const trainerSchema = z.strictObject({
   storage: implementation<Storage>(
-    ['read', 'write', 'list', 'stageFolder', 'publishFolder', 'openFolder'],
+    ['read', 'write', 'list', 'listKeys', 'stageFolder', 'publishFolder', 'openFolder'],
     "pass a storage for jobs and models, such as fileStorage('./models'); memoryStorage() forgets them on close",
   ),
   account: accountSchema.default(LOCAL_ACCOUNT),
