@@ -11,6 +11,7 @@ import { constants, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { documentedModelTypes, trainingJobStatuses } from '../src/contract/index.js';
+import { taskOf } from '../src/families/index.js';
 import { replaceFile } from '../src/files/index.js';
 import { JobRepository, moved } from '../src/jobs/index.js';
 import { fileStorage } from '../src/storage/index.js';
@@ -40,7 +41,7 @@ console.log(`${machine()}; ${count} jobs, one every ${spacingMs / 1000} s, ${wai
 writeManyJobs(directory, { count, spacingMs, waiting, isOld: options.old });
 
 const storage = fileStorage(directory);
-const jobs = new JobRepository(storage, app_id);
+const jobs = new JobRepository(storage, app_id, taskOf);
 const { ms } = await timed(() => jobs.page({}));
 console.log(`first listing: ${ms.toFixed(0)} ms`);
 /** The figures leave out the sweep of the folders at the start. */

@@ -5,6 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { v7 as uuidV7 } from 'uuid';
 import { documentedModelTypes, type ModelType, type TrainingJobStatus } from '../../src/contract/index.js';
+import { taskOf } from '../../src/families/index.js';
 import { type JobRecord, newJobRecord, viewsOf } from '../../src/jobs/index.js';
 import { Random } from '../../src/random.js';
 import { encodeFileName, pathOfKey } from '../../src/storage/index.js';
@@ -40,7 +41,7 @@ export function writeManyJobs(directory: string, { count, spacingMs, waiting, is
     const path = isOld ? `${encodeFileName(key)}.json` : pathOfKey(key);
     writeRecord(join(directory, 'records', 'jobs', path), key, job);
     if (isOld) continue;
-    for (const view of viewsOf(job)) {
+    for (const view of viewsOf(job, taskOf)) {
       const key = `${app_id}/${view}/${job.id}`;
       writeRecord(join(directory, 'records', 'job-index', pathOfKey(key)), key, null);
     }

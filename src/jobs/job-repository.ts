@@ -5,7 +5,7 @@ import { isVersionConflict, type Storage, type Version } from '../storage/index.
 import { JobIndex } from './job-index.js';
 import type { JobRecord } from './job-record.js';
 import { hasEnded, isWaiting } from './job-states.js';
-import { type JobFilter, matches, OPEN_VIEW, viewsOf, viewsWith } from './job-views.js';
+import { type JobFilter, matches, OPEN_VIEW, type TaskOf, viewsOf, viewsWith } from './job-views.js';
 import { countWrite } from './job-writes.js';
 import { stored } from './stored.js';
 import { JOBS, parseJob, toJson } from './stored-job.js';
@@ -31,11 +31,14 @@ export class JobRepository {
   readonly #storage: Storage;
   readonly #prefix: string;
   readonly #index: JobIndex;
+  readonly #taskOf: TaskOf;
   #indexed: Promise<void> | undefined;
   /** Whether the index is known to say that it is complete. */
   #isMarked = false;
 
-  constructor(storage: Storage, appId: string) {
+  /** @param taskOf that of the families; whoever writes or lists jobs must pass it. Default: each type is a task. */
+  constructor(storage: Storage, appId: string, taskOf: TaskOf = (type) => type) {
+    this.#taskOf = taskOf;
     this.#storage = storage;
     this.#prefix = `${encodeURIComponent(appId)}/`;
     this.#index = new JobIndex(storage, this.#prefix);
@@ -56,7 +59,7 @@ export class JobRepository {
     await this.#ensureIndex();
     if (!this.#isMarked) await this.#index.markComplete();
     this.#isMarked = true;
-    await this.#index.add(job.id, viewsOf(job));
+    await this.#index.add(job.id, viewsOf(job, this.#taskOf));
     await this.#write(job, undefined);
   }
 
@@ -117,10 +120,10 @@ export class JobRepository {
   async *#newest(filter: JobFilter, cursor: string | undefined, count: number): AsyncGenerator<JobRecord> {
     await this.#ensureIndex();
     for (let after = cursor; ; ) {
-      const { ids, isLast } = await this.#index.newest(viewsWith(filter), after, count);
+      const { ids, isLast } = await this.#index.newest(viewsWith(filter, this.#taskOf), after, count);
       for (let next = 0; next < ids.length; next += count) {
         const jobs = await this.#findAll(ids.slice(next, next + count));
-        yield* jobs.filter((job) => matches(job, filter));
+        yield* jobs.filter((job) => matches(job, filter, this.#taskOf));
       }
       if (isLast) return;
       after = ids.at(-1);
@@ -152,7 +155,7 @@ export class JobRepository {
       const listing = { prefix: this.#prefix, limit: READ_TOGETHER, ...(after !== undefined && { after }) };
       const records = await stored(() => this.#storage.list(JOBS, listing));
       const jobs = records.map(({ key, value }) => parseJob(key, value));
-      await Promise.all(jobs.map((job) => this.#index.add(job.id, viewsOf(job))));
+      await Promise.all(jobs.map((job) => this.#index.add(job.id, viewsOf(job, this.#taskOf))));
       after = records.at(-1)?.key;
       isLast = records.length < READ_TOGETHER;
     }
@@ -170,7 +173,7 @@ export class JobRepository {
 
   /** @returns false if someone else wrote first. */
   async #replace({ job, version }: StoredJob, changed: JobRecord): Promise<boolean> {
-    const [before, now] = [viewsOf(job), viewsOf(changed)];
+    const [before, now] = [viewsOf(job, this.#taskOf), viewsOf(changed, this.#taskOf)];
     await this.#index.add(job.id, without(now, before));
     try {
       await this.#write(changed, version);

@@ -22,40 +22,39 @@ const statusViews: Readonly<Record<TrainingJobStatus, string>> = {
  */
 const TASK_DIGITS = 6;
 
+/** The type that stands for a type's task: two types may name one task, and a filter by either finds both. */
+export type TaskOf = (type: ModelType) => ModelType;
+
 export type JobFilter = Pick<ListFilter, 'modelType' | 'trainingStatus'>;
 
 /** Jobs that have not ended. */
 export const OPEN_VIEW = 'open';
 
 /** The views that a job belongs to. */
-export function viewsOf({ status, model_config }: JobRecord): string[] {
+export function viewsOf({ status, model_config }: JobRecord, taskOf: TaskOf): string[] {
   const view = statusViews[status];
-  return view === OPEN_VIEW ? [view] : [view, byTask(view, model_config.type)];
+  return view === OPEN_VIEW ? [view] : [view, byTask(view, taskOf(model_config.type))];
 }
 
 /** The views that have all jobs that a filter asks for, and perhaps others, in the order of a job's life. */
-export function viewsWith({ modelType, trainingStatus }: JobFilter): string[] {
+export function viewsWith({ modelType, trainingStatus }: JobFilter, taskOf: TaskOf): string[] {
   const views =
     trainingStatus === undefined ? [OPEN_VIEW, 'ready', 'error', 'stop'] : [statusViews[trainingStatus]];
   if (modelType === undefined) return views;
-  return views.map((view) => (view === OPEN_VIEW ? view : byTask(view, modelType)));
+  return views.map((view) => (view === OPEN_VIEW ? view : byTask(view, taskOf(modelType))));
 }
 
 /** Whether a filter asks for a job. It gets DELETED jobs only if it names that status. */
 export function matches(
   { status, model_config }: JobRecord,
   { modelType, trainingStatus }: JobFilter,
+  taskOf: TaskOf,
 ): boolean {
   const hasStatus = trainingStatus === undefined ? status !== 'DELETED' : status === trainingStatus;
   return hasStatus && (modelType === undefined || taskOf(modelType) === taskOf(model_config.type));
 }
 
-function byTask(view: string, type: ModelType): string {
-  const digits = createHash('sha256').update(taskOf(type)).digest('hex').slice(0, TASK_DIGITS);
+function byTask(view: string, task: ModelType): string {
+  const digits = createHash('sha256').update(task).digest('hex').slice(0, TASK_DIGITS);
   return `${view}-${digits}`;
-}
-
-/** Two model types name the same task, and a filter by either finds both. */
-function taskOf(type: ModelType): ModelType {
-  return type === 'sequence-labeling' ? 'named-entity-recognition' : type;
 }

@@ -104,6 +104,7 @@ export class JobControl {
     await this.#looking;
     this.#options.events.fail(new ClosedError('trainer'));
   }
+
   async #start(): Promise<void> {
     const { queue, settings } = this.#options;
     await this.#addMissing();

@@ -9,7 +9,7 @@ import {
   validate,
 } from '../contract/index.js';
 import { AbortedError, ClosedError, type OrchardError, toOrchardError } from '../errors.js';
-import { modelTypes } from '../families/index.js';
+import { modelTypes, taskOf } from '../families/index.js';
 import { type JobQueue, type JobRecord, JobRepository, newJobRecord, readyModel } from '../jobs/index.js';
 import { readModelReport } from '../model-folder/index.js';
 import { requirePublicHost } from '../network/index.js';
@@ -61,7 +61,7 @@ export class Trainer {
     const loaderOf = backboneLoader(settings);
     const host = settings.host ?? createTrainingHost(isolation, executor);
     const queue = settings.queue ?? new EmbeddedQueue(storage, clock);
-    const jobs = new JobRepository(storage, account.app_id);
+    const jobs = new JobRepository(storage, account.app_id, taskOf);
     const events = new JobEvents(jobs, clock);
     this.#settings = settings;
     this.#clock = clock;

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ListFilter, trainingJobStatuses } from '../../src/contract/index.js';
+import { taskOf } from '../../src/families/index.js';
 import { type JobRecord, JobRepository, moved } from '../../src/jobs/index.js';
 import { fileStorage, memoryStorage, type Storage } from '../../src/storage/index.js';
 import { aVersionConflictOfAnotherCopy } from '../storage/another-copy.js';
@@ -45,7 +46,7 @@ describe('a page of jobs', () => {
 
   it('reads few jobs if most are deleted', async () => {
     const storage = memoryStorage();
-    const jobs = new JobRepository(storage, app_id);
+    const jobs = new JobRepository(storage, app_id, taskOf);
     for (let n = 0; n < 300; n += 1) await jobs.create(aJob(n, n < 5 ? 'READY' : 'DELETED'));
     const reads = countReads(storage);
     expect(ids((await jobs.page({ limit: 3 })).data)).toEqual([4, 3, 2].map(idOf));
@@ -54,7 +55,7 @@ describe('a page of jobs', () => {
 
   it('has every job while jobs go through their lives', async () => {
     const storage = withPauses(memoryStorage());
-    const jobs = new JobRepository(storage, app_id);
+    const jobs = new JobRepository(storage, app_id, taskOf);
     const count = 40;
     for (let n = 0; n < count; n += 1) await jobs.create(aJob(n, 'RUNNING'));
     let areRunning = true;
@@ -97,7 +98,7 @@ describe('the jobs that have not ended', () => {
 describe('a write', () => {
   it('is repeated after a conflict, even one of another copy of the package', async () => {
     const storage = memoryStorage();
-    const jobs = new JobRepository(storage, app_id);
+    const jobs = new JobRepository(storage, app_id, taskOf);
     await jobs.create(aJob(1, 'QUEUED'));
     const { write } = storage;
     let conflicts = 0;
@@ -123,10 +124,10 @@ describe('a write', () => {
         const storage = memoryStorage();
         for (const { n, status, failsAt } of steps) {
           const flaky = failsAt === null ? storage : failingAt(storage, failsAt);
-          const jobs = new JobRepository(flaky, app_id);
+          const jobs = new JobRepository(flaky, app_id, taskOf);
           await advance(jobs, n, status).catch(() => undefined);
         }
-        const jobs = new JobRepository(storage, app_id);
+        const jobs = new JobRepository(storage, app_id, taskOf);
         const all = await allJobs(storage);
         for (const filter of everyFilter) {
           expect(ids((await jobs.page({ ...filter, limit: 100 })).data)).toEqual(ids(asked(all, filter)));
@@ -142,14 +143,14 @@ describe('a write', () => {
 describe('jobs of a release without an index', () => {
   it('are listed and counted, and from then on by the index', async () => {
     const { storage, all } = await aStorageWithoutIndex(250);
-    const jobs = new JobRepository(storage, app_id);
+    const jobs = new JobRepository(storage, app_id, taskOf);
     for (const filter of everyFilter) {
       expect(ids((await jobs.page({ ...filter, limit: 100 })).data)).toEqual(
         ids(asked(all, filter)).slice(0, 100),
       );
     }
     const reads = countReads(storage);
-    await new JobRepository(storage, app_id).page({ trainingStatus: 'ERROR', limit: 1 });
+    await new JobRepository(storage, app_id, taskOf).page({ trainingStatus: 'ERROR', limit: 1 });
     expect(reads.jobs).toBeLessThanOrEqual(2);
   });
 
@@ -157,14 +158,14 @@ describe('jobs of a release without an index', () => {
     const { storage, all } = await aStorageWithoutIndex(60);
     const slow = withPauses(storage);
     const running = all.filter(({ status }) => status === 'RUNNING');
-    const changing = new JobRepository(slow, app_id);
+    const changing = new JobRepository(slow, app_id, taskOf);
     await Promise.all([
-      new JobRepository(slow, app_id).page({}),
-      new JobRepository(slow, app_id).unfinished(),
+      new JobRepository(slow, app_id, taskOf).page({}),
+      new JobRepository(slow, app_id, taskOf).unfinished(),
       ...running.map(({ id }) => changing.update(id, (job) => moved(job, 'READY'))),
     ]);
     const now = await allJobs(storage);
-    const jobs = new JobRepository(storage, app_id);
+    const jobs = new JobRepository(storage, app_id, taskOf);
     for (const filter of everyFilter) {
       expect(ids((await jobs.page({ ...filter, limit: 100 })).data)).toEqual(ids(asked(now, filter)));
     }
@@ -173,25 +174,25 @@ describe('jobs of a release without an index', () => {
   it('are indexed again if indexing was interrupted', async () => {
     const { storage, all } = await aStorageWithoutIndex(60);
     for (const at of [0, 1, 40, 100]) {
-      const broken = new JobRepository(failingAt(storage, at), app_id);
+      const broken = new JobRepository(failingAt(storage, at), app_id, taskOf);
       await failureOf('storage', () => broken.page({}));
     }
-    const jobs = new JobRepository(storage, app_id);
+    const jobs = new JobRepository(storage, app_id, taskOf);
     expect(ids((await jobs.page({ limit: 100 })).data)).toEqual(ids(asked(all, {})));
   });
 
   it('are indexed once the storage works again, by the same repository', async () => {
     const { storage, all } = await aStorageWithoutIndex(5);
     const flaky = failingAt(storage, 2);
-    const jobs = new JobRepository(flaky, app_id);
+    const jobs = new JobRepository(flaky, app_id, taskOf);
     await failureOf('storage', () => jobs.page({}));
     expect(ids((await jobs.page({})).data)).toEqual(ids(asked(all, {})));
   });
 
   it('are indexed before the first new one is written', async () => {
     const { storage, all } = await aStorageWithoutIndex(5);
-    await new JobRepository(storage, app_id).create(aJob(900, 'CREATED'));
-    const { data } = await new JobRepository(storage, app_id).page({});
+    await new JobRepository(storage, app_id, taskOf).create(aJob(900, 'CREATED'));
+    const { data } = await new JobRepository(storage, app_id, taskOf).page({});
     expect(ids(data)).toEqual([idOf(900), ...ids(asked(all, {}))]);
   });
 });
@@ -206,12 +207,12 @@ describe('jobs in a directory of layout 1', () => {
       value: JSON.parse(JSON.stringify(job)),
     }));
     await writeOldStorage(directory, 'jobs', oldRecords);
-    const jobs = new JobRepository(fileStorage(directory), app_id);
+    const jobs = new JobRepository(fileStorage(directory), app_id, taskOf);
     expect(ids((await jobs.page({ limit: 100 })).data)).toEqual(ids(asked(all, {})));
     const unfinished = await jobs.unfinished();
     expect(unfinished).toHaveLength(10);
     for (const { id } of unfinished) await jobs.update(id, (job) => ({ ...job, status: 'CANCELLED' }));
-    const { data } = await new JobRepository(fileStorage(directory), app_id).page({
+    const { data } = await new JobRepository(fileStorage(directory), app_id, taskOf).page({
       trainingStatus: 'CANCELLED',
     });
     expect(data).toHaveLength(15);
@@ -224,7 +225,7 @@ describe('the index', () => {
     const { jobs, storage, all } = await manyJobs();
     await jobs.page({});
     for (const { key } of await storage.list(INDEX, { limit: 10_000 })) await storage.remove(INDEX, key);
-    expect(ids((await new JobRepository(storage, app_id).page({ limit: 100 })).data)).toEqual(
+    expect(ids((await new JobRepository(storage, app_id, taskOf).page({ limit: 100 })).data)).toEqual(
       ids(asked(all, {})),
     );
   });
@@ -234,7 +235,7 @@ describe('the index', () => {
     const key = `${app_id}/version`;
     const found = await storage.read(INDEX, key);
     await storage.write(INDEX, key, 2, found?.version);
-    const jobs = new JobRepository(storage, app_id);
+    const jobs = new JobRepository(storage, app_id, taskOf);
     const error = await failureOf('storage', () => jobs.page({}));
     expect(error.message).toContain(`record ${INDEX}/${key} has version 2`);
     expect(error.message).toContain(`remove the collection ${INDEX}`);
@@ -242,7 +243,7 @@ describe('the index', () => {
 
   it('is not written for an account without jobs', async () => {
     const storage = memoryStorage();
-    const jobs = new JobRepository(storage, app_id);
+    const jobs = new JobRepository(storage, app_id, taskOf);
     expect((await jobs.page({})).data).toEqual([]);
     expect(await jobs.countWaiting()).toBe(0);
     expect(await storage.list(INDEX)).toEqual([]);
@@ -250,7 +251,7 @@ describe('the index', () => {
 
   it('has keys that fit, whatever the account is called', async () => {
     const storage = memoryStorage();
-    const jobs = new JobRepository(storage, '%'.repeat(50));
+    const jobs = new JobRepository(storage, '%'.repeat(50), taskOf);
     await jobs.create(aJob(1, 'RUNNING'));
     for (const status of ['READY', 'DELETED'] as const)
       await jobs.update(idOf(1), (job) => moved(job, status));
@@ -261,7 +262,7 @@ describe('the index', () => {
 /** Jobs of every status and type, of one account beside another's. */
 async function manyJobs() {
   const storage = memoryStorage();
-  const jobs = new JobRepository(storage, app_id);
+  const jobs = new JobRepository(storage, app_id, taskOf);
   let n = 0;
   for (let round = 0; round < 3; round += 1) {
     for (const status of trainingJobStatuses) {
@@ -271,14 +272,14 @@ async function manyJobs() {
       }
     }
   }
-  await new JobRepository(storage, `${app_id}2`).create(aJob(n + 1, 'RUNNING'));
+  await new JobRepository(storage, `${app_id}2`, taskOf).create(aJob(n + 1, 'RUNNING'));
   return { storage, jobs, all: await allJobs(storage) };
 }
 
 /** Straight from the records, newest first. */
 async function allJobs(storage: Storage): Promise<JobRecord[]> {
   const records = await storage.list('jobs', { prefix: `${app_id}/`, limit: 10_000, reverse: true });
-  const repository = new JobRepository(storage, app_id);
+  const repository = new JobRepository(storage, app_id, taskOf);
   return Promise.all(records.map(({ key }) => repository.get(key.slice(app_id.length + 1))));
 }
 

@@ -1,30 +1,22 @@
 /** The built package as it is installed: it finds the catalogue by itself, and the examples run on it. */
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { install } from '../package/install.js';
 import { tinyCatalogue } from '../support/tiny-catalogue.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const OURS = ['orchard-nlp', 'orchard-nlp-models'];
 let application: string;
 
 /** An application with Orchard and tiny pretrained models installed. */
 beforeAll(async () => {
   application = await mkdtemp(join(tmpdir(), 'orchard-application-'));
-  const modules = join(application, 'node_modules');
-  const library = join(modules, 'orchard-nlp');
-  await mkdir(library, { recursive: true });
-  await cp(join(root, 'dist'), join(library, 'dist'), { recursive: true });
-  await cp(join(root, 'package.json'), join(library, 'package.json'));
-  for (const name of await readdir(join(root, 'node_modules'))) {
-    if (OURS.includes(name) || name.startsWith('.')) continue;
-    await symlink(join(root, 'node_modules', name), join(modules, name), 'junction');
-  }
-  const models = join(modules, 'orchard-nlp-models');
+  await install(application);
+  const models = join(application, 'node_modules', 'orchard-nlp-models');
   await mkdir(models);
   await cp(join(root, 'models/package.json'), join(models, 'package.json'));
   await tinyCatalogue(models, {
