@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Blend, type InferenceResult, inferenceService } from 'orchard-nlp';
 import { z } from 'zod';
 import { LinearExpert } from '../src/lexical/index.js';
-import { EXPERT_FILE, type ModelFolderConfig, modelFolderConfigSchema } from '../src/model-folder/index.js';
+import { EXPERT_FILE, type ModelFolderConfig, modelFolderConfig } from '../src/model-folder/index.js';
 import { decodeSafetensors } from '../src/safetensors/index.js';
 import type { LabelledTexts } from './datasets/labelled-texts.js';
 
@@ -25,7 +25,7 @@ export async function predictWith(
   const copy = `${directory}-part`;
   cpSync(directory, copy, { recursive: true });
   const file = join(copy, 'config.json');
-  const config = modelFolderConfigSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+  const config = modelFolderConfig(JSON.parse(readFileSync(file, 'utf8')), file);
   writeFileSync(file, JSON.stringify({ ...config, orchard: { ...config.orchard, ...other, blend } }));
   const service = inferenceService({ isolation: 'inline', threads: 2 });
   const results: InferenceResult[] = [];

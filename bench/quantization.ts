@@ -60,7 +60,7 @@ interface Subject {
 }
 
 async function subject(name: string, quantization?: Quantization): Promise<Subject> {
-  const graph = buildEvaluationGraph(head, encoder);
+  const graph = buildEvaluationGraph(head, encoder, 'inference');
   const inputNames = new Set(graph.inputs.map((input) => input.name));
   const compiled = await executor.compile(graph, { weights, ...(quantization && { quantization }) });
   const bytes = (await toOnnx(graph, weights, quantization)).length;

@@ -31,8 +31,8 @@ const installed = newest(join(root, 'node_modules', '.package-lock.json'));
 // Not `npm ci`: it wants every platform's packages in the lock file, and some registries don't carry them all.
 if (installed < newest(join(root, 'package-lock.json'))) npm('install', '--ignore-scripts', '--no-save');
 
-const sources = ['src', 'tsup.config.ts', 'tsconfig.types.json', 'package.json'].map((path) =>
-  newest(join(root, path)),
+const sources = ['src', 'scripts/bundle.mjs', 'tsup.config.ts', 'tsconfig.types.json', 'package.json'].map(
+  (path) => newest(join(root, path)),
 );
 const isStale = (file) => newest(join(root, 'dist', file)) < Math.max(...sources);
 if (isStale('index.js')) npm('run', '--silent', 'build');

@@ -4,7 +4,7 @@
  */
 
 /** Marks our errors across duplicate copies of the package, where `instanceof` would miss them. */
-const MARKER = Symbol.for('orchard-nlp.error');
+export const MARKER = Symbol.for('orchard-nlp.error');
 
 /** The fields that every error of Orchard has. */
 abstract class OrchardErrorBase extends Error {
@@ -196,6 +196,30 @@ export class QueueFullError extends OrchardErrorBase {
   }
 }
 
+/** Too many texts wait for the models already; nothing was done. */
+export class OverloadedError extends OrchardErrorBase {
+  readonly code = 'overloaded';
+  constructor(
+    /** How many texts wait. */
+    readonly waiting: number,
+    /** What answering them is thought to take, in milliseconds: there may be room again after half of it. */
+    readonly waitingMs: number,
+  ) {
+    super(`${waiting} texts are waiting already; ask again later, or ask for fewer at the same time`);
+  }
+}
+
+/** The deadline that the call came with passed before its answer was there. */
+export class DeadlineError extends OrchardErrorBase {
+  readonly code = 'deadline';
+  constructor(
+    /** The deadline, in milliseconds from the call. */
+    readonly deadlineMs: number,
+  ) {
+    super(`no answer within ${deadlineMs} ms`);
+  }
+}
+
 /** A model folder lacks a file, or holds one that doesn't fit. */
 export class ModelFolderError extends OrchardErrorBase {
   readonly code = 'model_folder';
@@ -271,6 +295,8 @@ export type OrchardError =
   | TransitionError
   | TierError
   | QueueFullError
+  | OverloadedError
+  | DeadlineError
   | ModelFolderError
   | TrainingError
   | StorageError
@@ -293,54 +319,4 @@ export function toOrchardError(thrown: unknown, doing: string): OrchardError {
   if (isOrchardError(thrown)) return thrown;
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
   return new InternalError(`${doing}: ${reason}`, { cause: thrown });
-}
-
-/** An error as plain data, to be sent to another thread or process. */
-export interface ErrorDescription {
-  readonly code: OrchardError['code'];
-  readonly message: string;
-  readonly stack: string | undefined;
-  /** The class's own fields, such as `problems`. */
-  readonly fields: Readonly<Record<string, unknown>>;
-  /** Message of the underlying error. */
-  readonly cause: string | undefined;
-}
-
-const classes: { readonly [Code in OrchardError['code']]: { readonly prototype: OrchardErrorBase } } = {
-  validation: ValidationError,
-  dataset: DatasetError,
-  download: DownloadError,
-  model_download: ModelDownloadError,
-  not_found: NotFoundError,
-  model_not_ready: ModelNotReadyError,
-  transition: TransitionError,
-  tier: TierError,
-  queue_full: QueueFullError,
-  model_folder: ModelFolderError,
-  training: TrainingError,
-  storage: StorageError,
-  aborted: AbortedError,
-  medley: MedleyError,
-  closed: ClosedError,
-  internal: InternalError,
-};
-
-/** An error in a form that {@link reviveError} takes. */
-export function describeError(error: OrchardError): ErrorDescription {
-  const { code, message, stack, cause, ...fields } = error;
-  const reason = cause instanceof Error ? cause.message : undefined;
-  return { code, message, stack, fields, cause: reason };
-}
-
-/** The error that {@link describeError} described: of the same class, with the same fields. */
-export function reviveError({ code, message, stack, fields, cause }: ErrorDescription): OrchardError {
-  const error: OrchardError = Object.create(classes[code].prototype);
-  return Object.assign(error, fields, {
-    code,
-    name: classes[code].prototype.constructor.name,
-    message,
-    stack,
-    [MARKER]: true,
-    ...(cause !== undefined && { cause: new Error(cause) }),
-  });
 }

@@ -4,34 +4,66 @@ export interface Scored {
   readonly score: number;
 }
 
+/** With fewer scores for each one asked for, a heap alone is as quick. */
+const MANY_FOR_EACH = 8;
+
 /**
  * The k highest of these scores, highest first; of equal ones the lower id comes first. In a bounded heap, so
  * that most scores cost one comparison.
  * @param above only scores above this count. Default: all but −∞ and NaN.
  */
 export function topScores(scores: Float32Array, k: number, above = Number.NEGATIVE_INFINITY): Scored[] {
-  const heap = new WorstFirstHeap(scores, Math.min(k, scores.length));
-  let bar = above;
+  const heap = new WorstFirstHeap(Math.max(0, Math.min(k, scores.length)));
+  let bar = scores.length < MANY_FOR_EACH * k ? above : Math.max(above, scoreBelowTop(scores, k));
   for (let id = 0; id < scores.length; id += 1) {
     const score = scores[id] ?? 0;
     if (!(score > bar)) continue;
-    heap.offer(id);
+    heap.offer(id, score);
     if (heap.isFull) bar = Math.max(bar, heap.worstScore);
   }
-  return heap.ids().map((id) => ({ id, score: scores[id] ?? 0 }));
+  return heap.drain();
+}
+
+/** How finely {@link scoreBelowTop} tells scores apart: into this many parts of their range. */
+const PARTS = 1024;
+/** How many scores lie in each part; used by one call at a time. */
+const counts = new Int32Array(PARTS);
+
+/**
+ * A bar close below the k-th highest score: at least k scores are above it. In three passes without a
+ * comparison of scores with each other. −∞ if there are fewer scores, or one isn't finite.
+ */
+export function scoreBelowTop(scores: Float32Array, k: number): number {
+  let lowest = Number.POSITIVE_INFINITY;
+  let highest = Number.NEGATIVE_INFINITY;
+  for (let id = 0; id < scores.length; id += 1) {
+    const score = scores[id] ?? 0;
+    lowest = Math.min(lowest, score);
+    highest = Math.max(highest, score);
+  }
+  const perScore = (PARTS - 1) / (highest - lowest);
+  if (!(perScore > 0 && perScore < Number.POSITIVE_INFINITY)) return Number.NEGATIVE_INFINITY;
+  counts.fill(0);
+  for (let id = 0; id < scores.length; id += 1) {
+    const part = (((scores[id] ?? 0) - lowest) * perScore) | 0;
+    counts[part] = (counts[part] ?? 0) + 1;
+  }
+  let part = PARTS;
+  for (let missing = k; missing > 0 && part > 0; missing -= counts[part] ?? 0) part -= 1;
+  // One part lower, beyond what rounding could move; the lowest part has nothing below.
+  return part <= 1 ? Number.NEGATIVE_INFINITY : lowest + (part - 1) / perScore;
 }
 
 /** Ids in a binary heap with the worst at the top; worse is a lower score or, of equal ones, a higher id. */
 class WorstFirstHeap {
   readonly #ids: Int32Array;
+  /** Of the ids, in the same places. */
+  readonly #scores: Float32Array;
   #size = 0;
 
-  readonly #scores: Float32Array;
-
-  constructor(scores: Float32Array, capacity: number) {
-    this.#scores = scores;
-
-    this.#ids = new Int32Array(Math.max(0, capacity));
+  constructor(capacity: number) {
+    this.#ids = new Int32Array(capacity);
+    this.#scores = new Float32Array(capacity);
   }
 
   get isFull(): boolean {
@@ -40,62 +72,66 @@ class WorstFirstHeap {
 
   /** ∞ if nothing can be held at all. */
   get worstScore(): number {
-    return this.#ids.length === 0 ? Number.POSITIVE_INFINITY : (this.#scores[this.#at(0)] ?? 0);
+    return this.#scores[0] ?? Number.POSITIVE_INFINITY;
   }
 
   /** Adds an id that is better than the worst one, which drops out if the heap is full. */
-  offer(id: number): void {
-    if (this.#ids.length === 0) return;
-    if (this.isFull) {
-      this.#ids[0] = id;
-      this.#sink();
-      return;
+  offer(id: number, score: number): void {
+    if (this.isFull) this.#sink(id, score);
+    else this.#rise(id, score);
+  }
+
+  /** Takes everything out, best first. */
+  drain(): Scored[] {
+    const taken: Scored[] = [];
+    while (this.#size > 0) {
+      taken.push({ id: this.#ids[0] ?? 0, score: this.#scores[0] ?? 0 });
+      this.#size -= 1;
+      this.#sink(this.#ids[this.#size] ?? 0, this.#scores[this.#size] ?? 0);
     }
-    this.#ids[this.#size] = id;
+    return taken.reverse();
+  }
+
+  /** Adds an entry below everything and lets it rise to its place. */
+  #rise(id: number, score: number): void {
+    let place = this.#size;
     this.#size += 1;
-    this.#rise();
-  }
-
-  /** Best first. */
-  ids(): number[] {
-    return [...this.#ids.subarray(0, this.#size)].sort((a, b) => (this.#isWorse(a, b) ? 1 : -1));
-  }
-
-  #at(place: number): number {
-    return this.#ids[place] ?? 0;
-  }
-
-  #isWorse(a: number, b: number): boolean {
-    const difference = (this.#scores[a] ?? 0) - (this.#scores[b] ?? 0);
-    return difference < 0 || (difference === 0 && a > b);
-  }
-
-  #swap(a: number, b: number): void {
-    const id = this.#at(a);
-    this.#ids[a] = this.#at(b);
-    this.#ids[b] = id;
-  }
-
-  #rise(): void {
-    let place = this.#size - 1;
     while (place > 0) {
       const parent = (place - 1) >> 1;
-      if (!this.#isWorse(this.#at(place), this.#at(parent))) return;
-      this.#swap(place, parent);
+      if (!this.#isBefore(id, score, parent)) break;
+      this.#move(parent, place);
       place = parent;
     }
+    this.#put(place, id, score);
   }
 
-  #sink(): void {
+  /** Puts an entry in the place of the worst and lets it sink to its place. */
+  #sink(id: number, score: number): void {
     let place = 0;
-    while (true) {
-      const left = 2 * place + 1;
-      if (left >= this.#size) return;
-      const right = left + 1;
-      const worse = right < this.#size && this.#isWorse(this.#at(right), this.#at(left)) ? right : left;
-      if (!this.#isWorse(this.#at(worse), this.#at(place))) return;
-      this.#swap(place, worse);
-      place = worse;
+    for (let child = 1; child < this.#size; child = 2 * place + 1) {
+      const right = child + 1;
+      if (right < this.#size && this.#isBefore(this.#ids[right] ?? 0, this.#scores[right] ?? 0, child)) {
+        child = right;
+      }
+      if (this.#isBefore(id, score, child)) break;
+      this.#move(child, place);
+      place = child;
     }
+    if (this.#size > 0) this.#put(place, id, score);
+  }
+
+  /** Whether an entry is worse than the one in a place. */
+  #isBefore(id: number, score: number, place: number): boolean {
+    const other = this.#scores[place] ?? 0;
+    return score < other || (score === other && id > (this.#ids[place] ?? 0));
+  }
+
+  #move(from: number, to: number): void {
+    this.#put(to, this.#ids[from] ?? 0, this.#scores[from] ?? 0);
+  }
+
+  #put(place: number, id: number, score: number): void {
+    this.#ids[place] = id;
+    this.#scores[place] = score;
   }
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { z } from 'zod';
 import type { Random } from '../../src/random.js';
 
 /** Sentences from the archives in examples/. */
@@ -8,7 +9,13 @@ export const sentencesOf = {
     linesOf('customer-reviews/train.tsv')
       .slice(1)
       .map((line) => line.split('\t')[0] ?? ''),
+  'library-questions': () =>
+    Object.values(
+      questionsSchema.parse(JSON.parse(linesOf('library-questions/train.json').join(''))),
+    ).flatMap(({ question, context }) => [question, context]),
 };
+
+const questionsSchema = z.record(z.string(), z.object({ question: z.string(), context: z.string() }));
 
 function linesOf(path: string): string[] {
   const file = new URL(`../../examples/${path}`, import.meta.url);

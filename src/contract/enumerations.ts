@@ -1,5 +1,4 @@
 /** The service's enumerations (docs/service.md, "Enumerations"). */
-import * as z from 'zod';
 
 /** Types of the models that come along. Families from elsewhere bring others. */
 export const documentedModelTypes = [
@@ -15,18 +14,12 @@ export const documentedModelTypes = [
  * `sequence-labeling` name the same task.
  */
 export type ModelType = (typeof documentedModelTypes)[number] | (string & Record<never, never>);
-/** Of a model that there is already: any type, whether or not its family is known here. */
-export const modelTypeSchema: z.ZodType<ModelType> = z.string().meta({ enum: [...documentedModelTypes] });
 
 /**
  * Papaya classifies text, Grapefruit labels sequences, Dragonfruit answers questions with passages. Others are families
  * from elsewhere.
  */
 export type FamilyName = 'Papaya' | 'Grapefruit' | 'Dragonfruit' | (string & Record<never, never>);
-/** Of a model that there is already. */
-export const familyNameSchema: z.ZodType<FamilyName> = z
-  .string()
-  .meta({ enum: ['Papaya', 'Grapefruit', 'Dragonfruit'] });
 
 /** A type of model that can be trained here, and the family that trains it. */
 export interface TrainableType {
@@ -38,7 +31,6 @@ export interface TrainableType {
 export const modelSizes = ['mini', 'base'] as const;
 /** mini: 4 layers × 256 (4 heads). base: 6 layers × 384 (6 heads). */
 export type ModelSize = (typeof modelSizes)[number];
-export const modelSizeSchema = z.enum(modelSizes);
 
 /** The states that a training job may be in. */
 export const trainingJobStatuses = [
@@ -52,4 +44,3 @@ export const trainingJobStatuses = [
 ] as const;
 /** Where a training job stands; docs/service.md, "States of a job", has the transitions. */
 export type TrainingJobStatus = (typeof trainingJobStatuses)[number];
-export const trainingJobStatusSchema = z.enum(trainingJobStatuses);

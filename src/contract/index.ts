@@ -1,4 +1,5 @@
 export * from './account.js';
+export * from './enumeration-schemas.js';
 export * from './enumerations.js';
 export * from './fields.js';
 export * from './inference.js';

@@ -52,10 +52,18 @@ export type AnswerView = (typeof answerViews)[number];
 export interface InferenceMetadata {
   /** Milliseconds that the model took, loading and waiting left out; of a medley, the sum over its models. */
   readonly model_inference_time_ms: number;
+  /**
+   * Positions of the queries of which only the beginning was read, since they are longer than the model reads; 0 for a
+   * single query. Absent if all were read whole. Of a medley: by one of its models at least.
+   */
+  readonly truncated?: readonly number[] | undefined;
 }
 
 export const metadataSchema: z.ZodType<InferenceMetadata> = z.strictObject({
   model_inference_time_ms: z.number().meta({ description: 'What the models took, in milliseconds.' }),
+  truncated: z.array(z.int()).optional().meta({
+    description: 'Positions of the queries that are longer than a model reads: only their beginning counted.',
+  }),
 } satisfies FieldsOf<InferenceMetadata>);
 
 /** What an inference response wraps its data in. */

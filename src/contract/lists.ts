@@ -1,11 +1,7 @@
 /** Which jobs or models a listing has, and its pages (docs/service.md, "Lists"). */
 import * as z from 'zod';
-import {
-  type ModelType,
-  type TrainableType,
-  type TrainingJobStatus,
-  trainingJobStatusSchema,
-} from './enumerations.js';
+import { trainingJobStatusSchema } from './enumeration-schemas.js';
+import type { ModelType, TrainableType, TrainingJobStatus } from './enumerations.js';
 import type { FieldsOf } from './fields.js';
 
 /** Where a page stands in its listing. */

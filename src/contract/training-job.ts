@@ -1,11 +1,7 @@
 /** The model record and the job information (docs/service.md, "Training a model"). */
 import * as z from 'zod';
-import {
-  type ModelType,
-  modelTypeSchema,
-  type TrainingJobStatus,
-  trainingJobStatusSchema,
-} from './enumerations.js';
+import { modelTypeSchema, trainingJobStatusSchema } from './enumeration-schemas.js';
+import type { ModelType, TrainingJobStatus } from './enumerations.js';
 import type { FieldsOf } from './fields.js';
 
 /** ISO 8601 with a numeric offset: `2026-11-20T08:15:30.123+00:00`. */

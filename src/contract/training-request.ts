@@ -1,14 +1,7 @@
 /** The training request, with every rule on its fields (docs/service.md, "The training request"). */
 import * as z from 'zod';
-import {
-  type FamilyName,
-  familyNameSchema,
-  type ModelSize,
-  type ModelType,
-  modelSizeSchema,
-  modelTypeSchema,
-  type TrainableType,
-} from './enumerations.js';
+import { familyNameSchema, modelSizeSchema, modelTypeSchema } from './enumeration-schemas.js';
+import type { FamilyName, ModelSize, ModelType, TrainableType } from './enumerations.js';
 import type { FieldsOf } from './fields.js';
 
 /** A model name has fewer than 25 characters (docs/service.md, "Limits"). */

@@ -1,7 +1,7 @@
 import type { Dimension, Graph, Shape, Tensor } from '../graph/index.js';
 import type { BertConfig } from './bert-config.js';
 import { bertParameters } from './bert-parameters.js';
-import type { EncoderInputs } from './encoder-inputs.js';
+import type { EncoderInputs, GraphForm } from './encoder-inputs.js';
 
 /** Applies dropout to a tensor. */
 export type Dropout = (x: Tensor, probability: number) => Tensor;
@@ -33,7 +33,7 @@ export function bertEncoder(
   const parameters = new Map(
     bertParameters(config, prefix).map(({ name, shape }) => [name, graph.parameter(name, shape)]),
   );
-  const scope = new Scope(graph, config, parameters, dropout);
+  const scope = new Scope(graph, config, inputs.form, parameters, dropout);
   let hidden = embed(scope, inputs, `${prefix}embeddings`);
   for (let layer = 0; layer < config.num_hidden_layers; layer += 1) {
     const last = layer === config.num_hidden_layers - 1;
@@ -50,6 +50,7 @@ class Scope {
   constructor(
     readonly graph: Graph,
     readonly config: BertConfig,
+    readonly form: GraphForm,
     parameters: ReadonlyMap<string, Tensor>,
     readonly dropout: Dropout,
   ) {
@@ -82,7 +83,7 @@ function embed(scope: Scope, inputs: EncoderInputs, name: string): Tensor {
   const { graph } = scope;
   const words = graph.gather(scope.parameter(`${name}.word_embeddings.weight`), inputs.ids);
   const types = graph.gather(scope.parameter(`${name}.token_type_embeddings.weight`), inputs.tokenTypes);
-  const positions = graph.gather(scope.parameter(`${name}.position_embeddings.weight`), inputs.positions);
+  const positions = inputs.positionRows(scope.parameter(`${name}.position_embeddings.weight`));
   const sum = graph.add(graph.add(words, types), positions);
   return scope.dropHidden(scope.layerNorm(graph.flattenRows(sum), `${name}.LayerNorm`));
 }
@@ -137,8 +138,17 @@ function attention(scope: Scope, asked: Tensor, hidden: Tensor, bias: Tensor, na
   return graph.reshape(graph.transpose(context, [2, 0, 1, 3]), rows);
 }
 
-/** W₂·GELU(W₁x + b₁) + b₂, with the factors of {@link Graph.gaussianGate} folded into the two layers. */
+/**
+ * W₂·GELU(W₁x + b₁) + b₂; where gradients are needed, with the factors of {@link Graph.gaussianGate} folded into
+ * the two layers.
+ */
 function feedForward(scope: Scope, x: Tensor, name: string): Tensor {
+  if (scope.form === 'inference') {
+    return scope.linear(
+      scope.graph.gelu(scope.linear(x, `${name}.intermediate.dense`)),
+      `${name}.output.dense`,
+    );
+  }
   const inner = scope.linear(x, `${name}.intermediate.dense`, { factor: Math.SQRT1_2 });
   return scope.linear(scope.graph.gaussianGate(inner), `${name}.output.dense`, { inputFactor: Math.SQRT2 });
 }

@@ -1,17 +1,24 @@
 import { type Graph, ShapeError, type Tensor } from '../graph/index.js';
 
 /**
+ * What a graph is for: `differentiable` takes the operations whose gradients are cheap, `inference` those that
+ * are fastest by themselves. Results differ by rounding alone.
+ */
+export type GraphForm = 'differentiable' | 'inference';
+
+/**
  * The encoder's inputs. Sequences are laid out tokens first, [tokens, batch]: attention then reads its
  * operands in place, and the [CLS] tokens of a batch lie side by side.
  */
 export interface EncoderInputs {
+  readonly form: GraphForm;
   /** Token ids [tokens, batch]. */
   readonly ids: Tensor;
   /** Token types (segment ids), [tokens, batch]. */
   readonly tokenTypes: Tensor;
-  /** 0, 1, … for each position, [tokens, 1]. */
-  readonly positions: Tensor;
-  /** 0 where a token may be attended to and a large negative number on padding, [batch, 1, 1, tokens]. */
+  /** The rows of the tokens' positions from their table: [positions, width] → [tokens, 1, width]. */
+  positionRows(table: Tensor): Tensor;
+  /** 0 where a token may be attended to and a negative number on padding, [batch, 1, 1, tokens]. */
   readonly attentionBias: Tensor;
   /** 1 on the [CLS] token, which comes first, and 0 elsewhere, [tokens, 1, 1]. */
   firstToken(): Tensor;
@@ -19,15 +26,27 @@ export interface EncoderInputs {
   tokenShare(): Tensor;
 }
 
-/** Added to the attention scores of padding; e to this power is exactly 0 in float32. */
+/** Added to the attention scores of padding while training; e to this power is below 1e-38. */
 export const PADDING_BIAS = -1e9;
 
+/**
+ * The same in exported graphs. It leaves padding a share of e⁻⁶⁴ or 1.6e-28 of the attention where scores are
+ * equal, and of e⁻⁴⁹ at the largest lead that padding has in a model of the catalogue, 15: far below float32's
+ * rounding, 6e-8. With a larger one, the softmax would compute with numbers too small for float32's normal form,
+ * which takes Intel's processors an eighth longer where a third of the tokens is padding.
+ */
+const EXPORTED_PADDING_BIAS = -64;
+
 /** Inputs as the training loop feeds them: int32 and in the layout that the encoder works in. */
-export function trainingInputs(graph: Graph): EncoderInputs {
+export function trainingInputs(graph: Graph, form: GraphForm = 'differentiable'): EncoderInputs {
+  const ids = graph.input('ids', 'int32', ['tokens', 'batch']);
+  const tokenTypes = graph.input('token_types', 'int32', ['tokens', 'batch']);
+  const positions = graph.input('positions', 'int32', ['tokens', 1]);
   return {
-    ids: graph.input('ids', 'int32', ['tokens', 'batch']),
-    tokenTypes: graph.input('token_types', 'int32', ['tokens', 'batch']),
-    positions: graph.input('positions', 'int32', ['tokens', 1]),
+    form,
+    ids,
+    tokenTypes,
+    positionRows: (table) => graph.gather(table, positions),
     attentionBias: graph.input('attention_bias', 'float32', ['batch', 1, 1, 'tokens']),
     firstToken: () => graph.input('first_token', 'float32', ['tokens', 1, 1]),
     tokenShare: () => graph.input('token_share', 'float32', ['tokens', 'batch', 1]),
@@ -43,11 +62,13 @@ export function exportedInputs(graph: Graph): EncoderInputs {
   const ids = graph.transpose(graph.input('input_ids', 'int64', shape), [1, 0]);
   const mask = graph.cast(graph.input('attention_mask', 'int64', shape), 'float32');
   const tokenTypes = graph.transpose(graph.input('token_type_ids', 'int64', shape), [1, 0]);
-  const bias = graph.scale(graph.subtract(graph.constant([1], []), mask), PADDING_BIAS);
+  const bias = graph.scale(graph.subtract(graph.constant([1], []), mask), EXPORTED_PADDING_BIAS);
   return {
+    form: 'inference',
     ids,
     tokenTypes,
-    positions: graph.reshape(graph.rowNumbers(ids), ['tokens', 1]),
+    positionRows: (table) =>
+      graph.reshape(graph.firstRows(table, ids), ['tokens', 1, ...table.shape.slice(1)]),
     attentionBias: graph.reshape(bias, ['batch', 1, 1, 'tokens']),
     firstToken() {
       throw new ShapeError('an exported graph reads the first token by `states: first`');

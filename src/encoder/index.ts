@@ -8,6 +8,12 @@ export {
   checkpointWeights,
   parseCheckpointConfig,
 } from './checkpoint.js';
-export { type EncoderInputs, exportedInputs, PADDING_BIAS, trainingInputs } from './encoder-inputs.js';
+export {
+  type EncoderInputs,
+  exportedInputs,
+  type GraphForm,
+  PADDING_BIAS,
+  trainingInputs,
+} from './encoder-inputs.js';
 export { initialize, linearParameters, type ParameterSpec } from './parameter.js';
 export { type Pooling, pooledStates } from './pooling.js';

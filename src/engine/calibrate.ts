@@ -34,7 +34,8 @@ const QUANTIZED_TABLES: readonly (readonly [string, TableBits])[] = [
 
 /**
  * Runs some texts through the model and records the range of the inputs of each of the encoder's linear
- * layers. Rounding those inputs to integers needs the ranges ("static quantization", Jacob et al. 2018).
+ * layers. Rounding those inputs to integers needs the ranges ("static quantization", Jacob et al. 2018). They
+ * are ranges of graphs in the form `inference`.
  */
 export async function calibrate(
   executor: GraphExecutor,
@@ -43,7 +44,7 @@ export async function calibrate(
   weights: Weights,
   texts: readonly Encoding[],
 ): Promise<Quantization> {
-  const graph = buildEvaluationGraph(head, encoder);
+  const graph = buildEvaluationGraph(head, encoder, 'inference');
   const layers = [...linearInputs(graph)].filter(([weight]) => weight.includes(QUANTIZED_LAYERS));
   for (const tensor of new Set(layers.map(([, input]) => input))) graph.output(tensor.name, tensor);
   const compiled = await executor.compile(graph, { weights });

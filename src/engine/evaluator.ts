@@ -32,6 +32,7 @@ export class Evaluator {
 
   /**
    * @param fixed weights to compile into the graph; the others are fed at every run. Default: all are fed.
+   *   With quantized weights, the graph has the form `inference`, to which their ranges belong.
    */
   static async create(
     executor: GraphExecutor,
@@ -39,7 +40,7 @@ export class Evaluator {
     encoder: BertConfig,
     fixed?: CompileOptions,
   ): Promise<Evaluator> {
-    const graph = buildEvaluationGraph(head, encoder);
+    const graph = buildEvaluationGraph(head, encoder, fixed?.quantization && 'inference');
     const inputNames = new Set(graph.inputs.map(({ name }) => name));
     return new Evaluator(await executor.compile(graph, fixed), inputNames, head, encoder);
   }

@@ -1,4 +1,4 @@
-import { type BertConfig, trainingInputs } from '../encoder/index.js';
+import { type BertConfig, type GraphForm, trainingInputs } from '../encoder/index.js';
 import { addGradients, Graph, type ParameterGradient, type Tensor } from '../graph/index.js';
 import { type DropoutSite, DropoutSites } from './dropout-sites.js';
 import type { Head, LossHead } from './head.js';
@@ -54,10 +54,10 @@ export function buildForwardGraph(head: Head, encoder: BertConfig): Graph {
   return graph;
 }
 
-/** The forward pass alone, without dropout. */
-export function buildEvaluationGraph(head: Head, encoder: BertConfig): Graph {
+/** The forward pass alone, without dropout. @param form Default: that of {@link buildTrainingGraph}. */
+export function buildEvaluationGraph(head: Head, encoder: BertConfig, form?: GraphForm): Graph {
   const graph = new Graph();
-  const logits = head.logits(graph, encoder, trainingInputs(graph), (x) => x);
+  const logits = head.logits(graph, encoder, trainingInputs(graph, form), (x) => x);
   graph.output(LOGITS, logits);
   return graph;
 }

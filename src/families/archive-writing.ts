@@ -65,11 +65,11 @@ export interface PreparedArchive<Summary extends ArchiveSummary> {
 
 /** Prepares an archive and writes it. Whatever is thrown on the way becomes the error of the result here. */
 export function writeArchive<Summary extends ArchiveSummary>(
-  prepare: () => PreparedArchive<Summary>,
+  prepare: () => Promise<PreparedArchive<Summary>>,
   path: string,
 ): ResultAsync<Omit<Summary, 'path'> & { readonly path: string }, OrchardError> {
   const write = async () => {
-    const { files, summary } = prepare();
+    const { files, summary } = await prepare();
     await writeZip(path, files);
     return { ...summary, path };
   };

@@ -33,6 +33,17 @@ export interface Family {
   readonly marksCapitals: boolean;
   /** The classes that a model of it tells apart. */
   classNames(config: ModelFolderConfig): ClassNames;
+  /** How it is trained, loaded on first use: a program that only asks models has no need of it. */
+  training(): Promise<FamilyTraining>;
+  /**
+   * Makes the function that turns a text and the encoder's outputs for it into a result.
+   * @throws ModelFolderError for a file that is missing or doesn't fit.
+   */
+  decoder(config: ModelFolderConfig, files: ModelFiles): Promise<Decoder>;
+}
+
+/** How a family's archives become tasks, and the trained encoders model folders. */
+export interface FamilyTraining {
   /** Reads and checks an unpacked archive. @throws DatasetError with every problem. */
   readArchive(directory: string, type: ModelType): TrainingTask;
   /** Adds the operations from token ids to this model's outputs to a graph for inference. */
@@ -44,11 +55,6 @@ export interface Family {
   ): ExportedOutput;
   /** Extra files in the model folder for other libraries, by name. */
   companions?(encoder: BertConfig, config: ModelFolderConfig): ReadonlyMap<string, Uint8Array>;
-  /**
-   * Makes the function that turns a text and the encoder's outputs for it into a result.
-   * @throws ModelFolderError for a file that is missing or doesn't fit.
-   */
-  decoder(config: ModelFolderConfig, files: ModelFiles): Decoder;
 }
 
 /** A type of model, as model_config names it. */

@@ -1,12 +1,9 @@
 export { type ArchiveOptions, type ArchiveSummary, DEFAULT_DEV_FRACTION } from './archive-writing.js';
+export { createRetrievalArchive } from './dragonfruit/create-archive.js';
 export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './dragonfruit/passage-files.js';
-export { meanOfRows, unitVector } from './dragonfruit/sentence-vector.js';
 export type { QuestionFile, QuestionRow, QuestionSource } from './dragonfruit/source-questions.js';
-export {
-  createRetrievalArchive,
-  type RetrievalArchiveOptions,
-  type RetrievalArchiveSummary,
-} from './dragonfruit/write-archive.js';
+export { meanOfRows, unitVector } from './dragonfruit/unit-vector.js';
+export type { RetrievalArchiveOptions, RetrievalArchiveSummary } from './dragonfruit/write-archive.js';
 export type {
   Blend,
   CardFacts,
@@ -16,6 +13,7 @@ export type {
   ExpertOptions,
   ExportedOutput,
   Family,
+  FamilyTraining,
   FamilyType,
   FinishedTask,
   LongTexts,
@@ -29,27 +27,18 @@ export type {
   TrainingTask,
 } from './family.js';
 export { bioConstraints } from './grapefruit/bio-constraints.js';
+export { createSequenceArchive } from './grapefruit/create-archive.js';
 export { entityScores } from './grapefruit/entity-scores.js';
 export { spansOf } from './grapefruit/entity-spans.js';
 export { sequenceTypes } from './grapefruit/sequence-dataset.js';
 export type { ConllFile, SequenceRow, SequenceSource } from './grapefruit/source-sentences.js';
-export {
-  createSequenceArchive,
-  type SequenceArchiveOptions,
-  type SequenceArchiveSummary,
-} from './grapefruit/write-archive.js';
+export type { SequenceArchiveOptions, SequenceArchiveSummary } from './grapefruit/write-archive.js';
+export { type ClassificationType, classificationTypes } from './papaya/classification-dataset.js';
 export { classificationScores } from './papaya/classification-scores.js';
 export { classificationTask } from './papaya/classification-task.js';
-export {
-  type ClassificationArchiveOptions,
-  type ClassificationArchiveSummary,
-  type ClassificationType,
-  classificationTypes,
-  createClassificationArchive,
-  type RowSource,
-  type SourceFile,
-  type SourceRow,
-} from './papaya/index.js';
+export { createClassificationArchive } from './papaya/create-archive.js';
+export type { RowSource, SourceFile, SourceRow } from './papaya/source-rows.js';
+export type { ClassificationArchiveOptions, ClassificationArchiveSummary } from './papaya/write-archive.js';
 export {
   familyNamed,
   familyOfType,

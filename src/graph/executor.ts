@@ -13,7 +13,8 @@ export interface CompileOptions {
   /** Values of parameters that stay fixed; all others are fed at every run. Default: none fixed. */
   readonly weights?: ReadonlyMap<string, Float32Array>;
   /**
-   * Which of the fixed weights are stored as integers. An executor that can't do this rejects. Default: none.
+   * Which of the fixed weights are stored as integers. An executor that never `quantizes` rejects.
+   * Default: none.
    */
   readonly quantization?: Quantization;
 }
@@ -29,6 +30,8 @@ export type TensorDescription = Pick<Tensor, 'name' | 'type' | 'shape'>;
 export interface GraphExecutor {
   /** Of this interface. */
   readonly specificationVersion: 1;
+  /** Whether it stores weights as integers, as `CompileOptions.quantization` asks. Default false. */
+  readonly quantizes?: boolean;
   /** Prepares a graph for many runs. Rejects if the runtime refuses the graph. */
   compile(graph: Graph, options?: CompileOptions): Promise<CompiledGraph>;
 }

@@ -104,6 +104,14 @@ export class Graph {
     return this.#apply('gaussianGate', [z], {});
   }
 
+  /**
+   * x·Φ(x), Φ being the normal distribution's. One pass where {@link gaussianGate} takes three, but the
+   * gradient computes the gate anew.
+   */
+  gelu(x: Tensor): Tensor {
+    return this.#apply('gelu', [x], {});
+  }
+
   /** α·op(a)·op(b) + β·c; defaults: nothing transposed, α = β = 1. */
   gemm(a: Tensor, b: Tensor, attributes: Partial<GemmAttributes> = {}, c?: Tensor): Tensor {
     const complete = { transposeA: false, transposeB: false, alpha: 1, beta: 1, ...attributes };
@@ -147,6 +155,14 @@ export class Graph {
   /** Rows of a table by index. Shapes: table [rows, …rest], indices of any shape → [...indices, …rest]. */
   gather(table: Tensor, indices: Tensor): Tensor {
     return this.#apply('gather', [table, indices], {});
+  }
+
+  /**
+   * As many rows of a table as x has, from the first on: table [rows, …rest], x [n, …] → [n, …rest]. Only for
+   * inference: it has no gradient.
+   */
+  firstRows(table: Tensor, x: Tensor): Tensor {
+    return this.#apply('firstRows', [table, x], {});
   }
 
   /** The sum over axes, which are dropped or kept with the size 1. Negative axes count from the end. */

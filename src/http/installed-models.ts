@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ModelType, pretrainedModelNames } from '../contract/index.js';
-import { CONFIG_FILE, modelFolderConfigSchema } from '../model-folder/index.js';
+import { CONFIG_FILE, modelFolderConfig } from '../model-folder/index.js';
 import type { ModelLoader } from '../model-loader/index.js';
 
 export interface InstalledModel {
@@ -19,7 +19,7 @@ async function installedModel(loader: ModelLoader, name: string): Promise<Instal
   try {
     const { directory } = await loader.load(name, { files: [CONFIG_FILE] });
     const config: unknown = JSON.parse(await readFile(join(directory, CONFIG_FILE), 'utf8'));
-    return { name, type: modelFolderConfigSchema.parse(config).orchard.type };
+    return { name, type: modelFolderConfig(config, CONFIG_FILE).orchard.type };
   } catch {
     return undefined; // to ask it would fail, so it isn't offered
   }

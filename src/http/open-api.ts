@@ -100,6 +100,7 @@ export function failuresOf(
   if (wrongKeyLimiter !== undefined) add(429, 'Too many wrong API keys');
   if (quota !== undefined && asksModels) add(429, 'The inference calls of the account are used up');
   add(500, 'A defect of the service');
+  if (asksModels) add(503, 'Too many queries are waiting; retry-after tells when to try again');
   add(503, 'The service is shutting down');
   return found;
 }

@@ -56,6 +56,8 @@ export const statuses = {
   model_not_ready: 409,
   transition: 409,
   queue_full: 429,
+  overloaded: 503,
+  deadline: 503,
   aborted: 400, // the caller has gone; nobody reads it
   closed: 503,
   model_download: 502,
@@ -86,6 +88,7 @@ export function refusalOf(thrown: unknown, places: Places = nowhere): Refusal {
   if (!isOrchardError(thrown)) return unexpected(500, thrown);
   if (thrown.code === 'medley') return medleyRefusal(thrown, places);
   if (thrown.code === 'validation') return invalidArguments(thrown.problems, places);
+  if (thrown.code === 'overloaded') return overloaded(thrown.waitingMs);
   const status = statuses[thrown.code];
   if (status >= 500) return unexpected(status, thrown);
   return new Refusal(status, [{ loc: places.subject, msg: messageOf(thrown), type: thrown.code }]);
@@ -148,6 +151,15 @@ function medleyRefusal(error: Extract<OrchardError, { code: 'medley' }>, places:
 /** Whether an error leaves something to answer with: a medley's, where some models did answer. */
 export function hasAnswers(thrown: unknown): boolean {
   return isOrchardError(thrown) && thrown.code === 'medley' && Object.keys(thrown.answers).length > 0;
+}
+
+/** The service answers again when what waits has been worked off. */
+function overloaded(waitingMs: number): Refusal {
+  const msg = 'too many queries are waiting; try again after the seconds that retry-after tells';
+  const seconds = Math.max(1, Math.ceil(waitingMs / 1000));
+  return new Refusal(503, [{ loc: [], msg, type: 'overloaded' }], {
+    headers: { 'retry-after': String(seconds) },
+  });
 }
 
 /** The answer to what is nobody's fault but ours. */

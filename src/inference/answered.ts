@@ -1,15 +1,6 @@
 import { ResultAsync } from 'neverthrow';
 import { AbortedError, type OrchardError, toOrchardError } from '../errors.js';
 
-/** Of one call of a Predictor or Medley. */
-export interface CallOptions {
-  /**
-   * Aborts the call and the loading of a model that it waits for. A run that has begun finishes in its
-   * thread.
-   */
-  readonly signal?: AbortSignal | undefined;
-}
-
 /**
  * Runs a call of a public class; what is thrown beneath becomes the error of its result. When the signal
  * fires, the result is an AbortedError at once. Work that a thread has been given by then still finishes, and

@@ -1,8 +1,11 @@
-export { answered, type CallOptions } from './answered.js';
+export { answerStream, type Queries, type StreamedAnswer } from './answer-stream.js';
+export { answered } from './answered.js';
+export { type CallOptions, requestOptions, type StreamOptions } from './call-options.js';
+export type { RequestTrace, StageTrace } from './channels.js';
 export { implementation } from './implementation.js';
-export type { InferenceService, Predictions } from './inference-service.js';
-export { inlineInference } from './inline-service.js';
-export { lengthGroups } from './length-groups.js';
+export type { InferenceService, Predictions, RequestOptions } from './inference-service.js';
+export type { InferenceStats, ModelStats, WorkerStats } from './inference-stats.js';
+export type { StageTimes } from './lane.js';
 export { PretrainedModels } from './pretrained-models.js';
 export { batchResponse, queryResponse } from './responses.js';
 export {

@@ -1,11 +1,25 @@
 import type { InferenceResult } from '../contract/index.js';
+import type { InferenceStats } from './inference-stats.js';
 
 /** The answer to one request. */
 export interface Predictions {
   /** One per text, in their order. */
   readonly results: readonly InferenceResult[];
-  /** Milliseconds from the start of its tokenisation to its last result, waiting not included. */
+  /** Milliseconds from the start of its tokenisation to its last result, loading and waiting not included. */
   readonly elapsedMs: number;
+  /** Positions of the texts of which only the beginning was read, since they are longer than the model reads. */
+  readonly truncated: readonly number[];
+}
+
+/** Of one request. */
+export interface RequestOptions {
+  /**
+   * When it fires, the request leaves the queue, and what is left of it in a run under way is not computed; the promise
+   * rejects with an AbortedError.
+   */
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds after which the request is given up likewise, with a DeadlineError. Default: none. */
+  readonly deadlineMs?: number | undefined;
 }
 
 /** Runs models from their folders, and keeps loaded those that it was asked for. */
@@ -13,11 +27,16 @@ export interface InferenceService {
   /**
    * @param directory a model folder.
    * @returns a result for each text, in their order.
-   * @throws ModelFolderError for a folder that can't be run, ClosedError
+   * @throws ModelFolderError for a folder that can't be run, OverloadedError while too many texts wait,
+   * AbortedError, DeadlineError, ClosedError
    */
-  predict(directory: string, texts: readonly string[]): Promise<Predictions>;
+  predict(directory: string, texts: readonly string[], options?: RequestOptions): Promise<Predictions>;
+  /** Loads a model that is about to be asked. @throws ModelFolderError, ClosedError */
+  warm(directory: string): Promise<void>;
   /** Unloads the model of a folder that is about to be deleted. */
   forget(directory: string): void;
-  /** Waits for runs in progress and frees everything. Idempotent. */
+  /** What waits, what runs, and what was done so far. */
+  stats(): InferenceStats;
+  /** Refuses further requests, answers those that wait, and frees everything. Idempotent. */
   close(): Promise<void>;
 }

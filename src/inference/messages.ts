@@ -1,19 +1,17 @@
-import type { ErrorDescription } from '../errors.js';
-import type { Predictions } from './inference-service.js';
+import type { ErrorDescription } from '../error-description.js';
+import type { Batch, BatchAnswer } from './lane.js';
 
-/** What the pool sends to a worker. */
+/** What a pool sends to one of its worker threads. */
 export type PoolMessage =
-  | {
-      readonly type: 'predict';
-      readonly id: number;
-      readonly directory: string;
-      readonly texts: readonly string[];
-    }
+  | { readonly type: 'run'; readonly ask: number; readonly batch: Batch }
+  | { readonly type: 'cancel'; readonly id: number; readonly positions: readonly number[] }
+  | { readonly type: 'load'; readonly ask: number; readonly directory: string }
   | { readonly type: 'forget'; readonly directory: string }
   /** Exit once nothing runs. */
   | { readonly type: 'close' };
 
-/** What a worker answers to a predict message, by its id. */
+/** What a worker thread answers to a message that asks, by its number. */
 export type WorkerMessage =
-  | { readonly id: number; readonly predictions: Predictions }
-  | { readonly id: number; readonly error: ErrorDescription };
+  | { readonly ask: number; readonly answer: BatchAnswer }
+  | { readonly ask: number; readonly loadMs: number }
+  | { readonly ask: number; readonly error: ErrorDescription };

@@ -2,6 +2,13 @@ import { LRUCache } from 'lru-cache';
 import { SharedTokenizers } from './shared-tokenizers.js';
 import { TextModel } from './text-model.js';
 
+/** A model that is loaded now. */
+export interface CachedModel {
+  readonly model: TextModel;
+  /** What loading it took just now, in milliseconds; 0 if it was loaded before. */
+  readonly loadMs: number;
+}
+
 /** Loaded models. The least recently used are unloaded when all of them together take too much memory. */
 export class ModelCache {
   readonly #models: LRUCache<string, TextModel>;
@@ -28,12 +35,13 @@ export class ModelCache {
    * The model of a folder, loaded if necessary. Valid until `trim`, which must be called before the next
    * `get`.
    */
-  async get(directory: string): Promise<TextModel> {
+  async get(directory: string): Promise<CachedModel> {
     const known = this.#models.get(directory);
-    if (known !== undefined) return known;
+    if (known !== undefined) return { model: known, loadMs: 0 };
+    const startedAt = performance.now();
     const model = await TextModel.load(directory, this.#threads, this.#tokenizers);
     if (!this.#models.set(directory, model).has(directory)) this.#tooLarge = model;
-    return model;
+    return { model, loadMs: performance.now() - startedAt };
   }
 
   /** Unloads a model that is larger than the bound by itself, after its use. */

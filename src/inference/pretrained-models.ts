@@ -1,6 +1,6 @@
 import { toOrchardError } from '../errors.js';
 import type { ModelLoader } from '../model-loader/index.js';
-import type { InferenceService, Predictions } from './inference-service.js';
+import type { InferenceService, Predictions, RequestOptions } from './inference-service.js';
 
 /** Runs models by name, with the files that a loader finds. */
 export class PretrainedModels {
@@ -16,12 +16,19 @@ export class PretrainedModels {
     this.#inference = inference;
   }
 
-  /**
-   * @param signal aborts the loading of the model's files.
-   * @throws the loader's error for a model that can't be loaded
-   */
-  async predict(name: string, queries: readonly string[], signal?: AbortSignal): Promise<Predictions> {
-    return this.#inference.predict(await this.#directoryOf(name, signal), queries);
+  /** @throws the loader's error for a model that can't be loaded */
+  async predict(
+    name: string,
+    queries: readonly string[],
+    options: RequestOptions = {},
+  ): Promise<Predictions> {
+    const directory = this.#directories.get(name) ?? (await this.#load(name, options.signal));
+    return this.#inference.predict(directory, queries, options);
+  }
+
+  /** Loads a model that is about to be asked. @throws the loader's error for a model that can't be loaded */
+  async warm(name: string, signal: AbortSignal | undefined): Promise<void> {
+    await this.#inference.warm(this.#directories.get(name) ?? (await this.#load(name, signal)));
   }
 
   /** Aborts the loads in progress. */
@@ -29,9 +36,7 @@ export class PretrainedModels {
     this.#closing.abort();
   }
 
-  async #directoryOf(name: string, signal: AbortSignal | undefined): Promise<string> {
-    const known = this.#directories.get(name);
-    if (known !== undefined) return known;
+  async #load(name: string, signal: AbortSignal | undefined): Promise<string> {
     const closing = this.#closing.signal;
     const stop = signal === undefined ? closing : AbortSignal.any([closing, signal]);
     try {

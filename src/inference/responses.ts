@@ -1,18 +1,22 @@
-import type { InferenceResponse, InferenceResult } from '../contract/index.js';
+import type { InferenceMetadata, InferenceResponse, InferenceResult } from '../contract/index.js';
 import { InternalError } from '../errors.js';
 import type { Predictions } from './inference-service.js';
 
 /** The response to one query. @throws InternalError if the model gave no result */
-export function queryResponse({ results, elapsedMs }: Predictions): InferenceResponse<InferenceResult> {
+export function queryResponse({ results, ...rest }: Predictions): InferenceResponse<InferenceResult> {
   const [result] = results;
   if (result === undefined) throw new InternalError('the model gave no result');
-  return { data: result, metadata: { model_inference_time_ms: elapsedMs } };
+  return { data: result, metadata: metadataOf(rest) };
 }
 
 /** The response to a batch. */
 export function batchResponse({
   results,
-  elapsedMs,
+  ...rest
 }: Predictions): InferenceResponse<readonly InferenceResult[]> {
-  return { data: results, metadata: { model_inference_time_ms: elapsedMs } };
+  return { data: results, metadata: metadataOf(rest) };
+}
+
+function metadataOf({ elapsedMs, truncated }: Omit<Predictions, 'results'>): InferenceMetadata {
+  return { model_inference_time_ms: elapsedMs, ...(truncated.length > 0 && { truncated }) };
 }

@@ -1,24 +1,32 @@
+import { availableParallelism } from 'node:os';
 import * as z from 'zod';
 import { accountSchema, LOCAL_ACCOUNT, validate } from '../contract/index.js';
 import { catalogueModels, type ModelLoader } from '../model-loader/index.js';
+import { Dispatcher } from './dispatcher.js';
 import { implementation } from './implementation.js';
 import type { InferenceService } from './inference-service.js';
-import { inlineInference } from './inline-service.js';
-import { workerInference } from './worker-pool.js';
+import { lazyLane } from './lazy-lane.js';
+import { ThreadLane } from './thread-lane.js';
 
 /** How models are run. */
 export interface ServiceOptions {
   /** `worker` (default): worker threads. `inline`: the calling thread, which each run then blocks. */
   readonly isolation?: 'worker' | 'inline';
   /**
-   * Number of worker threads. Each loads the models that it is asked for; idle ones share the texts of a
-   * batch. Default 1, in a Medley 2.
+   * Most worker threads. A model stays in the thread that loaded it, until it is asked so much that loading it in
+   * another one pays; idle threads that have it share the texts of a batch. Default: one for each processor that the
+   * process may use, 4 at most.
    */
   readonly workers?: number;
-  /** Threads that one run may use. Default 1, the fastest for short texts on small models. */
+  /**
+   * Most threads that compute one text, where nothing else is asked at the time and the service has measured that
+   * several are faster. Everything else is computed with one. Default: one for each processor, 4 at most.
+   */
   readonly threads?: number;
   /** Bound on the loaded models' files together, in bytes. Default 1 GiB. */
   readonly maxModelBytes?: number;
+  /** Most texts that may wait; a request for more fails with an OverloadedError. Default 2,000. */
+  readonly maxWaiting?: number;
 }
 
 /** How a predictor or medley runs models. */
@@ -31,21 +39,25 @@ export interface RunOptions extends ServiceOptions {
   readonly inference?: InferenceService;
 }
 
+/** Beyond a few threads, memory and its bandwidth limit small encoders more than processors do. */
+const PROCESSORS = Math.min(4, availableParallelism());
+
 const serviceSchema = z.strictObject({
   isolation: z.enum(['worker', 'inline']).default('worker'),
-  workers: z.int().min(1).default(1),
-  threads: z.int().min(1).default(1),
+  workers: z.int().min(1).default(PROCESSORS),
+  threads: z.int().min(1).default(PROCESSORS),
   maxModelBytes: z
     .int()
     .min(1)
     .default(2 ** 30),
+  maxWaiting: z.int().min(1).default(2000),
 });
 type ServiceSettings = z.infer<typeof serviceSchema>;
 
 /** Options of predictors and medleys alike. */
 export const runSchema = serviceSchema.extend({
   inference: implementation<InferenceService>(
-    ['predict', 'forget', 'close'],
+    ['predict', 'warm', 'forget', 'stats', 'close'],
     'pass an inference service, such as inferenceService()',
   ).optional(),
   modelLoader: implementation<ModelLoader>(
@@ -61,6 +73,21 @@ export function inferenceService(options: ServiceOptions = {}): InferenceService
 }
 
 /** Creates the service that these settings describe. */
-export function createService({ isolation, ...pool }: ServiceSettings): InferenceService {
-  return isolation === 'inline' ? inlineInference(pool) : workerInference(pool);
+export function createService({
+  isolation,
+  workers,
+  threads,
+  maxModelBytes,
+  maxWaiting,
+}: ServiceSettings): InferenceService {
+  if (isolation === 'inline') {
+    // An application that runs models in threads doesn't load what computes.
+    const lane = async () => new (await import('./inline-lane.js')).InlineLane({ maxModelBytes, threads });
+    return new Dispatcher([lazyLane(lane)], { maxWaiting });
+  }
+  const options = { maxModelBytes: Math.floor(maxModelBytes / workers), threads };
+  const lanes = Array.from({ length: workers }, () => new ThreadLane(options));
+  // The first answer needn't wait for its thread to start.
+  lanes[0]?.start();
+  return new Dispatcher(lanes, { maxWaiting });
 }

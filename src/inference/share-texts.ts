@@ -1,22 +1,19 @@
-/** Fixed cost of a text, in characters: its special tokens and its share of starting a run. */
-const TEXT_COST = 20;
-
 /**
- * Splits texts into parts of about equal work. Texts of similar length go together, so that each part needs
- * little padding.
- * @param lengths characters of each text.
- * @returns positions in `lengths`, part by part; no part is empty, so there may be fewer than asked for.
+ * Splits texts into parts of about equal work. Texts of similar work, and so of similar length, go together, so that
+ * each part needs little padding.
+ * @param work of each text.
+ * @returns positions in `work`, part by part; no part is empty, so there may be fewer than asked for.
  */
-export function shareTexts(lengths: readonly number[], parts: number): number[][] {
-  const work = (position: number) => TEXT_COST + (lengths[position] ?? 0);
-  const order = [...lengths.keys()].sort((a, b) => work(a) - work(b));
-  const total = order.reduce((sum, position) => sum + work(position), 0);
+export function shareTexts(work: readonly number[], parts: number): number[][] {
+  const order = [...work.keys()].sort((a, b) => (work[a] ?? 0) - (work[b] ?? 0));
+  const total = work.reduce((sum, each) => sum + each, 0);
   const shared = Array.from({ length: parts }, (): number[] => []);
   let before = 0;
   for (const position of order) {
-    const middle = before + work(position) / 2;
-    shared[Math.floor((parts * middle) / total)]?.push(position);
-    before += work(position);
+    const own = work[position] ?? 0;
+    const middle = before + own / 2;
+    shared[Math.min(parts - 1, Math.floor((parts * middle) / total))]?.push(position);
+    before += own;
   }
   return shared.filter((part) => part.length > 0);
 }

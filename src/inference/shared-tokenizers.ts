@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { type EncodeOptions, type Encoding, loadTokenizer, type Tokenizer } from '../tokenizer/index.js';
 
@@ -7,21 +6,19 @@ const MAX_REMEMBERED_TEXTS = 64;
 /** Tokens of all remembered texts together; one takes 20 bytes. */
 const MAX_REMEMBERED_TOKENS = 1 << 16;
 
-/**
- * One tokenizer for all models with equal tokenizer files: loading another one would take longer than hashing
- * the files, and about a megabyte. It is kept as long as one of the models is.
- */
+/** One tokenizer for all models with equal tokenizer files. It is kept as long as one of the models is. */
 export class SharedTokenizers {
   readonly #tokenizers = new Map<string, WeakRef<Tokenizer>>();
 
   /**
-   * @param json the parsed tokenizer.json. @param config the parsed tokenizer_config.json.
+   * @param key the text of both files. @param json the parsed tokenizer.json. @param config the parsed
+   * tokenizer_config.json.
    * @throws ModelFolderError
    */
-  load(json: unknown, config: unknown): Tokenizer {
-    const key = createHash('sha256')
-      .update(JSON.stringify([json, config]))
-      .digest('hex');
+  load(key: string, json: unknown, config: unknown): Tokenizer {
+    for (const [other, tokenizer] of this.#tokenizers) {
+      if (tokenizer.deref() === undefined) this.#tokenizers.delete(other);
+    }
     const known = this.#tokenizers.get(key)?.deref();
     if (known !== undefined) return known;
     const tokenizer = new RememberingTokenizer(loadTokenizer(json, config));

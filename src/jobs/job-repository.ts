@@ -6,7 +6,7 @@ import { JobIndex } from './job-index.js';
 import type { JobRecord } from './job-record.js';
 import { hasEnded, isWaiting } from './job-states.js';
 import { type JobFilter, matches, OPEN_VIEW, type TaskOf, viewsOf, viewsWith } from './job-views.js';
-import { countWrite } from './job-writes.js';
+import { noteWrite } from './job-writes.js';
 import { stored } from './stored.js';
 import { JOBS, parseJob, toJson } from './stored-job.js';
 
@@ -188,7 +188,7 @@ export class JobRepository {
 
   async #write(job: JobRecord, expected: Version | undefined): Promise<void> {
     await stored(() => this.#storage.write(JOBS, this.#key(job.id), toJson(job), expected));
-    countWrite(this.#storage);
+    noteWrite(this.#storage, job.id);
   }
 
   #key(id: string): string {

@@ -1,12 +1,17 @@
+import { LRUCache } from 'lru-cache';
 import type { Storage } from '../storage/index.js';
 
-const counts = new WeakMap<Storage, number>();
+/** Jobs of a storage whose writes are remembered. */
+const MAX_JOBS = 10_000;
 
-/** How many job records this process has written to a storage. */
-export function writesTo(storage: Storage): number {
-  return counts.get(storage) ?? 0;
+const writes = new WeakMap<Storage, LRUCache<string, object>>();
+
+/** A token of the last write of a job's record by this process: another one after each write. */
+export function lastWrite(storage: Storage, id: string): object | undefined {
+  return writes.get(storage)?.get(id);
 }
 
-export function countWrite(storage: Storage): void {
-  counts.set(storage, writesTo(storage) + 1);
+export function noteWrite(storage: Storage, id: string): void {
+  const jobs = writes.get(storage) ?? new LRUCache<string, object>({ max: MAX_JOBS });
+  writes.set(storage, jobs.set(id, {}));
 }

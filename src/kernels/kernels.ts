@@ -61,11 +61,11 @@ export interface Kernels {
   svmPass(problem: SvmProblem, order: Int32Array): number;
 
   /**
-   * sums[j] = Σᵢ values[i] · table[ids[i], j].
-   * Shapes: table [any, width] of signed bytes, width a multiple of 4; ids, values [n or more]; sums [width].
-   * Ids are not checked.
+   * sums[b, j] = Σᵢ values[i] · table[ids[i], j] over the entries i of bag b.
+   * Shapes: table [any, width] of signed bytes, width a multiple of 4; values [entries or more]; sums [bags,
+   * width]. Ids are not checked.
    */
-  sumByteRows(table: Int8Array, ids: Int32Array, values: Float32Array, n: number, sums: Float32Array): void;
+  sumByteRows(table: Int8Array, bags: IdBags, values: Float32Array, sums: Float32Array): void;
 
   /**
    * scores[i] = scales[i] · Σⱼ codes[i, j] · query[j]. The sums are whole numbers and must stay below 2³¹.
@@ -202,10 +202,22 @@ export function loadKernels(arena: Arena): Kernels {
       );
     },
 
-    sumByteRows(table, ids, values, n, sums) {
-      requireInside(arena, { table, ids, values, sums });
-      if (n > ids.length || n > values.length) throw new RangeError(`${n} values: there are fewer`);
-      sumByteRows(table.byteOffset, sums.length, ids.byteOffset, values.byteOffset, n, sums.byteOffset);
+    sumByteRows(table, { ids, starts }, values, sums) {
+      requireInside(arena, { table, ids, starts, values, sums });
+      const bags = starts.length - 1;
+      const entries = starts[bags] ?? 0;
+      if (entries > Math.min(ids.length, values.length)) {
+        throw new RangeError(`bags of ${entries} entries: there are fewer ids or values`);
+      }
+      sumByteRows(
+        table.byteOffset,
+        widthOfBags(bags, sums),
+        ids.byteOffset,
+        starts.byteOffset,
+        bags,
+        values.byteOffset,
+        sums.byteOffset,
+      );
     },
 
     dotByteRows(codes, scales, query, scores) {

@@ -1,5 +1,6 @@
-import * as z from 'zod';
+import { LRUCache } from 'lru-cache';
 import { ModelFolderError } from '../errors.js';
+import { fields, flag, type JsonShape, number } from '../json-shape.js';
 import { decodeSafetensors, encodeSafetensors, type IntegerTensor } from '../safetensors/index.js';
 import { type Scored, topScores } from '../top-scores.js';
 import { parseEntry } from './parse-entry.js';
@@ -15,12 +16,14 @@ export interface Bm25Options {
   readonly b?: number;
 }
 
-const optionsSchema = z.strictObject({
-  stem: z.boolean(),
-  k1: z.number().nonnegative(),
-  b: z.number().min(0).max(1),
-});
-type Settings = z.infer<typeof optionsSchema>;
+/** As they are stored: with the defaults filled in. */
+type Settings = Required<Bm25Options>;
+
+const settingsShape: JsonShape<Settings> = fields(
+  { stem: flag, k1: number(0), b: number(0, 1) },
+  {},
+  'refused',
+);
 
 /** Robertson & Zaragoza 2009; measured in docs/retrieval.md. */
 const DEFAULT_K1 = 1.2;
@@ -28,6 +31,11 @@ const DEFAULT_B = 0.75;
 
 /** Separates terms in the file; no term contains it. */
 const TERM_SEPARATOR = '\n';
+
+/** How many words of queries are remembered, in some 2 MB. */
+const REMEMBERED_WORDS = 20_000;
+/** Stands for the id of a word that no passage has. */
+const NO_TERM = -1;
 
 /** The contents of an index as they are stored. */
 interface Contents {
@@ -49,6 +57,8 @@ export class Bm25Index {
   /** k1 · (1 − b + b · length / mean length) of each passage. [passages] */
   readonly #dampers: Float32Array;
   readonly #contents: Contents;
+  /** The term of each word that was asked for lately, or {@link NO_TERM}: a stem takes longer than its postings. */
+  readonly #remembered = new LRUCache<string, number>({ max: REMEMBERED_WORDS });
 
   private constructor(contents: Contents) {
     this.#contents = contents;
@@ -104,22 +114,31 @@ export class Bm25Index {
   #queryTerms(query: string): ReadonlyMap<number, number> {
     const counts = new Map<number, number>();
     for (const word of searchWords(query)) {
-      const id = this.#termIds.get(termOf(word, this.#contents.settings));
-      if (id !== undefined) counts.set(id, (counts.get(id) ?? 0) + 1);
+      const id = this.#idOf(word);
+      if (id !== NO_TERM) counts.set(id, (counts.get(id) ?? 0) + 1);
     }
     return counts;
+  }
+
+  #idOf(word: string): number {
+    const remembered = this.#remembered.get(word);
+    if (remembered !== undefined) return remembered;
+    const id = this.#termIds.get(termOf(word, this.#contents.settings)) ?? NO_TERM;
+    this.#remembered.set(word, id);
+    return id;
   }
 
   #addTerm(term: number, count: number, scores: Float32Array): void {
     const { postings, settings } = this.#contents;
     const { passages, frequencies } = postings;
+    const dampers = this.#dampers;
     const start = postings.starts[term] ?? 0;
     const end = postings.starts[term + 1] ?? 0;
     const weight = count * inverseFrequency(end - start, this.size) * (settings.k1 + 1);
     for (let entry = start; entry < end; entry += 1) {
       const passage = passages[entry] ?? 0;
       const frequency = frequencies[entry] ?? 0;
-      const gain = (weight * frequency) / (frequency + (this.#dampers[passage] ?? 0));
+      const gain = (weight * frequency) / (frequency + (dampers[passage] ?? 0));
       scores[passage] = (scores[passage] ?? 0) + gain;
     }
   }
@@ -141,7 +160,7 @@ export class Bm25Index {
   static decode(bytes: Uint8Array, file: string): Bm25Index {
     const refused = (reason: string) => new ModelFolderError(file, reason);
     const { integers, metadata } = decodeSafetensors(bytes, file);
-    const settings = parseEntry(optionsSchema, metadata.bm25);
+    const settings = parseEntry(settingsShape, metadata.bm25);
     if (settings === undefined) throw refused('its bm25 entry is missing or of a later version');
     const tensor = (name: string) => integers.get(name)?.values;
     const [text, starts, passages] = [tensor('terms'), tensor('starts'), tensor('passages')];

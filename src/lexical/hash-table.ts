@@ -4,26 +4,32 @@ export function combineHash(hash: number, value: number): number {
   return mixed ^ (mixed >>> 15);
 }
 
+/** At least so many slots for each hash, so that a look-up seldom meets more than one other. */
+const SLOTS_FOR_EACH = 1.5;
+
 /** Numbers 32-bit hashes in the order in which they are first seen: open addressing with linear probing. */
 export class HashTable {
-  #keys: Int32Array;
-  /** Number of each key, plus one; 0 marks an empty slot. */
-  #numbers: Int32Array;
-  #mask: number;
+  /** By number; there may be room for more. */
+  #hashes: Int32Array;
+  /** The number of the hash that is here, plus one; 0 marks an empty slot. */
+  #slots: Int32Array;
   #size = 0;
 
   /** @param expected how many hashes it should hold without growing. */
   constructor(expected = 1024) {
-    const slots = 2 ** Math.ceil(Math.log2(Math.max(2, 2 * expected)));
-    this.#keys = new Int32Array(slots);
-    this.#numbers = new Int32Array(slots);
-    this.#mask = slots - 1;
+    this.#hashes = new Int32Array(expected);
+    this.#slots = new Int32Array(slotsFor(expected));
   }
 
-  /** A table that numbers `hashes` by their positions. */
+  /**
+   * A table that numbers `hashes` by their positions. It keeps the array.
+   * @param hashes if one occurs twice, the table's size is less than their count.
+   */
   static of(hashes: Int32Array): HashTable {
-    const table = new HashTable(hashes.length);
-    for (const hash of hashes) table.add(hash);
+    const table = new HashTable(0);
+    table.#hashes = hashes;
+    table.#slots = new Int32Array(slotsFor(hashes.length));
+    table.#size = fill(table.#slots, hashes, hashes.length);
     return table;
   }
 
@@ -33,46 +39,102 @@ export class HashTable {
 
   /** @returns the number of this hash, or -1 if it has none. */
   find(hash: number): number {
-    return (this.#numbers[this.#slot(hash)] ?? 0) - 1;
+    return (this.#slots[this.#slot(hash)] ?? 0) - 1;
+  }
+
+  /**
+   * Writes the numbers of the hashes in [start, end) to `numbers` from `first` on, without those that have
+   * none. This is where most of the time of an expert over words goes, and most of that is waiting for memory:
+   * the first loop reads the slots without deciding anything, so that these waits overlap.
+   * @param numbers needs room for all of them.
+   * @returns where they end.
+   */
+  findAll(given: Int32Array, start: number, end: number, numbers: Int32Array, first: number): number {
+    const slots = this.#slots;
+    const hashes = this.#hashes;
+    const mask = slots.length - 1;
+    for (let at = start, to = first; at < end; at += 1, to += 1) {
+      numbers[to] = slots[startOf(given[at] ?? 0) & mask] ?? 0;
+    }
+    let last = first;
+    for (let at = start, from = first; at < end; at += 1, from += 1) {
+      let number = numbers[from] ?? 0;
+      if (number === 0) continue;
+      const hash = given[at] ?? 0;
+      let slot = startOf(hash) & mask;
+      while (number !== 0 && hashes[number - 1] !== hash) {
+        slot = (slot + 1) & mask;
+        number = slots[slot] ?? 0;
+      }
+      if (number === 0) continue;
+      numbers[last] = number - 1;
+      last += 1;
+    }
+    return last;
   }
 
   /** @returns the number of this hash, a new one if it had none. */
   add(hash: number): number {
     const slot = this.#slot(hash);
-    const number = this.#numbers[slot] ?? 0;
+    const number = this.#slots[slot] ?? 0;
     if (number > 0) return number - 1;
-    this.#keys[slot] = hash;
+    if (this.#size === this.#hashes.length) this.#grow();
+    this.#hashes[this.#size] = hash;
     this.#size += 1;
-    this.#numbers[slot] = this.#size;
-    if (2 * this.#size > this.#mask) this.#grow();
+    // Where the slots have grown, the hash belongs elsewhere.
+    this.#slots[this.#slot(hash)] = this.#size;
     return this.#size - 1;
   }
 
   /** Every hash, by number. */
   hashes(): Int32Array {
-    const hashes = new Int32Array(this.#size);
-    for (const [slot, number] of this.#numbers.entries()) {
-      if (number > 0) hashes[number - 1] = this.#keys[slot] ?? 0;
-    }
-    return hashes;
+    return this.#hashes.slice(0, this.#size);
   }
 
   /** Where this hash is, or the empty slot where it belongs. */
   #slot(hash: number): number {
-    let slot = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b) & this.#mask;
-    while (this.#numbers[slot] !== 0 && this.#keys[slot] !== hash) slot = (slot + 1) & this.#mask;
+    const mask = this.#slots.length - 1;
+    let slot = startOf(hash) & mask;
+    let number = this.#slots[slot] ?? 0;
+    while (number !== 0 && this.#hashes[number - 1] !== hash) {
+      slot = (slot + 1) & mask;
+      number = this.#slots[slot] ?? 0;
+    }
     return slot;
   }
 
   #grow(): void {
-    const hashes = this.hashes();
-    this.#keys = new Int32Array(2 * this.#keys.length);
-    this.#numbers = new Int32Array(this.#keys.length);
-    this.#mask = this.#keys.length - 1;
-    for (const [number, hash] of hashes.entries()) {
-      const slot = this.#slot(hash);
-      this.#keys[slot] = hash;
-      this.#numbers[slot] = number + 1;
-    }
+    const larger = new Int32Array(2 * this.#size + 1);
+    larger.set(this.#hashes);
+    this.#hashes = larger;
+    this.#slots = new Int32Array(slotsFor(larger.length));
+    fill(this.#slots, larger, this.#size);
   }
+}
+
+function slotsFor(size: number): number {
+  return 2 ** Math.ceil(Math.log2(Math.max(2, SLOTS_FOR_EACH * size)));
+}
+
+function startOf(hash: number): number {
+  return Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+}
+
+/** Puts the first `count` hashes into empty slots, numbered by their positions. @returns how many are distinct. */
+function fill(slots: Int32Array, hashes: Int32Array, count: number): number {
+  const mask = slots.length - 1;
+  let distinct = 0;
+  for (let at = 0; at < count; at += 1) {
+    const hash = hashes[at] ?? 0;
+    let slot = startOf(hash) & mask;
+    let number = slots[slot] ?? 0;
+    while (number !== 0 && hashes[number - 1] !== hash) {
+      slot = (slot + 1) & mask;
+      number = slots[slot] ?? 0;
+    }
+    if (number !== 0) continue;
+    slots[slot] = at + 1;
+    distinct += 1;
+  }
+  return distinct;
 }

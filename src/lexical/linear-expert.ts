@@ -1,6 +1,6 @@
-import * as z from 'zod';
 import { ModelFolderError } from '../errors.js';
-import { Arena, type Kernels, loadKernels } from '../kernels/index.js';
+import { fields, flag, nullable, whole } from '../json-shape.js';
+import { Arena, type IdBags, type Kernels, loadKernels } from '../kernels/index.js';
 import { roundRow } from '../round-row.js';
 import {
   decodeSafetensors,
@@ -9,9 +9,9 @@ import {
   type NamedTensor,
   roundedToFloat16,
 } from '../safetensors/index.js';
+import { paddedOutputs, padRows } from './padded-rows.js';
 import { parseEntry } from './parse-entry.js';
-import { paddedOutputs } from './svm-problem.js';
-import { TfIdf } from './tf-idf.js';
+import { type SparseVector, TfIdf } from './tf-idf.js';
 
 /** The byte for a feature's largest weight; its other weights are stored in proportion. */
 const LARGEST_BYTE = 127;
@@ -26,12 +26,12 @@ interface QuantizedWeights {
   readonly bias: Float32Array;
 }
 
-const optionsSchema = z.strictObject({
-  lowercase: z.boolean(),
-  words: z.boolean(),
-  triples: z.boolean().optional(),
-  characters: z.strictObject({ shortest: z.int().positive(), longest: z.int().positive() }).nullable(),
-});
+const charactersShape = fields({ shortest: whole(1), longest: whole(1) }, {}, 'refused');
+const optionsShape = fields(
+  { lowercase: flag, words: flag, characters: nullable(charactersShape) },
+  { triples: flag },
+  'refused',
+);
 
 /** A linear model over the n-grams of a text; its weights are bytes, in memory as in the file. */
 export class LinearExpert {
@@ -39,8 +39,9 @@ export class LinearExpert {
   readonly #table: Int8Array;
   readonly #sums: Float32Array;
   readonly #arena: Arena;
-  #ids: Int32Array;
-  #values: Float32Array;
+  /** The features of a text, or of a part of it: one bag. */
+  readonly #bag: IdBags;
+  readonly #values: Float32Array;
   readonly #tfIdf: TfIdf;
   readonly #weights: QuantizedWeights;
 
@@ -49,15 +50,13 @@ export class LinearExpert {
     this.#weights = weights;
     const { outputs } = this;
     const width = paddedOutputs(outputs);
-    const sizes = [(tfIdf.size * width) / 4, width, MAX_FEATURES_A_TEXT, MAX_FEATURES_A_TEXT];
+    const sizes = [(tfIdf.size * width) / 4, width, MAX_FEATURES_A_TEXT, MAX_FEATURES_A_TEXT, 2];
     this.#arena = new Arena(Arena.bytesFor(sizes));
     this.#table = this.#arena.int8(tfIdf.size * width);
     this.#sums = this.#arena.float32(width);
-    this.#ids = this.#arena.int32(MAX_FEATURES_A_TEXT);
     this.#values = this.#arena.float32(MAX_FEATURES_A_TEXT);
-    for (let id = 0; id < tfIdf.size; id += 1) {
-      this.#table.set(weights.bytes.subarray(id * outputs, (id + 1) * outputs), id * width);
-    }
+    this.#bag = { ids: this.#arena.int32(MAX_FEATURES_A_TEXT), starts: this.#arena.int32(2) };
+    padRows(weights.bytes, outputs, this.#table, width);
     this.#kernels = loadKernels(this.#arena);
   }
 
@@ -89,20 +88,29 @@ export class LinearExpert {
   /** The signed distance of a text from each output's hyperplane; above 0 means yes. [outputs] */
   margins(text: string): Float32Array {
     const margins = this.#weights.bias.slice();
-    const { ids, values } = this.#tfIdf.vector(text);
-    for (let start = 0; start < ids.length; start += MAX_FEATURES_A_TEXT) {
-      const count = Math.min(MAX_FEATURES_A_TEXT, ids.length - start);
-      for (let at = 0; at < count; at += 1) {
-        const id = ids[start + at] ?? 0;
-        this.#ids[at] = id;
-        this.#values[at] = (values[start + at] ?? 0) * (this.#weights.scales[id] ?? 0);
-      }
-      this.#kernels.sumByteRows(this.#table, this.#ids, this.#values, count, this.#sums);
+    const features = this.#tfIdf.vector(text);
+    for (let start = 0; start < features.ids.length; start += MAX_FEATURES_A_TEXT) {
+      this.#fillBag(features, start);
+      this.#kernels.sumByteRows(this.#table, this.#bag, this.#values, this.#sums);
       for (let output = 0; output < margins.length; output += 1) {
         margins[output] = (margins[output] ?? 0) + (this.#sums[output] ?? 0);
       }
     }
     return margins;
+  }
+
+  /** The features from `start` on, as far as there is room, with what each byte of their weights counts. */
+  #fillBag(features: SparseVector, start: number): void {
+    const { ids, starts } = this.#bag;
+    const values = this.#values;
+    const { scales } = this.#weights;
+    const count = Math.min(MAX_FEATURES_A_TEXT, features.ids.length - start);
+    for (let at = 0; at < count; at += 1) {
+      const id = features.ids[start + at] ?? 0;
+      ids[at] = id;
+      values[at] = (features.values[start + at] ?? 0) * (scales[id] ?? 0);
+    }
+    starts[1] = count;
   }
 
   /** The bytes of a safetensors file. */
@@ -123,7 +131,7 @@ export class LinearExpert {
   static decode(bytes: Uint8Array, file: string): LinearExpert {
     const refused = (reason: string) => new ModelFolderError(file, reason);
     const { tensors, integers, metadata } = decodeSafetensors(bytes, file);
-    const options = parseEntry(optionsSchema, metadata.n_grams);
+    const options = parseEntry(optionsShape, metadata.n_grams);
     if (options === undefined) throw refused('its n_grams entry is missing or of a later version');
     const hashes = integers.get('hashes')?.values;
     const weights = integers.get('weights')?.values;

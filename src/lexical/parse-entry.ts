@@ -1,12 +1,9 @@
-import type * as z from 'zod';
+import { type JsonShape, shaped } from '../json-shape.js';
 
-/** A metadata entry of a file, parsed as JSON; undefined if it is missing or doesn't fit the schema. */
-export function parseEntry<Schema extends z.ZodType>(
-  schema: Schema,
-  entry: string | undefined,
-): z.infer<Schema> | undefined {
+/** A metadata entry of a file, parsed as JSON; undefined if it is missing or doesn't fit the shape. */
+export function parseEntry<T>(shape: JsonShape<T>, entry: string | undefined): T | undefined {
   try {
-    return schema.safeParse(JSON.parse(entry ?? '')).data;
+    return shaped(shape, JSON.parse(entry ?? ''));
   } catch {
     return undefined;
   }

@@ -4,7 +4,8 @@ const word = /[\p{L}\p{N}\p{M}]+/gu;
 /** Letters and marks of scripts that are written without spaces between words. */
 const unspaced =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]+/gu;
-const englishPossessive = /(?<=\p{L})['’]s(?![\p{L}\p{N}\p{M}])/gu;
+/** The mark first, so that a look-behind is tried at marks only. */
+const englishPossessive = /['’](?<=\p{L}.)s(?![\p{L}\p{N}\p{M}])/gu;
 
 /**
  * The words of a text as a search compares them: compatibility forms folded (NFKC), in lower case. In scripts
@@ -12,7 +13,9 @@ const englishPossessive = /(?<=\p{L})['’]s(?![\p{L}\p{N}\p{M}])/gu;
  */
 export function searchWords(text: string): string[] {
   const folded = text.normalize('NFKC').toLowerCase().replace(englishPossessive, '');
-  return (folded.match(word) ?? []).flatMap((each) => (each.search(unspaced) === -1 ? [each] : split(each)));
+  const words = folded.match(word) ?? [];
+  if (folded.search(unspaced) === -1) return words;
+  return words.flatMap((each) => (each.search(unspaced) === -1 ? [each] : split(each)));
 }
 
 /** `東京tower` → `東京`, `tower`; `東京都` → `東京`, `京都`. */

@@ -1,4 +1,5 @@
 import { Arena, type Kernels, loadKernels, type SvmProblem } from '../kernels/index.js';
+import { paddedOutputs } from './padded-rows.js';
 import type { TfIdf } from './tf-idf.js';
 
 /**
@@ -72,9 +73,6 @@ export function svmMemory(tfIdf: TfIdf, rows: SvmRows): SvmMemory {
     kernels: loadKernels(arena),
   };
 }
-
-/** The number of outputs rounded up to whole vectors of four, as the kernels need it. */
-export const paddedOutputs = (outputs: number): number => Math.ceil(outputs / 4) * 4;
 
 function filled<T extends Int32Array | Float32Array>(view: T, values: ArrayLike<number>): T {
   view.set(values);

@@ -79,26 +79,38 @@ export class TfIdf {
    */
   #weigh(hashes: Int32Array, start: number, end: number, first: number): number {
     const counts = this.#counts;
+    const ids = this.#ids;
+    const values = this.#values;
+    const { weights } = this;
+    const found = this.#table.findAll(hashes, start, end, ids, first);
     let last = first;
-    for (let at = start; at < end; at += 1) {
-      const id = this.#table.find(hashes[at] ?? 0);
-      if (id < 0) continue;
+    for (let at = first; at < found; at += 1) {
+      const id = ids[at] ?? 0;
       const count = counts[id] ?? 0;
-      if (count === 0) this.#ids[last++] = id;
       counts[id] = count + 1;
+      if (count > 0) continue;
+      ids[last] = id;
+      last += 1;
     }
     let squares = 0;
     for (let at = first; at < last; at += 1) {
-      const id = this.#ids[at] ?? 0;
-      const value = (1 + Math.log(counts[id] ?? 1)) * (this.weights[id] ?? 0);
+      const id = ids[at] ?? 0;
+      const value = dampedCount(counts[id] ?? 1) * (weights[id] ?? 0);
       counts[id] = 0;
-      this.#values[at] = value;
+      values[at] = value;
       squares += value * value;
     }
     const scale = squares > 0 ? 1 / Math.sqrt(squares) : 0;
-    for (let at = first; at < last; at += 1) this.#values[at] = (this.#values[at] ?? 0) * scale;
+    for (let at = first; at < last; at += 1) values[at] = (values[at] ?? 0) * scale;
     return last;
   }
+}
+
+/** 1 + ln of the counts that nearly all n-grams have. */
+const DAMPED_COUNTS = Float64Array.from({ length: 64 }, (_, count) => 1 + Math.log(count));
+
+function dampedCount(count: number): number {
+  return DAMPED_COUNTS[count] ?? 1 + Math.log(count);
 }
 
 interface TextFrequencies {

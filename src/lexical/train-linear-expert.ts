@@ -4,7 +4,8 @@ import { Random } from '../random.js';
 import { isUnspaced } from './character-kinds.js';
 import { LinearExpert } from './linear-expert.js';
 import type { NGramOptions } from './n-grams.js';
-import { type ClassWeights, paddedOutputs, svmMemory } from './svm-problem.js';
+import { paddedOutputs } from './padded-rows.js';
+import { type ClassWeights, svmMemory } from './svm-problem.js';
 import { termWeights } from './term-weights.js';
 import { TfIdf } from './tf-idf.js';
 

@@ -1,4 +1,4 @@
-import { type Account, MAX_CONCURRENT_MODELS } from '../contract/index.js';
+import type { Account } from '../contract/index.js';
 import { type RunOptions, runSchema } from '../inference/index.js';
 import type { ModelLoader } from '../model-loader/index.js';
 
@@ -10,6 +10,4 @@ export interface MedleyOptions extends RunOptions {
   readonly account?: Account;
 }
 
-export const medleySchema = runSchema.extend({
-  workers: runSchema.shape.workers.default(MAX_CONCURRENT_MODELS),
-});
+export const medleySchema = runSchema;

@@ -11,16 +11,23 @@ export function medleyResponse<Answer>(
 ): InferenceResponse<MedleyAnswers<Answer>> | MedleyError<Answer> {
   const answers: [name: string, answer: Answer][] = [];
   const failures: [name: string, failure: OrchardError][] = [];
+  const truncated = new Set<number>();
   let elapsedMs = 0;
   for (const [name, outcome] of outcomes) {
     if ('failure' in outcome) {
       failures.push([name, outcome.failure]);
     } else {
       answers.push([name, outcome.answer.data]);
-      elapsedMs += outcome.answer.metadata.model_inference_time_ms;
+      const { metadata } = outcome.answer;
+      elapsedMs += metadata.model_inference_time_ms;
+      for (const position of metadata.truncated ?? []) truncated.add(position);
     }
   }
   const data = Object.fromEntries(answers);
   if (failures.length > 0) return new MedleyError(data, Object.fromEntries(failures));
-  return { data, metadata: { model_inference_time_ms: elapsedMs } };
+  const positions = [...truncated].sort((a, b) => a - b);
+  return {
+    data,
+    metadata: { model_inference_time_ms: elapsedMs, ...(positions.length > 0 && { truncated: positions }) },
+  };
 }

@@ -19,9 +19,11 @@ import {
   type CallOptions,
   createService,
   type InferenceService,
+  type InferenceStats,
   type Predictions,
   PretrainedModels,
   queryResponse,
+  requestOptions,
 } from '../inference/index.js';
 import { askModels } from './ask-models.js';
 import { type MedleyOptions, medleySchema } from './medley-options.js';
@@ -46,6 +48,7 @@ export type MedleyResult<Answer> = ResultAsync<
  */
 export class Medley implements AsyncDisposable {
   readonly #account: Account;
+  readonly #inference: InferenceService;
   /** The service that this medley made and has to close. */
   readonly #ownInference: InferenceService | undefined;
   readonly #models: PretrainedModels;
@@ -56,9 +59,9 @@ export class Medley implements AsyncDisposable {
   constructor(options: MedleyOptions = {}) {
     const { account, modelLoader, inference, ...service } = validate(medleySchema, options);
     this.#account = account;
-    const runs = inference ?? createService(service);
-    this.#ownInference = inference === undefined ? runs : undefined;
-    this.#models = new PretrainedModels(modelLoader, runs);
+    this.#inference = inference ?? createService(service);
+    this.#ownInference = inference === undefined ? this.#inference : undefined;
+    this.#models = new PretrainedModels(modelLoader, this.#inference);
   }
 
   /** One query to several models. */
@@ -79,14 +82,28 @@ export class Medley implements AsyncDisposable {
   predictPretrainedBatch(
     model_name: string,
     queries: readonly string[],
-    { signal }: CallOptions = {},
+    options: CallOptions = {},
   ): ResultAsync<InferenceResponse<readonly InferenceResult[]>, OrchardError> {
-    return answered(`asking model ${model_name}`, signal, async () => {
+    return answered(`asking model ${model_name}`, options.signal, async () => {
       this.#checkOpen();
       const name = validate(pretrainedNameSchema, model_name, ['model_name']);
       const batch = validate(batchQueriesSchema, queries, ['queries']);
-      return batchResponse(await this.#models.predict(name, batch, signal));
+      return batchResponse(await this.#models.predict(name, batch, requestOptions(options)));
     }).andTee(({ data }) => this.#count(data.length));
+  }
+
+  /** Loads pretrained models ahead of their first queries, at the same time; fails with the first failure. */
+  warm(model_names: readonly string[], { signal }: CallOptions = {}): ResultAsync<void, OrchardError> {
+    return answered(`loading ${model_names.join(', ')}`, signal, async () => {
+      this.#checkOpen();
+      const names = model_names.map((name) => validate(pretrainedNameSchema, name, ['model_names']));
+      await Promise.all(names.map((name) => this.#models.warm(name, signal)));
+    });
+  }
+
+  /** What waits, what runs and what was done, of the service that runs the models, which others may use as well. */
+  stats(): InferenceStats {
+    return this.#inference.stats();
   }
 
   /** What this medley has answered so far. A query to several models is one call, also where some of them failed. */
@@ -113,12 +130,14 @@ export class Medley implements AsyncDisposable {
   #ask<Answer>(
     checked: () => MedleyBatchRequest,
     responseOf: (predictions: Predictions) => InferenceResponse<Answer>,
-    { signal }: CallOptions = {},
+    options: CallOptions = {},
   ): MedleyResult<Answer> {
+    const { signal } = options;
     return answered('asking several models', signal, async () => {
       this.#checkOpen();
       const { queries, models } = checked();
-      const ask = async (name: string) => responseOf(await this.#models.predict(name, queries, signal));
+      const request = requestOptions(options);
+      const ask = async (name: string) => responseOf(await this.#models.predict(name, queries, request));
       return { queries, outcomes: await askModels(models, ask, signal) };
     })
       .mapErr(withoutModels)

@@ -11,7 +11,7 @@ export {
   modelEvaluationSchema,
 } from './evaluation.js';
 export * from './files.js';
-export { type BlendWeights, type ModelFolderConfig, modelFolderConfigSchema } from './model-config.js';
+export { type BlendWeights, type ModelFolderConfig, modelFolderConfig } from './model-config.js';
 export {
   type ModelFolder,
   type OpenedModelFolder,

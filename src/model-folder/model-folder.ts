@@ -10,8 +10,8 @@ import {
   TRAINING_FILE,
   WEIGHTS_FILE,
 } from './files.js';
-import { readChecked, readJson, withFile } from './folder-file.js';
-import { type ModelFolderConfig, modelFolderConfigSchema } from './model-config.js';
+import { readConfig, readJsonText, withFile } from './folder-file.js';
+import type { ModelFolderConfig } from './model-config.js';
 
 /** Everything that a trained model has on disk. */
 export interface ModelFolder {
@@ -34,6 +34,8 @@ export interface OpenedModelFolder {
   readonly config: ModelFolderConfig;
   readonly tokenizer: unknown;
   readonly tokenizerConfig: unknown;
+  /** The text of both tokenizer files: equal for models that can share a tokenizer. */
+  readonly tokenizerKey: string;
   readonly onnxPath: string;
   /** Those of `config.orchard.files`, by name. */
   readonly files: ReadonlyMap<string, OpenedFile>;
@@ -73,9 +75,9 @@ export async function writeModelFolder(directory: string, folder: ModelFolder): 
 /** Reads what running the model needs. @throws ModelFolderError */
 export async function openModelFolder(directory: string): Promise<OpenedModelFolder> {
   const [config, tokenizer, tokenizerConfig] = await Promise.all([
-    readChecked(join(directory, CONFIG_FILE), modelFolderConfigSchema),
-    readJson(join(directory, TOKENIZER_FILE)),
-    readJson(join(directory, TOKENIZER_CONFIG_FILE)),
+    readConfig(directory),
+    readJsonText(join(directory, TOKENIZER_FILE)),
+    readJsonText(join(directory, TOKENIZER_CONFIG_FILE)),
   ]);
   const files = await Promise.all(
     config.orchard.files.map(async (name): Promise<[string, OpenedFile]> => {
@@ -84,7 +86,14 @@ export async function openModelFolder(directory: string): Promise<OpenedModelFol
     }),
   );
   const onnxPath = join(directory, config.orchard.graph ?? ONNX_FILE);
-  return { config, tokenizer, tokenizerConfig, onnxPath, files: new Map(files) };
+  return {
+    config,
+    tokenizer: tokenizer.json,
+    tokenizerConfig: tokenizerConfig.json,
+    tokenizerKey: `${tokenizer.text}\n${tokenizerConfig.text}`,
+    onnxPath,
+    files: new Map(files),
+  };
 }
 
 function toJson(value: unknown): string {

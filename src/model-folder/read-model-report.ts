@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { ModelFolderError } from '../errors.js';
 import { type ModelEvaluation, modelEvaluationSchema } from './evaluation.js';
-import { CONFIG_FILE, EVALUATION_FILE, TRAINING_FILE } from './files.js';
-import { readChecked } from './folder-file.js';
-import { type ModelFolderConfig, modelFolderConfigSchema } from './model-config.js';
+import { EVALUATION_FILE, TRAINING_FILE } from './files.js';
+import { readChecked, readConfig } from './folder-file.js';
+import type { ModelFolderConfig } from './model-config.js';
 import { type TrainingRecord, trainingRecordSchema } from './training-record.js';
 
 /** Everything that a model folder says about its model. */
@@ -17,7 +17,7 @@ export interface ModelReport {
 /** Reads config.json, training.json and, if there is one, evaluation.json. @throws ModelFolderError */
 export async function readModelReport(directory: string): Promise<ModelReport> {
   const [config, training, evaluation] = await Promise.all([
-    readChecked(join(directory, CONFIG_FILE), modelFolderConfigSchema),
+    readConfig(directory),
     readChecked(join(directory, TRAINING_FILE), trainingRecordSchema),
     readChecked(join(directory, EVALUATION_FILE), modelEvaluationSchema).catch(absentIfMissing),
   ]);

@@ -39,7 +39,7 @@ export const trainingRecordSchema = z.object({
     .object({ encoder: partFiguresSchema, expert: partFiguresSchema, blend: partFiguresSchema })
     .exactOptional(),
   /**
-   * If 8-bit weights were asked for: the dev figure that also decides which epoch is kept, with either kind
+   * If 8-bit weights were tried: the dev figure that also decides which epoch is kept, with either kind
    * of weights, and the kind that the model runs with.
    */
   precision: z

@@ -1,7 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { closestMatch } from 'leven';
 import { NotFoundError } from '../errors.js';
 import { folderModels } from './folder-models.js';
 import type { LoadedModel, LoadOptions, ModelLoader } from './model-loader.js';
@@ -84,9 +83,9 @@ class CatalogueModels implements ModelLoader {
     if (catalogue === undefined) throw new NotFoundError(this.#kind, name, this.#lacking());
     return folderModels(catalogue.directory)
       .load(name, options)
-      .catch((thrown: unknown) => {
+      .catch(async (thrown: unknown) => {
         if (!(thrown instanceof NotFoundError)) throw thrown;
-        throw new NotFoundError(this.#kind, name, whatElse(name, catalogue));
+        throw new NotFoundError(this.#kind, name, await whatElse(name, catalogue));
       });
   }
 
@@ -107,8 +106,9 @@ class CatalogueModels implements ModelLoader {
 }
 
 /** The models that exist, the one with the most similar name first. */
-function whatElse(name: string, { directory, models }: Catalogue): string {
+async function whatElse(name: string, { directory, models }: Catalogue): Promise<string> {
   if (models.length === 0) return `${directory} holds no models`;
+  const { closestMatch } = await import('leven');
   const closest = closestMatch(name, models, { maxDistance: Math.ceil(name.length * MISTYPED_SHARE) });
   const suggestion = closest === undefined ? '' : `did you mean ${JSON.stringify(closest)}? `;
   const named = models.slice(0, MAX_NAMED).join(', ');

@@ -74,12 +74,8 @@ export const publicFetch: Fetch = async (url, init) => {
   return fetch(url, { ...init, dispatcher: agent });
 };
 
-/**
- * Refuses early what {@link publicFetch} would refuse. A name that can't be looked up now is not refused: the
- * download will fail.
- * @throws ValidationError
- */
-export async function requirePublicHost(dataset_url: string): Promise<void> {
+/** What `requirePublicHost` does. @throws ValidationError */
+export async function refusePrivateHost(dataset_url: string): Promise<void> {
   const url = new URL(dataset_url);
   if (url.hostname === '') return; // a file: URL
   const address = literalAddress(url);

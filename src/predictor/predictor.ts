@@ -1,4 +1,4 @@
-import type { ResultAsync } from 'neverthrow';
+import { errAsync, type ResultAsync } from 'neverthrow';
 import {
   type Account,
   batchQueriesSchema,
@@ -9,16 +9,22 @@ import {
   querySchema,
   validate,
 } from '../contract/index.js';
-import { ClosedError, type OrchardError, TierError } from '../errors.js';
+import { ClosedError, isOrchardError, type OrchardError, TierError } from '../errors.js';
 import {
   answered,
+  answerStream,
   batchResponse,
   type CallOptions,
   createService,
   type InferenceService,
+  type InferenceStats,
   type Predictions,
   PretrainedModels,
+  type Queries,
   queryResponse,
+  requestOptions,
+  type StreamedAnswer,
+  type StreamOptions,
 } from '../inference/index.js';
 import { ReadyModels } from '../jobs/index.js';
 import { type PredictorOptions, predictorSchema } from './predictor-options.js';
@@ -28,11 +34,15 @@ export type PredictionResult = ResultAsync<InferenceResponse<InferenceResult>, O
 /** The answers to a batch, in the order of its queries, or how the call fails. */
 export type BatchPredictionResult = ResultAsync<InferenceResponse<readonly InferenceResult[]>, OrchardError>;
 
+/** Failures that say nothing of the model. */
+const OF_THE_CALL: readonly OrchardError['code'][] = ['aborted', 'deadline', 'overloaded', 'closed'];
+
 /**
  * Answers queries with trained models. Models are loaded on first use and kept while memory allows.
  *
- * Every call can fail with a ValidationError, an AbortedError when its signal fires and, after `close`, a ClosedError;
- * batches need the pro tier, and fail with a TierError without it.
+ * Every call can fail with a ValidationError, an OverloadedError while too many texts wait, an AbortedError when its
+ * signal fires, a DeadlineError and, after `close`, a ClosedError; batches and streams need the pro tier, and fail with a
+ * TierError without it.
  */
 export class Predictor implements AsyncDisposable {
   readonly #account: Account;
@@ -58,9 +68,9 @@ export class Predictor implements AsyncDisposable {
    * One query to a custom model. Fails with a NotFoundError for an unknown or deleted id, and with a
    * ModelNotReadyError until the model's status is READY. That another process deletes it is noticed within a second.
    */
-  predictCustom(model_id: string, query: string, { signal }: CallOptions = {}): PredictionResult {
-    return answered(`asking model ${model_id}`, signal, async () =>
-      queryResponse(await this.#custom(model_id, this.#query(query))),
+  predictCustom(model_id: string, query: string, options: CallOptions = {}): PredictionResult {
+    return answered(`asking model ${model_id}`, options.signal, async () =>
+      queryResponse(await this.#custom(model_id, this.#query(query), options)),
     ).andTee(() => this.#count(1));
   }
 
@@ -68,22 +78,36 @@ export class Predictor implements AsyncDisposable {
   predictCustomBatch(
     model_id: string,
     queries: readonly string[],
-    { signal }: CallOptions = {},
+    options: CallOptions = {},
   ): BatchPredictionResult {
-    return answered(`asking model ${model_id}`, signal, async () =>
-      batchResponse(await this.#custom(model_id, this.#batch(queries))),
+    return answered(`asking model ${model_id}`, options.signal, async () =>
+      batchResponse(await this.#custom(model_id, this.#batch(queries), options)),
     ).andTee(({ data }) => this.#count(data.length));
+  }
+
+  /**
+   * Any number of queries to a custom model, as they come: the answers are in the order of the queries, which are read
+   * only as fast as the answers are. A query that fails has its error in its place; what would fail every query ends
+   * the stream with that error. Needs the pro tier, as batches do. What the queries themselves throw, the stream throws.
+   */
+  predictCustomStream(
+    model_id: string,
+    queries: Queries,
+    options: StreamOptions = {},
+  ): AsyncGenerator<StreamedAnswer, void, undefined> {
+    const ask = (query: string) => this.#streamed(() => this.predictCustom(model_id, query, options));
+    return answerStream(queries, ask, options);
   }
 
   /**
    * One query to a pretrained model. Fails with a NotFoundError that names what there is for a name that the model
    * loader doesn't know, and with a ModelDownloadError where the loader fetches models and can't.
    */
-  predictPretrained(model_name: string, query: string, { signal }: CallOptions = {}): PredictionResult {
-    return answered(`asking model ${model_name}`, signal, async () => {
+  predictPretrained(model_name: string, query: string, options: CallOptions = {}): PredictionResult {
+    return answered(`asking model ${model_name}`, options.signal, async () => {
       const queries = this.#query(query);
       const name = validate(pretrainedNameSchema, model_name, ['model_name']);
-      return queryResponse(await this.#pretrained.predict(name, queries, signal));
+      return queryResponse(await this.#pretrained.predict(name, queries, requestOptions(options)));
     }).andTee(() => this.#count(1));
   }
 
@@ -91,13 +115,45 @@ export class Predictor implements AsyncDisposable {
   predictPretrainedBatch(
     model_name: string,
     queries: readonly string[],
-    { signal }: CallOptions = {},
+    options: CallOptions = {},
   ): BatchPredictionResult {
-    return answered(`asking model ${model_name}`, signal, async () => {
+    return answered(`asking model ${model_name}`, options.signal, async () => {
       const batch = this.#batch(queries);
       const name = validate(pretrainedNameSchema, model_name, ['model_name']);
-      return batchResponse(await this.#pretrained.predict(name, batch, signal));
+      return batchResponse(await this.#pretrained.predict(name, batch, requestOptions(options)));
     }).andTee(({ data }) => this.#count(data.length));
+  }
+
+  /** Any number of queries to a pretrained model, as {@link predictCustomStream} answers those to a custom one. */
+  predictPretrainedStream(
+    model_name: string,
+    queries: Queries,
+    options: StreamOptions = {},
+  ): AsyncGenerator<StreamedAnswer, void, undefined> {
+    const ask = (query: string) => this.#streamed(() => this.predictPretrained(model_name, query, options));
+    return answerStream(queries, ask, options);
+  }
+
+  /** Loads pretrained models ahead of their first queries, at the same time; fails with the first failure. */
+  warm(model_names: readonly string[], { signal }: CallOptions = {}): ResultAsync<void, OrchardError> {
+    return answered(`loading ${model_names.join(', ')}`, signal, async () => {
+      this.#checkOpen();
+      const names = model_names.map((name) => validate(pretrainedNameSchema, name, ['model_names']));
+      await Promise.all(names.map((name) => this.#pretrained.warm(name, signal)));
+    });
+  }
+
+  /** Loads custom models ahead of their first queries, as {@link warm} does pretrained ones. */
+  warmCustom(model_ids: readonly string[], { signal }: CallOptions = {}): ResultAsync<void, OrchardError> {
+    return answered(`loading ${model_ids.join(', ')}`, signal, async () => {
+      this.#checkOpen();
+      await Promise.all(model_ids.map(async (id) => this.#inference.warm(await this.#ready.directoryOf(id))));
+    });
+  }
+
+  /** What waits, what runs and what was done, of the service that runs the models, which others may use as well. */
+  stats(): InferenceStats {
+    return this.#inference.stats();
   }
 
   /** What this predictor has answered so far. */
@@ -132,11 +188,19 @@ export class Predictor implements AsyncDisposable {
     if (this.#closed) throw new ClosedError('predictor');
   }
 
-  async #custom(model_id: string, queries: readonly string[]): Promise<Predictions> {
-    const directory = await this.#ready.directoryOf(model_id);
+  /** @throws TierError, as batches do. */
+  #streamed(ask: () => PredictionResult): PredictionResult {
+    return this.#account.tier === 'pro' ? ask() : errAsync(new TierError('a stream of queries'));
+  }
+
+  async #custom(model_id: string, queries: readonly string[], options: CallOptions): Promise<Predictions> {
+    const request = requestOptions(options);
+    const found = this.#ready.directoryOf(model_id);
+    const directory = typeof found === 'string' ? found : await found;
     try {
-      return await this.#inference.predict(directory, queries);
+      return await this.#inference.predict(directory, queries, request);
     } catch (thrown) {
+      if (isOrchardError(thrown) && OF_THE_CALL.includes(thrown.code)) throw thrown;
       // A model that failed may have been deleted by another process: that tells more than how it failed.
       this.#ready.forget(model_id);
       await this.#ready.directoryOf(model_id);

@@ -1,6 +1,12 @@
 /** The README.md of a model folder: a model card as the Hugging Face Hub reads it. */
 import { modelKind } from '../families/index.js';
-import { type ClassFigures, CONFIG_FILE, type RecordedPart } from '../model-folder/index.js';
+import {
+  type ClassFigures,
+  CONFIG_FILE,
+  QUANTIZED_ONNX_FILE,
+  type RecordedPart,
+  type RecordedPrecision,
+} from '../model-folder/index.js';
 import { classNames } from './class-names.js';
 import { asWords, counted, decimal, FLATTERED, partsOf, percent, scoresOf, whole } from './figures.js';
 import { languageCode } from './language-code.js';
@@ -85,7 +91,17 @@ function figures({ training, evaluation }: ReportInput): string {
       measured.map((part) => [part.name, ...cells(part.figures)]),
     ),
     'Orchard answers with the blend. Other libraries run the encoder alone, whose raw scores are not calibrated.',
+    ...(training.precision === undefined ? [] : [weightsUsed(training.precision)]),
   ].join('\n\n');
+}
+
+function weightsUsed({ float32, int8, answers }: RecordedPrecision): string {
+  const [used, other] =
+    answers === 'int8'
+      ? [`8-bit weights (\`${QUANTIZED_ONNX_FILE}\`)`, 'float32']
+      : ['float32 weights', '8-bit ones'];
+  const [own, others] = answers === 'int8' ? [int8, float32] : [float32, int8];
+  return `It answers with ${used}: the figure that decides is ${percent(own)} with them, and ${percent(others)} with ${other}.`;
 }
 
 function labels({ config, evaluation }: ReportInput): string {

@@ -16,22 +16,27 @@ export function toFloat16Bits(value: number): number {
   return sign | ((rebiased + 0xfff + ((rebiased >>> 13) & 1)) >>> 13);
 }
 
-/** Every float16 by its bits; made on first use. */
-let decoded: Float32Array | undefined;
+/** Exponents are stored with 127 added in float32, and with 15 in float16. */
+const EXPONENT_SHIFT = 2 ** (127 - 15);
+/** What an infinity's bits would be if they stood for a number. */
+const BEYOND = 2 ** 16;
 
-/** The number that these bits stand for. */
-export function fromFloat16Bits(bits: number): number {
-  decoded ??= Float32Array.from({ length: 2 ** 16 }, (_, each) => decode(each));
-  return decoded[bits] ?? Number.NaN;
+/** The numbers that these bits stand for: moved to their places in a float32, they only lack the larger exponent. */
+export function fromFloat16Bits(bits: Uint16Array): Float32Array {
+  const moved = new Int32Array(bits.length);
+  const values = new Float32Array(moved.buffer);
+  for (let at = 0; at < bits.length; at += 1) {
+    const each = bits[at] ?? 0;
+    moved[at] = ((each & 0x8000) << 16) | ((each & 0x7fff) << 13);
+    const value = (values[at] ?? 0) * EXPONENT_SHIFT;
+    values[at] = Math.abs(value) < BEYOND ? value : special(value);
+  }
+  return values;
 }
 
-function decode(bits: number): number {
-  const sign = bits & 0x8000 ? -1 : 1;
-  const exponent = (bits >> 10) & 0x1f;
-  const fraction = bits & 0x3ff;
-  if (exponent === 0) return sign * fraction * 2 ** -24;
-  if (exponent === 0x1f) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
-  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+/** An infinity if the fraction is 0, else not a number. */
+function special(value: number): number {
+  return Math.abs(value) === BEYOND ? value * Number.POSITIVE_INFINITY : Number.NaN;
 }
 
 function roundToEven(value: number): number {
@@ -42,5 +47,5 @@ function roundToEven(value: number): number {
 
 /** The values rounded to float16. */
 export function roundedToFloat16(values: Float32Array): Float32Array {
-  return values.map((value) => fromFloat16Bits(toFloat16Bits(value)));
+  return fromFloat16Bits(Uint16Array.from(values, toFloat16Bits));
 }

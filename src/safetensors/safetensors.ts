@@ -2,8 +2,19 @@
  * The safetensors file format: 8 bytes of little-endian header length, a JSON header, then the tensors'
  * bytes. Format: https://github.com/huggingface/safetensors#format
  */
-import * as z from 'zod';
 import { ModelFolderError } from '../errors.js';
+import {
+  fields,
+  listOf,
+  object,
+  oneOf,
+  pairOf,
+  recordOf,
+  type Shaped,
+  shaped,
+  text,
+  whole,
+} from '../json-shape.js';
 import { fromFloat16Bits, toFloat16Bits } from './float16.js';
 
 /** A float32 tensor, row-major. */
@@ -21,14 +32,16 @@ export interface IntegerTensor {
 /** Larger headers are refused, as the reference implementation does. */
 const MAX_HEADER_BYTES = 100_000_000;
 
-const entrySchema = z.object({
-  dtype: z.enum(['F32', 'F16', 'BF16', 'F64', 'I64', 'I32', 'I16', 'I8', 'U8', 'BOOL']),
-  shape: z.array(z.int().nonnegative()),
-  data_offsets: z.tuple([z.int().nonnegative(), z.int().nonnegative()]),
-});
-type Entry = z.infer<typeof entrySchema>;
-const headerSchema = z.record(z.string(), z.unknown());
-const metadataSchema = z.record(z.string(), z.string());
+const entryShape = fields(
+  {
+    dtype: oneOf('F32', 'F16', 'BF16', 'F64', 'I64', 'I32', 'I16', 'I8', 'U8', 'BOOL'),
+    shape: listOf(whole(0)),
+    data_offsets: pairOf(whole(0), whole(0)),
+  },
+  {},
+);
+type Entry = Shaped<typeof entryShape>;
+const metadataShape = recordOf(text);
 
 /** The contents of a file. */
 export interface Safetensors {
@@ -67,12 +80,12 @@ export function encodeSafetensors(
     header[name] = { dtype, shape, data_offsets: [end, end + bytes.length] };
     end += bytes.length;
   }
-  const text = Buffer.from(JSON.stringify(header));
+  const json = Buffer.from(JSON.stringify(header));
   // Spaces after the header align the tensors to 8 bytes.
-  const headerLength = Math.ceil(text.length / 8) * 8;
+  const headerLength = Math.ceil(json.length / 8) * 8;
   const file = new Uint8Array(8 + headerLength + end).fill(0x20, 8, 8 + headerLength);
   new DataView(file.buffer).setBigUint64(0, BigInt(headerLength), true);
-  file.set(text, 8);
+  file.set(json, 8);
   let at = 8 + headerLength;
   for (const { bytes } of stored) {
     file.set(bytes, at);
@@ -108,7 +121,7 @@ export function decodeSafetensors(bytes: Uint8Array, file: string): Safetensors 
     const { shape, dtype } = entry;
     if (dtype === 'I8') integers.set(name, { shape, values: new Int8Array(data.buffer) });
     else if (dtype === 'I32') integers.set(name, { shape, values: new Int32Array(data.buffer) });
-    else if (isFloat(dtype)) tensors.set(name, { shape, values: toFloat32(data, elements(entry), dtype) });
+    else if (isFloat(dtype)) tensors.set(name, { shape, values: toFloat32(data, dtype) });
   }
   return { tensors, integers, metadata };
 }
@@ -128,19 +141,19 @@ function readHeader(bytes: Uint8Array, file: string): Header {
   if (headerLength > MAX_HEADER_BYTES || 8 + headerLength > bytes.length) {
     throw refusal(`its header of ${headerLength} bytes is cut off or not a header`);
   }
-  const text = Buffer.from(bytes.subarray(8, 8 + headerLength)).toString('utf8');
-  const parsed = headerSchema.safeParse(parsedJson(text));
-  if (!parsed.success) throw refusal('its header is not a JSON object');
-  const { __metadata__: given, ...tensors } = parsed.data;
-  const metadata = metadataSchema.safeParse(given ?? {});
-  if (!metadata.success) throw refusal('its metadata are not all strings');
+  const json = Buffer.from(bytes.subarray(8, 8 + headerLength)).toString('utf8');
+  const header = shaped(object, parsedJson(json));
+  if (header === undefined) throw refusal('its header is not a JSON object');
+  const { __metadata__: given, ...tensors } = header;
+  const metadata = shaped(metadataShape, given ?? {});
+  if (metadata === undefined) throw refusal('its metadata are not all strings');
   const entries: [string, Entry][] = [];
   for (const [name, description] of Object.entries(tensors)) {
-    const entry = entrySchema.safeParse(description);
-    if (!entry.success) throw refusal(`the entry of tensor ${name} is invalid`);
-    entries.push([name, entry.data]);
+    const entry = shaped(entryShape, description);
+    if (entry === undefined) throw refusal(`the entry of tensor ${name} is invalid`);
+    entries.push([name, entry]);
   }
-  return { entries, metadata: metadata.data, start: 8 + headerLength };
+  return { entries, metadata, start: 8 + headerLength };
 }
 
 function parsedJson(text: string): unknown {
@@ -182,22 +195,12 @@ function readBytes(data: Uint8Array, name: string, entry: Entry, file: string): 
 }
 
 /** @param bytes a copy that may be used in place; F32 is, since every supported platform is little-endian. */
-function toFloat32(bytes: Uint8Array<ArrayBuffer>, count: number, dtype: Entry['dtype']): Float32Array {
-  if (dtype === 'F32') return new Float32Array(bytes.buffer, bytes.byteOffset, count);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const values = new Float32Array(count);
-  const decode = dtype === 'BF16' ? bfloat16ToNumber : fromFloat16Bits;
-  for (let index = 0; index < count; index += 1) {
-    values[index] =
-      dtype === 'F64' ? view.getFloat64(8 * index, true) : decode(view.getUint16(2 * index, true));
-  }
-  return values;
-}
-
-const scratch = new DataView(new ArrayBuffer(4));
-
-/** bfloat16 is the upper half of a float32. */
-function bfloat16ToNumber(bits: number): number {
-  scratch.setUint32(0, bits << 16);
-  return scratch.getFloat32(0);
+function toFloat32({ buffer }: Uint8Array<ArrayBuffer>, dtype: Entry['dtype']): Float32Array {
+  if (dtype === 'F32') return new Float32Array(buffer);
+  if (dtype === 'F64') return new Float32Array(new Float64Array(buffer));
+  const halves = new Uint16Array(buffer);
+  // bfloat16 is the upper half of a float32.
+  return dtype === 'F16'
+    ? fromFloat16Bits(halves)
+    : new Float32Array(Int32Array.from(halves, (bits) => bits << 16).buffer);
 }

@@ -1,5 +1,6 @@
 /** Runs any tokenizer.json that isn't of BERT's kind, with @huggingface/tokenizers. */
-import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
+import { createRequire } from 'node:module';
+import type { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { ModelFolderError } from '../errors.js';
 import { alignPieces, type PieceNotation } from './piece-alignment.js';
 import {
@@ -58,11 +59,23 @@ export class JsonTokenizer implements Tokenizer {
   }
 }
 
+/** Loaded with the first tokenizer that needs it: most models have one of BERT's kind. */
+function loadPackage(): typeof import('@huggingface/tokenizers') {
+  return createRequire(import.meta.url)('@huggingface/tokenizers');
+}
+
 /** @throws ModelFolderError if the package doesn't know a part of the file, or a special token is missing. */
 export function createJsonTokenizer(json: AnyTokenizerJson, config: SpecialTokenNames): Tokenizer {
-  const absent = { normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null };
+  const absent = {
+    normalizer: null,
+    pre_tokenizer: null,
+    post_processor: null,
+    decoder: null,
+    added_tokens: [],
+  };
+  const { Tokenizer } = loadPackage();
   try {
-    const tokenizer = new HuggingFaceTokenizer({ ...absent, ...json }, config);
+    const tokenizer = new Tokenizer({ ...absent, ...json }, config);
     const specialTokens = findSpecialTokens((token) => tokenizer.token_to_id(token), config);
     return new JsonTokenizer(tokenizer, specialTokens, notationOf(json));
   } catch (cause) {

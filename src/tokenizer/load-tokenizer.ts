@@ -1,20 +1,26 @@
 /** Makes a tokenizer from the parsed files of a model folder. */
 import { ModelFolderError } from '../errors.js';
-import { checkFile } from './check-file.js';
+import { requireShape } from '../json-shape.js';
 import { createJsonTokenizer } from './json-tokenizer.js';
 import type { SpecialTokenTemplates, TemplatePart } from './special-token-template.js';
 import { findSpecialTokens } from './special-tokens.js';
 import type { Tokenizer } from './tokenizer.js';
 import {
   type AnyTokenizerJson,
-  anyTokenizerJsonSchema,
-  type BertTokenizerJson,
-  bertTokenizerJsonSchema,
+  anyTokenizerJsonShape,
+  bertTokenizerJsonShape,
+  type ReadBertTokenizerJson,
   type SpecialTokenNames,
-  specialTokenNamesSchema,
+  specialTokenNamesShape,
   type TemplatePiece,
 } from './tokenizer-json.js';
 import { WordPieceTokenizer } from './word-piece-tokenizer.js';
+
+/** Named in errors. */
+const TOKENIZER_FILE = 'tokenizer.json';
+
+/** Most code points of a word that is split, unless the file says otherwise. */
+const MAX_CHARACTERS_PER_WORD = 100;
 
 /**
  * The tokenizer of a parsed tokenizer.json: our own fast one if the file is of BERT's kind, else a wrapper of
@@ -25,10 +31,10 @@ import { WordPieceTokenizer } from './word-piece-tokenizer.js';
  * @throws ModelFolderError
  */
 export function loadTokenizer(tokenizerJson: unknown, config: unknown = {}): Tokenizer {
-  const names = checkFile(specialTokenNamesSchema, config, 'tokenizer_config.json');
-  const json = checkFile(anyTokenizerJsonSchema, tokenizerJson, 'tokenizer.json');
+  const names = requireShape(specialTokenNamesShape, config, 'tokenizer_config.json');
+  const json = requireShape(anyTokenizerJsonShape, tokenizerJson, TOKENIZER_FILE);
   if (!isBertStyle(json)) return createJsonTokenizer(json, names);
-  return createWordPieceTokenizer(checkFile(bertTokenizerJsonSchema, tokenizerJson, 'tokenizer.json'), names);
+  return createWordPieceTokenizer(requireShape(bertTokenizerJsonShape, tokenizerJson, TOKENIZER_FILE), names);
 }
 
 function isBertStyle({
@@ -36,7 +42,7 @@ function isBertStyle({
   normalizer,
   pre_tokenizer,
   post_processor,
-  added_tokens,
+  added_tokens = [],
 }: AnyTokenizerJson): boolean {
   const isWordPiece =
     model.type === 'WordPiece' ||
@@ -52,31 +58,33 @@ function isBertStyle({
 }
 
 function createWordPieceTokenizer(
-  { model, normalizer, post_processor, added_tokens }: BertTokenizerJson,
+  { model, normalizer, post_processor = null, added_tokens = [] }: ReadBertTokenizerJson,
   names: SpecialTokenNames,
 ): Tokenizer {
-  const vocabulary = new Map(Object.entries(model.vocab));
-  const unknownId = vocabulary.get(model.unk_token);
+  const { unk_token = '[UNK]', continuing_subword_prefix = '##' } = model;
+  const vocabulary = readVocabulary(model.vocab);
+  const unknownId = vocabulary.get(unk_token);
   if (unknownId === undefined) {
-    const reason = `model.unk_token: ${JSON.stringify(model.unk_token)} is not in model.vocab`;
-    throw new ModelFolderError('tokenizer.json', reason);
+    const reason = `model.unk_token: ${JSON.stringify(unk_token)} is not in model.vocab`;
+    throw new ModelFolderError(TOKENIZER_FILE, reason);
   }
   const added = new Map(added_tokens.map(({ content, id }) => [content, id]));
   const idOf = (token: string) => added.get(token) ?? vocabulary.get(token);
+  const { clean_text = true, handle_chinese_chars = true, lowercase = true } = normalizer;
   return new WordPieceTokenizer({
     vocabulary,
     unknownId,
     specialTokens: findSpecialTokens(idOf, names),
     templates: templatesOf(post_processor),
-    continuingPrefix: model.continuing_subword_prefix,
-    maxCharactersPerWord: model.max_input_chars_per_word,
+    continuingPrefix: continuing_subword_prefix,
+    maxCharactersPerWord: model.max_input_chars_per_word ?? MAX_CHARACTERS_PER_WORD,
     normalization: {
-      cleanText: normalizer.clean_text,
-      handleChineseCharacters: normalizer.handle_chinese_chars,
-      stripAccents: normalizer.strip_accents ?? normalizer.lowercase,
-      lowercase: normalizer.lowercase,
+      cleanText: clean_text,
+      handleChineseCharacters: handle_chinese_chars,
+      stripAccents: normalizer.strip_accents ?? lowercase,
+      lowercase,
     },
-    addedTokens: added_tokens.map(({ id, content, lstrip, rstrip }) => ({
+    addedTokens: added_tokens.map(({ id, content, lstrip = false, rstrip = false }) => ({
       id,
       content,
       stripLeft: lstrip,
@@ -85,11 +93,27 @@ function createWordPieceTokenizer(
   });
 }
 
+/** @returns piece to id. @throws ModelFolderError for a piece whose id isn't a whole number, 0 or more. */
+function readVocabulary(vocab: Readonly<Record<string, unknown>>): ReadonlyMap<string, number> {
+  const vocabulary = new Map<string, number>();
+  for (const piece of Object.keys(vocab)) {
+    const id = vocab[piece];
+    if (typeof id !== 'number' || !Number.isInteger(id) || id < 0) {
+      const reason = `model.vocab.${piece}: expected a whole number, 0 or more`;
+      throw new ModelFolderError(TOKENIZER_FILE, reason);
+    }
+    vocabulary.set(piece, id);
+  }
+  return vocabulary;
+}
+
 const FIRST: TemplatePart = { kind: 'text', text: 0, typeId: 0 };
 const SECOND: TemplatePart = { kind: 'text', text: 1, typeId: 1 };
 
 /** @throws ModelFolderError if a token of the template has no ids. */
-function templatesOf(processor: BertTokenizerJson['post_processor']): SpecialTokenTemplates {
+function templatesOf(
+  processor: NonNullable<ReadBertTokenizerJson['post_processor']> | null,
+): SpecialTokenTemplates {
   if (processor === null) return { single: [FIRST], pair: [FIRST, SECOND] };
   if (processor.type === 'BertProcessing') {
     const classifier: TemplatePart = { kind: 'special', id: processor.cls[1], typeId: 0 };
@@ -102,7 +126,7 @@ function templatesOf(processor: BertTokenizerJson['post_processor']): SpecialTok
     .find((token) => token !== undefined && processor.special_tokens[token] === undefined);
   if (missing !== undefined) {
     const reason = `post_processor.special_tokens: ${JSON.stringify(missing)} of the template is missing`;
-    throw new ModelFolderError('tokenizer.json', reason);
+    throw new ModelFolderError(TOKENIZER_FILE, reason);
   }
   const parts = (piece: TemplatePiece) => templateParts(piece, processor.special_tokens);
   return { single: processor.single.flatMap(parts), pair: processor.pair.flatMap(parts) };

@@ -1,41 +1,56 @@
 const ROOT = 0;
-/** No node, or no piece. */
-const NOWHERE = -1;
+/** No node, as only the root, which is nobody's child, has this number; and no piece. */
+const NONE = 0;
 
 /** The table of edges has four fields for each edge. */
 const FIELDS = 4;
 const PARENT = 0;
 const UNIT = 1;
+/** Below 0: the pieces that go on from here aren't in the table yet; −1 − their index in `#waiting`. */
 const CHILD = 2;
-/** The piece that ends at the child; NOWHERE for none. */
+/** One more than the id of the piece that ends at the child. */
 const PIECE = 3;
 
 /** The hash's multipliers for nodes and for code units: odd, without a pattern in their bits. */
 const NODE_FACTOR = 0x9e3779b1;
 const UNIT_FACTOR = 0x85ebca6b;
 
+/** Pieces with the same beginning. */
+interface Branch {
+  readonly pieces: readonly string[];
+  /** How many units they share. */
+  readonly depth: number;
+}
+
 /**
  * The pieces of a vocabulary as a trie of UTF-16 code units, all edges in one hash table (open addressing):
- * the longest piece at a place is found with one look-up per code unit, without making a string.
+ * the longest piece at a place is found with one look-up per code unit, without making a string. Edges enter
+ * the table when a word first comes to where they start, so that a model that was loaded just now needn't
+ * wait for all of them.
  */
 export class PieceTrie {
   /** Id of the piece that {@link longest} found. */
-  id = NOWHERE;
+  id = -1;
 
-  readonly #edges: Int32Array;
+  readonly #vocabulary: ReadonlyMap<string, number>;
+  readonly #continuingPrefix: string;
+  /** The node of the prefix; undefined until a word is continued. */
+  #continuingRoot: number | undefined;
+  readonly #waiting: (Branch | undefined)[] = [];
+  #table: Int32Array;
   /** How far a hash is shifted to give the number of an edge. */
-  readonly #shift: number;
-  readonly #continuingRoot: number;
+  #shift: number;
+  #edges = 0;
   #nodes = 1;
 
   /** @param continuingPrefix what pieces inside a word start with in the vocabulary: `##`. */
   constructor(vocabulary: ReadonlyMap<string, number>, continuingPrefix: string) {
-    // At most half full, so that a look-up seldom meets more than one other edge.
-    const bits = Math.ceil(Math.log2(2 * countEdges([...vocabulary.keys()]) + 2));
-    this.#edges = new Int32Array(FIELDS << bits).fill(NOWHERE);
+    const bits = Math.ceil(Math.log2(2 * vocabulary.size + 2));
+    this.#table = new Int32Array(FIELDS << bits);
     this.#shift = 32 - bits;
-    for (const [piece, id] of vocabulary) this.#insert(piece, id);
-    this.#continuingRoot = this.#nodeOf(continuingPrefix);
+    this.#vocabulary = vocabulary;
+    this.#continuingPrefix = continuingPrefix;
+    this.#addBranches(ROOT, vocabulary.keys(), 0);
   }
 
   /**
@@ -43,16 +58,19 @@ export class PieceTrie {
    * @returns where it ends, with its id in `id`; `start` if there is none.
    */
   longest(units: Uint16Array, start: number, length: number): number {
-    const edges = this.#edges;
-    let node = start === 0 ? ROOT : this.#continuingRoot;
+    let node = start === 0 ? ROOT : this.#continuing();
     let end = start;
     for (let position = start; position < length; position++) {
-      const edge = this.#find(node, units[position] ?? 0);
-      node = edges[edge + CHILD] ?? NOWHERE;
-      if (node === NOWHERE) break;
-      const id = edges[edge + PIECE] ?? NOWHERE;
-      if (id === NOWHERE) continue;
-      this.id = id;
+      let edge = this.#find(node, units[position] ?? 0);
+      node = this.#table[edge + CHILD] ?? NONE;
+      if (node === NONE) break;
+      if (node < 0) {
+        edge = this.#grow(edge);
+        node = this.#table[edge + CHILD] ?? NONE;
+      }
+      const piece = this.#table[edge + PIECE] ?? NONE;
+      if (piece === NONE) continue;
+      this.id = piece - 1;
       end = position + 1;
     }
     return end;
@@ -60,49 +78,90 @@ export class PieceTrie {
 
   /** Index of the edge in the table, or of the empty slot where it belongs. */
   #find(node: number, unit: number): number {
-    const edges = this.#edges;
+    const table = this.#table;
     const hash = Math.imul(node, NODE_FACTOR) ^ Math.imul(unit, UNIT_FACTOR);
     let edge = (hash >>> this.#shift) * FIELDS;
-    while (
-      edges[edge + CHILD] !== NOWHERE &&
-      (edges[edge + PARENT] !== node || edges[edge + UNIT] !== unit)
-    ) {
+    while (table[edge + CHILD] !== NONE && (table[edge + PARENT] !== node || table[edge + UNIT] !== unit)) {
       edge += FIELDS;
-      if (edge === edges.length) edge = 0;
+      if (edge === table.length) edge = 0;
     }
     return edge;
   }
 
-  #insert(piece: string, id: number): void {
-    let node = ROOT;
-    let edge = NOWHERE;
-    for (let i = 0; i < piece.length; i++) {
-      const unit = piece.charCodeAt(i);
-      edge = this.#find(node, unit);
-      if (this.#edges[edge + CHILD] === NOWHERE) this.#edges.set([node, unit, this.#nodes++], edge);
-      node = this.#edges[edge + CHILD] ?? NOWHERE;
+  /** Adds the edges that go on from a node, with the pieces behind each waiting there. */
+  #addBranches(node: number, pieces: Iterable<string>, depth: number): void {
+    for (const [unit, branch] of byUnit(pieces, depth)) {
+      this.#waiting.push({ pieces: branch, depth: depth + 1 });
+      this.#add(node, unit, -this.#waiting.length);
     }
-    if (edge !== NOWHERE) this.#edges[edge + PIECE] = id;
   }
 
+  /** Adds an edge that isn't there. */
+  #add(node: number, unit: number, child: number): void {
+    // At most half full, so that a look-up seldom meets more than one other edge.
+    this.#edges += 1;
+    if (2 * FIELDS * this.#edges > this.#table.length) this.#enlarge();
+    const edge = this.#find(node, unit);
+    this.#table[edge + PARENT] = node;
+    this.#table[edge + UNIT] = unit;
+    this.#table[edge + CHILD] = child;
+  }
+
+  #enlarge(): void {
+    const smaller = this.#table;
+    this.#table = new Int32Array(2 * smaller.length);
+    this.#shift -= 1;
+    for (let from = 0; from < smaller.length; from += FIELDS) {
+      if (smaller[from + CHILD] === NONE) continue;
+      const edge = this.#find(smaller[from + PARENT] ?? 0, smaller[from + UNIT] ?? 0);
+      for (let field = 0; field < FIELDS; field++) this.#table[edge + field] = smaller[from + field] ?? 0;
+    }
+  }
+
+  /** Makes the node that an edge leads to, with its edges. @returns where the edge itself is now. */
+  #grow(edge: number): number {
+    const index = -1 - (this.#table[edge + CHILD] ?? 0);
+    const { pieces, depth } = this.#waiting[index] ?? { pieces: [], depth: 0 };
+    this.#waiting[index] = undefined;
+    const parent = this.#table[edge + PARENT] ?? ROOT;
+    const unit = this.#table[edge + UNIT] ?? 0;
+    const node = this.#nodes++;
+    const complete = pieces.find((piece) => piece.length === depth);
+    this.#table[edge + CHILD] = node;
+    this.#table[edge + PIECE] = complete === undefined ? NONE : 1 + (this.#vocabulary.get(complete) ?? 0);
+    this.#addBranches(node, pieces, depth);
+    return this.#find(parent, unit);
+  }
+
+  #continuing(): number {
+    this.#continuingRoot ??= this.#nodeOf(this.#continuingPrefix);
+    return this.#continuingRoot;
+  }
+
+  /** The node that a text leads to. */
   #nodeOf(text: string): number {
     let node = ROOT;
-    for (let i = 0; i < text.length && node !== NOWHERE; i++) {
-      node = this.#edges[this.#find(node, text.charCodeAt(i)) + CHILD] ?? NOWHERE;
+    for (let at = 0; at < text.length; at++) {
+      let edge = this.#find(node, text.charCodeAt(at));
+      node = this.#table[edge + CHILD] ?? NONE;
+      // A new node has no edges, as is right for a prefix that no piece has.
+      if (node === NONE) return this.#nodes++;
+      if (node < 0) edge = this.#grow(edge);
+      node = this.#table[edge + CHILD] ?? NONE;
     }
     return node;
   }
 }
 
-/** In sorted order, each piece adds edges from where it differs from the piece before it. */
-function countEdges(pieces: string[]): number {
-  let edges = 0;
-  let previous = '';
-  for (const piece of pieces.sort()) {
-    let shared = 0;
-    while (shared < previous.length && previous[shared] === piece[shared]) shared++;
-    edges += piece.length - shared;
-    previous = piece;
+/** The pieces that are longer than `depth`, by their unit there. */
+function byUnit(pieces: Iterable<string>, depth: number): ReadonlyMap<number, string[]> {
+  const branches = new Map<number, string[]>();
+  for (const piece of pieces) {
+    if (piece.length <= depth) continue;
+    const unit = piece.charCodeAt(depth);
+    const branch = branches.get(unit);
+    if (branch === undefined) branches.set(unit, [piece]);
+    else branch.push(piece);
   }
-  return edges;
+  return branches;
 }

@@ -32,7 +32,8 @@ export function findSpecialTokens(
   const missing: string[] = [];
   const find = ({ field, names }: (typeof ROLES)[keyof typeof ROLES]): number => {
     const named = config[field];
-    const candidates = typeof named === 'string' ? [named] : names;
+    const name = typeof named === 'string' ? named : named?.content;
+    const candidates = name === undefined ? names : [name];
     const id = candidates.map(idOf).find((found) => found !== undefined);
     if (id === undefined) missing.push(`${field} (${candidates.join(' or ')})`);
     return id ?? 0;

@@ -1,100 +1,140 @@
 /** The parts of Hugging Face's tokenizer.json and tokenizer_config.json that we read and write. */
-import * as z from 'zod';
+import {
+  either,
+  fields,
+  filledText,
+  flag,
+  type JsonShape,
+  listOf,
+  nullable,
+  object,
+  oneOf,
+  pairOf,
+  recordOf,
+  type Shaped,
+  shaped,
+  text,
+  whole,
+} from '../json-shape.js';
 
-const idSchema = z.int().nonnegative();
-/** Checked by hand: a zod schema for each piece would take tens of milliseconds for a whole vocabulary. */
-const vocabularySchema = z
-  .custom<Readonly<Record<string, number>>>((value) => typeof value === 'object' && value !== null)
-  .superRefine((vocabulary, { addIssue }) => {
-    const wrong = Object.entries(vocabulary).find(([, id]) => !Number.isInteger(id) || id < 0);
-    if (wrong) addIssue({ code: 'custom', path: [wrong[0]], message: 'expected a whole number, 0 or more' });
-  });
+const id = whole(0);
 
-const addedTokenSchema = z.looseObject({
-  id: idSchema,
-  content: z.string().min(1),
-  single_word: z.boolean().default(false),
-  lstrip: z.boolean().default(false),
-  rstrip: z.boolean().default(false),
-  /** Whether it is looked for in the normalised text instead of the text as it is. */
-  normalized: z.boolean().default(false),
-  special: z.boolean().default(false),
-});
+/** Flags that are absent are false. */
+const addedTokenShape = fields(
+  { id, content: filledText },
+  {
+    single_word: flag,
+    lstrip: flag,
+    rstrip: flag,
+    /** Whether it is looked for in the normalised text instead of the text as it is. */
+    normalized: flag,
+    special: flag,
+  },
+);
+
+const typed = nullable(fields({ type: text }, {}));
 
 /** What every tokenizer.json has, whatever its model. */
-export const anyTokenizerJsonSchema = z.looseObject({
-  model: z.looseObject({
-    type: z.string().optional(),
-    continuing_subword_prefix: z.string().nullish(),
-    end_of_word_suffix: z.string().nullish(),
-  }),
-  normalizer: z.looseObject({ type: z.string() }).nullish(),
-  pre_tokenizer: z.looseObject({ type: z.string() }).nullish(),
-  post_processor: z.looseObject({ type: z.string() }).nullish(),
-  decoder: z.looseObject({ type: z.string() }).nullish(),
-  added_tokens: z.array(addedTokenSchema).default([]),
-});
-export type AnyTokenizerJson = z.infer<typeof anyTokenizerJsonSchema>;
+export const anyTokenizerJsonShape = fields(
+  {
+    model: fields(
+      {},
+      { type: text, continuing_subword_prefix: nullable(text), end_of_word_suffix: nullable(text) },
+    ),
+  },
+  {
+    normalizer: typed,
+    pre_tokenizer: typed,
+    post_processor: typed,
+    decoder: typed,
+    added_tokens: listOf(addedTokenShape),
+  },
+);
+export type AnyTokenizerJson = Shaped<typeof anyTokenizerJsonShape>;
 
-const templatePieceSchema = z.union([
-  z.strictObject({ SpecialToken: z.strictObject({ id: z.string(), type_id: idSchema }) }),
-  z.strictObject({ Sequence: z.strictObject({ id: z.enum(['A', 'B']), type_id: idSchema }) }),
-]);
-export type TemplatePiece = z.infer<typeof templatePieceSchema>;
+const specialPieceShape = fields({ SpecialToken: fields({ id: text, type_id: id }, {}) }, {}, 'refused');
+const textPieceShape = fields({ Sequence: fields({ id: oneOf('A', 'B'), type_id: id }, {}) }, {}, 'refused');
+const templatePieceShape = either(specialPieceShape, textPieceShape);
+export type TemplatePiece = Shaped<typeof templatePieceShape>;
 
-export const templateProcessingSchema = z.looseObject({
-  type: z.literal('TemplateProcessing'),
-  single: z.array(templatePieceSchema),
-  pair: z.array(templatePieceSchema),
-  special_tokens: z.record(
-    z.string(),
-    z.looseObject({ id: z.string(), ids: z.array(idSchema), tokens: z.array(z.string()) }),
-  ),
-});
+const templateProcessingShape = fields(
+  {
+    type: oneOf('TemplateProcessing'),
+    single: listOf(templatePieceShape),
+    pair: listOf(templatePieceShape),
+    special_tokens: recordOf(fields({ id: text, ids: listOf(id), tokens: listOf(text) }, {})),
+  },
+  {},
+);
 
-const tokenAndIdSchema = z.tuple([z.string(), idSchema]);
-export const bertProcessingSchema = z.looseObject({
-  type: z.literal('BertProcessing'),
-  sep: tokenAndIdSchema,
-  cls: tokenAndIdSchema,
-});
+const tokenAndId = pairOf(text, id);
+const bertProcessingShape = fields({ type: oneOf('BertProcessing'), sep: tokenAndId, cls: tokenAndId }, {});
+
+type Processor = Shaped<typeof templateProcessingShape> | Shaped<typeof bertProcessingShape>;
+/** By its type, so that what is told of a wrong one is about its own fields. */
+const processorShape: JsonShape<Processor> = (value, problem): value is Processor =>
+  shaped(fields({ type: oneOf('BertProcessing') }, {}), value)
+    ? bertProcessingShape(value, problem)
+    : templateProcessingShape(value, problem);
 
 /** A tokenizer.json of BERT's kind: BertNormalizer, BertPreTokenizer, WordPiece. */
-export const bertTokenizerJsonSchema = anyTokenizerJsonSchema.extend({
-  normalizer: z.looseObject({
-    type: z.literal('BertNormalizer'),
-    clean_text: z.boolean().default(true),
-    handle_chinese_chars: z.boolean().default(true),
-    /** Null: the same as `lowercase`. */
-    strip_accents: z.boolean().nullable().default(null),
-    lowercase: z.boolean().default(true),
-  }),
-  pre_tokenizer: z.looseObject({ type: z.literal('BertPreTokenizer') }),
-  post_processor: z
-    .discriminatedUnion('type', [templateProcessingSchema, bertProcessingSchema])
-    .nullable()
-    .default(null),
-  model: z.looseObject({
-    type: z.literal('WordPiece').default('WordPiece'),
-    unk_token: z.string().default('[UNK]'),
-    continuing_subword_prefix: z.string().default('##'),
-    max_input_chars_per_word: z.int().positive().default(100),
-    vocab: vocabularySchema,
-  }),
-});
-/** A BERT-style tokenizer.json, as {@link trainWordPiece} writes it. */
-export type BertTokenizerJson = z.infer<typeof bertTokenizerJsonSchema>;
+export const bertTokenizerJsonShape = fields(
+  {
+    normalizer: fields(
+      { type: oneOf('BertNormalizer') },
+      { clean_text: flag, handle_chinese_chars: flag, strip_accents: nullable(flag), lowercase: flag },
+    ),
+    pre_tokenizer: fields({ type: oneOf('BertPreTokenizer') }, {}),
+    model: fields(
+      { vocab: object },
+      {
+        type: oneOf('WordPiece'),
+        unk_token: text,
+        continuing_subword_prefix: text,
+        max_input_chars_per_word: whole(1),
+      },
+    ),
+  },
+  { post_processor: nullable(processorShape), added_tokens: listOf(addedTokenShape) },
+);
+/** One as it is read: fields with a default may be absent. */
+export type ReadBertTokenizerJson = Shaped<typeof bertTokenizerJsonShape>;
 
-const namedTokenSchema = z
-  .union([z.string(), z.looseObject({ content: z.string() }).transform(({ content }) => content)])
-  .nullish();
+/** A BERT-style tokenizer.json, as {@link trainWordPiece} writes it. */
+export interface BertTokenizerJson {
+  readonly [field: string]: unknown;
+  readonly added_tokens: readonly Required<Shaped<typeof addedTokenShape>>[];
+  readonly normalizer: {
+    readonly type: 'BertNormalizer';
+    readonly clean_text: boolean;
+    readonly handle_chinese_chars: boolean;
+    /** Null: the same as `lowercase`. */
+    readonly strip_accents: boolean | null;
+    readonly lowercase: boolean;
+  };
+  readonly pre_tokenizer: { readonly type: 'BertPreTokenizer' };
+  readonly post_processor: Processor | null;
+  readonly model: {
+    readonly type: 'WordPiece';
+    readonly unk_token: string;
+    readonly continuing_subword_prefix: string;
+    readonly max_input_chars_per_word: number;
+    /** Piece to id. */
+    readonly vocab: Readonly<Record<string, number>>;
+  };
+}
+
+const namedTokenShape = nullable(either(text, fields({ content: text }, {})));
 
 /** The fields of a tokenizer_config.json that name the special tokens. */
-export const specialTokenNamesSchema = z.looseObject({
-  pad_token: namedTokenSchema,
-  unk_token: namedTokenSchema,
-  cls_token: namedTokenSchema,
-  sep_token: namedTokenSchema,
-  mask_token: namedTokenSchema,
-});
-export type SpecialTokenNames = z.infer<typeof specialTokenNamesSchema>;
+export const specialTokenNamesShape = fields(
+  {},
+  {
+    pad_token: namedTokenShape,
+    unk_token: namedTokenShape,
+    cls_token: namedTokenShape,
+    sep_token: namedTokenShape,
+    mask_token: namedTokenShape,
+  },
+);
+export type SpecialTokenNames = Shaped<typeof specialTokenNamesShape>;

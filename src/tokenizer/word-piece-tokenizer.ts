@@ -28,10 +28,12 @@ export interface WordPieceTokenizerOptions extends WordPieceOptions {
 export class WordPieceTokenizer implements Tokenizer {
   readonly vocabularySize: number;
   readonly specialTokens: SpecialTokenIds;
-  readonly #tokens: readonly (string | undefined)[];
+  /** By id; made when first asked for. */
+  #tokens: readonly (string | undefined)[] | undefined;
   readonly #templates: SpecialTokenTemplates;
   readonly #words: WordReader;
   readonly #vocabulary: WordPieceVocabulary;
+  readonly #pieces: ReadonlyMap<string, number>;
   readonly #addedTokens: ReadonlyMap<string, AddedToken>;
   /** Finds the longest added token at the leftmost place; undefined if there are none. */
   readonly #addedTokenPattern: RegExp | undefined;
@@ -45,8 +47,8 @@ export class WordPieceTokenizer implements Tokenizer {
     this.#vocabulary = new WordPieceVocabulary(options);
     this.#addedTokens = new Map(options.addedTokens.map((token) => [token.content, token]));
     this.#addedTokenPattern = addedTokenPattern([...this.#addedTokens.keys()]);
-    this.#tokens = tokensById(options);
-    this.vocabularySize = this.#tokens.length;
+    this.#pieces = options.vocabulary;
+    this.vocabularySize = 1 + highestId(options);
   }
 
   encode(text: string, { maxLength, pair }: EncodeOptions = {}): Encoding {
@@ -57,6 +59,7 @@ export class WordPieceTokenizer implements Tokenizer {
   }
 
   token(id: number): string | undefined {
+    this.#tokens ??= tokensById(this.#pieces, this.#addedTokens);
     return this.#tokens[id];
   }
 
@@ -102,9 +105,19 @@ function addedTokenPattern(contents: readonly string[]): RegExp | undefined {
   );
 }
 
-function tokensById({ vocabulary, addedTokens }: WordPieceTokenizerOptions): (string | undefined)[] {
+function highestId({ vocabulary, addedTokens }: WordPieceTokenizerOptions): number {
+  let highest = -1;
+  for (const id of vocabulary.values()) if (id > highest) highest = id;
+  for (const { id } of addedTokens) if (id > highest) highest = id;
+  return highest;
+}
+
+function tokensById(
+  vocabulary: ReadonlyMap<string, number>,
+  addedTokens: ReadonlyMap<string, AddedToken>,
+): (string | undefined)[] {
   const tokens: (string | undefined)[] = [];
   for (const [token, id] of vocabulary) tokens[id] = token;
-  for (const { content, id } of addedTokens) tokens[id] = content;
+  for (const { content, id } of addedTokens.values()) tokens[id] = content;
   return tokens;
 }

@@ -11,9 +11,7 @@ import {
 import { AbortedError, ClosedError, type OrchardError, toOrchardError } from '../errors.js';
 import { modelTypes, taskOf } from '../families/index.js';
 import { type JobQueue, type JobRecord, JobRepository, newJobRecord, readyModel } from '../jobs/index.js';
-import { readModelReport } from '../model-folder/index.js';
 import { requirePublicHost } from '../network/index.js';
-import { reportHtml } from '../report/index.js';
 import { createTrainingHost, type TrainingHost } from '../training/index.js';
 import { checkTrainingRequest } from './check-request.js';
 import { type Clock, timestamp } from './clock.js';
@@ -131,7 +129,8 @@ export class Trainer {
   report(id: string): ResultAsync<string, OrchardError> {
     return this.#call('writing the report of a model', async () => {
       const { job, directory } = await readyModel(id, this.#jobs, this.#settings.storage);
-      return reportHtml({ ...(await readModelReport(directory)), id, created: job.created });
+      const { modelReport } = await import('./model-report.js');
+      return modelReport(directory, id, job.created);
     });
   }
 

@@ -16,6 +16,7 @@ import { ModelFolderError } from '../errors.js';
 import { CONFIG_FILE, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, WEIGHTS_FILE } from '../model-folder/index.js';
 import { decodeWeights } from '../safetensors/index.js';
 import { loadTokenizer, type Tokenizer, vocabularyTokenizer } from '../tokenizer/index.js';
+import { VOCABULARY_FILE } from './backbone-files.js';
 
 /** Which backbone, and where its files lie. */
 export interface BackboneSource {
@@ -47,17 +48,6 @@ export interface LoadedTokenizer {
   /** tokenizer_config.json, parsed. */
   readonly config: object;
 }
-
-const VOCABULARY_FILE = 'vocab.txt';
-
-/** The files that are read from a backbone's folder. */
-export const BACKBONE_FILES = [
-  CONFIG_FILE,
-  WEIGHTS_FILE,
-  TOKENIZER_FILE,
-  TOKENIZER_CONFIG_FILE,
-  VOCABULARY_FILE,
-] as const;
 
 /** @throws ModelFolderError that names the file and says what it lacks or why it can't be used. */
 export async function readBackbone(source: BackboneSource): Promise<Backbone> {

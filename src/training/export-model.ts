@@ -49,15 +49,16 @@ export function modelFolderConfig(
  * The inference graph as the bytes of a `.onnx` file, with the weights inside, some of them as integers if
  * asked for.
  */
-export function exportOnnx(
+export async function exportOnnx(
   family: Family,
   encoder: BertConfig,
   config: ModelFolderConfig,
   weights: ReadonlyMap<string, Float32Array>,
   quantization?: Quantization,
 ): Promise<Uint8Array> {
+  const { exportedOutputs } = await family.training();
   const graph = new Graph();
-  const { name, tensor } = family.exportedOutputs(graph, encoder, exportedInputs(graph), config);
+  const { name, tensor } = exportedOutputs(graph, encoder, exportedInputs(graph), config);
   graph.output(name, tensor);
   return toOnnx(graph, weights, quantization);
 }

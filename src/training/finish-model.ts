@@ -14,23 +14,25 @@ export interface FinishedPrecision extends FinishedTask {
   /** Absent if it answers in float32. */
   readonly quantization?: Quantization;
   readonly precision?: RecordedPrecision;
-  /** Why it answers in float32 although 8-bit weights were asked for. */
+  /** Why it answers in float32 although 8-bit weights were tried, or asked for. */
   readonly refusal?: DatasetWarning;
 }
 
 /**
- * Fits the blend of encoder and expert. If 8-bit weights are asked for, dev is also evaluated with them; if
- * they hold up, blend and figures are fitted to their outputs, since the model answers with them.
+ * Fits the blend of encoder and expert. Unless `quantize` is false, dev is also evaluated with 8-bit weights; if
+ * they hold up, blend and figures are fitted to their outputs, since the model answers with them. An executor
+ * that has no such weights leaves the model in float32, with a warning if they were asked for.
  * @throws AbortedError when the signal fires.
  */
 export async function finishModel(
   input: LoopInput,
   { weights, devOutputs }: TrainedModel,
   expert: TrainedExpert,
-  { quantize = false }: Tuning,
+  { quantize }: Tuning,
 ): Promise<FinishedPrecision> {
   const plain = expert.finish(devOutputs);
-  if (!quantize) return plain;
+  if (quantize === false) return plain;
+  if (!input.executor.quantizes) return quantize ? { ...plain, refusal: refusal(UNABLE) } : plain;
   const { task, encoder, train, dev, executor, signal } = input;
   const texts = train.map(({ encoding }) => encoding);
   const quantization = await calibrate(executor, task.head, encoder, weights, texts);
@@ -43,11 +45,18 @@ export async function finishModel(
     return { ...quantized, quantization, precision: { float32, int8, answers: 'int8' } };
   }
   const precision = { float32, int8, answers: 'float32' } as const;
-  return { ...plain, precision, refusal: refusalOf(float32 - int8) };
+  return { ...plain, precision, refusal: refusal(costOf(float32 - int8)) };
 }
 
-function refusalOf(loss: number): DatasetWarning {
-  const points = (100 * loss).toFixed(1);
-  const message = `8-bit weights would cost ${points} points on dev, so the model answers in float32`;
-  return { kind: 'float32_kept', count: 1, message, examples: [] };
+const UNABLE = 'the executor stores no weights in 8 bits';
+
+const costOf = (loss: number): string => `8-bit weights would cost ${(100 * loss).toFixed(1)} points on dev`;
+
+function refusal(reason: string): DatasetWarning {
+  return {
+    kind: 'float32_kept',
+    count: 1,
+    message: `${reason}, so the model answers in float32`,
+    examples: [],
+  };
 }

@@ -47,7 +47,7 @@ export interface Tuning {
   readonly classWeights?: 'none' | 'balanced';
   /**
    * Whether the model may answer with 8-bit weights. It does if they cost at most half a point on dev; its
-   * folder then holds both graphs. Default false.
+   * folder then holds both graphs. Default true, but float32 where the executor has no such weights.
    */
   readonly quantize?: boolean;
 }

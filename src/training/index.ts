@@ -1,4 +1,5 @@
-export { BACKBONE_FILES, type Backbone, type BackboneSource, readBackbone } from './backbone.js';
+export { type Backbone, type BackboneSource, readBackbone } from './backbone.js';
+export { BACKBONE_FILES } from './backbone-files.js';
 export { type Tuning, trainingLanguage } from './hyperparameters.js';
 export type {
   BackboneDownload,

@@ -29,10 +29,11 @@ export async function prepareTask(
   const fetch = allowPrivateAddresses ? undefined : publicFetch;
   const dataset = await fetchDataset(spec.dataset_url, { directory, allowFile, signal, fetch });
   progress.entered('read');
-  if (dataset.kind === 'folder') return { family, task: family.readArchive(dataset.path, type) };
+  const { readArchive } = await family.training();
+  if (dataset.kind === 'folder') return { family, task: readArchive(dataset.path, type) };
   const folder = join(directory, 'dataset');
   await unzip(dataset.path, folder, { name: dataset.name, signal });
-  return { family, task: family.readArchive(folder, type) };
+  return { family, task: readArchive(folder, type) };
 }
 
 function unavailable(family: string): ValidationError {

@@ -1,5 +1,6 @@
 import type { TrainingStats } from '../contract/index.js';
-import { reviveError, TrainingError } from '../errors.js';
+import { reviveError } from '../error-description.js';
+import { TrainingError } from '../errors.js';
 import type { HostMessage, RunnerMessage } from './messages.js';
 import type { TrainingHost, TrainingRunOptions, TrainingSpec } from './training-run.js';
 

@@ -1,6 +1,5 @@
 import type { GraphExecutor } from '../graph/index.js';
 import { childProcessHost } from './child-process-host.js';
-import { runTraining } from './run-training.js';
 import { trackingHost } from './runner-host.js';
 import type { TrainingHost } from './training-run.js';
 import { workerHost } from './worker-host.js';
@@ -14,7 +13,11 @@ export type TrainingIsolation = 'worker' | 'process' | 'inline';
 const hosts: Readonly<Record<TrainingIsolation, (executor?: GraphExecutor) => TrainingHost>> = {
   worker: workerHost,
   process: childProcessHost,
-  inline: (executor) => trackingHost((spec, options) => runTraining(spec, options, executor)),
+  inline: (executor) =>
+    trackingHost(async (spec, options) => {
+      const { runTraining } = await import('./run-training.js');
+      return runTraining(spec, options, executor);
+    }),
 };
 
 /**

@@ -1,6 +1,7 @@
 /** Entry point of the worker thread or child process in which one training run takes place. */
 import { parentPort } from 'node:worker_threads';
-import { describeError, toOrchardError } from '../errors.js';
+import { describeError } from '../error-description.js';
+import { toOrchardError } from '../errors.js';
 import type { HostMessage, RunnerMessage } from './messages.js';
 import { runTraining } from './run-training.js';
 import type { TrainingRunEvent } from './training-events.js';

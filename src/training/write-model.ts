@@ -33,7 +33,7 @@ export async function writeModel(spec: TrainingSpec, model: FinishedModel): Prom
   const config = configOf(spec, model);
   const training = recordOf(spec, model);
   const report = reportFiles({ id: spec.id, config, training, ...(evaluation && { evaluation }) });
-  const companions = family.companions?.(encoder, config) ?? [];
+  const { companions } = await family.training();
   const graphs = Promise.all([
     exportOnnx(family, encoder, config, model.weights),
     quantization && exportOnnx(family, encoder, config, model.weights, quantization),
@@ -46,7 +46,11 @@ export async function writeModel(spec: TrainingSpec, model: FinishedModel): Prom
     tokenizer: model.tokenizerJson,
     tokenizerConfig: model.tokenizerConfig,
     weights: namedWeights(model),
-    files: new Map<string, string | Uint8Array>([...files, ...companions, ...report]),
+    files: new Map<string, string | Uint8Array>([
+      ...files,
+      ...(companions?.(encoder, config) ?? []),
+      ...report,
+    ]),
     onnx,
     ...(quantizedOnnx && { quantizedOnnx }),
     training,

@@ -1,10 +1,13 @@
 import { ModelFolderError } from '../errors.js';
 import { Arena, DOT_STEP, type Kernels, loadKernels } from '../kernels/index.js';
 import { decodeSafetensors, encodeSafetensors } from '../safetensors/index.js';
-import { type Scored, topScores } from '../top-scores.js';
-import { quantizeQuery, quantizeVector } from './quantize.js';
+import { type Scored, scoreBelowTop, topScores } from '../top-scores.js';
+import { largestError, quantizeQuery, quantizeVector } from './quantize.js';
 
-/** How many of the best vectors by codes are scored exactly: 4 for each one asked for, but at least 256. */
+/**
+ * At most so many of the best vectors by codes are scored exactly: 4 for each one asked for, but at least
+ * 256.
+ */
 const RESCORED_FOR_EACH = 4;
 const MIN_RESCORED = 256;
 
@@ -20,6 +23,7 @@ export class VectorIndex {
   readonly #stride: number;
   readonly #codes: Int8Array;
   readonly #scales: Float32Array;
+  #largestScale = 0;
   readonly #query: Float32Array;
   readonly #queryIntegers: Int16Array;
   readonly #ids: Int32Array;
@@ -60,7 +64,9 @@ export class VectorIndex {
       const vector = vectors.subarray(id * width, (id + 1) * width);
       index.#vectors.set(vector, id * index.#stride);
       const codes = index.#codes.subarray(id * index.#stride, (id + 1) * index.#stride);
-      index.#scales[id] = quantizeVector(vector, codes);
+      const scale = quantizeVector(vector, codes);
+      index.#scales[id] = scale;
+      index.#largestScale = Math.max(index.#largestScale, scale);
     }
     return index;
   }
@@ -75,14 +81,34 @@ export class VectorIndex {
    * @param query [width]. @throws RangeError for any other length, as do the methods below.
    */
   search(query: Float32Array, k: number): Scored[] {
-    const rescored = Math.max(MIN_RESCORED, RESCORED_FOR_EACH * k);
-    if (rescored >= this.size) return this.searchExact(query, k);
+    const most = Math.max(MIN_RESCORED, RESCORED_FOR_EACH * k);
+    if (most >= this.size) return this.searchExact(query, k);
     this.#setQuery(query);
-    // The query's own scale is left out: it is the same for all vectors and doesn't change their order.
-    quantizeQuery(query, this.#queryIntegers);
-    this.#kernels.dotByteRows(this.#codes, this.#scales, this.#queryIntegers, this.#scores);
-    const ids = Int32Array.from(topScores(this.#scores, rescored), ({ id }) => id).sort();
+    const ids = this.#rescoredIds(query, k, most);
     return topScores(this.scoresOf(query, ids), k).map(({ id, score }) => ({ id: ids[id] ?? 0, score }));
+  }
+
+  /**
+   * The vectors, ascending, that can be among the k nearest by their codes' scores and how wrong these can be;
+   * if there are more than `most`, the `most` nearest by their codes.
+   */
+  #rescoredIds(query: Float32Array, k: number, most: number): Int32Array {
+    // The query's scale is left out of the scores: it is the same for all vectors and doesn't change their order.
+    const queryScale = quantizeQuery(query, this.#queryIntegers);
+    this.#kernels.dotByteRows(this.#codes, this.#scales, this.#queryIntegers, this.#scores);
+    const error = largestError(query, this.#largestScale, queryScale) / queryScale;
+    const bar = scoreBelowTop(this.#scores, k) - 2 * error;
+    const scores = this.#scores;
+    const ids = new Int32Array(most);
+    let count = 0;
+    for (let id = 0; id < scores.length && count <= most; id += 1) {
+      if (!((scores[id] ?? 0) > bar)) continue;
+      ids[count] = id;
+      count += 1;
+    }
+    // A query of zeros has an error of NaN and no ids.
+    if (count >= k && count <= most) return ids.subarray(0, count);
+    return Int32Array.from(topScores(this.#scores, most), ({ id }) => id).sort();
   }
 
   /** As {@link search}, with every vector compared in float32. */
@@ -101,8 +127,10 @@ export class VectorIndex {
    * @throws RangeError for an id outside the index, and for more ids than it has vectors.
    */
   scoresOf(query: Float32Array, ids: Int32Array): Float32Array {
-    const stranger = ids.find((id) => !(id >= 0 && id < this.size));
-    if (stranger !== undefined) throw new RangeError(`id ${stranger}: the index has ${this.size} vectors`);
+    for (let at = 0; at < ids.length; at += 1) {
+      const id = ids[at] ?? 0;
+      if (!(id >= 0 && id < this.size)) throw new RangeError(`id ${id}: the index has ${this.size} vectors`);
+    }
     this.#ids.set(ids);
     return this.#dotRows(query, ids.length);
   }

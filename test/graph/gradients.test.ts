@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { Graph, type Shape, ShapeError, type Tensor, type TensorData } from '../../src/graph/index.js';
+import {
+  addGradients,
+  Graph,
+  type Shape,
+  ShapeError,
+  type Tensor,
+  type TensorData,
+} from '../../src/graph/index.js';
 import { gradientError, someNumbers } from '../support/finite-differences.js';
 
 type Dims = readonly number[];
@@ -74,6 +81,7 @@ const cases: Readonly<Record<string, Case>> = {
   sigmoid: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.sigmoid(x)) },
   softplus: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.softplus(x)) },
   gaussianGate: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.gaussianGate(g.scale(x, 2))) },
+  gelu: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.gelu(g.scale(x, 2))) },
   softmax: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.softmax(g.scale(x, 3))) },
   logSoftmax: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.logSoftmax(g.scale(x, 3))) },
   'reduceSum over an inner axis': {
@@ -169,6 +177,12 @@ describe('the gradient rule of each operation agrees with finite differences', (
     };
     expect(await gradientError({ parameters, feeds, loss })).toBeLessThan(1e-3);
   });
+});
+
+it('refuses the gradient of firstRows, and names what has one', () => {
+  const graph = new Graph();
+  const rows = graph.firstRows(graph.parameter('table', [5, 3]), graph.constant([0, 0], [2]));
+  expect(() => addGradients(graph, weigh(graph, rows, [2, 3]))).toThrow(/gather/);
 });
 
 describe('building a graph', () => {

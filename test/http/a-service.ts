@@ -15,6 +15,7 @@ import {
   type ServeOptions,
   serve,
 } from '../../src/http/index.js';
+import type { ServiceOptions as RunServiceOptions } from '../../src/inference/index.js';
 import { folderModels } from '../../src/model-loader/index.js';
 import { memoryStorage } from '../../src/storage/index.js';
 import type { TrainerOptions } from '../../src/trainer/index.js';
@@ -78,6 +79,7 @@ export interface ServiceOptions {
   readonly server?: ServeOptions;
   readonly trainer?: Partial<TrainerOptions>;
   readonly handler?: Partial<HandlerOptions>;
+  readonly inference?: RunServiceOptions;
 }
 
 /** A service that is closed when the running test has finished. */
@@ -88,7 +90,7 @@ export async function aService({ directory }: Catalogue, options: ServiceOptions
     storage,
     trainer: { host, allowPrivateAddresses: true, ...options.trainer },
     modelLoader: folderModels(directory),
-    inference: { isolation: 'inline' },
+    inference: { isolation: 'inline', ...options.inference },
   });
   const handler = createHandler({ ...services, authenticate: hashedKeys(storedKeys), ...options.handler });
   onTestFinished(() => services.close());

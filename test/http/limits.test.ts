@@ -168,3 +168,30 @@ describe('wrong keys', () => {
     },
   );
 });
+
+describe('a service with more queries than it can hold', () => {
+  it('refuses some, tells when to come again, and answers the others', async () => {
+    const { ask } = await aService(catalogue, { inference: { maxWaiting: 2 } });
+    const answers = await Promise.all(Array.from({ length: 12 }, () => ask('POST', PREDICT, { body })));
+    const refused = answers.filter(({ status }) => status === 503);
+    expect(answers.filter(({ status }) => status === 200).length).toBe(12 - refused.length);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const { headers, body: answer } of refused) {
+      expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+      expect(answer.detail).toEqual([{ loc: [], msg: expect.any(String), type: 'overloaded' }]);
+    }
+    expect((await ask('POST', PREDICT, { body })).status).toBe(200);
+  });
+
+  it('tells of a query of which only the beginning was read', async () => {
+    const { ask } = await aService(catalogue);
+    const long = 'the lamp was awful '.repeat(1000);
+    const answer = await ask('POST', `/batch-predictor/language/pre-trained/${MODEL}`, {
+      body: { queries: ['short', long] },
+    });
+    expect(answer.body.metadata).toEqual({ model_inference_time_ms: expect.any(Number), truncated: [1] });
+    const medley = { queries: [long, 'short', long], models: [MODEL, OTHER_MODEL] };
+    const { metadata } = (await ask('POST', '/medley/language/batch', { body: medley })).body;
+    expect(metadata.truncated).toEqual([0, 2]);
+  });
+});

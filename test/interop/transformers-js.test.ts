@@ -11,7 +11,7 @@ import {
   type Tensor,
 } from '@huggingface/transformers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { meanOfRows, unitVector } from '../../src/families/dragonfruit/sentence-vector.js';
+import { meanOfRows, unitVector } from '../../src/families/dragonfruit/unit-vector.js';
 import { TextModel } from '../../src/inference/text-model.js';
 import type { TextOutputs } from '../../src/text-reader/index.js';
 import { probes, type SmallModelName, smallModel } from '../support/small-models.js';

@@ -1,5 +1,5 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { JobRepository, ReadyModels } from '../../src/jobs/index.js';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { JobRepository, newJobRecord, ReadyModels } from '../../src/jobs/index.js';
 import { folderModels } from '../../src/model-loader/index.js';
 import { Predictor } from '../../src/predictor/index.js';
 import { fileStorage, type Storage } from '../../src/storage/index.js';
@@ -7,8 +7,11 @@ import { aReadyModelIn } from '../support/ready-model.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { errorOf, resultOf } from '../trainer/builders.js';
 import { ManualClock } from '../trainer/manual-clock.js';
+import { aRequest } from '../trainer/request.js';
 
 const app_id = 'acme';
+const OTHER_ID = '0190a6f0-0000-7000-8000-000000000002';
+const CREATED = '2026-11-21T08:15:30.123+00:00';
 
 /** A READY model, its storage as this process and as another one sees it, and how often this one has read from it. */
 async function aReadyModel() {
@@ -30,17 +33,48 @@ async function deleteModel(storage: Storage, id: string): Promise<void> {
 }
 
 describe('a READY model', () => {
-  it('is looked up once a second', async () => {
+  it('is looked up again after a second', async () => {
     const { id, ours, reads } = await aReadyModel();
     const clock = new ManualClock();
     const models = new ReadyModels(ours, app_id, clock);
     const directory = await models.directoryOf(id);
-    clock.jump(999);
-    expect(await models.directoryOf(id)).toBe(directory);
+    clock.jump(499);
+    expect(models.directoryOf(id)).toBe(directory);
     expect(reads()).toBe(1);
-    clock.jump(2);
+    clock.jump(502);
     expect(await models.directoryOf(id)).toBe(directory);
     expect(reads()).toBe(2);
+  });
+
+  it('that is asked all the time is looked up beside the queries, of which none waits', async () => {
+    const { id, ours, theirs, reads } = await aReadyModel();
+    const clock = new ManualClock();
+    const models = new ReadyModels(ours, app_id, clock);
+    const directory = await models.directoryOf(id);
+    for (let second = 1; second <= 3; second += 1) {
+      clock.jump(600);
+      expect(models.directoryOf(id)).toBe(directory);
+      expect(models.directoryOf(id)).toBe(directory);
+      await vi.waitFor(() => expect(reads()).toBe(1 + second));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    await deleteModel(theirs, id);
+    clock.jump(600);
+    expect(models.directoryOf(id)).toBe(directory);
+    await vi.waitFor(() =>
+      expect((async () => models.directoryOf(id))()).rejects.toMatchObject({ code: 'not_found' }),
+    );
+  });
+
+  it('is not looked up again because another job was written', async () => {
+    const { id, ours, reads } = await aReadyModel();
+    const models = new ReadyModels(ours, app_id, new ManualClock());
+    const directory = await models.directoryOf(id);
+    const other = newJobRecord(aRequest, { id: OTHER_ID, app_id, created: CREATED, seed: 1 });
+    await new JobRepository(ours, app_id).create(other);
+    const before = reads();
+    expect(models.directoryOf(id)).toBe(directory);
+    expect(reads()).toBe(before);
   });
 
   it('is gone at once if this process deletes it', async () => {

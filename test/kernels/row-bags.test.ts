@@ -67,6 +67,76 @@ describe('sumRows', () => {
   });
 });
 
+describe('sumByteRows', () => {
+  const byteProblem = fc
+    .record({
+      width: fc.constantFrom(4, 8, 16, 20, 32),
+      bags: fc.array(fc.array(fc.nat({ max: ROWS - 1 }), { maxLength: 7 }), { minLength: 1, maxLength: 5 }),
+    })
+    .chain(({ width, bags }) => {
+      const entries = bags.flat().length;
+      return fc.record({
+        width: fc.constant(width),
+        bags: fc.constant(bags),
+        bytes: fc.array(fc.integer({ min: -128, max: 127 }), {
+          minLength: ROWS * width,
+          maxLength: ROWS * width,
+        }),
+        // Halves of small whole numbers are added without rounding, whatever the order.
+        values: fc.array(
+          fc.integer({ min: -9, max: 9 }).map((value) => value / 2),
+          {
+            minLength: entries,
+            maxLength: entries,
+          },
+        ),
+      });
+    });
+
+  it('adds up the rows of bytes of each bag, each times its value', () => {
+    fc.assert(
+      fc.property(byteProblem, ({ width, bags, bytes, values }) => {
+        const arena = new Arena(1 << 16);
+        const table = arena.int8(bytes.length);
+        table.set(bytes);
+        const ids = arena.int32(values.length);
+        ids.set(bags.flat());
+        const starts = arena.int32(bags.length + 1);
+        for (const [index, bag] of bags.entries()) starts[index + 1] = (starts[index] ?? 0) + bag.length;
+        const factors = arena.float32(values.length);
+        factors.set(values);
+        const sums = arena.float32(bags.length * width + 1).fill(7);
+        loadKernels(arena).sumByteRows(
+          table,
+          { ids, starts },
+          factors,
+          sums.subarray(0, bags.length * width),
+        );
+        const expected = bags.flatMap((bag, index) =>
+          Array.from({ length: width }, (_, column) =>
+            bag.reduce(
+              (sum, id, at) =>
+                sum + (values[(starts[index] ?? 0) + at] ?? 0) * (bytes[id * width + column] ?? 0),
+              0,
+            ),
+          ),
+        );
+        expect([...sums].map((sum) => sum + 0)).toEqual([...expected.map((sum) => sum + 0), 7]);
+      }),
+    );
+  });
+
+  it('refuses bags with more entries than there are values', () => {
+    const arena = new Arena(1 << 16);
+    const starts = arena.int32(2);
+    starts[1] = 3;
+    const bags = { ids: arena.int32(3), starts };
+    expect(() =>
+      loadKernels(arena).sumByteRows(arena.int8(4), bags, arena.float32(2), arena.float32(4)),
+    ).toThrow('bags of 3 entries');
+  });
+});
+
 describe('adaGradRows', () => {
   it('takes the step of each bag on each of its rows, one after the other', () => {
     fc.assert(

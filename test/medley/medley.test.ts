@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Account } from '../../src/contract/index.js';
 import { isOrchardError } from '../../src/errors.js';
-import type { InferenceService, Predictions } from '../../src/inference/index.js';
+import type { InferenceService, InferenceStats, Predictions } from '../../src/inference/index.js';
 import { Medley, type MedleyOptions } from '../../src/medley/index.js';
 import { folderModels, type ModelLoader } from '../../src/model-loader/index.js';
 import { Predictor } from '../../src/predictor/index.js';
@@ -64,7 +64,7 @@ class BusyInference implements InferenceService {
     this.mostAtWork = Math.max(this.mostAtWork, this.#atWork);
     await this.#company();
     this.#atWork -= 1;
-    return { results: texts.map(() => ({ labels: ['a'], scores: [1] })), elapsedMs: 3 };
+    return { results: texts.map(() => ({ labels: ['a'], scores: [1] })), elapsedMs: 3, truncated: [] };
   }
 
   /** Resolves once a second model is at work, or none is left to come, and a third has had time to show. */
@@ -79,7 +79,13 @@ class BusyInference implements InferenceService {
     });
   }
 
+  async warm(): Promise<void> {}
+
   forget(): void {}
+
+  stats(): InferenceStats {
+    throw new Error('nobody asks for them here');
+  }
 
   async close(): Promise<void> {
     this.closed = true;

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { inlineInference } from '../../src/inference/index.js';
+import { inferenceService } from '../../src/inference/index.js';
 import { folderModels, type ModelLoader } from '../../src/model-loader/index.js';
 import { Predictor, type PredictorOptions } from '../../src/predictor/index.js';
 import { memoryStorage } from '../../src/storage/index.js';
@@ -42,7 +42,7 @@ function aPredictor(options: Partial<PredictorOptions> = {}): Predictor {
 
 /** What the model in a folder makes of the queries, one at a time. */
 async function answersOf(directory: string) {
-  const service = inlineInference({ maxModelBytes: 1e9, threads: 1 });
+  const service = inferenceService({ isolation: 'inline' });
   onTestFinished(() => service.close());
   const answers = [];
   for (const query of queries) {
@@ -195,7 +195,7 @@ describe('a predictor', () => {
     { isolated: true },
   ])('can not be made with %o', async (options) => {
     const [option = ''] = Object.keys(options);
-    const service = inlineInference({ maxModelBytes: 1e9, threads: 1 });
+    const service = inferenceService({ isolation: 'inline' });
     const whole = { storage: memoryStorage(), inference: service, ...options };
     const { message } = await failureOf('validation', () => Reflect.construct(Predictor, [whole]));
     expect(message).toContain(option);

@@ -1,11 +1,11 @@
-/** 8-bit weights, as a trainer's `tuning.quantize` asks for them. */
+/** 8-bit weights, which a trainer takes unless its `tuning.quantize` says otherwise. */
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FamilyName, fileStorage, Predictor, type Storage, Trainer } from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   CONFIG_FILE,
-  modelFolderConfigSchema,
+  modelFolderConfig,
   ONNX_FILE,
   QUANTIZED_ONNX_FILE,
   TRAINING_FILE,
@@ -25,7 +25,7 @@ const ids = new Map<FamilyName, string>();
 beforeAll(async () => {
   folder = await temporaryFolder();
   storage = fileStorage(join(folder, 'storage'));
-  await using trainer = new Trainer({ storage, threads: 2, tuning: { quantize: true } });
+  await using trainer = new Trainer({ storage, threads: 2 });
   for (const family of families) {
     const dataset = optionsDatasets[family];
     const created = await trainer.createTrainingJob({
@@ -47,7 +47,7 @@ describe.each(families)('%s', (family) => {
 
   it('answers with the graph that its record says held on dev, whose weights take a quarter', async () => {
     const { precision } = trainingRecordSchema.parse(await json(TRAINING_FILE));
-    const { orchard } = modelFolderConfigSchema.parse(await json(CONFIG_FILE));
+    const { orchard } = modelFolderConfig(await json(CONFIG_FILE), CONFIG_FILE);
     const held = (precision?.int8 ?? 0) >= (precision?.float32 ?? 1) - 0.005;
     expect(precision?.answers).toBe(held ? 'int8' : 'float32');
     expect(orchard.graph).toBe(held ? QUANTIZED_ONNX_FILE : undefined);
@@ -72,8 +72,8 @@ it('tells a job whose weights must stay float32 why', async () => {
   }
 });
 
-it('has no second graph unless it is asked for', async () => {
-  await using trainer = new Trainer({ storage, threads: 2 });
+it('has no second graph if it is turned off', async () => {
+  await using trainer = new Trainer({ storage, threads: 2, tuning: { quantize: false } });
   const dataset = optionsDatasets.Papaya;
   const created = await trainer.createTrainingJob({
     dataset_url: await dataset.write(folder),

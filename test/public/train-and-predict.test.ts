@@ -1,9 +1,15 @@
 /** The built package, as an application uses it: training and inference in threads of their own. */
 import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileStorage, Predictor, type Storage, Trainer, type TrainingEvent } from 'orchard-nlp';
+import {
+  fileStorage,
+  inferenceService,
+  Predictor,
+  type Storage,
+  Trainer,
+  type TrainingEvent,
+} from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { inlineInference } from '../../src/inference/inline-service.js';
 import { failureOf } from '../support/outcomes.js';
 import { itAnswersConsistently } from './consistent-answers.js';
 import { rows, sentimentRequest, temporaryFolder } from './sentiments.js';
@@ -84,7 +90,7 @@ describe('its model', () => {
     const staged = await spoiled.stageFolder(id);
     await cp((await storage.openFolder(id)) ?? '', staged, { recursive: true });
     await writeFile(join(staged, 'lexical.safetensors'), 'nothing');
-    const service = inlineInference({ maxModelBytes: 1e9, threads: 1 });
+    const service = inferenceService({ isolation: 'inline' });
     const refused = () => failureOf('model_folder', () => service.predict(staged, ['text']));
     expect((await refused()).message).toContain('lexical.safetensors');
     await rm(join(staged, 'lexical.safetensors'));

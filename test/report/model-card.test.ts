@@ -48,6 +48,18 @@ describe('the model card', () => {
     expect(modelCard(report)).not.toContain('token_type_ids');
   });
 
+  it.each([
+    [
+      'int8',
+      'It answers with 8-bit weights (`onnx/model_quantized.onnx`): the figure that decides is 89.8 %',
+    ],
+    ['float32', 'It answers with float32 weights: the figure that decides is 90.0 %'],
+  ] as const)('says that it answers in %s, and what either reaches', (answers, sentence) => {
+    const precision = { float32: 0.9, int8: 0.898, answers };
+    expect(modelCard(aReport({ training: { precision } }))).toContain(sentence);
+    expect(modelCard(aReport())).not.toContain('8-bit');
+  });
+
   it('gives the figures of each part and the split they were measured on', () => {
     const card = modelCard(aReport());
     expect(card).toContain('Split: dev, 16 rows.');

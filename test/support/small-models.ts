@@ -129,7 +129,8 @@ async function train({ model, archive }: Recipe, directory: string): Promise<voi
       allowFileUrls: true,
       threads: 2,
       seed: 1,
-      tuning: {},
+      // The peers load the float32 graph, and ours is to give their numbers.
+      tuning: { quantize: false },
     },
     { signal: new AbortController().signal, onEvent: () => undefined },
   );

@@ -140,8 +140,8 @@ describe('a training from a backbone', () => {
   it('makes a model that answers', async () => {
     const { directory } = await train({ num_epochs: 1 });
     const model = await TextModel.load(directory, 1);
-    const [answer] = await model.predict(['the lamp is great']);
-    expect(answer).toMatchObject({ labels: expect.arrayContaining(['yes', 'no']) });
+    const { results } = await model.predict(['the lamp is great']);
+    expect(results[0]).toMatchObject({ labels: expect.arrayContaining(['yes', 'no']) });
     await model.release();
   });
 

@@ -1,14 +1,15 @@
 /** Whether a model may answer with integer weights: only where dev falls by half a point at most. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { initialize } from '../../src/encoder/index.js';
+import { exportedInputs, initialize } from '../../src/encoder/index.js';
 import { Evaluator } from '../../src/engine/evaluator.js';
 import type { PartFigures, TrainedExpert } from '../../src/families/index.js';
 import { classificationTask } from '../../src/families/papaya/classification-task.js';
 import { flatOutputs } from '../../src/families/text-outputs.js';
-import { onnxExecutor } from '../../src/graph/index.js';
+import { Graph, type GraphExecutor, onnxExecutor, type TensorData } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
 import type { TextOutputs } from '../../src/text-reader/index.js';
 import { finishModel } from '../../src/training/finish-model.js';
+import type { Tuning } from '../../src/training/hyperparameters.js';
 import type { LoopInput, TrainedModel } from '../../src/training/training-loop.js';
 import { emptyStats } from '../../src/training/training-state.js';
 import { loopInput, words } from './loop-input.js';
@@ -55,9 +56,14 @@ function anExpert(float32: number, int8: number) {
   return { expert, seen };
 }
 
-async function finished(float32: number, int8: number, quantize = true) {
+async function finished(
+  float32: number,
+  int8: number,
+  tuning: Tuning = {},
+  executor: GraphExecutor = input.executor,
+) {
   const { expert, seen } = anExpert(float32, int8);
-  return { model: await finishModel(input, trained, expert, { quantize }), seen };
+  return { model: await finishModel({ ...input, executor }, trained, expert, tuning), seen };
 }
 
 describe('a finished model', () => {
@@ -87,12 +93,57 @@ describe('a finished model', () => {
     expect(error).toBeLessThan(0.1 * Math.hypot(...float32));
   });
 
-  it('is not evaluated a second time unless integer weights are asked for', async () => {
-    const { model, seen } = await finished(0.9, 0.5, false);
+  it('answers from an exported graph as it was judged', async () => {
+    const { model, seen } = await finished(0.9, 0.9);
+    const [, judged = []] = seen.map(flatOutputs);
+    const { task, encoder, dev } = input;
+    const graph = new Graph();
+    graph.output(
+      'logits',
+      task.head.logits(graph, encoder, exportedInputs(graph), (x) => x),
+    );
+    const { weights } = trained;
+    const { quantization = { linear: new Map(), tables: new Map() } } = model;
+    const compiled = await onnxExecutor().compile(graph, { weights, quantization });
+    for (const [row, { encoding }] of dev.entries()) {
+      const dims = [1, encoding.ids.length];
+      const longs = (values: Iterable<number>): TensorData => ({
+        type: 'int64',
+        dims,
+        data: BigInt64Array.from(values, BigInt),
+      });
+      const feeds = {
+        input_ids: longs(encoding.ids),
+        attention_mask: longs(encoding.ids.map(() => 1)),
+        token_type_ids: longs(encoding.typeIds),
+      };
+      const data = new Float32Array(1);
+      await compiled.run(feeds, { logits: { type: 'float32', dims: [1, 1], data } });
+      expect(data[0]).toBeCloseTo(judged[row] ?? Number.NaN, 5);
+    }
+    await compiled.release();
+  });
+
+  it('is not evaluated a second time if integer weights are turned off', async () => {
+    const { model, seen } = await finished(0.9, 0.5, { quantize: false });
     expect(seen).toHaveLength(1);
     expect(model.precision).toBeUndefined();
     expect(model.refusal).toBeUndefined();
   });
+
+  it.each([undefined, true])(
+    'answers in float32 if the executor has no integer weights; a warning if they were asked for: %s',
+    async (quantize) => {
+      const executor: GraphExecutor = {
+        specificationVersion: 1,
+        compile: () => Promise.reject(new RangeError('unexpected')),
+      };
+      const { model } = await finished(0.9, 0.9, { ...(quantize && { quantize }) }, executor);
+      expect(model.quantization).toBeUndefined();
+      expect(model.precision).toBeUndefined();
+      expect(model.refusal?.message.includes('executor')).toBe(quantize);
+    },
+  );
 
   it('keeps positions and types in 8 bits, words in 4', async () => {
     const { quantization } = (await finished(0.9, 0.9)).model;

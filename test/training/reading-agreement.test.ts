@@ -73,7 +73,7 @@ describe('a labelling model with windows of 512 tokens', () => {
     const model = await TextModel.load(directory, 1);
     const texts = dev.map(({ words }) => words.join(' '));
     const windows = (await model.encode(texts)).flat();
-    const answers = await model.predict(texts);
+    const { results } = await model.predict(texts);
     await model.release();
 
     const lengths = windows.map(({ encoding }) => encoding.ids.length);
@@ -83,7 +83,7 @@ describe('a labelling model with windows of 512 tokens', () => {
     let right = 0;
     for (const [row, sentence] of dev.entries()) {
       const truth = new Set(trueStarts(sentence));
-      const starts = answers[row]?.token_start_positions ?? [];
+      const starts = results[row]?.token_start_positions ?? [];
       found += starts.length;
       right += starts.filter((start) => truth.has(start)).length;
     }

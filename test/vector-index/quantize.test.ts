@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { quantizeQuery, quantizeVector } from '../../src/vector-index/quantize.js';
+import { largestError, quantizeQuery, quantizeVector } from '../../src/vector-index/quantize.js';
 
 const vector = fc
   .array(fc.float({ min: -2, max: 2, noNaN: true }), { minLength: 1, maxLength: 600 })
@@ -39,5 +39,38 @@ describe('quantizeQuery', () => {
     const integers = Int16Array.of(5, 6);
     expect(quantizeQuery(new Float32Array(2), integers)).toBe(0);
     expect([...integers]).toEqual([0, 0]);
+  });
+});
+
+describe('largestError', () => {
+  it('is never less than how far the product of codes and integers is from that of the vectors', () => {
+    const pair = vector.chain((elements) =>
+      fc.record({
+        elements: fc.constant(elements),
+        query: fc
+          .array(fc.float({ min: -2, max: 2, noNaN: true }), {
+            minLength: elements.length,
+            maxLength: elements.length,
+          })
+          .map((values) => Float32Array.from(values)),
+      }),
+    );
+    fc.assert(
+      fc.property(pair, ({ elements, query }) => {
+        const codes = new Int8Array(elements.length);
+        const integers = new Int16Array(elements.length);
+        const scale = quantizeVector(elements, codes);
+        const queryScale = quantizeQuery(query, integers);
+        let exact = 0;
+        let rounded = 0;
+        for (const [i, element] of elements.entries()) {
+          exact += element * (query[i] ?? 0);
+          rounded += (codes[i] ?? 0) * (integers[i] ?? 0);
+        }
+        const off = Math.abs(exact - rounded * scale * queryScale);
+        // Queries of zeros, or nearly so, have no integers.
+        if (queryScale > 0) expect(off).toBeLessThanOrEqual(largestError(query, scale, queryScale));
+      }),
+    );
   });
 });

@@ -59,6 +59,16 @@ describe('VectorIndex', () => {
     }
   });
 
+  it('finds the same where one vector is much longer than the others, or many are equally near', () => {
+    const vectors = unitVectors(3000, 24, 12);
+    const long = vectors[7]?.map((element) => 300 * element) ?? new Float32Array(24);
+    const same = vectors[8] ?? new Float32Array(24);
+    const index = indexOf([...vectors, long, ...Array(500).fill(same)], 24);
+    for (const query of [...unitVectors(5, 24, 13), same]) {
+      expect(index.search(query, 100)).toEqual(index.searchExact(query, 100));
+    }
+  });
+
   it('gives scores that are exact to float32', () => {
     const [query = new Float32Array(), ...vectors] = unitVectors(301, 37, 5);
     const index = indexOf(vectors, 37);

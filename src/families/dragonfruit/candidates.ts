@@ -1,5 +1,5 @@
 import type { Bm25Index } from '../../lexical/index.js';
-import { topScores } from '../../top-scores.js';
+import { type Scored, topScores } from '../../top-scores.js';
 import type { VectorIndex } from '../../vector-index/index.js';
 
 /** How many of its best passages each expert proposes. */
@@ -37,10 +37,24 @@ export function findCandidates(
   const byWords = topScores(scores, CANDIDATES_OF_EACH, 0);
   const byVector = vectors.search(vector, CANDIDATES_OF_EACH);
   const best = byWords[0]?.score ?? 1;
-  const passages = Int32Array.from(new Set([...byWords, ...byVector].map(({ id }) => id))).sort();
-  return {
-    passages,
-    cosines: vectors.scoresOf(vector, passages),
-    bm25: Float32Array.from(passages, (passage) => (scores[passage] ?? 0) / best),
-  };
+  const passages = unionOf(byWords, byVector);
+  const shares = new Float32Array(passages.length);
+  for (let at = 0; at < shares.length; at += 1) shares[at] = (scores[passages[at] ?? 0] ?? 0) / best;
+  return { passages, cosines: vectors.scoresOf(vector, passages), bm25: shares };
+}
+
+/** The ids of both, ascending, each once. */
+function unionOf(some: readonly Scored[], others: readonly Scored[]): Int32Array {
+  const ids = new Int32Array(some.length + others.length);
+  for (const [at, { id }] of some.entries()) ids[at] = id;
+  for (const [at, { id }] of others.entries()) ids[some.length + at] = id;
+  ids.sort();
+  let distinct = 0;
+  for (let at = 0; at < ids.length; at += 1) {
+    const id = ids[at] ?? 0;
+    if (at > 0 && id === ids[distinct - 1]) continue;
+    ids[distinct] = id;
+    distinct += 1;
+  }
+  return ids.subarray(0, distinct);
 }

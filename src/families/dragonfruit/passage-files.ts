@@ -1,5 +1,5 @@
-import * as z from 'zod';
 import { ModelFolderError } from '../../errors.js';
+import { listOf, shaped, text } from '../../json-shape.js';
 import type { ModelFile } from '../family.js';
 
 /** The texts that are searched, an array of strings. */
@@ -9,7 +9,7 @@ export const VECTORS_FILE = 'passages.safetensors';
 /** Their words, for BM25. */
 export const POSTINGS_FILE = 'lexical.safetensors';
 
-const passagesSchema = z.array(z.string());
+const passagesShape = listOf(text);
 
 export function encodePassages(passages: readonly string[]): Uint8Array {
   return Buffer.from(JSON.stringify(passages, undefined, 1));
@@ -17,8 +17,8 @@ export function encodePassages(passages: readonly string[]): Uint8Array {
 
 /** @throws ModelFolderError */
 export function decodePassages({ bytes, file }: ModelFile): readonly string[] {
-  const passages = passagesSchema.safeParse(parseJson(bytes, file));
-  if (passages.success) return passages.data;
+  const passages = shaped(passagesShape, parseJson(bytes, file));
+  if (passages !== undefined) return passages;
   throw new ModelFolderError(file, 'it is not an array of strings');
 }
 

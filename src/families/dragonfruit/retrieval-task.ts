@@ -25,8 +25,9 @@ import { retrievalEvaluation } from './evaluation.js';
 import { mineHardNegatives } from './hard-negatives.js';
 import { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './passage-files.js';
 import type { Question, RetrievalDataset } from './retrieval-dataset.js';
-import { pooledVectors, unitVectors, vectorParameters } from './sentence-vector.js';
+import { pooledVectors, vectorParameters } from './sentence-vector.js';
 import { meanReciprocalRank, pessimisticRank, topkScores } from './topk-scores.js';
+import { unitVectors } from './unit-vector.js';
 
 /** Wrong passages added to the batch for each question, besides those of the other questions. */
 const HARD_NEGATIVES = 1;

@@ -8,7 +8,6 @@ import {
   pooledStates,
 } from '../../encoder/index.js';
 import type { Graph, Tensor } from '../../graph/index.js';
-import type { TextOutputs } from '../../text-reader/index.js';
 
 /** None: a bare BertModel, as sentence-transformers stores it. */
 const ENCODER_PREFIX = '';
@@ -39,29 +38,4 @@ export function tokenStates(graph: Graph, config: BertConfig, inputs: EncoderInp
   const states = bertEncoder(graph, config, inputs, { prefix: ENCODER_PREFIX });
   const byToken = graph.reshape(states, ['tokens', 'batch', config.hidden_size]);
   return graph.transpose(byToken, [1, 0, 2]);
-}
-
-/** The mean of the first `tokens` rows of [at least tokens, width]. */
-export function meanOfRows(states: Float32Array, tokens: number, width: number): Float32Array {
-  const mean = new Float32Array(width);
-  for (let at = 0; at < tokens * width; at += 1) {
-    mean[at % width] = (mean[at % width] ?? 0) + (states[at] ?? 0) / tokens;
-  }
-  return mean;
-}
-
-/** A vector divided by its Euclidean norm; zeros stay zeros. */
-export function unitVector(vector: Float32Array): Float32Array {
-  const norm = Math.hypot(...vector);
-  return norm === 0 ? vector : vector.map((value) => value / norm);
-}
-
-/** Unit vectors of texts that the encoder has pooled already. [texts, width] */
-export function unitVectors(texts: readonly TextOutputs[]): Float32Array {
-  const width = texts[0]?.[0]?.outputs.length ?? 0;
-  const vectors = new Float32Array(texts.length * width);
-  for (const [row, [window]] of texts.entries()) {
-    if (window) vectors.set(unitVector(window.outputs), row * width);
-  }
-  return vectors;
 }

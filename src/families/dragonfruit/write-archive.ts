@@ -1,6 +1,4 @@
-import type { ResultAsync } from 'neverthrow';
 import { CONFIG_FILE, LABEL_FILE, ProblemList } from '../../datasets/index.js';
-import type { OrchardError } from '../../errors.js';
 import {
   type ArchiveOptions,
   type ArchiveSummary,
@@ -8,7 +6,6 @@ import {
   DEFAULT_DEV_FRACTION,
   jsonFile,
   type PreparedArchive,
-  writeArchive,
 } from '../archive-writing.js';
 import { findTextProblem, foldText } from '../dataset-text.js';
 import { type Splits, splitDev } from '../split-dev.js';
@@ -32,19 +29,8 @@ export interface RetrievalArchiveSummary extends ArchiveSummary {
   readonly passages: number;
 }
 
-/**
- * Makes a zip archive (docs/archives.md) out of questions and passages. Rows are checked as training checks
- * them, and each problem names the line of the file or the number of the row. If there are any, nothing is
- * written.
- */
-export function createRetrievalArchive(
-  options: RetrievalArchiveOptions,
-  outputPath: string,
-): ResultAsync<RetrievalArchiveSummary, OrchardError> {
-  return writeArchive(() => prepareArchive(options), outputPath);
-}
-
-function prepareArchive(options: RetrievalArchiveOptions): PreparedArchive<RetrievalArchiveSummary> {
+/** Reads and checks the rows. @throws DatasetError with every problem, ValidationError */
+export function prepareArchive(options: RetrievalArchiveOptions): PreparedArchive<RetrievalArchiveSummary> {
   checkArchiveOptions(options);
   const { devFraction = DEFAULT_DEV_FRACTION, seed = 0 } = options;
   const problems = new ProblemList();

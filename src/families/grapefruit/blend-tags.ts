@@ -16,16 +16,16 @@ export interface TagWeights {
 }
 
 /** encoder · w₁ + expert · w₂ + bias. [words, tags] */
-export function blendEmissions(
-  { encoder, expert }: TagEvidence,
-  { bias, ...weights }: TagWeights,
-): Float32Array {
-  return encoder.map(
-    (value, at) =>
-      weights.encoder * value +
-      weights.expert * (expert[at] ?? 0) +
-      (bias[at % Math.max(1, bias.length)] ?? 0),
-  );
+export function blendEmissions({ encoder, expert }: TagEvidence, weights: TagWeights): Float32Array {
+  const { bias } = weights;
+  const emissions = new Float32Array(encoder.length);
+  let tag = 0;
+  for (let at = 0; at < emissions.length; at += 1) {
+    emissions[at] =
+      weights.encoder * (encoder[at] ?? 0) + weights.expert * (expert[at] ?? 0) + (bias[tag] ?? 0);
+    tag = tag + 1 < bias.length ? tag + 1 : 0;
+  }
+  return emissions;
 }
 
 /** The CRF's transitions times `weight`, or −Infinity where the constraints (0 or −Infinity) forbid one. */

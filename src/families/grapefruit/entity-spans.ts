@@ -1,4 +1,4 @@
-import { parseTag } from './bio-tags.js';
+import { type BioTag, parseTag } from './bio-tags.js';
 
 /** An entity as a range of words. */
 export interface EntitySpan {
@@ -14,10 +14,14 @@ export interface EntitySpan {
  * tags: B-x always begins an entity, and so does an I-x after O, after another type or at the start.
  */
 export function spansOf(tags: readonly string[]): EntitySpan[] {
+  return spansOfParsed(tags.map(parseTag));
+}
+
+/** As {@link spansOf}, of tags that {@link parseTag} has read. */
+export function spansOfParsed(tags: readonly (BioTag | undefined)[]): EntitySpan[] {
   const spans: EntitySpan[] = [];
   let open: { type: string; start: number } | undefined;
-  for (const [index, tag] of tags.entries()) {
-    const parsed = parseTag(tag);
+  for (const [index, parsed] of tags.entries()) {
     if (parsed?.position === 'I' && parsed.type === open?.type) continue;
     if (open) spans.push({ ...open, end: index });
     open = parsed && { type: parsed.type, start: index };

@@ -1,21 +1,20 @@
 import type { InferenceResult } from '../../contract/index.js';
-import { type CrfExpert, TagLattice, type TagTransitions, viterbi } from '../../lexical/index.js';
-import { beginTag, insideTag } from './bio-tags.js';
+import { type CrfExpert, LogMatrix, TagLattice, type TagTransitions, viterbi } from '../../lexical/index.js';
+import { type BioTag, beginTag, insideTag, parseTag } from './bio-tags.js';
 import { blendEmissions, blendTransitions, type TagEvidence, type TagWeights } from './blend-tags.js';
-import { type EntitySpan, spansOf } from './entity-spans.js';
+import { type EntitySpan, spansOfParsed } from './entity-spans.js';
 import type { Word } from './words.js';
 
 /** The encoder's logits as log-probabilities of the tags of each word. [words, tags] */
 export function logProbabilities(logits: Float32Array, tags: number): Float32Array {
   const result = new Float32Array(logits.length);
   for (let start = 0; start < logits.length; start += tags) {
-    const row = logits.subarray(start, start + tags);
-    const highest = Math.max(...row);
-    const sum = row.reduce((total, value) => total + Math.exp(value - highest), 0);
-    result.set(
-      row.map((value) => value - highest - Math.log(sum)),
-      start,
-    );
+    let highest = Number.NEGATIVE_INFINITY;
+    for (let at = start; at < start + tags; at += 1) highest = Math.max(highest, logits[at] ?? 0);
+    let sum = 0;
+    for (let at = start; at < start + tags; at += 1) sum += Math.exp((logits[at] ?? 0) - highest);
+    const logSum = Math.log(sum);
+    for (let at = start; at < start + tags; at += 1) result[at] = (logits[at] ?? 0) - highest - logSum;
   }
   return result;
 }
@@ -30,6 +29,8 @@ export class SequenceDecoder {
   readonly #transitions: TagTransitions;
   readonly #ids: ReadonlyMap<string, number>;
   readonly #tags: readonly string[];
+  readonly #parsed: readonly (BioTag | undefined)[];
+  readonly #matrix: LogMatrix;
   readonly #weights: TagWeights;
 
   /** @param tags BIO tags by id. */
@@ -40,8 +41,10 @@ export class SequenceDecoder {
     weights: TagWeights,
   ) {
     this.#tags = tags;
+    this.#parsed = tags.map(parseTag);
     this.#weights = weights;
     this.#transitions = blendTransitions(constraints, expert, weights.expert);
+    this.#matrix = new LogMatrix(this.#transitions.between, tags.length);
     this.#ids = new Map(tags.map((tag, id) => [tag, id]));
   }
 
@@ -55,7 +58,7 @@ export class SequenceDecoder {
   entities(evidence: TagEvidence): FoundEntity[] {
     const emissions = blendEmissions(evidence, this.#weights);
     const path = viterbi(emissions, this.#transitions);
-    return this.#scored(emissions, spansOf(Array.from(path, (id) => this.#tags[id] ?? '')));
+    return this.#scored(emissions, spansOfParsed(Array.from(path, (id) => this.#parsed[id])));
   }
 
   /** Given entities with their probabilities. */
@@ -65,7 +68,7 @@ export class SequenceDecoder {
 
   #scored(emissions: Float32Array, spans: readonly EntitySpan[]): FoundEntity[] {
     if (spans.length === 0) return [];
-    const lattice = new TagLattice(emissions, this.#transitions);
+    const lattice = new TagLattice(emissions, this.#transitions, this.#matrix);
     return spans.map((span) => {
       const begin = this.#ids.get(beginTag(span.type)) ?? 0;
       const inside = this.#ids.get(insideTag(span.type));

@@ -78,7 +78,9 @@ export function wordOutputs(windows: TextOutputs, words: readonly Word[], width:
       const distance = Math.min(token, encoding.ids.length - 1 - token);
       if (distance <= (distances[word] ?? -1)) continue;
       distances[word] = distance;
-      outputs.set(tokens.subarray(token * width, (token + 1) * width), word * width);
+      for (let output = 0; output < width; output += 1) {
+        outputs[word * width + output] = tokens[token * width + output] ?? 0;
+      }
     }
   }
   return outputs;

@@ -22,6 +22,7 @@ const UNSPACED =
   '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}ー';
 const unspacedRun = new RegExp(`[${UNSPACED}][${UNSPACED}\\p{M}]*|[^${UNSPACED}]+`, 'gu');
 const unspacedCharacter = new RegExp(`[${UNSPACED}]\\p{M}*|\\p{M}+`, 'gu');
+const hasUnspaced = new RegExp(`[${UNSPACED}]`, 'u');
 const startsUnspaced = new RegExp(`^[${UNSPACED}]`, 'u');
 
 /** Most words: there is nothing to split off. */
@@ -33,21 +34,29 @@ export function splitWords(text: string, splitting: WordSplitting): Word[] {
   if (splitting === 'whitespace') return chunks;
   return chunks.flatMap((word) => {
     if (plain.test(word.text)) return word;
+    if (!hasUnspaced.test(word.text)) return setApart(word, splitting);
     return matches(word.text, unspacedRun, word.start).flatMap((run) => {
       const { text: part, start } = run;
       if (startsUnspaced.test(part)) {
         return splitting === 'characters' ? matches(part, unspacedCharacter, start) : segment(run);
       }
-      return splitting === 'marks' ? matches(part, singleMarks, start) : setPunctuationApart(run);
+      return setApart(run, splitting);
     });
   });
 }
 
+function setApart(run: Word, splitting: WordSplitting): Word[] {
+  return splitting === 'marks' ? matches(run.text, singleMarks, run.start) : setPunctuationApart(run);
+}
+
+/** @param pattern a global one that never matches nothing. */
 function matches(text: string, pattern: RegExp, offset: number): Word[] {
-  return Array.from(text.matchAll(pattern), ({ 0: match, index }) => ({
-    text: match,
-    start: offset + index,
-  }));
+  const words: Word[] = [];
+  pattern.lastIndex = 0;
+  for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
+    words.push({ text: match[0], start: offset + match.index });
+  }
+  return words;
 }
 
 /**

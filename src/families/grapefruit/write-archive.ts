@@ -1,6 +1,4 @@
-import type { ResultAsync } from 'neverthrow';
 import { CONFIG_FILE, LABEL_FILE, ProblemList, quoted, someOf } from '../../datasets/index.js';
-import type { OrchardError } from '../../errors.js';
 import {
   type ArchiveOptions,
   type ArchiveSummary,
@@ -9,7 +7,6 @@ import {
   invalidOption,
   jsonFile,
   type PreparedArchive,
-  writeArchive,
 } from '../archive-writing.js';
 import { type Splits, splitDev } from '../split-dev.js';
 import { beginTag, entityTypes, parseTag } from './bio-tags.js';
@@ -36,17 +33,6 @@ export interface SequenceArchiveSummary extends ArchiveSummary {
   readonly respacedWords: number;
 }
 
-/**
- * Makes a zip archive (docs/archives.md) out of tagged sentences. They are checked as training checks them,
- * and each problem names its line in the source. If there are any, nothing is written.
- */
-export function createSequenceArchive(
-  options: SequenceArchiveOptions,
-  outputPath: string,
-): ResultAsync<SequenceArchiveSummary, OrchardError> {
-  return writeArchive(() => prepareArchive(options), outputPath);
-}
-
 function checkOptions(options: SequenceArchiveOptions): void {
   checkArchiveOptions(options);
   const { entityTypes: types } = options;
@@ -56,7 +42,8 @@ function checkOptions(options: SequenceArchiveOptions): void {
   }
 }
 
-function prepareArchive(options: SequenceArchiveOptions): PreparedArchive<SequenceArchiveSummary> {
+/** Reads and checks the rows. @throws DatasetError with every problem, ValidationError */
+export function prepareArchive(options: SequenceArchiveOptions): PreparedArchive<SequenceArchiveSummary> {
   checkOptions(options);
   const { rows, devRows, devFraction = DEFAULT_DEV_FRACTION, seed = 0 } = options;
   const problems = new ProblemList();

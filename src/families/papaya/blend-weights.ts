@@ -1,5 +1,5 @@
 import type { BlendWeights } from '../../model-folder/index.js';
-import type { Link } from './classification-loss.js';
+import type { Link } from './link.js';
 
 /** Both experts added as they are, for the calibration error before fitting. */
 export const UNCALIBRATED: BlendWeights = { encoder: 1, expert: 1, bias: [] };

@@ -1,5 +1,5 @@
 import type { InferenceResult } from '../../contract/index.js';
-import type { Link } from './classification-loss.js';
+import type { Link } from './link.js';
 
 /** A multilabel model predicts the labels whose probability is above this. */
 export const SIGMOID_THRESHOLD = 0.5;
@@ -43,17 +43,22 @@ export function classificationResult(
   link: Link,
 ): InferenceResult {
   const probabilities = labelProbabilities(logits, { link, labels: labels.length });
-  const ranked = labels
-    .map((label, id) => ({ label, score: probabilities[id] ?? 0 }))
-    .sort((a, b) => b.score - a.score);
-  return { labels: ranked.map(({ label }) => label), scores: ranked.map(({ score }) => score) };
+  const order = labels.map((_, id) => id).sort((a, b) => (probabilities[b] ?? 0) - (probabilities[a] ?? 0));
+  return { labels: order.map((id) => labels[id] ?? ''), scores: order.map((id) => probabilities[id] ?? 0) };
 }
 
 export const sigmoid = (logit: number): number => 1 / (1 + Math.exp(-logit));
 
 export function softmax(logits: Float32Array): Float64Array {
-  const highest = Math.max(...logits);
-  const exponentials = Float64Array.from(logits, (logit) => Math.exp(logit - highest));
-  const sum = exponentials.reduce((total, value) => total + value, 0);
-  return exponentials.map((value) => value / sum);
+  let highest = Number.NEGATIVE_INFINITY;
+  for (let at = 0; at < logits.length; at += 1) highest = Math.max(highest, logits[at] ?? 0);
+  const shares = new Float64Array(logits.length);
+  let sum = 0;
+  for (let at = 0; at < shares.length; at += 1) {
+    const share = Math.exp((logits[at] ?? 0) - highest);
+    shares[at] = share;
+    sum += share;
+  }
+  for (let at = 0; at < shares.length; at += 1) shares[at] = (shares[at] ?? 0) / sum;
+  return shares;
 }

@@ -1,12 +1,7 @@
 import type { LossTargets } from '../../engine/index.js';
 import type { Graph, Tensor, TensorData } from '../../graph/index.js';
 import type { ClassWeights } from '../../lexical/index.js';
-
-/**
- * How logits are read. `softmax`: one class of several. `sigmoid`: each logit says yes or no by itself, which
- * is a multilabel model, or a binary one with its single logit.
- */
-export type Link = 'softmax' | 'sigmoid';
+import type { Link } from './link.js';
 
 /** Cross-entropy over the batch; `targets` [batch, outputs] is the share of each row and class, 1 in all. */
 function softmaxLoss(graph: Graph, logits: Tensor, targets: Tensor): Tensor {

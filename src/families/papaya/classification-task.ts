@@ -11,17 +11,14 @@ import { blendLogits, UNCALIBRATED } from './blend-weights.js';
 import type { ClassificationDataset, ClassificationKind } from './classification-dataset.js';
 import { predictedLabels } from './classification-decoder.js';
 import { type ClassifierShape, classifierLogits, classifierParameters } from './classification-head.js';
-import { classificationLoss, type Link, lossTargets } from './classification-loss.js';
+import { classificationLoss, lossTargets } from './classification-loss.js';
 import { classificationScores, mainMetricOf } from './classification-scores.js';
 import { classificationEvaluation } from './evaluation.js';
+import { linkOf } from './link.js';
 
 /** A binary model has one logit, for its second label; every other kind has one per label. */
 function outputsOf({ kind, labels }: ClassificationDataset): number {
   return kind === 'binary' ? 1 : labels.length;
-}
-
-export function linkOf(kind: ClassificationKind): Link {
-  return kind === 'multiclass' ? 'softmax' : 'sigmoid';
 }
 
 /** The outputs that should be on for a row; the one output of a binary model is on for the second label. */

@@ -1,6 +1,6 @@
 import type { Decision } from '../calibration-error.js';
 import { sigmoid, softmax } from './classification-decoder.js';
-import type { Link } from './classification-loss.js';
+import type { Link } from './link.js';
 
 /** The truth that logits are compared with. */
 export interface DecisionRows {

@@ -1,6 +1,4 @@
-import type { ResultAsync } from 'neverthrow';
 import { CONFIG_FILE, LABEL_FILE, ProblemList } from '../../datasets/index.js';
-import type { OrchardError } from '../../errors.js';
 import {
   type ArchiveOptions,
   type ArchiveSummary,
@@ -9,7 +7,6 @@ import {
   invalidOption,
   jsonFile,
   type PreparedArchive,
-  writeArchive,
 } from '../archive-writing.js';
 import { foldText } from '../dataset-text.js';
 import { type Splits, splitDev } from '../split-dev.js';
@@ -44,17 +41,6 @@ export interface ClassificationArchiveSummary extends ArchiveSummary {
   readonly respacedTexts: number;
 }
 
-/**
- * Makes a zip archive (docs/archives.md) out of labelled texts. Rows are checked as training checks them, and
- * each problem names its line in the source. If there are any, nothing is written.
- */
-export function createClassificationArchive(
-  options: ClassificationArchiveOptions,
-  outputPath: string,
-): ResultAsync<ClassificationArchiveSummary, OrchardError> {
-  return writeArchive(() => prepareArchive(options), outputPath);
-}
-
 function checkOptions(options: ClassificationArchiveOptions): void {
   const { type, labels = [] } = options;
   if (!classificationTypes.includes(type)) {
@@ -66,7 +52,8 @@ function checkOptions(options: ClassificationArchiveOptions): void {
   }
 }
 
-function prepareArchive(
+/** Reads and checks the rows. @throws DatasetError with every problem, ValidationError */
+export function prepareArchive(
   options: ClassificationArchiveOptions,
 ): PreparedArchive<ClassificationArchiveSummary> {
   checkOptions(options);

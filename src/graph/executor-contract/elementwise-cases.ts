@@ -116,4 +116,15 @@ export const elementwiseCases = {
       expected: floats([1, 4], gates),
     },
   ],
+  gelu: [
+    {
+      feeds: { x: floats([1, 6], [-6, -3, -1, 0, 1, 2]) },
+      build: (graph, inputs) => graph.gelu(first(inputs)),
+      // x·Φ(x), with Φ from tables of the normal distribution.
+      expected: floats(
+        [1, 6],
+        [-6 * 9.8658765e-10, -3 * 0.0013498980316, -0.158655253931, 0, 0.841344746069, 2 * 0.977249868052],
+      ),
+    },
+  ],
 } satisfies Partial<OperationCases>;

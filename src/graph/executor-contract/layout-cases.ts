@@ -37,6 +37,13 @@ export const layoutCases = {
       expected: floats([2, 2], [3, 4, 5, 6]),
     },
   ],
+  firstRows: [
+    {
+      feeds: { table: floats([4, 2], counting(8)), x: ints([3, 1], [9, 9, 9]) },
+      build: (graph, [table, x]) => graph.firstRows(given(table), given(x)),
+      expected: floats([3, 2], counting(6)),
+    },
+  ],
   expand: [
     {
       feeds: { x: floats([2, 1], [1, 2]) },

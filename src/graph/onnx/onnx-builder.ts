@@ -98,6 +98,8 @@ export class OnnxBuilder {
   /** The name of an int64 vector that holds this shape at run time. */
   shape(shape: Shape): string {
     if (shape.every((dimension) => typeof dimension === 'number')) return this.integers(shape);
+    const [first = 1, ...rest] = shape;
+    if (rest.length === 0) return this.#dimension(first);
     return this.once(`shape ${shape.join()}`, (name) =>
       this.node(
         'Concat',
@@ -106,6 +108,12 @@ export class OnnxBuilder {
         { axis: { int: 0 } },
       ),
     );
+  }
+
+  /** The same for Reshape, which finds out one dimension by itself. */
+  target(shape: Shape): string {
+    const known = shape.map((dimension) => (typeof dimension === 'number' ? dimension : -1));
+    return known.filter((dimension) => dimension < 0).length === 1 ? this.integers(known) : this.shape(shape);
   }
 
   /** The name of a [1, count] row of ones. */

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import { checkFeeds, checkOutputs, fedTensors } from '../check-tensors.js';
 import type {
@@ -12,7 +13,6 @@ import type {
 import type { Graph } from '../graph.js';
 import { type Shape, ShapeError } from '../shape.js';
 import type { ElementType } from '../tensor.js';
-import { toOnnx } from './to-onnx.js';
 
 /** Where ONNX Runtime computes. Which providers are available depends on the platform and its drivers. */
 export type ExecutionProvider = 'cpu' | 'webgpu' | 'cuda' | 'coreml' | 'dml';
@@ -23,6 +23,11 @@ export interface OnnxExecutorOptions {
   readonly provider?: ExecutionProvider;
   /** Threads that one run may use on the CPU. Default 1. */
   readonly threads?: number;
+  /**
+   * Whether several threads go on looking for work for a while when a run has ended. The next run starts sooner, but
+   * until then they keep their processors busy. Default true.
+   */
+  readonly idleSpinning?: boolean;
 }
 
 /**
@@ -30,17 +35,23 @@ export interface OnnxExecutorOptions {
  * be touched while a run is under way; shared memory is not accepted. `run` blocks its thread: call it in a
  * worker.
  */
-export function onnxExecutor({ provider = 'cpu', threads = 1 }: OnnxExecutorOptions = {}): OnnxExecutor {
-  const open = (model: string | Uint8Array) => createSession(model, provider, threads);
+export function onnxExecutor({
+  provider = 'cpu',
+  threads = 1,
+  idleSpinning = true,
+}: OnnxExecutorOptions = {}): OnnxExecutor {
+  const open = (model: string | Uint8Array) => createSession(model, { provider, threads, idleSpinning });
   return {
     specificationVersion: 1,
+    quantizes: true,
     async compile(graph: Graph, { weights, quantization }: CompileOptions = {}) {
-      const runtime = await loadRuntime();
+      const runtime = loadRuntime();
+      const { toOnnx } = await import('./to-onnx.js');
       const session = await open(await toOnnx(graph, weights, quantization));
       return new OnnxGraph(runtime, session, fedTensors(graph, weights), graph.outputs);
     },
     async load(file) {
-      const runtime = await loadRuntime();
+      const runtime = loadRuntime();
       const [session, { size }] = await Promise.all([open(file), stat(file)]);
       return new OnnxFile(runtime, session, size);
     },
@@ -52,23 +63,25 @@ type Runtime = typeof import('onnxruntime-node');
 /**
  * Loaded with the first session, so that the application's own thread needn't wait for it if workers compute.
  */
-let runtime: Promise<Runtime> | undefined;
+let runtime: Runtime | undefined;
 
-function loadRuntime(): Promise<Runtime> {
+function loadRuntime(): Runtime {
   // Read when the library is loaded. Without it, the library looks up a host of its maker's and writes files
   // to the home directory.
   process.env.ORT_DISABLE_TELEMETRY ??= '1';
-  runtime ??= import('onnxruntime-node');
-  return runtime;
+  if (runtime !== undefined) return runtime;
+  // It is CommonJS: an import would parse each of its files once more, for the names that they export.
+  const loaded: Runtime = createRequire(import.meta.url)('onnxruntime-node');
+  runtime = loaded;
+  return loaded;
 }
 
 /** @param model the path or the bytes of an ONNX model. */
 async function createSession(
   model: string | Uint8Array,
-  provider: ExecutionProvider,
-  threads: number,
+  { provider, threads, idleSpinning }: Required<OnnxExecutorOptions>,
 ): Promise<InferenceSession> {
-  const { InferenceSession, listSupportedBackends } = await loadRuntime();
+  const { InferenceSession, listSupportedBackends } = loadRuntime();
   const providers = listSupportedBackends().map(({ name }) => name);
   if (!providers.includes(provider)) {
     const there = providers.join(', ');
@@ -83,6 +96,7 @@ async function createSession(
     // Without the arena, every intermediate result is allocated anew, which costs more than some operations.
     enableCpuMemArena: true,
     logSeverityLevel: 3,
+    ...(!idleSpinning && { extra: { session: { force_spinning_stop: '1' } } }),
   };
   return typeof model === 'string'
     ? InferenceSession.create(model, options)

@@ -1,11 +1,11 @@
 /** ONNX nodes of operations whose weights are stored as integers. */
 import type { NodeOf } from '../node.js';
-import type { OperationName } from '../operations/index.js';
+import { type OperationName, operations } from '../operations/index.js';
 import type { Quantization, Range } from '../quantization.js';
 import { inputRounding, integerFactor } from './integer-weights.js';
 import type { OnnxBuilder } from './onnx-builder.js';
 import { isPackable } from './packed-rows.js';
-import { emitIntegerRows, emitPackedRows } from './quantized-rows.js';
+import { emitIntegerRows, emitPackedRows, restoredTable } from './quantized-rows.js';
 
 export interface QuantizedContext<Name extends OperationName> {
   readonly builder: OnnxBuilder;
@@ -42,9 +42,20 @@ export const quantizedForms: { readonly [Name in OperationName]?: QuantizedForm<
     emitRows(builder, { table, values }, indices, outputs);
     return true;
   },
+  firstRows: ({ builder, node, inputs, outputs, quantization, weights }) => {
+    const [table] = node.inputs;
+    const values = weights.get(table.name);
+    if (!quantization.tables.has(table.name) || values === undefined) return false;
+    const restored = restoredTable(builder, { table, values });
+    operations.firstRows.onnx({ builder, node, inputs: [restored, ...inputs.slice(1)], outputs });
+    return true;
+  },
 };
 
-/** α·x·Wᵀ + β·b in integer arithmetic: scale_x·scale_W[n]·Σ (x − zero)·W, with α inside scale_W. */
+/**
+ * α·x·Wᵀ + β·b in integer arithmetic: scale_x·scale_W[n]·Σ (x − zero)·W, with α inside scale_W. QGemm computes
+ * the same, but its sums take memory of their own, and its bias is rounded.
+ */
 function emitLinear(
   { builder, node, inputs, outputs }: QuantizedContext<'gemm'>,
   range: Range,
@@ -61,17 +72,15 @@ function emitLinear(
   const name = weight.name;
   builder.initializer(`${name}.integers`, 'int8', [inputCount, outputCount], integers);
   builder.initializer(`${name}.scales`, 'float32', [outputCount], factors);
-  builder.initializer(`${name}.zeros`, 'int8', [outputCount], new Int8Array(outputCount));
   if (biases) {
-    const steps = Int32Array.from(biases, (bias, at) =>
-      Math.round((beta * bias) / (scale * (factors[at] ?? 1))),
-    );
-    builder.initializer(`${name}.bias`, 'int32', [outputCount], steps);
+    const scaled = biases.map((bias) => beta * bias);
+    builder.initializer(`${name}.bias`, 'float32', [outputCount], scaled);
   }
   const { rounded, scaleName, zeroName } = roundedInput(builder, input, scale, zero);
-  const weightNames = [`${name}.integers`, `${name}.scales`, `${name}.zeros`];
-  const read = [rounded, scaleName, zeroName, ...weightNames, ...(biases ? [`${name}.bias`] : [])];
-  builder.node('QGemm', read, outputs, {}, 'com.microsoft');
+  // The name left empty is that of the weights' zero points, which are all 0.
+  const read = [rounded, `${name}.integers`, scaleName, `${name}.scales`, zeroName, ''];
+  if (biases) read.push(`${name}.bias`);
+  builder.node('MatMulIntegerToFloat', read, outputs, {}, 'com.microsoft');
 }
 
 /** Rounds an input once, even if several layers read it in the same range. */

@@ -12,21 +12,31 @@ interface Table {
 
 const ROWS = { axis: { int: 0 } };
 
-/** 8 bits per entry, and one scale per row. */
+/** Rows of a table in 8 bits. */
 export function emitIntegerRows(
   builder: OnnxBuilder,
-  { table, values }: Table,
+  table: Table,
   indices: string,
   outputs: readonly string[],
 ): void {
+  builder.node('Gather', [restoredTable(builder, table), indices], outputs, ROWS);
+}
+
+/**
+ * A table of 8 bits per entry, and one scale per row, as float32. Nothing in it depends on an input, so that
+ * the runtime computes it once, when it loads the graph: small on disk, and read in one step. Tables that would
+ * be large in memory take four bits.
+ * @returns the tensor's name.
+ */
+export function restoredTable(builder: OnnxBuilder, { table, values }: Table): string {
   const [rows = 0, width = 0] = table.shape.map(Number);
   const { integers, scales } = integerRows(values, rows);
   builder.initializer(`${table.name}.integers`, 'int8', [rows, width], integers);
   builder.initializer(`${table.name}.scales`, 'float32', [rows, 1], scales);
-  const picked = builder.computed('Gather', [`${table.name}.integers`, indices], ROWS);
-  const cast = builder.computed('Cast', [picked], { to: { int: builder.elementType('float32') } });
-  const pickedScales = builder.computed('Gather', [`${table.name}.scales`, indices], ROWS);
-  builder.node('Mul', [cast, pickedScales], outputs);
+  const cast = builder.computed('Cast', [`${table.name}.integers`], {
+    to: { int: builder.elementType('float32') },
+  });
+  return builder.computed('Mul', [cast, `${table.name}.scales`]);
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Graph } from '../graph.js';
 import { outputAt } from '../node.js';
-import { broadcastAxes, broadcastShapes, dimensionAt, sameShape } from '../shape.js';
+import { broadcastAxes, broadcastShapes, dimensionAt, ShapeError, sameShape } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import type { Operation } from './operation.js';
 
@@ -114,8 +114,24 @@ export const gaussianGate: Operation<'gaussianGate'> = {
     builder.node('Mul', [...inputs, ...gate], outputs.slice(0, 1));
   },
   gradient: ({ graph, inputs: [z], outputs, outputGradient: dy }) => {
-    const gate = outputAt(outputs, 1);
-    const bell = graph.divide(graph.scale(z, 1 / Math.sqrt(Math.PI)), graph.exp(graph.multiply(z, z)));
-    return [graph.multiply(graph.add(bell, gate), dy)];
+    return [graph.multiply(gateSlope(graph, z, outputAt(outputs, 1)), dy)];
+  },
+};
+
+/** The derivative of z·c(z) by z: c + z·e^(−z²)/√π. */
+function gateSlope(graph: Graph, z: Tensor, gate: Tensor): Tensor {
+  const bell = graph.divide(graph.scale(z, 1 / Math.sqrt(Math.PI)), graph.exp(graph.multiply(z, z)));
+  return graph.add(bell, gate);
+}
+
+/** y = x·Φ(x) (Hendrycks & Gimpel 2016); with z = x/√2, dy/dx is that of {@link gaussianGate} by z. */
+export const gelu: Operation<'gelu'> = {
+  describe: ([x]) => [{ shape: x.shape }],
+  onnx: ({ builder, inputs, outputs }) => builder.node('Gelu', inputs, outputs),
+  gradient: ({ graph, inputs: [x], outputGradient: dy }) => {
+    const z = graph.scale(x, Math.SQRT1_2);
+    const { source } = graph.gaussianGate(z);
+    if (source.kind !== 'node') throw new ShapeError('gaussianGate makes a node');
+    return [graph.multiply(gateSlope(graph, z, outputAt(source.node.outputs, 1)), dy)];
   },
 };

@@ -10,7 +10,7 @@ export const reshape: Operation<'reshape'> = {
     return [{ shape }];
   },
   onnx: ({ builder, node, inputs, outputs }) =>
-    builder.node('Reshape', [...inputs, builder.shape(node.attributes.shape)], outputs),
+    builder.node('Reshape', [...inputs, builder.target(node.attributes.shape)], outputs),
   gradient: ({ graph, inputs: [x], outputGradient: dy }) => [graph.reshape(dy, x.shape)],
 };
 
@@ -51,6 +51,22 @@ export const gather: Operation<'gather'> = {
   describe: ([table, indices]) => [{ shape: [...indices.shape, ...table.shape.slice(1)], type: table.type }],
   onnx: ({ builder, inputs, outputs }) => builder.node('Gather', inputs, outputs, { axis: { int: 0 } }),
   gradient: ({ inputs: [, indices], outputGradient: dy }) => [{ kind: 'rows', rows: dy, indices }, undefined],
+};
+
+/**
+ * As many rows of a table as x has. Shapes: table [rows, …rest], x [n, …] → [n, …rest]. Only for inference: the
+ * indices of a sparse gradient must be fed, and these are computed.
+ */
+export const firstRows: Operation<'firstRows'> = {
+  describe: ([table, x]) => [{ shape: [dimensionAt(x.shape, 0), ...table.shape.slice(1)] }],
+  onnx: ({ builder, node, inputs: [table = ''], outputs }) => {
+    const [, x] = node.inputs;
+    const count = builder.shape([dimensionAt(x.shape, 0)]);
+    builder.node('Slice', [table, builder.integers([0]), count, builder.integers([0])], outputs);
+  },
+  gradient: () => {
+    throw new ShapeError('firstRows has no gradient; feed the row numbers and use gather');
+  },
 };
 
 /** The int64 numbers 0, 1, … n − 1 of the n rows of x. */

@@ -56,12 +56,14 @@ export interface Signatures {
   sigmoid: { inputs: Unary; attributes: NoAttributes };
   softplus: { inputs: Unary; attributes: NoAttributes };
   gaussianGate: { inputs: Unary; attributes: NoAttributes };
+  gelu: { inputs: Unary; attributes: NoAttributes };
   gemm: { inputs: Binary | Ternary; attributes: GemmAttributes };
   batchMatMul: { inputs: Binary; attributes: BatchMatMulAttributes };
   softmax: { inputs: Unary; attributes: NoAttributes };
   logSoftmax: { inputs: Unary; attributes: NoAttributes };
   layerNorm: { inputs: Ternary; attributes: { readonly epsilon: number } };
   gather: { inputs: Binary; attributes: NoAttributes };
+  firstRows: { inputs: Binary; attributes: NoAttributes };
   reduceSum: {
     inputs: Unary;
     attributes: { readonly axes: readonly number[]; readonly keepDimensions: boolean };

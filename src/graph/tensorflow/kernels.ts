@@ -50,6 +50,11 @@ function elementwiseKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
       const gate = tf.add(tf.mul(tf.erf(given(z)), half), half);
       return [tf.mul(given(z), gate), gate];
     },
+    gelu({ inputs: [x] }) {
+      const half = scalar(tf, 0.5);
+      const z = tf.mul(given(x), scalar(tf, Math.SQRT1_2));
+      return [tf.mul(given(x), tf.add(tf.mul(tf.erf(z), half), half))];
+    },
   } satisfies Partial<Kernels<T>>;
 }
 
@@ -83,6 +88,7 @@ function matrixKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
 function layoutKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
   return {
     gather: ({ inputs: [table, indices] }) => [tf.gather(given(table), given(indices))],
+    firstRows: ({ inputs: [table, x] }) => [tf.gather(given(table), rowNumbers(tf, given(x)))],
     reduceSum: ({ node: { attributes }, inputs: [x] }) => [
       tf.sum(given(x), [...attributes.axes], attributes.keepDimensions),
     ],
@@ -94,7 +100,7 @@ function layoutKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
       tf.reshape(given(x), resolveShape(node.attributes.shape, sizes)),
     ],
     transpose: ({ node, inputs: [x] }) => [tf.transpose(given(x), [...node.attributes.permutation])],
-    rowNumbers: ({ inputs: [x] }) => [tf.range(0, given(x).shape[0] ?? 0, 1, 'int32')],
+    rowNumbers: ({ inputs: [x] }) => [rowNumbers(tf, given(x))],
     cast: ({ node, inputs: [x] }) => [tf.cast(given(x), tensorFlowType(node.attributes.type))],
   } satisfies Partial<Kernels<T>>;
 }
@@ -109,6 +115,10 @@ function rowsLast<T extends TensorFlowTensor>(tf: TensorFlow<T>, x: T): T {
   const rank = x.shape.length;
   const batchAxes = Array.from({ length: rank - 2 }, (_, axis) => axis + 1);
   return tf.transpose(x, [...batchAxes, 0, rank - 1]);
+}
+
+function rowNumbers<T extends TensorFlowTensor>(tf: TensorFlow<T>, x: T): T {
+  return tf.range(0, x.shape[0] ?? 0, 1, 'int32');
 }
 
 function scalar<T>(tf: TensorFlow<T>, value: number): T {

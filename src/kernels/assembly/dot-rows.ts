@@ -1,5 +1,8 @@
 import { F32, VECTOR } from './lanes';
 
+/** Codes that one step of a dot product reads of each row. */
+const CODES = 8;
+
 /**
  * scores[i] = scales[i] · Σⱼ codes[i, j] · query[j]; the sums are whole numbers and must fit into 32 bits.
  * Shapes: codes [rows, width] signed bytes, query [width] 16-bit, width a multiple of 16; scales, scores
@@ -7,16 +10,48 @@ import { F32, VECTOR } from './lanes';
  */
 export function dotByteRows(codes: usize, width: i32, rows: i32, scales: usize, query: usize, scores: usize): void {
   const queryEnd = query + 2 * <usize>width;
-  for (let row = 0; row < rows; row++) {
-    let low = i32x4.splat(0);
-    let high = i32x4.splat(0);
+  let row = 0;
+  // Four rows at a time, so that each part of the query is loaded once for all of them.
+  for (; row + 4 <= rows; row += 4) {
+    let first = codes;
+    let second = first + width;
+    let third = second + width;
+    let fourth = third + width;
+    codes = fourth + width;
+    let a = i32x4.splat(0);
+    let b = i32x4.splat(0);
+    let c = i32x4.splat(0);
+    let d = i32x4.splat(0);
     for (let at = query; at < queryEnd; at += 2 * VECTOR) {
-      const bytes = v128.load(codes);
-      low = i32x4.add(low, i32x4.dot_i16x8_s(i16x8.extend_low_i8x16_s(bytes), v128.load(at)));
-      high = i32x4.add(high, i32x4.dot_i16x8_s(i16x8.extend_high_i8x16_s(bytes), v128.load(at, VECTOR)));
-      codes += VECTOR;
+      const low = v128.load(at);
+      const high = v128.load(at, VECTOR);
+      a = i32x4.add(a, i32x4.dot_i16x8_s(v128.load8x8_s(first), low));
+      b = i32x4.add(b, i32x4.dot_i16x8_s(v128.load8x8_s(second), low));
+      c = i32x4.add(c, i32x4.dot_i16x8_s(v128.load8x8_s(third), low));
+      d = i32x4.add(d, i32x4.dot_i16x8_s(v128.load8x8_s(fourth), low));
+      a = i32x4.add(a, i32x4.dot_i16x8_s(v128.load8x8_s(first, CODES), high));
+      b = i32x4.add(b, i32x4.dot_i16x8_s(v128.load8x8_s(second, CODES), high));
+      c = i32x4.add(c, i32x4.dot_i16x8_s(v128.load8x8_s(third, CODES), high));
+      d = i32x4.add(d, i32x4.dot_i16x8_s(v128.load8x8_s(fourth, CODES), high));
+      first += VECTOR;
+      second += VECTOR;
+      third += VECTOR;
+      fourth += VECTOR;
     }
-    const sums = i32x4.add(low, high);
+    // [a₀ + a₂, b₀ + b₂, a₁ + a₃, b₁ + b₃] and the same of c and d, whose halves add up to the four sums.
+    const ab = i32x4.add(v128.shuffle<i32>(a, b, 0, 4, 1, 5), v128.shuffle<i32>(a, b, 2, 6, 3, 7));
+    const cd = i32x4.add(v128.shuffle<i32>(c, d, 0, 4, 1, 5), v128.shuffle<i32>(c, d, 2, 6, 3, 7));
+    const sums = i32x4.add(v128.shuffle<i32>(ab, cd, 0, 1, 4, 5), v128.shuffle<i32>(ab, cd, 2, 3, 6, 7));
+    v128.store(scores, f32x4.mul(f32x4.convert_i32x4_s(sums), v128.load(scales)));
+    scales += VECTOR;
+    scores += VECTOR;
+  }
+  for (; row < rows; row++) {
+    let sums = i32x4.splat(0);
+    for (let at = query; at < queryEnd; at += VECTOR) {
+      sums = i32x4.add(sums, i32x4.dot_i16x8_s(v128.load8x8_s(codes), v128.load(at)));
+      codes += CODES;
+    }
     const sum =
       i32x4.extract_lane(sums, 0) + i32x4.extract_lane(sums, 1) + i32x4.extract_lane(sums, 2) + i32x4.extract_lane(sums, 3);
     store<f32>(scores, <f32>sum * load<f32>(scales));

@@ -1,19 +1,55 @@
 import { F32, VECTOR } from './lanes';
 
 /**
- * sums[j] = Σᵢ values[i] · table[ids[i], j] over a table of signed bytes.
- * Shapes: ids, values [count]; table [rows, width] with width a multiple of 4; sums [width].
+ * sums[b, j] = Σ values[i] · table[ids[i], j] over i in [starts[b], starts[b + 1]), over a table of signed
+ * bytes.
+ * Shapes: ids, values [entries]; starts [bags + 1]; table [rows, width] with width a multiple of 4; sums
+ * [bags, width].
  */
-export function sumByteRows(table: usize, width: i32, ids: usize, values: usize, count: i32, sums: usize): void {
-  for (let column: usize = 0; column < <usize>width; column += 4) {
-    let sum = f32x4.splat(0);
-    for (let i = 0; i < count; i++) {
-      const at = <usize>i * F32;
-      const bytes = v128.load32_zero(table + <usize>load<u32>(ids + at) * <usize>width + column);
-      const integers = i32x4.extend_low_i16x8_s(i16x8.extend_low_i8x16_s(bytes));
-      sum = f32x4.add(sum, f32x4.mul(f32x4.convert_i32x4_s(integers), v128.load32_splat(values + at)));
+export function sumByteRows(
+  table: usize,
+  width: i32,
+  ids: usize,
+  starts: usize,
+  bags: i32,
+  values: usize,
+  sums: usize,
+): void {
+  const rowBytes = <usize>width;
+  for (let bag = 0; bag < bags; bag++) {
+    const first = <usize>load<u32>(starts + <usize>bag * F32) * F32;
+    const end = <usize>load<u32>(starts + <usize>bag * F32, F32) * F32;
+    let column: usize = 0;
+    for (; column + VECTOR <= rowBytes; column += VECTOR) {
+      let a = f32x4.splat(0);
+      let b = f32x4.splat(0);
+      let c = f32x4.splat(0);
+      let d = f32x4.splat(0);
+      for (let at = first; at < end; at += F32) {
+        const bytes = v128.load(table + <usize>load<u32>(ids + at) * rowBytes + column);
+        const value = v128.load32_splat(values + at);
+        const low = i16x8.extend_low_i8x16_s(bytes);
+        const high = i16x8.extend_high_i8x16_s(bytes);
+        a = f32x4.add(a, f32x4.mul(f32x4.convert_i32x4_s(i32x4.extend_low_i16x8_s(low)), value));
+        b = f32x4.add(b, f32x4.mul(f32x4.convert_i32x4_s(i32x4.extend_high_i16x8_s(low)), value));
+        c = f32x4.add(c, f32x4.mul(f32x4.convert_i32x4_s(i32x4.extend_low_i16x8_s(high)), value));
+        d = f32x4.add(d, f32x4.mul(f32x4.convert_i32x4_s(i32x4.extend_high_i16x8_s(high)), value));
+      }
+      v128.store(sums, a);
+      v128.store(sums, b, VECTOR);
+      v128.store(sums, c, 2 * VECTOR);
+      v128.store(sums, d, 3 * VECTOR);
+      sums += 4 * VECTOR;
     }
-    v128.store(sums, sum);
-    sums += VECTOR;
+    for (; column < rowBytes; column += 4) {
+      let sum = f32x4.splat(0);
+      for (let at = first; at < end; at += F32) {
+        const bytes = v128.load32_zero(table + <usize>load<u32>(ids + at) * rowBytes + column);
+        const integers = i32x4.extend_low_i16x8_s(i16x8.extend_low_i8x16_s(bytes));
+        sum = f32x4.add(sum, f32x4.mul(f32x4.convert_i32x4_s(integers), v128.load32_splat(values + at)));
+      }
+      v128.store(sums, sum);
+      sums += VECTOR;
+    }
   }
 }

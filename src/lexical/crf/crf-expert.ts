@@ -1,5 +1,5 @@
 import { ModelFolderError } from '../../errors.js';
-import { Arena, type Kernels, loadKernels } from '../../kernels/index.js';
+import { Arena, type IdBags, type Kernels, loadKernels } from '../../kernels/index.js';
 import { roundRow } from '../../round-row.js';
 import {
   decodeSafetensors,
@@ -9,10 +9,10 @@ import {
   roundedToFloat16,
 } from '../../safetensors/index.js';
 import { HashTable } from '../hash-table.js';
-import { paddedOutputs } from '../svm-problem.js';
+import { paddedOutputs, padRows } from '../padded-rows.js';
 import { MAX_FEATURES_A_WORD } from './feature-templates.js';
 import type { TagTransitions } from './tag-lattice.js';
-import { WordFeatureHasher } from './word-features.js';
+import { type HashedFeatures, WordFeatureHasher } from './word-features.js';
 
 /** The byte for a feature's largest weight; its other weights are stored in proportion. */
 const LARGEST_BYTE = 127;
@@ -45,7 +45,8 @@ export class CrfExpert {
   readonly #features: HashTable;
   readonly #hasher = new WordFeatureHasher();
   readonly #table: Int8Array;
-  readonly #ids: Int32Array;
+  /** The features of some words: one bag for each. */
+  readonly #bags: IdBags;
   readonly #values: Float32Array;
   readonly #sums: Float32Array;
   readonly #stored: QuantizedWeights;
@@ -57,15 +58,15 @@ export class CrfExpert {
     this.#stored = stored;
     const features = stored.hashes.length;
     const width = paddedOutputs(this.tags);
-    const sizes = [Math.ceil((features * width) / 4), width, MAX_FEATURES_A_WORD, MAX_FEATURES_A_WORD];
+    const entries = WORDS_AT_ONCE * MAX_FEATURES_A_WORD;
+    const sums = WORDS_AT_ONCE * width;
+    const sizes = [Math.ceil((features * width) / 4), sums, entries, entries, WORDS_AT_ONCE + 1];
     const arena = new Arena(Arena.bytesFor(sizes));
     this.#table = arena.int8(features * width);
-    this.#sums = arena.float32(width);
-    this.#ids = arena.int32(MAX_FEATURES_A_WORD);
-    this.#values = arena.float32(MAX_FEATURES_A_WORD);
-    for (let id = 0; id < features; id += 1) {
-      this.#table.set(stored.bytes.subarray(id * this.tags, (id + 1) * this.tags), id * width);
-    }
+    this.#sums = arena.float32(sums);
+    this.#values = arena.float32(entries);
+    this.#bags = { ids: arena.int32(entries), starts: arena.int32(WORDS_AT_ONCE + 1) };
+    padRows(stored.bytes, this.tags, this.#table, width);
     this.#kernels = loadKernels(arena);
     this.#features = HashTable.of(stored.hashes);
   }
@@ -104,21 +105,34 @@ export class CrfExpert {
   emissions(words: readonly string[]): Float32Array {
     const { tags } = this;
     const emissions = new Float32Array(words.length * tags);
-    const { hashes, starts } = this.#hasher.hash(words);
-    for (let word = 0; word < words.length; word += 1) {
-      const end = starts[word + 1] ?? 0;
-      let count = 0;
-      for (let at = starts[word] ?? 0; at < end; at += 1) {
-        const id = this.#features.find(hashes[at] ?? 0);
-        if (id < 0) continue;
-        this.#ids[count] = id;
-        this.#values[count] = this.#stored.scales[id] ?? 0;
-        count += 1;
+    const features = this.#hasher.hash(words);
+    const width = paddedOutputs(tags);
+    for (let first = 0; first < words.length; first += WORDS_AT_ONCE) {
+      const count = Math.min(WORDS_AT_ONCE, words.length - first);
+      const sums = this.#sums.subarray(0, count * width);
+      this.#kernels.sumByteRows(this.#table, this.#fillBags(features, first, count), this.#values, sums);
+      for (let word = 0; word < count; word += 1) {
+        for (let tag = 0; tag < tags; tag += 1) {
+          emissions[(first + word) * tags + tag] = sums[word * width + tag] ?? 0;
+        }
       }
-      this.#kernels.sumByteRows(this.#table, this.#ids, this.#values, count, this.#sums);
-      for (let tag = 0; tag < tags; tag += 1) emissions[word * tags + tag] = this.#sums[tag] ?? 0;
     }
     return emissions;
+  }
+
+  /** The features of `count` words from `first` on, with what each byte of their weights counts. */
+  #fillBags({ hashes, starts }: HashedFeatures, first: number, count: number): IdBags {
+    const bags = this.#bags;
+    const values = this.#values;
+    const { scales } = this.#stored;
+    let end = 0;
+    for (let word = 0; word < count; word += 1) {
+      const [from, to] = [starts[first + word] ?? 0, starts[first + word + 1] ?? 0];
+      end = this.#features.findAll(hashes, from, to, bags.ids, end);
+      bags.starts[word + 1] = end;
+    }
+    for (let at = 0; at < end; at += 1) values[at] = scales[bags.ids[at] ?? 0] ?? 0;
+    return { ids: bags.ids, starts: bags.starts.subarray(0, count + 1) };
   }
 
   /** The bytes of a safetensors file. */
@@ -156,8 +170,9 @@ export class CrfExpert {
     if (between.length !== tags ** 2 || scales.length !== features || weights.length !== features * tags) {
       throw refused(`its scales, weights or between don't fit its ${features} hashes and ${tags} tags`);
     }
-    if (new Set(hashes).size !== features) throw refused('a hash occurs twice');
-    return new CrfExpert({ hashes, bytes: weights, scales }, { start, between });
+    const expert = new CrfExpert({ hashes, bytes: weights, scales }, { start, between });
+    if (expert.#features.size !== features) throw refused('a hash occurs twice');
+    return expert;
   }
 }
 
@@ -166,6 +181,9 @@ export class CrfExpert {
  * raises it.
  */
 const FEATURES_VERSION = '1';
+
+/** How many words the kernel sums at once; a text with more takes several calls. */
+const WORDS_AT_ONCE = 64;
 
 /** A hash, a scale in float16 and a byte for each tag. */
 const bytesPerFeature = (tags: number): number => 6 + tags;

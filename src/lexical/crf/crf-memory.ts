@@ -1,5 +1,5 @@
 import { type AdaGradArrays, Arena, type IdBags, type Kernels, loadKernels } from '../../kernels/index.js';
-import { paddedOutputs } from '../svm-problem.js';
+import { paddedOutputs } from '../padded-rows.js';
 import { MAX_FEATURES_A_WORD } from './feature-templates.js';
 import type { TaggedWords } from './for-each-sentence.js';
 

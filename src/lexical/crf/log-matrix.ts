@@ -1,9 +1,11 @@
 /** ln Σ exp(logs[i]), without overflow; −Infinity if there are none. */
-export function logSumExp(logs: Iterable<number>): number {
-  const values = [...logs];
-  const largest = Math.max(...values);
+export function logSumExp(logs: ArrayLike<number>): number {
+  let largest = Number.NEGATIVE_INFINITY;
+  for (let at = 0; at < logs.length; at += 1) largest = Math.max(largest, logs[at] ?? 0);
   if (largest === Number.NEGATIVE_INFINITY) return largest;
-  return largest + Math.log(values.reduce((sum, value) => sum + Math.exp(value - largest), 0));
+  let sum = 0;
+  for (let at = 0; at < logs.length; at += 1) sum += Math.exp((logs[at] ?? 0) - largest);
+  return largest + Math.log(sum);
 }
 
 /** Sums below this have lost precision. */
@@ -43,16 +45,16 @@ export class LogMatrix {
 
   /** Sums over the index whose stride is `inner`, for each value of the index whose stride is `outer`. */
   #multiply(input: LogRow, output: LogRow, inner: number, outer: number): void {
+    const size = this.#size;
+    const factors = this.#factors;
+    const entries = this.#entries;
+    const from = input.logs;
     let largest = Number.NEGATIVE_INFINITY;
-    for (let i = 0; i < this.#size; i += 1) largest = Math.max(largest, input.logs[input.at + i] ?? 0);
-    for (let i = 0; i < this.#size; i += 1) {
-      this.#factors[i] = Math.exp((input.logs[input.at + i] ?? 0) - largest);
-    }
-    for (let o = 0; o < this.#size; o += 1) {
+    for (let i = 0; i < size; i += 1) largest = Math.max(largest, from[input.at + i] ?? 0);
+    for (let i = 0; i < size; i += 1) factors[i] = Math.exp((from[input.at + i] ?? 0) - largest);
+    for (let o = 0; o < size; o += 1) {
       let sum = 0;
-      for (let i = 0; i < this.#size; i += 1) {
-        sum += (this.#factors[i] ?? 0) * (this.#entries[i * inner + o * outer] ?? 0);
-      }
+      for (let i = 0; i < size; i += 1) sum += (factors[i] ?? 0) * (entries[i * inner + o * outer] ?? 0);
       // If all terms are forbidden or too small for a double, the slow way tells which.
       output.logs[output.at + o] =
         sum > SMALLEST_SUM ? largest + Math.log(sum) : this.#sumOfLogs(input, o * outer, inner);

@@ -28,13 +28,20 @@ export class TagLattice {
   readonly #emissions: Float32Array;
   readonly #transitions: TagTransitions;
 
-  /** @param emissions [words, tags], finite. */
-  constructor(emissions: Float32Array, transitions: TagTransitions) {
+  /**
+   * @param emissions [words, tags], finite.
+   * @param matrix of the transitions between tags: made once where many sentences have the same ones.
+   */
+  constructor(
+    emissions: Float32Array,
+    transitions: TagTransitions,
+    matrix = new LogMatrix(transitions.between, transitions.start.length),
+  ) {
     this.#emissions = emissions;
     this.#transitions = transitions;
     this.#tags = transitions.start.length;
     this.#words = emissions.length / this.#tags;
-    this.#matrix = new LogMatrix(transitions.between, this.#tags);
+    this.#matrix = matrix;
     this.#forward = this.#sumForward();
     const last = this.#forward.subarray(this.#forward.length - this.#tags);
     this.logPartition = this.#words === 0 ? 0 : logSumExp(last);
@@ -120,8 +127,7 @@ export class TagLattice {
   }
 
   #addEmissions(logs: Float64Array, start: number): void {
-    for (let at = start; at < start + this.#tags; at += 1) {
-      logs[at] = (logs[at] ?? 0) + (this.#emissions[at] ?? 0);
-    }
+    const emissions = this.#emissions;
+    for (let at = start; at < start + this.#tags; at += 1) logs[at] = (logs[at] ?? 0) + (emissions[at] ?? 0);
   }
 }

@@ -12,9 +12,10 @@ export function viterbi(emissions: Float32Array, { start, between }: TagTransiti
   const words = emissions.length / tags;
   /** The tag before each tag at each word on the best path to it. [words, tags] */
   const previous = new Int32Array(emissions.length);
-  let scores = Float64Array.from(start, (score, tag) => score + (emissions[tag] ?? 0));
-  for (let word = 1; word < words; word += 1) {
-    const next = new Float64Array(tags);
+  let scores = new Float64Array(tags);
+  let next = new Float64Array(tags);
+  for (let tag = 0; tag < tags; tag += 1) scores[tag] = (start[tag] ?? 0) + (emissions[tag] ?? 0);
+  for (let row = tags; row < emissions.length; row += tags) {
     for (let tag = 0; tag < tags; tag += 1) {
       let best = 0;
       let bestScore = Number.NEGATIVE_INFINITY;
@@ -25,10 +26,10 @@ export function viterbi(emissions: Float32Array, { start, between }: TagTransiti
           bestScore = score;
         }
       }
-      previous[word * tags + tag] = best;
-      next[tag] = bestScore + (emissions[word * tags + tag] ?? 0);
+      previous[row + tag] = best;
+      next[tag] = bestScore + (emissions[row + tag] ?? 0);
     }
-    scores = next;
+    [scores, next] = [next, scores];
   }
   const path = new Int32Array(words);
   let tag = scores.indexOf(Math.max(...scores));

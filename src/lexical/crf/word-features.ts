@@ -3,6 +3,11 @@ import { combineHash } from '../hash-table.js';
 import { COLUMNS, Context, MAX_FEATURES_A_WORD, REACH, templates } from './feature-templates.js';
 import { TRAITS, Trait, type WordTraits, wordTraits } from './word-traits.js';
 
+/** The parts of all templates, one template after the other: where their traits are, from a word's row on. */
+const partPlaces = Int32Array.from(templates.flat(), ([column, offset]) => offset * COLUMNS + column);
+/** Where each template's parts end. */
+const partEnds = Int32Array.from(templates, (_, index) => templates.slice(0, index + 1).flat().length);
+
 /** Stands for a word outside the sentence. */
 const BOUNDARY = 0x6b43a9b5;
 const NO_WORD: WordTraits = { traits: new Int32Array(TRAITS).fill(BOUNDARY), capitalised: false };
@@ -40,20 +45,21 @@ export class WordFeatureHasher {
 
   /** @returns the new end of the hashes. */
   #hashWord(row: number, first: number): number {
+    const table = this.#table;
+    const hashes = this.#hashes;
     let end = first;
-    for (let index = 0; index < templates.length; index += 1) {
+    let part = 0;
+    for (let index = 0; index < MAX_FEATURES_A_WORD; index += 1) {
+      const lastPart = partEnds[index] ?? 0;
       let hash = index + 1;
       let whole = true;
-      for (const [column, offset] of templates[index] ?? []) {
-        const trait = this.#table[row + offset * COLUMNS + column] ?? 0;
-        if (trait === 0) {
-          whole = false;
-          break;
-        }
+      for (; part < lastPart; part += 1) {
+        const trait = table[row + (partPlaces[part] ?? 0)] ?? 0;
+        if (trait === 0) whole = false;
         hash = combineHash(hash, trait);
       }
       if (!whole) continue;
-      this.#hashes[end] = hash;
+      hashes[end] = hash;
       end += 1;
     }
     return end;
@@ -65,12 +71,16 @@ export class WordFeatureHasher {
     const size = (words.length + 2 * REACH) * COLUMNS;
     if (this.#table.length < size) this.#table = new Int32Array(2 * size);
     this.#table.fill(0, 0, size);
-    const outside = Array<WordTraits>(REACH).fill(NO_WORD);
-    for (const [row, { traits }] of [...outside, ...all, ...outside].entries()) {
-      this.#table.set(traits, row * COLUMNS);
+    for (let row = 0; row < words.length + 2 * REACH; row += 1) {
+      this.#copyTraits((all[row - REACH] ?? NO_WORD).traits, row * COLUMNS);
     }
     this.#fillPlaces(all);
     this.#fillRuns(all);
+  }
+
+  /** As `set`, which is slow for so few. */
+  #copyTraits(traits: Int32Array, row: number): void {
+    for (let trait = 0; trait < TRAITS; trait += 1) this.#table[row + trait] = traits[trait] ?? 0;
   }
 
   #fillPlaces(words: readonly WordTraits[]): void {

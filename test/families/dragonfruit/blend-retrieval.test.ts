@@ -115,6 +115,22 @@ describe('rankCandidates', () => {
     expect(ranked[0]?.score).toBeCloseTo(1 / 3, 12);
   });
 
+  it('gives the first of all if only so many are asked for', () => {
+    const values = fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 1, maxLength: 30 });
+    fc.assert(
+      fc.property(values, fc.integer({ min: 1, max: 12 }), (cosines, limit) => {
+        const passages = Int32Array.from(cosines, (_, at) => 3 * at);
+        const zeros = cosines.map(() => 0);
+        const { candidates } = question(cosines, zeros, 0, passages);
+        const weights = { vector: 1, bm25: 1 };
+        const sorted = [...cosines.keys()].sort((a, b) => (cosines[b] ?? 0) - (cosines[a] ?? 0) || a - b);
+        const ranked = rankCandidates(candidates, weights, limit);
+        expect(ranked.map(({ id }) => id)).toEqual(sorted.slice(0, limit).map((at) => 3 * at));
+        expect(ranked).toEqual(rankCandidates(candidates, weights).slice(0, limit));
+      }),
+    );
+  });
+
   it('is as certain as it is right', () => {
     const weights = fitRetrievalBlend(noisyQuestions(1000, { vector: 0.2, bm25: 0.25 }, 4));
     const unseen = noisyQuestions(1000, { vector: 0.2, bm25: 0.25 }, 5);

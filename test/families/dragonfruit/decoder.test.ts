@@ -46,8 +46,8 @@ async function refusalOf(files: ReturnType<typeof filesOf>) {
 }
 
 describe('the decoder of a Dragonfruit model', () => {
-  it('ranks passages by cosine and by words, the scores adding up to 1', () => {
-    const decode = dragonfruit.decoder(config, filesOf());
+  it('ranks passages by cosine and by words, the scores adding up to 1', async () => {
+    const decode = await dragonfruit.decoder(config, filesOf());
     const encoding = {
       ids: new Int32Array(2),
       typeIds: new Int32Array(2),

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { unzip } from '../../../src/datasets/index.js';
 import { describeDatasetProblem } from '../../../src/errors.js';
+import { createRetrievalArchive } from '../../../src/families/dragonfruit/create-archive.js';
 import { readRetrievalArchive } from '../../../src/families/dragonfruit/read-archive.js';
 import type { QuestionFile } from '../../../src/families/dragonfruit/source-questions.js';
-import { createRetrievalArchive } from '../../../src/families/dragonfruit/write-archive.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 
 const DEV = [{ question: 'Where is Oslo?', context: 'Oslo is in Norway.' }];

@@ -4,12 +4,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unzip } from '../../../src/datasets/index.js';
 import { describeDatasetProblem } from '../../../src/errors.js';
+import { createRetrievalArchive } from '../../../src/families/dragonfruit/create-archive.js';
 import { readRetrievalArchive } from '../../../src/families/dragonfruit/read-archive.js';
 import type { QuestionRow } from '../../../src/families/dragonfruit/source-questions.js';
-import {
-  createRetrievalArchive,
-  type RetrievalArchiveOptions,
-} from '../../../src/families/dragonfruit/write-archive.js';
+import type { RetrievalArchiveOptions } from '../../../src/families/dragonfruit/write-archive.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 
 const PARIS = { question: 'Where is Paris?', context: 'Paris is in France.' };

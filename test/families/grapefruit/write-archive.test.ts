@@ -4,12 +4,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unzip } from '../../../src/datasets/index.js';
 import { describeDatasetProblem } from '../../../src/errors.js';
+import { createSequenceArchive } from '../../../src/families/grapefruit/create-archive.js';
 import { readSequenceArchive } from '../../../src/families/grapefruit/read-archive.js';
 import type { SequenceRow } from '../../../src/families/grapefruit/source-sentences.js';
-import {
-  createSequenceArchive,
-  type SequenceArchiveOptions,
-} from '../../../src/families/grapefruit/write-archive.js';
+import type { SequenceArchiveOptions } from '../../../src/families/grapefruit/write-archive.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 
 const ROWS: readonly SequenceRow[] = [

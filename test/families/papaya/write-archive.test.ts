@@ -5,12 +5,10 @@ import { describe, expect, it } from 'vitest';
 import { unzip } from '../../../src/datasets/index.js';
 import { describeDatasetProblem } from '../../../src/errors.js';
 import type { ClassificationType } from '../../../src/families/papaya/classification-dataset.js';
+import { createClassificationArchive } from '../../../src/families/papaya/create-archive.js';
 import { readClassificationArchive } from '../../../src/families/papaya/read-archive.js';
 import type { SourceRow } from '../../../src/families/papaya/source-rows.js';
-import {
-  type ClassificationArchiveOptions,
-  createClassificationArchive,
-} from '../../../src/families/papaya/write-archive.js';
+import type { ClassificationArchiveOptions } from '../../../src/families/papaya/write-archive.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 
 const TYPE = 'binary-text-classification';

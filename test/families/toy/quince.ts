@@ -41,13 +41,15 @@ export const quince: Family = {
   longTexts: 'truncate',
   marksCapitals: false,
   classNames: ({ orchard }) => ({ noun: 'verdict', names: orchard.labels }),
-  readArchive: (directory) =>
-    similarityTask(readPairs(directory, 'train.tsv'), readPairs(directory, 'dev.tsv')),
-  exportedOutputs: (graph, encoder, inputs) => ({
-    name: 'logits',
-    tensor: pairLogits(graph, encoder, inputs),
+  training: async () => ({
+    readArchive: (directory) =>
+      similarityTask(readPairs(directory, 'train.tsv'), readPairs(directory, 'dev.tsv')),
+    exportedOutputs: (graph, encoder, inputs) => ({
+      name: 'logits',
+      tensor: pairLogits(graph, encoder, inputs),
+    }),
   }),
-  decoder({ orchard: { blend, labels } }, files) {
+  async decoder({ orchard: { blend, labels } }, files) {
     const file = files.get(OVERLAP_FILE);
     if (blend === undefined || file === undefined) {
       throw new ModelFolderError(CONFIG_FILE, 'the orchard section names no blend or no expert');

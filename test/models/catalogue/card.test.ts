@@ -1,28 +1,31 @@
 import { describe, expect, it } from 'vitest';
 import { type CardFacts, catalogueCard } from '../../../models/recipes/catalogue/card.js';
 import { emotionDetection } from '../../../models/recipes/catalogue/models/emotion-detection.js';
-import { modelFolderConfigSchema, trainingRecordSchema } from '../../../src/model-folder/index.js';
+import { modelFolderConfig, trainingRecordSchema } from '../../../src/model-folder/index.js';
 
 const kind = { type: 'multilabel-text-classification', family: 'Papaya', size: 'mini' };
 const part = { accuracy: 0.5, f1: 0.4 };
 
 const facts: CardFacts = {
-  config: modelFolderConfigSchema.parse({
-    architectures: ['BertModel'],
-    num_hidden_layers: 4,
-    hidden_size: 256,
-    id2label: { 0: 'joy', 1: 'grief' },
-    label2id: { joy: 0, grief: 1 },
-    orchard: {
-      format: 1,
-      ...kind,
-      labels: ['joy', 'grief'],
-      pooling: 'mean',
-      lowercase: true,
-      max_tokens: 128,
-      files: [],
+  config: modelFolderConfig(
+    {
+      architectures: ['BertModel'],
+      num_hidden_layers: 4,
+      hidden_size: 256,
+      id2label: { 0: 'joy', 1: 'grief' },
+      label2id: { joy: 0, grief: 1 },
+      orchard: {
+        format: 1,
+        ...kind,
+        labels: ['joy', 'grief'],
+        pooling: 'mean',
+        lowercase: true,
+        max_tokens: 128,
+        files: [],
+      },
     },
-  }),
+    'config.json',
+  ),
   training: trainingRecordSchema.parse({
     model_config: { name: 'emotions', ...kind },
     training_config: {},

@@ -14,7 +14,7 @@ import {
   Predictor,
   pretrainedModelNames,
 } from '../../../src/index.js';
-import { modelFolderConfigSchema } from '../../../src/model-folder/index.js';
+import { modelFolderConfig } from '../../../src/model-folder/index.js';
 import { classNames } from '../../../src/report/index.js';
 
 /** What the package may take. */
@@ -75,7 +75,7 @@ describe.each(present)('$name', (recipe) => {
     const queries = Array.from({ length: MAX_BATCH_QUERIES }, () => recipe.example);
     const batch = (await predictor.predictPretrainedBatch(recipe.name, queries))._unsafeUnwrap().data;
     for (const { labels } of batch) expect(labels).toEqual(one.labels);
-    const config = modelFolderConfigSchema.parse(JSON.parse(await read('config.json')));
+    const config = modelFolderConfig(JSON.parse(await read('config.json')), 'config.json');
     const { names } = classNames(config);
     switch (recipe.family) {
       case 'Papaya':

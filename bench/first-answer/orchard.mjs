@@ -1,0 +1,32 @@
+/**
+ * Prints the milliseconds from the import of Orchard to its first answer, as JSON: `orchard.mjs <catalogue> <model>
+ * <query>`. `worker` is what neither the model's loading nor the answer takes: the thread's start and its imports.
+ */
+import { subscribe } from 'node:diagnostics_channel';
+
+const [catalogue, model, query] = process.argv.slice(2);
+/** Milliseconds by stage. */
+const stages = {};
+for (const stage of ['load', 'tokenize', 'run', 'decode']) {
+  subscribe(`tracing:orchard.${stage}:end`, ({ startTime, endTime }) => {
+    stages[stage] = endTime - startTime;
+  });
+}
+const startedAt = performance.now();
+const { folderModels, memoryStorage, Predictor } = await import('orchard-nlp');
+const importedAt = performance.now();
+const predictor = new Predictor({ storage: memoryStorage(), modelLoader: folderModels(catalogue) });
+(await predictor.predictPretrained(model, query))._unsafeUnwrap();
+const answeredAt = performance.now();
+const { load = Number.NaN, tokenize = 0, run = 0, decode = 0 } = stages;
+const answer = tokenize + run + decode;
+console.log(
+  JSON.stringify({
+    import: importedAt - startedAt,
+    worker: answeredAt - importedAt - load - answer,
+    model: load,
+    answer,
+    total: answeredAt - startedAt,
+  }),
+);
+await predictor.close();

@@ -1,0 +1,2 @@
+/** Whose models those of the bench are. */
+export const account = { app_id: 'bench', tier: 'pro' } as const;

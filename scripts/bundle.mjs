@@ -1,0 +1,58 @@
+/** Bundles src/ into dist/ and removes what earlier builds left there; tsup.config.ts has the page at /. */
+import { chmodSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { rolldown } from 'rolldown';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const dist = join(root, 'dist');
+
+/** The files that package.json's exports name; tsconfig.types.json makes their declarations. */
+const entries = {
+  index: 'src/index.ts',
+  testing: 'src/testing.ts',
+  http: 'src/http.ts',
+  graph: 'src/graph.ts',
+};
+
+/** Entries that run in threads or processes of their own; only Orchard itself starts them. */
+const runners = {
+  'training-runner': 'src/training/training-runner.ts',
+  'inference-worker': 'src/inference/inference-worker.ts',
+};
+
+/** The command; npm links to it. */
+const command = { orchard: 'src/orchard.ts' };
+
+/**
+ * Put into our own files although it is a dependency: as a package it loads its messages in some sixty languages, and a
+ * first answer waits for them. They stay out only because src has `import * as z`. uuid, a development dependency and
+ * so bundled too, would be twenty files to read for two functions.
+ */
+const BUNDLED = 'zod';
+
+const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const external = Object.keys({ ...dependencies, ...peerDependencies })
+  .filter((name) => name !== BUNDLED)
+  .map((name) => new RegExp(`^${name}(/|$)`));
+
+const bundle = await rolldown({
+  cwd: root,
+  input: { ...entries, ...runners, ...command },
+  external: [/^node:/, ...external],
+  platform: 'node',
+});
+const { output } = await bundle.write({
+  dir: dist,
+  format: 'esm',
+  sourcemap: true,
+  chunkFileNames: 'chunk-[name]-[hash].js',
+});
+await bundle.close();
+
+// The names of chunks change with what is in them. After the writing, so that no file is missing meanwhile.
+const written = new Set(output.map(({ fileName }) => fileName));
+for (const entry of readdirSync(dist, { withFileTypes: true })) {
+  if (entry.isFile() && !written.has(entry.name)) rmSync(join(dist, entry.name));
+}
+chmodSync(join(dist, 'orchard.js'), 0o755);

@@ -1,0 +1,54 @@
+import type { InferenceResult } from '../../contract/index.js';
+import { ModelFolderError } from '../../errors.js';
+import { Bm25Index } from '../../lexical/index.js';
+import { CONFIG_FILE, type ModelFolderConfig } from '../../model-folder/index.js';
+import { VectorIndex } from '../../vector-index/index.js';
+import type { Decoder, ModelFile, ModelFiles } from '../family.js';
+import { rankCandidates } from './blend-retrieval.js';
+import { findCandidates, type RetrievalExperts } from './candidates.js';
+import { decodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './passage-files.js';
+import { meanOfRows, unitVector } from './unit-vector.js';
+
+/** The number of passages in a result (docs/service.md, "Result"). */
+const PASSAGES = 10;
+
+/** The passages that both experts together put first. @throws ModelFolderError */
+export function dragonfruitDecoder({ orchard: { blend } }: ModelFolderConfig, files: ModelFiles): Decoder {
+  if (blend === undefined) throw new ModelFolderError(CONFIG_FILE, 'the orchard section has no blend');
+  const weights = { vector: blend.encoder, bm25: blend.expert };
+  const { passages, vectors, bm25 } = openPassages(files);
+  return (text, [window]): InferenceResult => {
+    const states = window?.outputs ?? new Float32Array();
+    const vector = unitVector(meanOfRows(states, window?.encoding.ids.length ?? 0, vectors.width));
+    const best = rankCandidates(findCandidates(text, vector, { vectors, bm25 }), weights, PASSAGES);
+    return { labels: best.map(({ id }) => passages[id] ?? ''), scores: best.map(({ score }) => score) };
+  };
+}
+
+interface OpenedPassages extends RetrievalExperts {
+  readonly passages: readonly string[];
+}
+
+/**
+ * The passages and both experts on them. Ids are positions in all three, so all must have the same length.
+ */
+function openPassages(files: ModelFiles): OpenedPassages {
+  const passages = decodePassages(fileOf(files, PASSAGES_FILE));
+  const vectorFile = fileOf(files, VECTORS_FILE);
+  const vectors = VectorIndex.decode(vectorFile.bytes, vectorFile.file);
+  const postingsFile = fileOf(files, POSTINGS_FILE);
+  const bm25 = Bm25Index.decode(postingsFile.bytes, postingsFile.file);
+  const misfit = [
+    { file: vectorFile.file, size: vectors.size },
+    { file: postingsFile.file, size: bm25.size },
+  ].find(({ size }) => size !== passages.length);
+  if (misfit === undefined) return { passages, vectors, bm25 };
+  const counts = `${misfit.size} passages, but ${PASSAGES_FILE} has ${passages.length}`;
+  throw new ModelFolderError(misfit.file, `it has ${counts}; restore both from the same training`);
+}
+
+function fileOf(files: ModelFiles, name: string): ModelFile {
+  const file = files.get(name);
+  if (file !== undefined) return file;
+  throw new ModelFolderError(CONFIG_FILE, `the orchard section does not list the file ${name}`);
+}

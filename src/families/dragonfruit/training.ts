@@ -1,0 +1,14 @@
+import type { FamilyTraining } from '../family.js';
+import { readRetrievalArchive } from './read-archive.js';
+import { retrievalTask } from './retrieval-task.js';
+import { sentenceTransformersFiles } from './sentence-transformers.js';
+import { tokenStates } from './sentence-vector.js';
+
+export const dragonfruitTraining: FamilyTraining = {
+  readArchive: (directory) => retrievalTask(readRetrievalArchive(directory)),
+  exportedOutputs: (graph, encoder, inputs) => ({
+    name: 'last_hidden_state',
+    tensor: tokenStates(graph, encoder, inputs),
+  }),
+  companions: ({ hidden_size }, { orchard }) => sentenceTransformersFiles(hidden_size, orchard.max_tokens),
+};

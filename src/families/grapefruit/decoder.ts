@@ -1,0 +1,25 @@
+import { ModelFolderError } from '../../errors.js';
+import { CrfExpert } from '../../lexical/index.js';
+import { CONFIG_FILE, EXPERT_FILE, type ModelFolderConfig } from '../../model-folder/index.js';
+import type { Decoder, ModelFiles } from '../family.js';
+import { bioConstraints } from './bio-constraints.js';
+import { entityResult, SequenceDecoder, tagEvidence } from './sequence-decoder.js';
+import { wordOutputs } from './word-pieces.js';
+import { splitWords } from './words.js';
+
+/** The entities of the tags that are most probable to both experts. @throws ModelFolderError */
+export function grapefruitDecoder({ orchard }: ModelFolderConfig, files: ModelFiles): Decoder {
+  const { labels: tags, words: splitting = 'whitespace', blend, lowercase } = orchard;
+  const file = files.get(EXPERT_FILE);
+  if (file === undefined || blend === undefined) {
+    throw new ModelFolderError(CONFIG_FILE, 'the orchard section names no lexical expert, or has no blend');
+  }
+  const expert = CrfExpert.decode(file.bytes, file.file);
+  const decoder = new SequenceDecoder(tags, bioConstraints(tags), expert.transitions, blend);
+  return (text, outputs) => {
+    const words = splitWords(text, splitting);
+    const logits = wordOutputs(outputs, words, tags.length);
+    const entities = decoder.entities(tagEvidence(words, logits, tags.length, expert, lowercase));
+    return entityResult(text, words, entities);
+  };
+}

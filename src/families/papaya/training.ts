@@ -1,0 +1,19 @@
+import type { Pooling } from '../../encoder/index.js';
+import type { FamilyTraining } from '../family.js';
+import { classifierLogits } from './classification-head.js';
+import { classificationTask } from './classification-task.js';
+import { readClassificationArchive } from './read-archive.js';
+
+/** How new Papaya models pool; see docs/decisions.md for the measurement. */
+const POOLING: Pooling = 'mean';
+
+export const papayaTraining: FamilyTraining = {
+  readArchive: (directory, type) => classificationTask(readClassificationArchive(directory, type), POOLING),
+  exportedOutputs: (graph, encoder, inputs, { id2label, orchard }) => ({
+    name: 'logits',
+    tensor: classifierLogits(graph, encoder, inputs, {
+      outputs: Object.keys(id2label).length,
+      pooling: orchard.pooling === 'first' ? 'first' : 'mean',
+    }),
+  }),
+};

@@ -1,0 +1,90 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { err, fromThrowable, type Result, type ResultAsync } from 'neverthrow';
+import type { InferenceResponse, InferenceResult } from '../contract/index.js';
+import { type OrchardError, toOrchardError } from '../errors.js';
+import { inFlightOf, type StreamOptions } from './call-options.js';
+
+/** The queries of a stream: an array, a generator, lines of a file … */
+export type Queries = Iterable<string> | AsyncIterable<string>;
+
+/** The answer to one query of a stream, or why there is none. */
+export type StreamedAnswer = Result<InferenceResponse<InferenceResult>, OrchardError>;
+
+/** Longest pause before an overloaded service is asked again. */
+const MAX_PAUSE_MS = 1000;
+/** What is wrong with one query only; after any other failure, the next query would fail as well. */
+const OF_ONE_QUERY: readonly OrchardError['code'][] = ['validation', 'deadline', 'internal'];
+
+/**
+ * Answers queries in their order, reading ahead only as far as `inFlight` allows: whoever reads the answers slowly
+ * slows down whoever gives the queries. A query that fails gives an error in its place; a failure that all queries
+ * share ends the stream.
+ * @param ask is called again where the service is overloaded.
+ */
+export async function* answerStream(
+  queries: Queries,
+  ask: (query: string) => ResultAsync<InferenceResponse<InferenceResult>, OrchardError>,
+  options: StreamOptions,
+): AsyncGenerator<StreamedAnswer, void, undefined> {
+  const inFlight = fromThrowable(inFlightOf, (thrown) =>
+    toOrchardError(thrown, 'asking a stream of queries'),
+  )(options);
+  if (inFlight.isErr()) return yield err(inFlight.error);
+  const { signal } = options;
+  const answers = readAhead(queries, (query) => patiently(() => ask(query), signal), inFlight.value);
+  for await (const answer of answers) {
+    yield answer;
+    if (answer.isErr() && !OF_ONE_QUERY.includes(answer.error.code)) return;
+  }
+}
+
+async function* readAhead(
+  queries: Queries,
+  ask: (query: string) => Promise<StreamedAnswer>,
+  inFlight: number,
+): AsyncGenerator<StreamedAnswer, void, undefined> {
+  const answers: Promise<StreamedAnswer>[] = [];
+  const source =
+    Symbol.asyncIterator in queries ? queries[Symbol.asyncIterator]() : queries[Symbol.iterator]();
+  let isRead = false;
+  let reading: Promise<void> | undefined;
+  const read = async () => {
+    const next = await source.next();
+    reading = undefined;
+    if (next.done) isRead = true;
+    else answers.push(ask(next.value));
+  };
+  try {
+    for (;;) {
+      while (!isRead && answers.length < inFlight) {
+        reading ??= read();
+        // A slow source doesn't hold up an answer that is there.
+        const [first] = answers;
+        const isAnswered = first?.then(() => true);
+        if (await Promise.race([reading.then(() => false), ...(isAnswered ? [isAnswered] : [])])) break;
+      }
+      const next = answers.shift();
+      if (next === undefined) return;
+      yield await next;
+    }
+  } finally {
+    if (!isRead) await source.return?.();
+  }
+}
+
+/** Asks again as long as the service is overloaded. */
+async function patiently(
+  ask: () => ResultAsync<InferenceResponse<InferenceResult>, OrchardError>,
+  signal: AbortSignal | undefined,
+): Promise<StreamedAnswer> {
+  for (;;) {
+    const answer = await ask();
+    if (answer.isOk() || answer.error.code !== 'overloaded') return answer;
+    const { waitingMs } = answer.error;
+    try {
+      await pause(Math.min(MAX_PAUSE_MS, waitingMs / 2), undefined, signal === undefined ? {} : { signal });
+    } catch {
+      return err(answer.error);
+    }
+  }
+}

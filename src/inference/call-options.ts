@@ -1,0 +1,42 @@
+import * as z from 'zod';
+import { validate } from '../contract/index.js';
+import type { RequestOptions } from './inference-service.js';
+
+/** Of one call of a Predictor or Medley. */
+export interface CallOptions {
+  /**
+   * Aborts the call and the loading of a model that it waits for. What waits leaves the queue; what is left of a run
+   * that has begun is not computed.
+   */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Milliseconds that the call may wait and run once its model is known; then it fails with a DeadlineError, and what
+   * is left of it is not computed. Default: no limit.
+   */
+  readonly deadlineMs?: number | undefined;
+}
+
+/** Of a stream of queries. */
+export interface StreamOptions extends CallOptions {
+  /**
+   * Most queries that have been read and not answered yet: enough to keep the threads busy, and all that a stream keeps
+   * in memory. Default 128.
+   */
+  readonly inFlight?: number | undefined;
+}
+
+/** The longest time that Node's timers take: 24 days. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+const deadlineSchema = z.number().positive().max(MAX_TIMER_MS);
+const inFlightSchema = z.int().min(1).max(100_000).default(128);
+
+/** @throws ValidationError */
+export function requestOptions({ signal, deadlineMs }: CallOptions): RequestOptions {
+  if (deadlineMs === undefined) return { signal };
+  return { signal, deadlineMs: validate(deadlineSchema, deadlineMs, ['deadlineMs']) };
+}
+
+/** @throws ValidationError */
+export function inFlightOf({ inFlight }: StreamOptions): number {
+  return validate(inFlightSchema, inFlight, ['inFlight']);
+}

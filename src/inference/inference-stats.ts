@@ -1,0 +1,47 @@
+import type { StageTimes } from './lane.js';
+
+/** The state of an inference service, and what it has done so far. */
+export interface InferenceStats {
+  /** Requests that have texts waiting. */
+  readonly waitingRequests: number;
+  /** Texts that no thread has been given yet. */
+  readonly waitingTexts: number;
+  /** Texts that threads work on. */
+  readonly runningTexts: number;
+  /** Requests answered, refused with an OverloadedError, given up by their callers, and failed. */
+  readonly requests: {
+    readonly answered: number;
+    readonly refused: number;
+    readonly cancelled: number;
+    readonly failed: number;
+  };
+  /** Texts answered. */
+  readonly texts: number;
+  /** What those texts took in all, in milliseconds of the threads; divide by `texts` for the mean. */
+  readonly stages: StageTimes;
+  /** The models that are loaded in some thread. */
+  readonly models: readonly ModelStats[];
+  /** The worker threads; of a service that runs inline, the calling thread. */
+  readonly workers: readonly WorkerStats[];
+}
+
+/** A loaded model. */
+export interface ModelStats {
+  /** Its folder. */
+  readonly directory: string;
+  /** How many threads have loaded it. */
+  readonly workers: number;
+  /** Texts of its that wait. */
+  readonly waitingTexts: number;
+  /** Texts answered. */
+  readonly texts: number;
+  /** Milliseconds a text, lately. */
+  readonly textMs: number;
+}
+
+/** A thread that runs models. */
+export interface WorkerStats {
+  readonly busy: boolean;
+  /** Models that it has been asked for; those least used may have been unloaded since. */
+  readonly models: number;
+}

@@ -1,0 +1,17 @@
+import type { Lane } from './lane.js';
+
+/** A lane whose code is loaded with its first work. */
+export function lazyLane(load: () => Promise<Lane>): Lane {
+  let loading: Promise<Lane> | undefined;
+  const loaded = () => {
+    loading ??= load();
+    return loading;
+  };
+  return {
+    run: async (batch) => (await loaded()).run(batch),
+    cancel: (id, positions) => void loading?.then((lane) => lane.cancel(id, positions)),
+    load: async (directory) => (await loaded()).load(directory),
+    forget: (directory) => void loading?.then((lane) => lane.forget(directory)),
+    close: async () => (await loading)?.close(),
+  };
+}

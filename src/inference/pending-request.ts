@@ -1,0 +1,88 @@
+import type { InferenceResult } from '../contract/index.js';
+import type { RequestTrace } from './channels.js';
+import type { Predictions } from './inference-service.js';
+import type { BatchAnswer } from './lane.js';
+
+/** A request that has not been answered: its texts are given to lanes in their order, in one batch or several. */
+export class PendingRequest {
+  readonly enqueuedAt = performance.now();
+  /** The first text that no lane has been given. */
+  next = 0;
+  /** Whether it must not share a batch, since the batch that it was in has failed. */
+  solo = false;
+  /** When its first text was given to a lane, by `performance.now`. */
+  startedAt: number | undefined;
+  /** What tracing tools were told of it, if any listens. */
+  trace: RequestTrace | undefined;
+  readonly #results: (InferenceResult | undefined)[];
+  readonly #truncated: number[] = [];
+  readonly #whenEnded: (() => void)[] = [];
+  #ended = false;
+  #unanswered: number;
+  #elapsedMs = 0;
+  /** Time that batches of one dispatch took, the longest of them; they run side by side. */
+  #round = { id: -1, elapsedMs: 0 };
+
+  constructor(
+    readonly directory: string,
+    readonly texts: readonly string[],
+    readonly resolve: (predictions: Predictions) => void,
+    readonly reject: (thrown: unknown) => void,
+  ) {
+    this.#results = new Array(texts.length);
+    this.#unanswered = texts.length;
+  }
+
+  /** Texts that no lane has been given. */
+  get waiting(): number {
+    return this.texts.length - this.next;
+  }
+
+  /** Whether it has been answered, refused or given up. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  onEnd(ending: () => void): void {
+    this.#whenEnded.push(ending);
+  }
+
+  end(): void {
+    this.#ended = true;
+    for (const ending of this.#whenEnded) ending();
+  }
+
+  /** Puts the texts from a position on back, to be run without those of other requests. */
+  retryAlone(from: number): void {
+    this.solo = true;
+    this.next = Math.min(this.next, from);
+  }
+
+  /** @param at its position in the answer. */
+  take(index: number, answer: BatchAnswer, at: number): void {
+    const result = answer.results[at];
+    if (result === undefined || this.#results[index] !== undefined) return;
+    this.#results[index] = result;
+    this.#unanswered -= 1;
+    if (answer.truncated.includes(at)) this.#truncated.push(index);
+  }
+
+  /** Adds the time of a batch. @param round batches of one round run side by side. */
+  addTime(round: number, { times }: BatchAnswer): void {
+    const elapsedMs = times.tokenize + times.run + times.decode;
+    if (round !== this.#round.id) this.#round = { id: round, elapsedMs: 0 };
+    const more = Math.max(0, elapsedMs - this.#round.elapsedMs);
+    this.#round.elapsedMs += more;
+    this.#elapsedMs += more;
+  }
+
+  /** The answer, once every text has one. */
+  get predictions(): Predictions | undefined {
+    if (this.#unanswered > 0) return undefined;
+    return {
+      results: this.#results.flatMap((result) => result ?? []),
+      elapsedMs: this.#elapsedMs,
+      truncated: this.#truncated.sort((a, b) => a - b),
+    };
+  }
+}

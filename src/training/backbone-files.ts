@@ -1,0 +1,13 @@
+import { CONFIG_FILE, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, WEIGHTS_FILE } from '../model-folder/index.js';
+
+/** The pieces of a tokenizer, one per line, in folders without a tokenizer.json. */
+export const VOCABULARY_FILE = 'vocab.txt';
+
+/** The files that are read from a backbone's folder. */
+export const BACKBONE_FILES = [
+  CONFIG_FILE,
+  WEIGHTS_FILE,
+  TOKENIZER_FILE,
+  TOKENIZER_CONFIG_FILE,
+  VOCABULARY_FILE,
+] as const;

@@ -1,0 +1,109 @@
+import { errAsync, okAsync, ResultAsync } from 'neverthrow';
+import { describe, expect, it } from 'vitest';
+import type { InferenceResponse, InferenceResult } from '../../src/contract/index.js';
+import { InternalError, NotFoundError, type OrchardError, OverloadedError } from '../../src/errors.js';
+import { answerStream, type Queries, type StreamOptions } from '../../src/inference/index.js';
+
+type Ask = (query: string) => ResultAsync<InferenceResponse<InferenceResult>, OrchardError>;
+
+const answerTo = (query: string): InferenceResponse<InferenceResult> => ({
+  data: { labels: [query], scores: [1] },
+  metadata: { model_inference_time_ms: 1 },
+});
+const echo: Ask = (query) => okAsync(answerTo(query));
+
+/** Answers after some milliseconds, later queries often sooner. */
+const slowly: Ask = (query) =>
+  ResultAsync.fromSafePromise(
+    new Promise((resolve) => setTimeout(() => resolve(answerTo(query)), (Number(query) * 7) % 5)),
+  );
+
+function* numbers(count: number, taken: string[] = []): Generator<string> {
+  for (let at = 0; at < count; at += 1) {
+    taken.push(String(at));
+    yield String(at);
+  }
+}
+
+async function collected(queries: Queries, ask: Ask, options: StreamOptions = {}): Promise<string[]> {
+  const answers: string[] = [];
+  for await (const answer of answerStream(queries, ask, options)) {
+    answers.push(answer.isOk() ? (answer.value.data.labels[0] ?? '') : answer.error.code);
+  }
+  return answers;
+}
+
+describe('a stream of queries', () => {
+  it('is answered in its order, whichever answer is there first', async () => {
+    expect(await collected(numbers(50), slowly, { inFlight: 7 })).toEqual([...numbers(50)]);
+    expect(await collected([], echo)).toEqual([]);
+  });
+
+  it('is read no further than its answers are, apart from those in flight', async () => {
+    const taken: string[] = [];
+    const answers = answerStream(numbers(1000, taken), echo, { inFlight: 10 });
+    for (let read = 1; read <= 30; read += 1) {
+      await answers.next();
+      expect(taken.length).toBeLessThanOrEqual(read + 10);
+    }
+    await answers.return(undefined);
+    expect(taken.length).toBeLessThanOrEqual(40);
+  });
+
+  it('keeps as many queries in flight as it may', async () => {
+    let inFlight = 0;
+    let most = 0;
+    const counted: Ask = (query) => {
+      inFlight += 1;
+      most = Math.max(most, inFlight);
+      return slowly(query).andTee(() => {
+        inFlight -= 1;
+      });
+    };
+    await collected(numbers(100), counted, { inFlight: 8 });
+    expect(most).toBe(8);
+  });
+
+  it('answers what came before a query that is long in coming', async () => {
+    async function* source() {
+      yield 'first';
+      await new Promise((resolve) => setTimeout(resolve, 10_000));
+      yield 'second';
+    }
+    const answers = answerStream(source(), echo, {});
+    expect((await answers.next()).value?.isOk()).toBe(true);
+  });
+
+  it('goes on after a query that fails by itself', async () => {
+    const ask: Ask = (query) => (query === '1' ? errAsync(new InternalError('odd')) : echo(query));
+    expect(await collected(numbers(3), ask)).toEqual(['0', 'internal', '2']);
+  });
+
+  it('ends with a failure that all queries share, and asks its source for no more', async () => {
+    const taken: string[] = [];
+    const ask: Ask = () => errAsync(new NotFoundError('model', 'm'));
+    expect(await collected(numbers(1000, taken), ask, { inFlight: 4 })).toEqual(['not_found']);
+    expect(taken.length).toBeLessThanOrEqual(5);
+  });
+
+  it('waits where the service is overloaded', async () => {
+    let refused = 3;
+    const ask: Ask = (query) => {
+      refused -= 1;
+      return refused >= 0 ? errAsync(new OverloadedError(10, 2)) : echo(query);
+    };
+    expect(await collected(numbers(4), ask)).toEqual(['0', '1', '2', '3']);
+  });
+
+  it('throws what its source throws', async () => {
+    function* source() {
+      yield 'a';
+      throw new RangeError('no more lines');
+    }
+    await expect(collected(source(), echo)).rejects.toThrow('no more lines');
+  });
+
+  it('has a ValidationError for an option that is none', async () => {
+    expect(await collected(numbers(3), echo, { inFlight: 0 })).toEqual(['validation']);
+  });
+});
