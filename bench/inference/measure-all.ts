@@ -5,7 +5,7 @@ import { textEmbeddingsInference } from './published.js';
 import { type Agreement, compareAnswers } from './same-answers.js';
 import { type Scenario, scenariosFor, shortTexts } from './scenarios.js';
 import { closeSides, openSides, type Side } from './sides.js';
-import { type Measured, printAgreements, printMeasured, printRatios } from './tables.js';
+import { type Measured, printAgreements, printMeasured, printRatios, printSides } from './tables.js';
 
 export interface Comparison {
   /** Part of the names of the scenarios. */
@@ -35,6 +35,7 @@ export async function measureAll(models: Models, comparison: Comparison) {
     const { sides, notes: leftOut } = await openSides(models, subject, comparison);
     try {
       notes.push(...leftOut);
+      printSides(subject, sides);
       const agreed = await compareAnswers(models, subject, sides, shortTexts(subject, CHECKED));
       printAgreements(agreed);
       agreements.push(...agreed);

@@ -1,4 +1,5 @@
 /** Orchard as a contestant, by its public API. bench/inference/protocol.ts has its messages. */
+import { createRequire } from 'node:module';
 import { basename, dirname } from 'node:path';
 import {
   fileStorage,
@@ -14,7 +15,8 @@ import type { BenchModel, NamedNumbers, Opening } from './protocol.js';
 import { type Answerer, serveRounds } from './serve-rounds.js';
 import { StageTimes } from './stage-times.js';
 
-const name = 'Orchard';
+const { version } = createRequire(import.meta.url)('onnxruntime-node/package.json');
+const name = `Orchard with onnxruntime-node ${version}`;
 
 /** The answers of a set that is larger than a batch may be, in its order. */
 async function predictSet(predictor: Predictor, id: string, texts: readonly string[]) {

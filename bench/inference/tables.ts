@@ -1,5 +1,6 @@
 import type { Result } from './compare.js';
 import type { Agreement } from './same-answers.js';
+import type { Side } from './sides.js';
 
 /** What every library reached in one scenario. */
 export interface Measured {
@@ -50,6 +51,12 @@ export function printRatios(measured: readonly Measured[]): void {
     return [name, Object.fromEntries(cells)];
   };
   console.table(Object.fromEntries(measured.map(row)));
+}
+
+/** The libraries and their versions. */
+export function printSides(subject: string, sides: readonly Side[]): void {
+  const names = sides.flatMap(({ contestants }) => contestants.map(({ contestant }) => contestant.name));
+  console.log(`\n${subject}: ${[...new Set(names)].join(', ')}`);
 }
 
 export function printAgreements(agreements: readonly Agreement[]): void {

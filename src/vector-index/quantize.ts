@@ -21,17 +21,15 @@ export function quantizeQuery(query: Float32Array, integers: Int16Array): number
 }
 
 /**
- * How far the dot product of codes and integers, times both scales, can be from that of the vectors. Every
- * element of a vector is rounded by half a scale at most.
- * @param query the one whose integers are meant.
- * @param vectorScale the largest of any vector. @param queryScale of the query's integers.
+ * How far the dot product of codes and integers, times both scales, can be from that of the vectors, for each
+ * unit of the vector's scale. Every element is rounded by half a scale at most.
+ * @param query the one whose integers are meant. @param queryScale of these.
  */
-export function largestError(query: Float32Array, vectorScale: number, queryScale: number): number {
+export function largestError(query: Float32Array, queryScale: number): number {
   let sum = 0;
   for (let at = 0; at < query.length; at += 1) sum += Math.abs(query[at] ?? 0);
-  const ofCodes = (vectorScale / 2) * sum;
-  const ofIntegers = (queryScale / 2) * LARGEST_CODE * vectorScale * query.length;
-  return (ofCodes + ofIntegers) * (1 + ROUNDING);
+  const ofIntegers = (queryScale / 2) * LARGEST_CODE * query.length;
+  return (sum / 2 + ofIntegers) * (1 + ROUNDING);
 }
 
 /** Scores are float32, and so are the exact ones: what their rounding adds is far below this share. */

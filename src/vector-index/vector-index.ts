@@ -23,10 +23,11 @@ export class VectorIndex {
   readonly #stride: number;
   readonly #codes: Int8Array;
   readonly #scales: Float32Array;
-  #largestScale = 0;
   readonly #query: Float32Array;
   readonly #queryIntegers: Int16Array;
   readonly #ids: Int32Array;
+  /** The scores by codes of the last search. */
+  readonly #byteScores: Float32Array;
   readonly #scores: Float32Array;
   readonly #arena: Arena;
   readonly #kernels: Kernels;
@@ -38,12 +39,13 @@ export class VectorIndex {
   ) {
     this.#stride = Math.ceil(width / DOT_STEP) * DOT_STEP;
     const elements = size * this.#stride;
-    const counts = [elements, elements / 4, size, size, size, this.#stride, this.#stride];
+    const counts = [elements, elements / 4, size, size, size, size, this.#stride, this.#stride];
     this.#arena = new Arena(Arena.bytesFor(counts));
     this.#vectors = this.#arena.float32(elements);
     this.#codes = this.#arena.int8(elements);
     this.#scales = this.#arena.float32(size);
     this.#ids = this.#arena.int32(size);
+    this.#byteScores = this.#arena.float32(size);
     this.#scores = this.#arena.float32(size);
     this.#query = this.#arena.float32(this.#stride);
     this.#queryIntegers = this.#arena.int16(this.#stride);
@@ -64,9 +66,7 @@ export class VectorIndex {
       const vector = vectors.subarray(id * width, (id + 1) * width);
       index.#vectors.set(vector, id * index.#stride);
       const codes = index.#codes.subarray(id * index.#stride, (id + 1) * index.#stride);
-      const scale = quantizeVector(vector, codes);
-      index.#scales[id] = scale;
-      index.#largestScale = Math.max(index.#largestScale, scale);
+      index.#scales[id] = quantizeVector(vector, codes);
     }
     return index;
   }
@@ -89,26 +89,38 @@ export class VectorIndex {
   }
 
   /**
-   * The vectors, ascending, that can be among the k nearest by their codes' scores and how wrong these can be;
-   * if there are more than `most`, the `most` nearest by their codes.
+   * The vectors, ascending, that can be among the k nearest. The exact scores of those that are nearest by
+   * their codes give a bar, and how wrong the scores of codes can be says which others can be above it. If
+   * these are more than `most`, the `most` nearest by their codes.
    */
   #rescoredIds(query: Float32Array, k: number, most: number): Int32Array {
     // The query's scale is left out of the scores: it is the same for all vectors and doesn't change their order.
-    const queryScale = quantizeQuery(query, this.#queryIntegers);
-    this.#kernels.dotByteRows(this.#codes, this.#scales, this.#queryIntegers, this.#scores);
-    const error = largestError(query, this.#largestScale, queryScale) / queryScale;
-    const bar = scoreBelowTop(this.#scores, k) - 2 * error;
-    const scores = this.#scores;
-    const ids = new Int32Array(most);
+    const scale = quantizeQuery(query, this.#queryIntegers);
+    this.#kernels.dotByteRows(this.#codes, this.#scales, this.#queryIntegers, this.#byteScores);
+    const likely = this.#idsAbove(scoreBelowTop(this.#byteScores, k), 0, most);
+    if (likely.length >= k && likely.length <= most) {
+      const bar = this.scoresOf(query, likely).reduce((least, score) => Math.min(least, score));
+      const possible = this.#idsAbove(bar / scale, largestError(query, scale) / scale, most);
+      if (possible.length >= k && possible.length <= most) return possible;
+    }
+    return Int32Array.from(topScores(this.#byteScores, most), ({ id }) => id).sort();
+  }
+
+  /**
+   * The vectors, ascending, whose scores by codes are not below the bar if they are `error` times their scale
+   * too low; at most one more than `most`.
+   */
+  #idsAbove(bar: number, error: number, most: number): Int32Array {
+    const scores = this.#byteScores;
+    const scales = this.#scales;
+    const ids = new Int32Array(most + 1);
     let count = 0;
     for (let id = 0; id < scores.length && count <= most; id += 1) {
-      if (!((scores[id] ?? 0) > bar)) continue;
+      if (!((scores[id] ?? 0) + (scales[id] ?? 0) * error >= bar)) continue;
       ids[count] = id;
       count += 1;
     }
-    // A query of zeros has an error of NaN and no ids.
-    if (count >= k && count <= most) return ids.subarray(0, count);
-    return Int32Array.from(topScores(this.#scores, most), ({ id }) => id).sort();
+    return ids.subarray(0, count);
   }
 
   /** As {@link search}, with every vector compared in float32. */

@@ -69,7 +69,7 @@ describe('largestError', () => {
         }
         const off = Math.abs(exact - rounded * scale * queryScale);
         // Queries of zeros, or nearly so, have no integers.
-        if (queryScale > 0) expect(off).toBeLessThanOrEqual(largestError(query, scale, queryScale));
+        if (queryScale > 0) expect(off).toBeLessThanOrEqual(scale * largestError(query, queryScale));
       }),
     );
   });
