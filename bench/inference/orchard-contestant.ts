@@ -15,8 +15,8 @@ import type { BenchModel, NamedNumbers, Opening } from './protocol.js';
 import { type Answerer, serveRounds } from './serve-rounds.js';
 import { StageTimes } from './stage-times.js';
 
-const { version } = createRequire(import.meta.url)('onnxruntime-node/package.json');
-const name = `Orchard with onnxruntime-node ${version}`;
+const runtime: { readonly version: string } = createRequire(import.meta.url)('onnxruntime-node/package.json');
+const name = `Orchard with onnxruntime-node ${runtime.version}`;
 
 /** The answers of a set that is larger than a batch may be, in its order. */
 async function predictSet(predictor: Predictor, id: string, texts: readonly string[]) {

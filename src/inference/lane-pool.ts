@@ -6,7 +6,7 @@ const NEWEST = 0.2;
 const LOAD_MS = 100;
 
 /** Lost time counts half after so many milliseconds: only what is lost all the time is worth another copy. */
-const FORGETTING_MS = 1000;
+const FORGETTING_MS = 3000;
 
 /** What is known of a model by running it. */
 export class ModelFigures {

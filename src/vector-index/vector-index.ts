@@ -13,9 +13,9 @@ const MIN_RESCORED = 256;
 
 /**
  * Finds the nearest of many vectors by dot product, which is the cosine if vectors have unit length. Every
- * vector is compared, as bytes with a scale of its own; the best few hundred are compared again in float32,
- * so that scores are exact and hardly any of the best is missed (figures: `npm run bench:search`). For one
- * caller at a time.
+ * vector is compared, as bytes with a scale of its own; those that can be among the nearest are compared again
+ * in float32, so that scores are exact. None is missed unless more than a few hundred can be, and then hardly
+ * any (figures: `npm run bench:search`). For one caller at a time.
  */
 export class VectorIndex {
   /** The vectors, each padded with zeros to a multiple of {@link DOT_STEP}. [size, stride] */
@@ -99,7 +99,10 @@ export class VectorIndex {
     this.#kernels.dotByteRows(this.#codes, this.#scales, this.#queryIntegers, this.#byteScores);
     const likely = this.#idsAbove(scoreBelowTop(this.#byteScores, k), 0, most);
     if (likely.length >= k && likely.length <= most) {
-      const bar = this.scoresOf(query, likely).reduce((least, score) => Math.min(least, score));
+      const bar = this.scoresOf(query, likely).reduce(
+        (least, score) => Math.min(least, score),
+        Number.POSITIVE_INFINITY,
+      );
       const possible = this.#idsAbove(bar / scale, largestError(query, scale) / scale, most);
       if (possible.length >= k && possible.length <= most) return possible;
     }
