@@ -1,3 +1,4 @@
+import { isOrchardError } from '../errors.js';
 import { traceBatch } from './channels.js';
 import type { Predictions } from './inference-service.js';
 import type { BatchAnswer, StageTimes } from './lane.js';
@@ -38,6 +39,7 @@ export class Batches {
   readonly #pool: LanePool;
   readonly #events: BatchEvents;
   readonly #running = new Set<Running>();
+  readonly #loading = new Set<Promise<void>>();
   readonly #stages = { load: 0, tokenize: 0, run: 0, decode: 0 };
   #texts = 0;
   #round = 0;
@@ -89,7 +91,13 @@ export class Batches {
   }
 
   #isDrained(): boolean {
-    return this.#running.size === 0 && this.#queue.waitingTexts === 0;
+    return this.#running.size === 0 && this.#loading.size === 0 && this.#queue.waitingTexts === 0;
+  }
+
+  /** A lane has become idle. */
+  #goOn(): void {
+    this.#events.idle();
+    if (this.#isDrained()) for (const resolve of this.#whenDrained.splice(0)) resolve();
   }
 
   /** The model whose turn it is, of those that an idle lane should run. */
@@ -108,6 +116,7 @@ export class Batches {
     const figures = this.#pool.figuresOf(directory);
     if (couldHaveRun && first !== undefined) figures.lose(performance.now() - first.enqueuedAt);
     model.couldHaveRun = false;
+    this.#spread(directory);
     const isKnown = figures.workMs > 0;
     const items = this.#queue.take(model, {
       work: lanes.length * (isKnown ? BATCH_MS / figures.workMs : Number.POSITIVE_INFINITY),
@@ -132,6 +141,19 @@ export class Batches {
     }
   }
 
+  /** Has a further lane load the model where that pays; until it has, the others go on. */
+  #spread(directory: string): void {
+    const spread = this.#pool.spreadOf(directory);
+    if (spread === undefined) return;
+    // What is wrong with the model is told to those who ask it.
+    const loaded = spread.lane.load(directory).catch(() => undefined);
+    this.#loading.add(loaded);
+    void loaded.then(() => {
+      this.#loading.delete(loaded);
+      this.#goOn();
+    });
+  }
+
   async #run(
     lane: LaneState,
     directory: string,
@@ -154,8 +176,7 @@ export class Batches {
       this.#fail(items, thrown);
     } finally {
       if (running !== undefined) this.#running.delete(running);
-      this.#events.idle();
-      if (this.#isDrained()) for (const resolve of this.#whenDrained.splice(0)) resolve();
+      this.#goOn();
     }
   }
 
@@ -181,11 +202,12 @@ export class Batches {
     }
   }
 
-  /** Of several requests, one may have failed the others: each is tried again by itself. */
+  /** Of several requests, one may have failed the others: each is tried again by itself, unless the model is at fault. */
   #fail(items: readonly Item[], thrown: unknown): void {
     const requests = requestsOf(items);
+    const isOfModel = isOrchardError(thrown) && thrown.code === 'model_folder';
     for (const request of requests) {
-      if (requests.length === 1) this.#events.failed(request, thrown);
+      if (requests.length === 1 || isOfModel) this.#events.failed(request, thrown);
       if (request.ended) continue;
       const from = Math.min(...items.filter((item) => item.request === request).map(({ index }) => index));
       this.#queue.remove(request);

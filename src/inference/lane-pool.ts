@@ -52,6 +52,17 @@ export class LaneState {
 
   constructor(readonly lane: Lane) {}
 
+  /** Loads a model that another lane has; while it does so, it is busy. */
+  async load(directory: string): Promise<void> {
+    this.isBusy = true;
+    try {
+      await this.lane.load(directory);
+      this.models.add(directory);
+    } finally {
+      this.isBusy = false;
+    }
+  }
+
   /** @param started is told the batch's id before the lane answers. */
   async run(batch: Omit<Batch, 'id'>, started: (id: number) => void): Promise<BatchAnswer> {
     this.#lastId += 1;
@@ -66,6 +77,12 @@ export class LaneState {
       this.running = 0;
     }
   }
+}
+
+/** A lane that should load a model that others have already. */
+export interface Spread {
+  readonly directory: string;
+  readonly lane: LaneState;
 }
 
 /**
@@ -104,15 +121,19 @@ export class LanePool {
 
   /** The idle lanes that should run a model now; none if it should wait for a busy lane that has it. */
   lanesFor(directory: string): LaneState[] {
-    const { idle } = this;
-    const homes = idle.filter(({ models }) => models.has(directory));
-    const isKnown = this.homes(directory) > 0;
+    if (this.homes(directory) > 0) return this.idle.filter(({ models }) => models.has(directory));
+    const first = leastModels(this.idle);
+    return first === undefined ? [] : [first];
+  }
+
+  /** The idle lane that should load a model now, if one should. */
+  spreadOf(directory: string): Spread | undefined {
     const figures = this.figuresOf(directory);
-    if (isKnown && figures.lostMs < figures.loadMs) return homes;
-    const further = leastModels(idle.filter((lane) => !homes.includes(lane)));
-    if (further === undefined) return homes;
+    if (figures.lostMs < figures.loadMs) return undefined;
+    const lane = leastModels(this.idle.filter(({ models }) => !models.has(directory)));
+    if (lane === undefined) return undefined;
     figures.forgive();
-    return [...homes, further];
+    return { directory, lane };
   }
 
   /** The lane to load a model in that nobody waits for yet. */
