@@ -19,6 +19,7 @@ export interface Portion {
 export class ModelQueue {
   readonly directory: string;
   readonly #requests: PendingRequest[] = [];
+  #texts = 0;
   /** Work that was given to lanes, in turns: the model with the least is next. */
   served = 0;
   /** Whether a lane was idle while texts waited for one that has the model. */
@@ -37,17 +38,20 @@ export class ModelQueue {
   }
 
   get waitingTexts(): number {
-    return this.#requests.reduce((sum, { waiting }) => sum + waiting, 0);
+    return this.#texts;
   }
 
   add(request: PendingRequest): void {
+    this.#texts += request.waiting;
     if (request.solo) this.#requests.unshift(request);
     else this.#requests.push(request);
   }
 
   remove(request: PendingRequest): void {
     const at = this.#requests.indexOf(request);
-    if (at >= 0) this.#requests.splice(at, 1);
+    if (at < 0) return;
+    this.#requests.splice(at, 1);
+    this.#texts -= request.waiting;
   }
 
   /** Takes texts in the order in which they came, those of a solo request by themselves. */
@@ -68,6 +72,7 @@ export class ModelQueue {
       done += 1;
     }
     this.#requests.splice(0, done);
+    this.#texts -= items.length;
     this.served += work;
     return items;
   }
