@@ -107,6 +107,34 @@ const requests = fc.record({
   ),
 });
 
+type AnyRequest = typeof requests extends fc.Arbitrary<infer Value> ? Value : never;
+const predict = `/predictor/language/pre-trained/${MODEL}`;
+const right = {
+  method: 'POST',
+  path: predict,
+  search: '',
+  body: '{"query":"a"}',
+  headers: {},
+  as: 'pro',
+} as const;
+/** One of each status that must be seen, so that chance does not decide about it. */
+const ofEachStatus: [AnyRequest][] = [
+  [right],
+  [{ ...right, as: null }],
+  [
+    {
+      ...right,
+      path: `/batch-predictor/language/pre-trained/${MODEL}`,
+      body: '{"queries":["a"]}',
+      as: 'basic',
+    },
+  ],
+  [{ ...right, path: '/predictor/language/pre-trained/no-such-model' }],
+  [{ ...right, method: 'PUT' }],
+  [{ ...right, headers: { 'content-type': 'text/plain' } }],
+  [{ ...right, body: '{"query":1}' }],
+];
+
 /** What fails without anyone waiting for it until the test ends. */
 function unhandledRejections(): unknown[] {
   const reasons: unknown[] = [];
@@ -134,7 +162,7 @@ describe.each([
         seen.set(answer.status, (seen.get(answer.status) ?? 0) + 1);
         expect(answer.status).toBeLessThan(500);
       }),
-      { numRuns: Math.round(share * REQUESTS) },
+      { numRuns: Math.round(share * REQUESTS), examples: ofEachStatus },
     );
     expect([...seen.keys()]).toEqual(expect.arrayContaining([200, 401, 403, 404, 405, 415, 422]));
     const { status } = await ask('POST', `/predictor/language/pre-trained/${MODEL}`, {
