@@ -38,7 +38,8 @@ describe.each(pages)('%s', (page) => {
   it('names only npm scripts that exist', () => {
     const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
     const text = readFileSync(join(root, page), 'utf8');
-    for (const [, script = ''] of text.matchAll(/npm run ([a-z:-]*[a-z])/g)) expect(scripts).toHaveProperty(script);
+    for (const [, script = ''] of text.matchAll(/npm run ([a-z:-]*[a-z])/g))
+      expect(scripts).toHaveProperty(script);
   });
 });
 
