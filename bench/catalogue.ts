@@ -103,5 +103,7 @@ for (const recipe of recipesNamed(names.length === 0 ? ['all'] : names)) {
   }
 }
 console.table(table);
-const megabytes = await residentMegabytes(catalogue, answered);
-console.log(`${answered.length} models in one process: ${megabytes.toFixed(0)} MB resident`);
+for (const workers of [1, 4]) {
+  const megabytes = await residentMegabytes(catalogue, workers, answered);
+  console.log(`${answered.length} models, ${workers} workers: ${megabytes.toFixed(0)} MB resident`);
+}

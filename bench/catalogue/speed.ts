@@ -41,9 +41,13 @@ export async function measureSpeed(
   };
 }
 
-/** Resident megabytes of a process that has answered with each of these models once. */
-export async function residentMegabytes(catalogue: string, names: readonly string[]): Promise<number> {
-  return (await runScript('memory.mjs', catalogue, ...names)) / 1e6;
+/** Resident megabytes of a process with so many workers that has answered with each of these models once. */
+export async function residentMegabytes(
+  catalogue: string,
+  workers: number,
+  names: readonly string[],
+): Promise<number> {
+  return (await runScript('memory.mjs', catalogue, String(workers), ...names)) / 1e6;
 }
 
 /**

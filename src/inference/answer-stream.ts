@@ -80,11 +80,8 @@ async function patiently(
   for (;;) {
     const answer = await ask();
     if (answer.isOk() || answer.error.code !== 'overloaded') return answer;
-    const { waitingMs } = answer.error;
-    try {
-      await pause(Math.min(MAX_PAUSE_MS, waitingMs / 2), undefined, signal === undefined ? {} : { signal });
-    } catch {
-      return err(answer.error);
-    }
+    const ms = Math.min(MAX_PAUSE_MS, answer.error.waitingMs / 2);
+    // An abort ends the pause; asking then tells of it.
+    await pause(ms, undefined, signal && { signal }).catch(() => undefined);
   }
 }

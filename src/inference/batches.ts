@@ -143,10 +143,10 @@ export class Batches {
 
   /** Has a further lane load the model where that pays; until it has, the others go on. */
   #spread(directory: string): void {
-    const spread = this.#pool.spreadOf(directory);
-    if (spread === undefined) return;
+    const lane = this.#pool.spreadTo(directory);
+    if (lane === undefined) return;
     // What is wrong with the model is told to those who ask it.
-    const loaded = spread.lane.load(directory).catch(() => undefined);
+    const loaded = lane.load(directory).catch(() => undefined);
     this.#loading.add(loaded);
     void loaded.then(() => {
       this.#loading.delete(loaded);

@@ -79,12 +79,6 @@ export class LaneState {
   }
 }
 
-/** A lane that should load a model that others have already. */
-export interface Spread {
-  readonly directory: string;
-  readonly lane: LaneState;
-}
-
 /**
  * Which lanes run which model. A model stays on the lane that has loaded it, so that every model needs its memory
  * once; it is loaded by another one only when the time lost by waiting comes to what loading takes, as with renting
@@ -126,14 +120,14 @@ export class LanePool {
     return first === undefined ? [] : [first];
   }
 
-  /** The idle lane that should load a model now, if one should. */
-  spreadOf(directory: string): Spread | undefined {
+  /** The idle lane that should load a model which others have, if one should; the time lost is then forgiven. */
+  spreadTo(directory: string): LaneState | undefined {
     const figures = this.figuresOf(directory);
     if (figures.lostMs < figures.loadMs) return undefined;
     const lane = leastModels(this.idle.filter(({ models }) => !models.has(directory)));
     if (lane === undefined) return undefined;
     figures.forgive();
-    return { directory, lane };
+    return lane;
   }
 
   /** The lane to load a model in that nobody waits for yet. */

@@ -1,7 +1,13 @@
 import { errAsync, okAsync, ResultAsync } from 'neverthrow';
 import { describe, expect, it } from 'vitest';
 import type { InferenceResponse, InferenceResult } from '../../src/contract/index.js';
-import { InternalError, NotFoundError, type OrchardError, OverloadedError } from '../../src/errors.js';
+import {
+  AbortedError,
+  InternalError,
+  NotFoundError,
+  type OrchardError,
+  OverloadedError,
+} from '../../src/errors.js';
 import { answerStream, type Queries, type StreamOptions } from '../../src/inference/index.js';
 
 type Ask = (query: string) => ResultAsync<InferenceResponse<InferenceResult>, OrchardError>;
@@ -93,6 +99,15 @@ describe('a stream of queries', () => {
       return refused >= 0 ? errAsync(new OverloadedError(10, 2)) : echo(query);
     };
     expect(await collected(numbers(4), ask)).toEqual(['0', '1', '2', '3']);
+  });
+
+  it('ends with an AbortedError when it is aborted while it waits', async () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const ask: Ask = () =>
+      errAsync(signal.aborted ? new AbortedError('asking') : new OverloadedError(10, 60_000));
+    setTimeout(() => controller.abort(), 5);
+    expect(await collected(numbers(3), ask, { signal })).toEqual(['aborted']);
   });
 
   it('throws what its source throws', async () => {

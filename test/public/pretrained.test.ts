@@ -1,6 +1,6 @@
 /** The built package as it is installed: it finds the catalogue by itself, and the examples run on it. */
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -28,11 +28,15 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => rm(application, { recursive: true }));
 
-async function output(script: string): Promise<string> {
+async function output(script: string, ...args: readonly string[]): Promise<string> {
   const tsx = ['--import', import.meta.resolve('tsx')];
-  const { stdout } = await promisify(execFile)(process.execPath, [...tsx, join(application, script)], {
-    cwd: application,
-  });
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [...tsx, join(application, script), ...args],
+    {
+      cwd: application,
+    },
+  );
   return stdout;
 }
 
@@ -49,6 +53,21 @@ describe('an application with the models installed', () => {
     expect(answers).toHaveLength(2);
     expect(answers[0]).toMatch(/^sentiment-classification: (negative|neutral|positive) 0\.\d\d$/);
     expect(answers[1]).toMatch(/^emotion-detection: (anger|calm|joy) 0\.\d\d$/);
+  });
+
+  it('labels the lines of a file', async () => {
+    const [source, target] = [join(application, 'lines.txt'), join(application, 'labels.tsv')];
+    await writeFile(source, 'it works\nit broke\nit came\n');
+    await output('stream.ts', source, target);
+    const labels = (await readFile(target, 'utf8')).trimEnd().split('\n');
+    expect(labels).toHaveLength(3);
+    for (const label of labels) expect(label).toMatch(/^(negative|neutral|positive)\t0\.\d{3}$/);
+  });
+
+  it('has spans of OpenTelemetry for a request and each of its stages', async () => {
+    const spans = [...(await output('opentelemetry.ts')).matchAll(/^ {2}name: '(.*)'/gm)];
+    const stages = ['queue', 'load', 'tokenize', 'run', 'decode', 'predict'];
+    expect(spans.map(([, name]) => name)).toEqual(stages.map((stage) => `orchard.${stage}`));
   });
 
   it('may be of CommonJS', async () => {

@@ -1,4 +1,5 @@
 import type { Scored } from '../../top-scores.js';
+import { softmax } from '../softmax.js';
 import type { Candidates } from './candidates.js';
 import { pessimisticRank } from './topk-scores.js';
 
@@ -78,27 +79,9 @@ export function rankCandidates(
 ): Scored[] {
   const logits = blendedScores(candidates, weights);
   const probabilities = softmax(logits);
-  // By logit, since very small probabilities round to equal ones.
-  return highestFirst(logits, limit).map((at) => ({
-    id: candidates.passages[at] ?? 0,
-    score: probabilities[at] ?? 0,
-  }));
-}
-
-/** Where the highest values are, highest first, equal ones in their order. */
-function highestFirst(values: Float64Array, limit: number): number[] {
-  const best: number[] = [];
-  let lowest = Number.NEGATIVE_INFINITY;
-  for (let at = 0; at < values.length; at += 1) {
-    const value = values[at] ?? 0;
-    if (best.length >= limit && !(value > lowest)) continue;
-    let place = best.length < limit ? best.length : limit - 1;
-    for (; place > 0 && value > (values[best[place - 1] ?? 0] ?? 0); place -= 1)
-      best[place] = best[place - 1] ?? 0;
-    best[place] = at;
-    lowest = values[best[best.length - 1] ?? 0] ?? 0;
-  }
-  return best;
+  // By logit, since very small probabilities round to equal ones; the sort is stable, and ids ascend.
+  const order = [...logits.keys()].sort((a, b) => (logits[b] ?? 0) - (logits[a] ?? 0)).slice(0, limit);
+  return order.map((at) => ({ id: candidates.passages[at] ?? 0, score: probabilities[at] ?? 0 }));
 }
 
 /** The rank of the right passage, equal ones counting as better; ∞ if it isn't a candidate. */
@@ -112,20 +95,6 @@ function blendedScores({ cosines, bm25 }: Candidates, weights: RetrievalWeights)
     scores[at] = weights.vector * (cosines[at] ?? 0) + weights.bm25 * (bm25[at] ?? 0);
   }
   return scores;
-}
-
-function softmax(logits: Float64Array): Float64Array {
-  let highest = Number.NEGATIVE_INFINITY;
-  for (let at = 0; at < logits.length; at += 1) highest = Math.max(highest, logits[at] ?? 0);
-  const shares = new Float64Array(logits.length);
-  let total = 0;
-  for (let at = 0; at < shares.length; at += 1) {
-    const share = Math.exp((logits[at] ?? 0) - highest);
-    shares[at] = share;
-    total += share;
-  }
-  for (let at = 0; at < shares.length; at += 1) shares[at] = (shares[at] ?? 0) / total;
-  return shares;
 }
 
 /** Questions whose right passage comes first. */

@@ -1,4 +1,5 @@
 import type { InferenceResult } from '../../contract/index.js';
+import { softmax } from '../softmax.js';
 import type { Link } from './link.js';
 
 /** A multilabel model predicts the labels whose probability is above this. */
@@ -48,17 +49,3 @@ export function classificationResult(
 }
 
 export const sigmoid = (logit: number): number => 1 / (1 + Math.exp(-logit));
-
-export function softmax(logits: Float32Array): Float64Array {
-  let highest = Number.NEGATIVE_INFINITY;
-  for (let at = 0; at < logits.length; at += 1) highest = Math.max(highest, logits[at] ?? 0);
-  const shares = new Float64Array(logits.length);
-  let sum = 0;
-  for (let at = 0; at < shares.length; at += 1) {
-    const share = Math.exp((logits[at] ?? 0) - highest);
-    shares[at] = share;
-    sum += share;
-  }
-  for (let at = 0; at < shares.length; at += 1) shares[at] = (shares[at] ?? 0) / sum;
-  return shares;
-}

@@ -1,5 +1,6 @@
 import type { Decision } from '../calibration-error.js';
-import { sigmoid, softmax } from './classification-decoder.js';
+import { softmax } from '../softmax.js';
+import { sigmoid } from './classification-decoder.js';
 import type { Link } from './link.js';
 
 /** The truth that logits are compared with. */

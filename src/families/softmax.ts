@@ -1,0 +1,14 @@
+/** Probabilities in proportion to e to the power of the logits; they sum to 1. [logits] */
+export function softmax(logits: Float32Array | Float64Array): Float64Array {
+  let highest = Number.NEGATIVE_INFINITY;
+  for (let at = 0; at < logits.length; at += 1) highest = Math.max(highest, logits[at] ?? 0);
+  const shares = new Float64Array(logits.length);
+  let sum = 0;
+  for (let at = 0; at < shares.length; at += 1) {
+    const share = Math.exp((logits[at] ?? 0) - highest);
+    shares[at] = share;
+    sum += share;
+  }
+  for (let at = 0; at < shares.length; at += 1) shares[at] = (shares[at] ?? 0) / sum;
+  return shares;
+}
