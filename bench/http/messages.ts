@@ -24,7 +24,14 @@ export interface AskLibrary {
 export type Command = Serve | AskLibrary | { readonly type: 'memory' } | { readonly type: 'close' };
 
 export type Reply =
-  | { readonly type: 'serving'; readonly url: string; readonly path: string; readonly apiKey: string }
+  | {
+      readonly type: 'serving';
+      readonly url: string;
+      readonly path: string;
+      readonly apiKey: string;
+      /** A server of Node's alone, with the same model. */
+      readonly bareUrl: string;
+    }
   | ({ readonly type: 'answered' } & Load)
   | { readonly type: 'memory'; readonly residentMebibytes: number };
 

@@ -11,15 +11,20 @@ export interface OverheadOptions {
   readonly seconds: number;
 }
 
-/** Asks the service over HTTP; each connection is a lane with one request at a time. */
+/** What is sent over HTTP, again and again. */
+interface Sent {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Each connection is a lane with one request at a time. */
 async function askOverHttp(
-  { url, apiKey }: Served,
-  { query, seconds }: OverheadOptions,
+  { url, headers, body }: Sent,
+  seconds: number,
   connections: number,
 ): Promise<Load> {
   const { origin, pathname } = new URL(url);
-  const body = JSON.stringify({ query });
-  const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' };
   const clients = Array.from({ length: connections }, () => new Client(origin));
   const lanes = clients.map((client) => async () => {
     const answer = await client.request({ method: 'POST', path: pathname, headers, body });
@@ -31,36 +36,38 @@ async function askOverHttp(
   return load;
 }
 
+type Way = 'library' | 'bare' | 'http';
+
 /**
- * Sends the same text over HTTP and in calls of the library, in rounds that take turns; each goes first in
- * every other round.
+ * Sends the same text over HTTP, to a server of Node's without anything of ours, and in calls of the library, in rounds
+ * that take turns; another goes first each time.
  * @returns a row of the table.
  */
 export async function overhead(served: Served, options: OverheadOptions, connections: number) {
   const { query, seconds, rounds } = options;
-  const byCall = () => served.askLibrary({ query, connections, seconds });
-  const overHttp = () => askOverHttp(served, options, connections);
-  const pairs: { readonly library: Load; readonly http: Load }[] = [];
-  await byCall();
-  await overHttp();
+  const headers = { 'x-api-key': served.apiKey, 'content-type': 'application/json' };
+  const sent = { url: served.url, headers, body: JSON.stringify({ query }) };
+  const ways: Readonly<Record<Way, () => Promise<Load>>> = {
+    library: () => served.askLibrary({ query, connections, seconds }),
+    bare: () => askOverHttp({ url: served.bareUrl, headers: {}, body: query }, seconds, connections),
+    http: () => askOverHttp(sent, seconds, connections),
+  };
+  const measured: Readonly<Record<Way, Load[]>> = { library: [], bare: [], http: [] };
+  for (const ask of Object.values(ways)) await ask();
+  const order: Way[] = ['library', 'bare', 'http'];
   for (let round = 0; round < rounds; round += 1) {
-    if (round % 2 === 0) pairs.push({ library: await byCall(), http: await overHttp() });
-    else {
-      const http = await overHttp();
-      pairs.push({ library: await byCall(), http });
-    }
+    for (const way of order) measured[way].push(await ways[way]());
+    order.push(...order.splice(0, 1));
   }
-  const rates = (kind: 'library' | 'http') => pairs.map((pair) => pair[kind].requestsPerSecond);
-  const p50s = (kind: 'library' | 'http') => pairs.map((pair) => median(pair[kind].latencies));
-  const lost = pairs.map(({ library, http }) => 1 - http.requestsPerSecond / library.requestsPerSecond);
-  const added = pairs.map(({ library, http }) => median(http.latencies) - median(library.latencies));
+  const rate = (way: Way) => median(measured[way].map(({ requestsPerSecond }) => requestsPerSecond));
+  const p50s = (way: Way) => measured[way].map(({ latencies }) => median(latencies));
+  const added = (way: Way) => median(p50s(way).map((ms, round) => ms - (p50s('library')[round] ?? ms)));
   return {
-    'library (requests/s)': Math.round(median(rates('library'))),
-    'HTTP (requests/s)': Math.round(median(rates('http'))),
-    'overhead (%)': (100 * median(lost)).toFixed(1),
-    'by round': lost.map((share) => (100 * share).toFixed(0)).join(' '),
+    'library (requests/s)': Math.round(rate('library')),
+    'HTTP (requests/s)': Math.round(rate('http')),
     'library: p50 (ms)': median(p50s('library')).toFixed(2),
     'HTTP: p50 (ms)': median(p50s('http')).toFixed(2),
-    'added (ms)': median(added).toFixed(2),
+    'added (ms)': added('http').toFixed(2),
+    "added by Node's server alone (ms)": added('bare').toFixed(2),
   };
 }

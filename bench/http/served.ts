@@ -11,12 +11,13 @@ export class Served {
     private readonly child: ChildProcess,
     readonly url: string,
     readonly apiKey: string,
+    readonly bareUrl: string,
   ) {}
 
   static async start(what: Omit<Serve, 'type'>): Promise<Served> {
     const child = fork(fileURLToPath(new URL('service.ts', import.meta.url)));
-    const { url, path, apiKey } = await told(child, { type: 'serve', ...what }, 'serving');
-    return new Served(child, url + path, apiKey);
+    const { url, path, apiKey, bareUrl } = await told(child, { type: 'serve', ...what }, 'serving');
+    return new Served(child, url + path, apiKey, bareUrl);
   }
 
   /** Calls the library there, without HTTP. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Predictor } from 'orchard-nlp';
 import { Random } from '../../../src/random.js';
 import { askRepeatedly } from '../../http/ask-repeatedly.js';
 import { median, quantile } from '../../report.js';
@@ -26,14 +27,14 @@ export const latencyAtLoad: Mode = async ({ amount, ids }, open) => {
     let next = 0;
     const ask = async () => {
       next += 1;
-      (await predictor.predictCustom(ids.classification, texts[next % TEXTS] ?? ''))._unsafeUnwrap();
+      return predictor.predictCustom(ids.classification, texts[next % TEXTS] ?? '');
     };
-    const lanes = Array.from({ length: CALLERS }, () => ask);
+    const lanes = Array.from({ length: CALLERS }, () => async () => (await ask())._unsafeUnwrap());
     await askRepeatedly(lanes, 1);
     const { requestsPerSecond } = await askRepeatedly(lanes, SECONDS);
     const rate = amount * requestsPerSecond;
     const loopDelay = await LoopDelay.start();
-    const latencies = await askAtRandom(ask, rate, LOADED_SECONDS);
+    const { latencies, refused } = await askAtRandom(ask, rate, LOADED_SECONDS);
     const late = await loopDelay.stop();
     const [p50, p99] = [median(latencies), quantile(latencies, 0.99)];
     rows[name] = {
@@ -43,24 +44,32 @@ export const latencyAtLoad: Mode = async ({ amount, ids }, open) => {
       'p99 ms': Number(p99.toFixed(2)),
       'p99 / p50': Number((p99 / p50).toFixed(1)),
       'loop delay p99 ms': Number(late.p99.toFixed(1)),
+      refused,
     };
   }
   return rows;
 };
 
-/** @returns milliseconds of each request. */
-async function askAtRandom(ask: () => Promise<void>, perSecond: number, seconds: number): Promise<number[]> {
+/** @returns milliseconds of each request that was answered, and how many were not: a slower machine by now refuses some. */
+async function askAtRandom(ask: () => Promise<Asked>, perSecond: number, seconds: number) {
   const latencies: number[] = [];
+  let refused = 0;
   const asked: Promise<void>[] = [];
   const startedAt = performance.now();
   for (const due of arrivals(perSecond, seconds, Random.fromSeed(3))) {
     const wait = startedAt + due - performance.now();
     if (wait > 0) await sleep(wait);
-    asked.push(ask().then(() => void latencies.push(performance.now() - startedAt - due)));
+    const note = (answer: Asked) => {
+      if (answer.isErr()) refused += 1;
+      else latencies.push(performance.now() - startedAt - due);
+    };
+    asked.push(ask().then(note));
   }
   await Promise.all(asked);
-  return latencies;
+  return { latencies, refused };
 }
+
+type Asked = Awaited<ReturnType<Predictor['predictCustom']>>;
 
 /** Times of a Poisson process, in whole milliseconds, which is what a timer can keep. */
 export function arrivals(perSecond: number, seconds: number, random: Random): number[] {
