@@ -23,6 +23,20 @@ describe('the number of threads of a run', () => {
     expect(share(choices(new RunThreads(), 1.05), 'narrow')).toBeGreaterThan(0.9);
   });
 
+  it('does not depend on a slow first run, nor on one now and then that something else held up', () => {
+    const threads = new RunThreads();
+    let hasBeenWide = false;
+    const widths = Array.from({ length: 400 }, (_, run) => {
+      const width = threads.choose(100);
+      const isFirstWide = width === 'wide' && !hasBeenWide;
+      hasBeenWide ||= isFirstWide;
+      const slow = isFirstWide || run % 7 === 6 ? 20 : 1;
+      threads.learn(100, width, (width === 'wide' ? 60 : 100) * slow);
+      return width;
+    });
+    expect(share(widths.slice(20), 'wide')).toBeGreaterThan(0.9);
+  });
+
   it('changes when the machine becomes busy, and when it is free again', () => {
     const threads = new RunThreads();
     choices(threads, 1.5);
