@@ -16,6 +16,7 @@ import { referencePage } from './reference-page.js';
 import { Refusal, refusalOf, refuse } from './refusal.js';
 import { queryOf, routePath } from './route.js';
 import type { Services } from './services.js';
+import { staticFiles } from './static-file.js';
 import { trainerOperations } from './trainer-operations.js';
 import { withinQuota } from './within-quota.js';
 
@@ -85,7 +86,8 @@ function addOperation(app: App, operation: Operation, options: HandlerOptions): 
 
 function addPages(app: App, registry: Registry, document: object): void {
   app.get('/health', (context) => context.json({ status: 'ok' }));
-  app.get('/openapi.json', (context) => context.json(document));
+  const read = async () => JSON.stringify(document);
+  app.route('/', staticFiles([{ path: '/openapi.json', type: 'application/json', read }]));
   app.get('/metrics', async (context) =>
     context.body(await registry.metrics(), { headers: { 'content-type': registry.contentType } }),
   );
