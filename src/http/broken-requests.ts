@@ -44,8 +44,9 @@ export async function refuseExpectation(_: IncomingMessage, response: ServerResp
     msg: 'only 100-continue can be expected',
     type: 'expectation',
   };
-  response.writeHead(417, { 'content-type': 'application/json', connection: 'close' });
-  response.end(JSON.stringify({ detail: [problem] }));
+  const body = JSON.stringify({ detail: [problem] });
+  const headers = { 'content-type': 'application/json', connection: 'close' };
+  response.writeHead(417, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
 }
 
 /** The answer to a request whose URL and host make no address, and to a defect in front of the handler. */

@@ -9,6 +9,7 @@ const PAGE = `<!doctype html>
   <meta charset="utf-8">
   <meta name="viewport" content="width=device-width">
   <title>Text Model Training and Inference Service</title>
+  <link rel="icon" href="data:,">
   <link rel="stylesheet" href="/docs/swagger-ui.css">
 </head>
 <body>
