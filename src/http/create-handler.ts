@@ -21,7 +21,10 @@ import { trainerOperations } from './trainer-operations.js';
 import { withinQuota } from './within-quota.js';
 
 export interface HandlerOptions extends Services, Admission {
-  /** Counts the inference calls of each account: every query of a batch is one, a medley one. Default: no limit. */
+  /**
+   * Counts the inference calls of each account: every query of a batch is one, a medley one for each query; a query of
+   * more than 5,000 characters is one for every 5,000 begun. Default: no limit.
+   */
   readonly quota?: Quota;
   /** Largest body of a request, in bytes. Default 1 MiB. */
   readonly maxBodyBytes?: number;

@@ -19,7 +19,7 @@ export interface ServeOptions {
   readonly trustProxy?: boolean;
   /**
    * How long `close` waits for requests under way, in milliseconds. Then it breaks their connections, which fires the
-   * signals that they were given. Default 8 s.
+   * signals that they were given. Default 5 s.
    */
   readonly drainTimeoutMs?: number;
   /**
@@ -44,7 +44,7 @@ export interface RunningServer {
 }
 
 const DEFAULT_PORT = 8080;
-const DEFAULT_DRAIN_TIMEOUT_MS = 8000;
+const DEFAULT_DRAIN_TIMEOUT_MS = 5000;
 const DEFAULT_MAX_CONNECTIONS = 1000;
 const DEFAULT_STALL_TIMEOUT_MS = 20_000;
 const DEFAULT_MAX_UNTAKEN_BYTES = 64 * 2 ** 20;
