@@ -30,5 +30,6 @@ export {
   type StoredKey,
   serve,
   type TrainerService,
+  type UploadLimits,
   type WrongKeyLimiter,
 } from './http/index.js';

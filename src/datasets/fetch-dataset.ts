@@ -11,6 +11,7 @@ import {
   type RetryOptions,
 } from '../network/index.js';
 import { DEFAULT_MAX_ARCHIVE_BYTES } from './archive-limits.js';
+import { fileFailure } from './file-failure.js';
 import { fileKind, ZIP } from './file-kind.js';
 import { describeBytes, singleProblem } from './problems.js';
 
@@ -149,7 +150,7 @@ function reading<T>(url: URL, read: () => T): T {
     return read();
   } catch (thrown) {
     const isAbsent = thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT';
-    const reason = isAbsent ? 'there is no such file or folder' : `it can't be read (${thrown})`;
+    const reason = isAbsent ? 'there is no such file or folder' : `it can't be read (${fileFailure(thrown)})`;
     throw new DownloadError(url.href, reason, undefined, { cause: thrown });
   }
 }

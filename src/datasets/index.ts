@@ -27,7 +27,7 @@ export {
 export { fileKind, ZIP } from './file-kind.js';
 export { type JsonFile, readJsonFile } from './json-file.js';
 export { LABEL_FILE, readLabelIds } from './label-ids.js';
-export { count, counted, ProblemList, quoted, singleProblem, someOf } from './problems.js';
+export { count, counted, describeBytes, ProblemList, quoted, singleProblem, someOf } from './problems.js';
 export { checkIndices } from './string-indices.js';
 export { readLines, readText, type TextLine } from './text-file.js';
 export { type UnzipOptions, unzip } from './unzip.js';

@@ -5,6 +5,7 @@ import { isUtf8 } from 'node:buffer';
 import { readFileSync, statSync } from 'node:fs';
 import type { DatasetProblem } from '../errors.js';
 import { MAX_LINE_BYTES, MAX_LINES, MAX_TEXT_BYTES } from './archive-limits.js';
+import { fileFailure } from './file-failure.js';
 import { count, counted, describeBytes, type ProblemList } from './problems.js';
 
 /** A line without its line break. */
@@ -80,8 +81,11 @@ function readTextBytes(
     }
     bytes = readFileSync(path);
   } catch (thrown) {
-    const reason = thrown instanceof Error ? thrown.message : String(thrown);
-    problems.add({ file: name, found: `it can't be read (${reason})`, expected: 'a readable file' });
+    problems.add({
+      file: name,
+      found: `it can't be read (${fileFailure(thrown)})`,
+      expected: 'a readable file',
+    });
     return undefined;
   }
   if (UTF16_BOMS.some((mark) => startsWith(bytes, mark))) {

@@ -8,6 +8,7 @@ import { crc32 } from 'node:zlib';
 import type { Entry, ZipFile } from 'yauzl';
 import { AbortedError, type DatasetError, isOrchardError, StorageError } from '../errors.js';
 import { DEFAULT_MAX_ARCHIVE_ENTRIES, DEFAULT_MAX_UNZIPPED_BYTES, isClutter } from './archive-limits.js';
+import { fileFailure } from './file-failure.js';
 import { fileKind, ZIP } from './file-kind.js';
 import { count, describeBytes, quoted, singleProblem } from './problems.js';
 
@@ -155,7 +156,7 @@ function damaged(file: string, thrown: unknown): DatasetError {
   }
   if (thrown instanceof Error && 'syscall' in thrown) {
     return singleProblem(
-      { file, found: `an entry can't be a file (${reason})`, expected: 'plain paths' },
+      { file, found: `an entry can't be a file (${fileFailure(thrown)})`, expected: 'plain paths' },
       thrown,
     );
   }

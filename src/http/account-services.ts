@@ -7,6 +7,7 @@ import type { Storage } from '../storage/index.js';
 import { Trainer, type TrainerOptions } from '../trainer/index.js';
 import { type PageServices, pageServices } from './page-services.js';
 import type { Services } from './services.js';
+import type { UploadLimits } from './upload-budget.js';
 
 export interface AccountServicesOptions {
   /** Where the jobs and models of all accounts live. Stays open on close. */
@@ -20,6 +21,8 @@ export interface AccountServicesOptions {
    * with the process, so that a job that trains on one can't go on after a restart.
    */
   readonly uploadDirectory?: string;
+  /** How much disk those datasets may take, by account and in all. */
+  readonly uploadLimits?: UploadLimits;
   /** How the models of all accounts are run: one service has them all, in 2 worker threads unless this says otherwise. */
   readonly inference?: ServiceOptions;
 }
@@ -41,6 +44,7 @@ export function accountServices({
   modelLoader = catalogueModels(),
   inference: run,
   uploadDirectory,
+  uploadLimits,
 }: AccountServicesOptions): AccountServices {
   const strict = { allowFileUrls: false, allowPrivateAddresses: false };
   const inference = inferenceService({ workers: 2, ...run });
@@ -48,7 +52,7 @@ export function accountServices({
   const trainers = perAccount((account) => new Trainer({ ...strict, ...trainer, storage, account }));
   const predictors = perAccount((account) => new Predictor({ ...models, storage, account }));
   const medleys = perAccount((account) => new Medley({ ...models, account }));
-  const page = pageServices(modelLoader, trainers.of, uploadDirectory);
+  const page = pageServices(modelLoader, trainers.of, uploadDirectory, uploadLimits);
   return {
     trainer: trainers.of,
     predictor: predictors.of,

@@ -56,11 +56,16 @@ async function keysFor(file: string | undefined, json: string | undefined): Prom
   return [stored];
 }
 
+/** How long a stop may take: requests under way have the first half of it, running jobs the rest for a checkpoint. */
+const STOP_TIMEOUT_MS = 10_000;
+
 function closeOnSignal(service: RunningServer): void {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.once(signal, () => {
       console.error(`${signal}: answering what is under way, then stopping; jobs go on at the next start`);
       void service.close();
+      // A thread that computes can't be ended from outside, and an exit would wait for it. Jobs survive a kill.
+      setTimeout(() => process.kill(process.pid, 'SIGKILL'), STOP_TIMEOUT_MS).unref();
     });
   }
 }

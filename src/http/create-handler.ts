@@ -16,11 +16,15 @@ import { referencePage } from './reference-page.js';
 import { Refusal, refusalOf, refuse } from './refusal.js';
 import { queryOf, routePath } from './route.js';
 import type { Services } from './services.js';
+import { staticFiles } from './static-file.js';
 import { trainerOperations } from './trainer-operations.js';
 import { withinQuota } from './within-quota.js';
 
 export interface HandlerOptions extends Services, Admission {
-  /** Counts the inference calls of each account: every query of a batch is one, a medley one. Default: no limit. */
+  /**
+   * Counts the inference calls of each account: every query of a batch is one, a medley one for each query; a query of
+   * more than 5,000 characters is one for every 5,000 begun. Default: no limit.
+   */
   readonly quota?: Quota;
   /** Largest body of a request, in bytes. Default 1 MiB. */
   readonly maxBodyBytes?: number;
@@ -85,7 +89,8 @@ function addOperation(app: App, operation: Operation, options: HandlerOptions): 
 
 function addPages(app: App, registry: Registry, document: object): void {
   app.get('/health', (context) => context.json({ status: 'ok' }));
-  app.get('/openapi.json', (context) => context.json(document));
+  const read = async () => JSON.stringify(document);
+  app.route('/', staticFiles([{ path: '/openapi.json', type: 'application/json', read }]));
   app.get('/metrics', async (context) =>
     context.body(await registry.metrics(), { headers: { 'content-type': registry.contentType } }),
   );

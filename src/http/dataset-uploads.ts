@@ -12,6 +12,7 @@ import type { BodyLimits } from './read-body.js';
 import { Refusal } from './refusal.js';
 import { saveBody } from './save-body.js';
 import { outcomeOf, type TrainerService } from './services.js';
+import { UploadBudget, type UploadLimits } from './upload-budget.js';
 
 /** How many uploads of an account may wait for a job; one more removes the oldest. */
 export const MAX_WAITING_UPLOADS = 3;
@@ -22,6 +23,7 @@ const ZIP_EXTENSION = '.zip';
 interface Upload {
   readonly app_id: string;
   readonly path: string;
+  readonly bytes: number;
   /** A job is being made of it. */
   isTaken: boolean;
 }
@@ -36,6 +38,7 @@ type Taken = z.infer<typeof takenSchema>;
  */
 export class DatasetUploads {
   readonly #trainer: (account: Account) => TrainerService;
+  readonly #budget: UploadBudget;
   readonly #temporary = new TemporaryDirectory();
   readonly #directory: () => Promise<string>;
   /** Those without a job by id, the oldest first. */
@@ -46,8 +49,9 @@ export class DatasetUploads {
    * @param directory keeps what unfinished jobs need beyond the end of this process. Default: a temporary one, gone
    *   after `close`.
    */
-  constructor(trainer: (account: Account) => TrainerService, directory?: string) {
+  constructor(trainer: (account: Account) => TrainerService, directory?: string, limits: UploadLimits = {}) {
     this.#trainer = trainer;
+    this.#budget = new UploadBudget(limits);
     const ready = directory === undefined ? undefined : this.#restore(directory);
     ready?.catch(() => undefined); // whoever uploads is told
     this.#directory = () => ready ?? this.#temporary.path();
@@ -55,17 +59,19 @@ export class DatasetUploads {
 
   /** Keeps the body of a request, which must be a zip. @returns what to name it by. @throws Refusal */
   async save({ app_id }: Account, request: Request, limits: BodyLimits): Promise<string> {
-    const id = randomUUID();
-    const path = join(await this.#directory(), id + ZIP_EXTENSION);
-    await saveBody(request, path, limits);
-    const kind = fileKind(path);
-    if (kind !== ZIP) {
-      await rm(path);
-      throw new Refusal(422, [{ loc: ['body'], msg: `this is ${kind}; send a zip`, type: 'not_a_zip' }]);
+    const announced = announcedBytes(request, limits);
+    await this.#reserve(app_id, announced);
+    let bytes = 0;
+    try {
+      const id = randomUUID();
+      const path = join(await this.#directory(), id + ZIP_EXTENSION);
+      bytes = await saveZip(request, path, limits);
+      this.#uploads.set(id, { app_id, path, bytes, isTaken: false });
+      await this.#removeOldest(app_id, MAX_WAITING_UPLOADS);
+      return id;
+    } finally {
+      this.#budget.add(app_id, bytes - announced);
     }
-    this.#uploads.set(id, { app_id, path, isTaken: false });
-    await this.#removeOldest(app_id);
-    return id;
   }
 
   /**
@@ -87,7 +93,7 @@ export class DatasetUploads {
       const created = { ...request, dataset_url };
       const job = await outcomeOf(trainer.createTrainingJob(created, { ...options, allowFileUrl: true }));
       this.#uploads.delete(id);
-      void this.#keepForJob(upload.path, { account, job: job.id });
+      void this.#keepForJob(upload, { account, job: job.id });
       return job;
     } catch (thrown) {
       upload.isTaken = false;
@@ -109,20 +115,27 @@ export class DatasetUploads {
       const path = join(directory, name);
       const taken = await readTaken(recordOf(path));
       if (taken === undefined) await removeIfAbandoned(path);
-      else void this.#removeAfter(path, taken);
+      else await this.#takeUp(path, taken);
     }
     return directory;
   }
 
-  /** Never rejects. */
-  async #keepForJob(path: string, taken: Taken): Promise<void> {
-    // Without it the upload is lost with this process, and its job ends in ERROR should it go on then.
-    await writeFile(recordOf(path), JSON.stringify(taken), { mode: 0o600 }).catch(() => undefined);
-    await this.#removeAfter(path, taken);
+  async #takeUp(path: string, taken: Taken): Promise<void> {
+    const { app_id } = taken.account;
+    const { size: bytes } = await stat(path);
+    this.#budget.add(app_id, bytes);
+    void this.#removeAfter({ app_id, path, bytes }, taken);
   }
 
   /** Never rejects. */
-  async #removeAfter(path: string, { account, job }: Taken): Promise<void> {
+  async #keepForJob(upload: Upload, taken: Taken): Promise<void> {
+    // Without it the upload is lost with this process, and its job ends in ERROR should it go on then.
+    await writeFile(recordOf(upload.path), JSON.stringify(taken), { mode: 0o600 }).catch(() => undefined);
+    await this.#removeAfter(upload, taken);
+  }
+
+  /** Never rejects. */
+  async #removeAfter(upload: Omit<Upload, 'isTaken'>, { account, job }: Taken): Promise<void> {
     try {
       const { signal } = this.#closing;
       signal.throwIfAborted();
@@ -131,17 +144,51 @@ export class DatasetUploads {
       // Where the job can't be watched, it may yet go on; the next process looks again.
       if (!isOrchardError(thrown) || thrown.code !== 'not_found') return;
     }
-    await remove(path).catch(() => undefined);
+    await this.#remove(upload).catch(() => undefined);
   }
 
-  async #removeOldest(app_id: string): Promise<void> {
+  /**
+   * Counts what is about to come. Where it is too much, uploads of the account that wait for a job are given up, the
+   * oldest first. @throws Refusal where that is not enough
+   */
+  async #reserve(app_id: string, bytes: number): Promise<void> {
+    for (;;) {
+      const refusal = this.#budget.refusal(app_id, bytes);
+      if (refusal === undefined) return this.#budget.add(app_id, bytes);
+      if (!(await this.#removeOldest(app_id, 0))) throw refusal;
+    }
+  }
+
+  /** @returns whether the account had more than so many that wait for a job. */
+  async #removeOldest(app_id: string, most: number): Promise<boolean> {
     const waiting = [...this.#uploads].filter(([, each]) => each.app_id === app_id && !each.isTaken);
     const [oldest] = waiting;
-    if (oldest === undefined || waiting.length <= MAX_WAITING_UPLOADS) return;
-    const [id, { path }] = oldest;
+    if (oldest === undefined || waiting.length <= most) return false;
+    const [id, upload] = oldest;
     this.#uploads.delete(id);
-    await remove(path);
+    await this.#remove(upload);
+    return true;
   }
+
+  async #remove({ app_id, path, bytes }: Omit<Upload, 'isTaken'>): Promise<void> {
+    await remove(path);
+    this.#budget.add(app_id, -bytes);
+  }
+}
+
+/** What the body of a request takes at most. */
+function announcedBytes({ headers }: Request, { maxBodyBytes }: BodyLimits): number {
+  const announced = headers.get('content-length') ?? '';
+  return /^\d+$/.test(announced) ? Math.min(Number(announced), maxBodyBytes) : maxBodyBytes;
+}
+
+/** @returns its bytes. @throws Refusal where it is none, and leaves nothing then */
+async function saveZip(request: Request, path: string, limits: BodyLimits): Promise<number> {
+  const bytes = await saveBody(request, path, limits);
+  const kind = fileKind(path);
+  if (kind === ZIP) return bytes;
+  await rm(path);
+  throw new Refusal(422, [{ loc: ['body'], msg: `this is ${kind}; send a zip`, type: 'not_a_zip' }]);
 }
 
 async function remove(path: string): Promise<void> {

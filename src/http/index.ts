@@ -14,3 +14,4 @@ export type { PageServices } from './page-services.js';
 export type { BodyLimits } from './read-body.js';
 export { type RunningServer, type ServeOptions, serve } from './serve.js';
 export type { MedleyService, PredictorService, Services, TrainerService } from './services.js';
+export type { UploadLimits } from './upload-budget.js';

@@ -5,6 +5,7 @@ import {
   medleyRequestSchema,
   querySchema,
 } from '../contract/index.js';
+import { inferenceCallsOf } from './inference-calls.js';
 import { type Failure, type Operation, operation } from './operation.js';
 import {
   medleyResultListsSchema,
@@ -33,7 +34,7 @@ export const inferenceOperations: readonly Operation[] = [
     input: z.object({ path: pretrainedPathSchema, query: noQuery, body: query }),
     output: oneResultSchema,
     failures: pretrainedFailures,
-    inferenceCalls: () => 1,
+    inferenceCalls: ({ body }) => inferenceCallsOf([body.query]),
     answer: ({ predictor }, { account, signal }, { path, body }) =>
       outcomeOf(predictor(account).predictPretrained(path.model_name, body.query, { signal })),
   }),
@@ -46,7 +47,7 @@ export const inferenceOperations: readonly Operation[] = [
     input: z.object({ path: modelPathSchema, query: noQuery, body: query }),
     output: oneResultSchema,
     failures: customFailures,
-    inferenceCalls: () => 1,
+    inferenceCalls: ({ body }) => inferenceCallsOf([body.query]),
     answer: ({ predictor }, { account, signal }, { path, body }) =>
       outcomeOf(predictor(account).predictCustom(path.model_id, body.query, { signal })),
   }),
@@ -60,7 +61,7 @@ export const inferenceOperations: readonly Operation[] = [
     input: z.object({ path: pretrainedPathSchema, query: noQuery, body: queries }),
     output: resultListSchema,
     failures: pretrainedFailures,
-    inferenceCalls: ({ body }) => body.queries.length,
+    inferenceCalls: ({ body }) => inferenceCallsOf(body.queries),
     answer: ({ predictor }, { account, signal }, { path, body }) =>
       outcomeOf(predictor(account).predictPretrainedBatch(path.model_name, body.queries, { signal })),
   }),
@@ -74,7 +75,7 @@ export const inferenceOperations: readonly Operation[] = [
     input: z.object({ path: modelPathSchema, query: noQuery, body: queries }),
     output: resultListSchema,
     failures: customFailures,
-    inferenceCalls: ({ body }) => body.queries.length,
+    inferenceCalls: ({ body }) => inferenceCallsOf(body.queries),
     answer: ({ predictor }, { account, signal }, { path, body }) =>
       outcomeOf(predictor(account).predictCustomBatch(path.model_id, body.queries, { signal })),
   }),
@@ -88,7 +89,7 @@ export const inferenceOperations: readonly Operation[] = [
     input: z.object({ query: noQuery, body: medleyRequestSchema }),
     output: medleyResultSchema,
     failures: pretrainedFailures,
-    inferenceCalls: () => 1,
+    inferenceCalls: ({ body }) => inferenceCallsOf([body.query]),
     answer: ({ medley }, { account, signal }, { body }) =>
       outcomeOf(medley(account).predict(body, { signal })),
   }),
@@ -102,7 +103,7 @@ export const inferenceOperations: readonly Operation[] = [
     input: z.object({ query: noQuery, body: medleyBatchRequestSchema }),
     output: medleyResultListsSchema,
     failures: pretrainedFailures,
-    inferenceCalls: ({ body }) => body.queries.length,
+    inferenceCalls: ({ body }) => inferenceCallsOf(body.queries),
     answer: ({ medley }, { account, signal }, { body }) =>
       outcomeOf(medley(account).predictBatch(body, { signal })),
   }),
@@ -116,7 +117,7 @@ export const inferenceOperations: readonly Operation[] = [
     input: z.object({ path: pretrainedPathSchema, query: noQuery, body: queries }),
     output: resultListSchema,
     failures: pretrainedFailures,
-    inferenceCalls: ({ body }) => body.queries.length,
+    inferenceCalls: ({ body }) => inferenceCallsOf(body.queries),
     answer: ({ medley }, { account, signal }, { path, body }) =>
       outcomeOf(medley(account).predictPretrainedBatch(path.model_name, body.queries, { signal })),
   }),

@@ -42,7 +42,7 @@ export function observe(
   });
   const inferenceCalls = new Counter({
     name: 'orchard_inference_calls_total',
-    help: 'Inference calls answered: each query of a batch is one',
+    help: 'Inference calls answered: each query of a batch is one, and one more for every further 5,000 characters begun',
     labelNames: ['app_id'],
     registers,
   });

@@ -38,7 +38,7 @@ interface Definition<Input extends InputSchema> extends Omit<Route, 'places'> {
   readonly input: Input;
   readonly output: z.ZodType;
   readonly failures: readonly Failure[];
-  /** What the answer counts as, where a model is asked: each query of a batch is one call, a medley one for each query. */
+  /** What the answer counts as, where a model is asked: each query of a batch is one call, a long one several. */
   readonly inferenceCalls?: (input: z.infer<Input>) => number;
   /** Asks the library. The input is valid. */
   readonly answer: (services: Services, caller: Caller, input: z.infer<Input>) => Promise<object>;

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { Hono } from 'hono';
-import { etag } from 'hono/etag';
-import { secureHeaders } from 'hono/secure-headers';
+import type { Hono } from 'hono';
+import { staticFiles } from './static-file.js';
 
 /** Where each file of the page is served, and as what. */
 const files = {
@@ -16,28 +15,11 @@ const files = {
 const places = [new URL('./page/', import.meta.url), new URL('../../dist/page/', import.meta.url)];
 const BUILT_FILE = 'page.js';
 
-/** Everything comes from this server, and nothing in the markup runs or styles by itself. */
-const contentSecurityPolicy = {
-  defaultSrc: ["'self'"],
-  baseUri: ["'none'"],
-  formAction: ["'none'"],
-  frameAncestors: ["'none'"],
-  objectSrc: ["'none'"],
-};
-
 /** The files of the page. Browsers ask again each time, and are told where nothing has changed. */
 export function pageFiles(): Hono {
-  const app = new Hono();
-  // Whether hosts are to be reached by TLS alone is for the proxy to say.
-  const headers = secureHeaders({ contentSecurityPolicy, strictTransportSecurity: false });
-  for (const [path, [name, type]] of Object.entries(files)) {
-    app.get(path, headers, etag(), async (context) =>
-      context.body(await content(name), {
-        headers: { 'content-type': type, 'cache-control': 'no-cache' },
-      }),
-    );
-  }
-  return app;
+  return staticFiles(
+    Object.entries(files).map(([path, [name, type]]) => ({ path, type, read: () => content(name) })),
+  );
 }
 
 /** @throws where the page has not been built. */

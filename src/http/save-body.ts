@@ -7,19 +7,19 @@ import type { Refusal } from './refusal.js';
 
 /**
  * Writes the body of a request to a new file that only this user may read; after a failure there is none.
- * @throws Refusal 413 and 408 beyond the limits. @throws what the file system does
+ * @returns its bytes. @throws Refusal 413 and 408 beyond the limits. @throws what the file system does
  */
 export async function saveBody(
   { body, headers, signal }: Request,
   path: string,
   { maxBodyBytes, bodyTimeoutMs }: BodyLimits,
-): Promise<void> {
+): Promise<number> {
   if (Number(headers.get('content-length')) > maxBodyBytes) throw tooLarge(maxBodyBytes);
   const late = AbortSignal.timeout(bodyTimeoutMs);
   /** What is wrong with the body; what else goes wrong is the file's. */
   let refused: Refusal | undefined;
+  let length = 0;
   async function* upToLimit(pieces: AsyncIterable<Uint8Array>) {
-    let length = 0;
     try {
       for await (const piece of pieces) {
         length += piece.byteLength;
@@ -38,6 +38,7 @@ export async function saveBody(
     const source = body === null ? Readable.from([]) : Readable.fromWeb(body);
     const file = createWriteStream(path, { flags: 'wx', mode: 0o600 });
     await pipeline(source, upToLimit, file, { signal: AbortSignal.any([signal, late]) });
+    return length;
   } catch (thrown) {
     await rm(path, { force: true });
     throw refused ?? thrown; // the pipeline may reject with what it broke off for

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
-import { getRequestListener } from '@hono/node-server';
+import { Socket } from 'node:net';
+import { getRequestListener, RequestError } from '@hono/node-server';
+import { answerBrokenRequest, answerUnreadable, refuseExpectation, refuseTunnel } from './broken-requests.js';
 import { forwardedAddress } from './client-network.js';
+import { type Answer, Connections } from './connections.js';
 import type { Handler } from './create-handler.js';
 
 export interface ServeOptions {
@@ -15,8 +17,23 @@ export interface ServeOptions {
    * their address. Default false.
    */
   readonly trustProxy?: boolean;
-  /** How long `close` waits for requests under way before it breaks their connections. Default 10 s. */
+  /**
+   * How long `close` waits for requests under way, in milliseconds. Then it breaks their connections, which fires the
+   * signals that they were given. Default 5 s.
+   */
   readonly drainTimeoutMs?: number;
+  /**
+   * Most connections at a time. One more takes the place of the one that has been without a request longest, or is slow to
+   * take its answer; where there is none, it gets a 503. Default 1,000.
+   */
+  readonly maxConnections?: number;
+  /** How long a connection may send no request, or take nothing of its answer, in milliseconds. Default 20 s. */
+  readonly stallTimeoutMs?: number;
+  /**
+   * Most bytes in all that are answered and wait to be taken; beyond them the connections with the largest answers are
+   * closed. Default 64 MiB.
+   */
+  readonly maxUntakenBytes?: number;
 }
 
 export interface RunningServer {
@@ -27,18 +44,29 @@ export interface RunningServer {
 }
 
 const DEFAULT_PORT = 8080;
-const DEFAULT_DRAIN_TIMEOUT_MS = 10_000;
+const DEFAULT_DRAIN_TIMEOUT_MS = 5000;
+const DEFAULT_MAX_CONNECTIONS = 1000;
+const DEFAULT_STALL_TIMEOUT_MS = 20_000;
+const DEFAULT_MAX_UNTAKEN_BYTES = 64 * 2 ** 20;
+/** For the head of a request to arrive, from its first byte. */
+const HEAD_TIMEOUT_MS = 15_000;
+/** How often Node looks for heads and bodies that are late. */
+const LATE_CHECK_MS = 5000;
 
 /** Serves a handler with Node's HTTP server. Rejects where it can't listen, such as on a port in use. */
 export async function serve(handler: Handler, options: ServeOptions = {}): Promise<RunningServer> {
   const { host = '127.0.0.1', port = DEFAULT_PORT, drainTimeoutMs = DEFAULT_DRAIN_TIMEOUT_MS } = options;
-  const { trustProxy = false } = options;
-  const listener = getRequestListener((request, { incoming }) => {
-    const forwarded = trustProxy ? forwardedAddress(request.headers.get('x-forwarded-for')) : undefined;
-    return handler(request, { remoteAddress: forwarded ?? incoming.socket.remoteAddress });
+  const server = createServer({
+    headersTimeout: HEAD_TIMEOUT_MS,
+    connectionsCheckingInterval: LATE_CHECK_MS,
+    requireHostHeader: false, // its refusal has no body; the listener has another
   });
-  const server = createServer(listener);
-  server.on('clientError', answerBrokenRequest);
+  const connections = new Connections(server, limitsOf(options), listener(handler, options));
+  server.on('clientError', (error, socket) => {
+    answerBrokenRequest(error, socket, socket instanceof Socket ? connections.answering(socket) : undefined);
+  });
+  server.on('checkExpectation', refuseExpectation);
+  server.on('connect', (_, socket) => refuseTunnel(socket));
   server.listen(port, host);
   await once(server, 'listening');
   let closing: Promise<void> | undefined;
@@ -61,6 +89,24 @@ export async function serve(handler: Handler, options: ServeOptions = {}): Promi
   };
 }
 
+function limitsOf({
+  maxConnections = DEFAULT_MAX_CONNECTIONS,
+  stallTimeoutMs = DEFAULT_STALL_TIMEOUT_MS,
+  maxUntakenBytes = DEFAULT_MAX_UNTAKEN_BYTES,
+}: ServeOptions) {
+  return { maxConnections, stallTimeoutMs, maxUntakenBytes };
+}
+
+function listener(handler: Handler, { trustProxy = false }: ServeOptions): Answer {
+  return getRequestListener(
+    (request, { incoming }) => {
+      const forwarded = trustProxy ? forwardedAddress(request.headers.get('x-forwarded-for')) : undefined;
+      return handler(request, { remoteAddress: forwarded ?? incoming.socket.remoteAddress });
+    },
+    { errorHandler: (thrown) => answerUnreadable(thrown instanceof RequestError) },
+  );
+}
+
 function urlOf(server: Server, host: string): string {
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
@@ -74,21 +120,3 @@ async function drain(server: Server, timeoutMs: number): Promise<void> {
   await closed;
   clearTimeout(timer);
 }
-
-/** What is no HTTP never reaches the handler; its answer has a `detail` all the same. */
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const [status, msg] = brokenRequests[error.code ?? ''] ?? ['400 Bad Request', 'the request is no HTTP'];
-  const body = JSON.stringify({ detail: [{ loc: [], msg, type: 'bad_request' }] });
-  const head = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close`;
-  socket.end(`HTTP/1.1 ${status}\r\n${head}\r\n\r\n${body}`);
-}
-
-/** By Node's codes of errors. */
-const brokenRequests: Readonly<Record<string, readonly [status: string, msg: string]>> = {
-  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'the head of the request is too large'],
-  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'the request did not arrive in time'],
-};

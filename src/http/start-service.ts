@@ -20,12 +20,13 @@ export interface ServiceOptions extends Omit<ServeSettings, 'keys'> {
  * Its `close` answers what is under way, then stops training; running jobs go on when the service starts again.
  */
 export async function startService(options: ServiceOptions): Promise<RunningServer> {
-  const { host, port, data, keys, log } = options;
+  const { data, keys, log } = options;
   const storage = fileStorage(data);
   const services = accountServices({
     storage,
     uploadDirectory: join(data, 'uploads'),
-    trainer: { allowPrivateAddresses: options['allow-private-addresses'] },
+    trainer: { allowPrivateAddresses: options['allow-private-addresses'], isolation: options.isolation },
+    inference: inferenceOptions(options),
   });
   const quota = options.quota && calendarQuota({ ...options.quota, storage });
   const requestsPerMinute = options['requests-per-minute'];
@@ -38,7 +39,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     log,
     registry: processMetrics(),
   });
-  const server = await serve(handler, { host, port, trustProxy: options['trust-proxy'] });
+  const server = await serve(handler, serverOptions(options));
   takeUpJobs(services, keys);
   return {
     url: server.url,
@@ -49,6 +50,15 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       await storage.close();
     },
   };
+}
+
+function inferenceOptions({ workers, 'max-waiting': maxWaiting }: ServiceOptions) {
+  return { ...(workers && { workers }), ...(maxWaiting && { maxWaiting }) };
+}
+
+function serverOptions({ host, port, ...options }: ServiceOptions) {
+  const maxConnections = options['max-connections'];
+  return { host, port, trustProxy: options['trust-proxy'], ...(maxConnections && { maxConnections }) };
 }
 
 function perMinute(points: number): RateLimiterMemory {

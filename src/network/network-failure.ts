@@ -57,7 +57,7 @@ const permanent: Readonly<Record<string, string>> = {
 
 /**
  * Why a fetch failed: the first in the chain of causes that is a NetworkFailure or has a known code, else the
- * innermost.
+ * innermost. Messages of system calls tell addresses of the network around us, so only their codes are told.
  */
 export function networkFailure(thrown: unknown): NetworkFailure {
   let reason = 'the download failed';
@@ -68,7 +68,8 @@ export function networkFailure(thrown: unknown): NetworkFailure {
     if (known !== undefined) {
       return new NetworkFailure(`${known} (${code})`, { isTransient: code in transient, cause: thrown });
     }
-    if (cause.message !== '') reason = cause.message;
+    if ('syscall' in cause) reason = `the download failed (${code})`;
+    else if (cause.message !== '') reason = cause.message;
   }
   return new NetworkFailure(reason, { cause: thrown });
 }

@@ -28,11 +28,10 @@ function literalAddress({ hostname }: URL): string | undefined {
   return isIP(host) === 0 ? undefined : host;
 }
 
+/** Why a host is refused. Never what its name resolves to: that would tell strangers of the network around us. */
 function refusalOf(host: string, addresses: readonly string[]): string | undefined {
-  const found = addresses.find((address) => !isPublicAddress(address));
-  if (found === undefined) return undefined;
-  const what = found === host ? found : `${host} (${found})`;
-  return `${what} is an address of a private network; give a URL that is open to the public`;
+  if (addresses.every(isPublicAddress)) return undefined;
+  return `${host} is an address of a private network; give a URL that is open to the public`;
 }
 
 /**

@@ -15,6 +15,7 @@ import { failureOf } from '../support/outcomes.js';
 import { aReadyModelIn } from '../support/ready-model.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { aRequest } from '../trainer/request.js';
+import { gets, rawConnection } from './raw-connection.js';
 
 const command = fileURLToPath(new URL('../../dist/orchard.js', import.meta.url));
 const run = (...args: string[]) => promisify(execFile)(process.execPath, [command, ...args]);
@@ -67,35 +68,49 @@ async function aStuckDataset() {
 }
 
 describe('orchard serve', () => {
-  it.skipIf(process.platform === 'win32')(
-    'stops at SIGTERM with its job resumable, and takes it up at the next start',
-    async () => {
-      const dataset = await aStuckDataset();
-      const { apiKey, stored } = newApiKey({ app_id: 'acme', tier: 'basic' });
-      const environment = { ORCHARD_KEYS: JSON.stringify([stored]) };
-      const args = ['--data', temporaryDirectory(), '--allow-private-addresses'];
-      const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' };
+  describe.skipIf(process.platform === 'win32').each(['worker', 'process'])(
+    'with isolation %s',
+    (isolation) => {
+      it('stops at SIGTERM with its job resumable, and takes it up at the next start', async () => {
+        const dataset = await aStuckDataset();
+        const { apiKey, stored } = newApiKey({ app_id: 'acme', tier: 'basic' });
+        const environment = { ORCHARD_KEYS: JSON.stringify([stored]) };
+        const args = ['--data', temporaryDirectory(), '--allow-private-addresses', '--isolation', isolation];
+        const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' };
 
-      const first = await started(args, environment);
-      const firstRequest = dataset.nextRequest();
-      const created = await fetch(`${first.url}/trainer/language/training-jobs`, {
-        method: 'POST',
-        headers,
-        body: JSON.stringify({ ...aRequest, dataset_url: dataset.url }),
+        const first = await started(args, environment);
+        const firstRequest = dataset.nextRequest();
+        const created = await fetch(`${first.url}/trainer/language/training-jobs`, {
+          method: 'POST',
+          headers,
+          body: JSON.stringify({ ...aRequest, dataset_url: dataset.url }),
+        });
+        const { id } = await bodyOf(created);
+        await firstRequest;
+        expect(await stopped(first.child)).toBe(0);
+        expect(await first.log).toMatch(/"path":"\/trainer\/language\/training-jobs","status":200/);
+
+        const secondRequest = dataset.nextRequest();
+        const second = await started(args, environment);
+        await secondRequest;
+        const read = await fetch(`${second.url}/trainer/language/training-jobs/${id}`, { headers });
+        expect((await bodyOf(read)).data.status).toBe('RUNNING');
+        expect(await stopped(second.child)).toBe(0);
       });
-      const { id } = await bodyOf(created);
-      await firstRequest;
-      expect(await stopped(first.child)).toBe(0);
-      expect(await first.log).toMatch(/"path":"\/trainer\/language\/training-jobs","status":200/);
-
-      const secondRequest = dataset.nextRequest();
-      const second = await started(args, environment);
-      await secondRequest;
-      const read = await fetch(`${second.url}/trainer/language/training-jobs/${id}`, { headers });
-      expect((await bodyOf(read)).data.status).toBe('RUNNING');
-      expect(await stopped(second.child)).toBe(0);
     },
   );
+
+  it('outlives a connection that asks for 3,000 files and reads none, and answers others', async () => {
+    const { child, url } = await started(['--data', temporaryDirectory()]);
+    const greedy = await Promise.all(Array.from({ length: 60 }, () => rawConnection(url)));
+    for (const each of greedy.slice(0, 10)) each.write(gets('/docs/swagger-ui-bundle.js', 3000));
+    for (const each of greedy.slice(10)) each.write(gets('/docs/swagger-ui-bundle.js', 15));
+    for (let asked = 0; asked < 20; asked += 1) expect((await fetch(`${url}/health`)).status).toBe(200);
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    const resident = Number(/^process_resident_memory_bytes (\S+)/m.exec(metrics)?.[1]);
+    expect(resident).toBeLessThan(400 * 2 ** 20);
+    await stopped(child);
+  });
 
   it('keeps to the quota that it is told of, also after a restart', async () => {
     const data = temporaryDirectory();
@@ -141,6 +156,10 @@ describe('orchard serve', () => {
     [['--quota', '1000'], /quota: give inference calls and their period/],
     [['--quota', '0/month'], /quota: /],
     [['--wrong-keys-per-minute', '0'], /wrong-keys-per-minute: /],
+    [['--isolation', 'inline'], /isolation: give worker or process/],
+    [['--workers', '0'], /workers: /],
+    [['--max-waiting', '0'], /max-waiting: /],
+    [['--max-connections', 'many'], /max-connections: /],
   ])('refuses %j', async (args, message) => {
     expect((await failureOf('validation', () => serveSettings(args))).message).toMatch(message);
   });
@@ -153,6 +172,7 @@ describe('orchard serve', () => {
       'wrong-keys-per-minute': 10,
       'trust-proxy': false,
       'allow-private-addresses': false,
+      isolation: 'worker',
     });
   });
 

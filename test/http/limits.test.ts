@@ -49,8 +49,14 @@ describe.each([
     return { ...service, callsLeft };
   }
 
+  const long = 'a lamp '.repeat(1500); // 10,500 characters
   it.each<[string, unknown, number]>([
     [PREDICT, body, 1],
+    [PREDICT, { query: long }, 3],
+    [PREDICT, { query: long.slice(0, 5000) }, 1],
+    [PREDICT, { query: '' }, 1],
+    [`/batch-predictor/language/pre-trained/${MODEL}`, { queries: ['a', long] }, 4],
+    ['/medley/language', { query: long, models }, 3],
     [`/batch-predictor/language/pre-trained/${MODEL}`, { queries }, 3],
     ['/medley/language', { ...body, models }, 1],
     ['/medley/language/batch', { queries, models }, 3],

@@ -7,7 +7,13 @@ import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { modelTypes } from '../../src/families/index.js';
-import { accountServices, createHandler, type Handler, serve } from '../../src/http/index.js';
+import {
+  accountServices,
+  createHandler,
+  type Handler,
+  serve,
+  type UploadLimits,
+} from '../../src/http/index.js';
 import { saveBody } from '../../src/http/save-body.js';
 import { readPage } from '../report/page.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
@@ -229,6 +235,56 @@ describe('an upload', () => {
     const statuses = [];
     for (const id of ids) statuses.push((await train(id)).status);
     expect(statuses).toEqual([422, 200, 200, 200]);
+  });
+
+  describe('where the disk for them is bounded', () => {
+    function aBoundedPage(uploadLimits: UploadLimits) {
+      const host = new FakeHost();
+      const services = accountServices({ storage: aMemoryStorage(), trainer: { host }, uploadLimits });
+      onTestFinished(() => services.close());
+      const send = asking(createHandler({ ...services, authenticate, maxUploadBytes: 100 }));
+      const put = async (body: Uint8Array<ArrayBuffer> | ReadableStream, as = 'acme') => {
+        const isEndless = body instanceof ReadableStream;
+        const headers = isEndless ? {} : { 'content-length': String(body.byteLength) };
+        const sent = { as, type: 'application/zip', body, headers };
+        const response = await send('POST', '/page/uploads', sent);
+        return { status: response.status, ...JSON.parse(await response.text()) };
+      };
+      return { host, put, ...uploading(send) };
+    }
+    const full = { detail: [{ loc: ['body'], msg: expect.any(String), type: 'uploads' }] };
+    const endless = () => new ReadableStream({ start: (out) => out.enqueue(zip) });
+
+    it('those of an account that wait make place, those of jobs do not until their job ends', async () => {
+      const { host, put, train } = aBoundedPage({ maxAccountBytes: 20 });
+      const first = await put(zip.slice());
+      const second = await put(zip.slice());
+      const third = await put(zip.slice());
+      expect((await train(first.upload)).status).toBe(422);
+      expect((await train(second.upload)).status).toBe(200);
+      expect((await train(third.upload)).status).toBe(200);
+      expect(await put(zip.slice())).toEqual({ status: 429, ...full });
+      expect((await put(zip.slice(), 'stranger')).status).toBe(200);
+      await (await host.nextRun()).finish();
+      await vi.waitFor(async () => expect((await put(zip.slice())).status).toBe(200));
+    });
+
+    it('those of all accounts together are bounded too, and those under way count', async () => {
+      const { put } = aBoundedPage({ maxBytes: 105 });
+      void put(endless());
+      await vi.waitFor(async () =>
+        expect(await put(endless(), 'stranger')).toEqual({ status: 503, ...full }),
+      );
+      expect((await put(zip.slice(), 'stranger')).status).toBe(503);
+    });
+
+    it('what was refused or broke off takes no place', async () => {
+      const { put } = aBoundedPage({ maxBytes: 100, maxAccountBytes: 100 });
+      for (const body of [broken(), new Uint8Array(90), new Uint8Array(101)]) {
+        expect((await put(body)).status).toBeGreaterThanOrEqual(400);
+      }
+      expect((await put(new Uint8Array(100).fill(0).map((_, at) => zip[at] ?? 0))).status).toBe(200);
+    });
   });
 
   const page = '<!doctype html><p>Sign in first';

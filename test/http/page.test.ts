@@ -228,6 +228,18 @@ describe.skipIf(executable === undefined)(title, () => {
     await page.getByText('5 more listed').click();
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
   });
+
+  it('/docs draws every operation under a policy that runs nothing in the markup', async () => {
+    const page = await browser.newPage();
+    const problems: string[] = [];
+    page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+    page.on('pageerror', (thrown) => problems.push(thrown.message));
+    await page.goto(`${service.url}/docs`);
+    await page.locator('.opblock').first().waitFor();
+    expect(await page.locator('.opblock').count()).toBe(14);
+    expect(problems).toEqual([]);
+    await page.close();
+  });
 });
 
 /** How many pixels of a canvas are drawn on. */

@@ -76,6 +76,50 @@ describe('what is wrong with a connection', () => {
     expect(statusLine).toBe('HTTP/1.1 413 Payload Too Large');
   });
 
+  it.each([
+    ['no host', 'GET / HTTP/1.1\r\nconnection: close\r\n\r\n', '400', 'bad_request'],
+    [
+      'a host that is none',
+      'GET / HTTP/1.1\r\nhost: a@b/c\r\nconnection: close\r\n\r\n',
+      '400',
+      'bad_request',
+    ],
+    [
+      'a path that is no URL',
+      'GET http://[ HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n',
+      '400',
+      'bad_request',
+    ],
+    [
+      'an expectation of something else',
+      'POST / HTTP/1.1\r\nhost: test\r\nexpect: tea\r\ncontent-length: 1\r\n\r\n',
+      '417',
+      'expectation',
+    ],
+    ['CONNECT', 'CONNECT test:80 HTTP/1.1\r\nhost: test\r\n\r\n', '405', 'method'],
+    [
+      'an upgrade',
+      'GET /x HTTP/1.1\r\nhost: test\r\nconnection: upgrade, close\r\nupgrade: x\r\n\r\n',
+      '404',
+      'not_found',
+    ],
+  ])('such as %s is refused with a detail', async (_, bytes, status, type) => {
+    const { url } = await aService(catalogue, { overSocket: true });
+    const { statusLine, body } = await exchange(url, bytes);
+    expect(statusLine).toContain(`HTTP/1.1 ${status} `);
+    expect(body).toEqual({ detail: [{ loc: expect.any(Array), msg: expect.any(String), type }] });
+  });
+
+  it('garbage after a request does not get into the answer', async () => {
+    const { url } = await aServer(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return Response.json({ done: true });
+    });
+    const { statusLine, body } = await exchange(url, `GET / HTTP/1.1\r\nhost: test\r\n\r\nHELLO\r\n\r\n`);
+    expect(statusLine).toBe('HTTP/1.1 400 Bad Request');
+    expect(body).toMatchObject({ detail: [{ type: 'bad_request' }] });
+  });
+
   it.each(['//', '/%', '/\\', '/trainer/language/models/%zz', '*'])(
     'a path like %s does no harm',
     async (path) => {

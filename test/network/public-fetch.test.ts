@@ -65,6 +65,23 @@ describe('an untrusted dataset_url', () => {
     expect(asked).toBe(0);
   });
 
+  it('does not tell what a name resolves to', async () => {
+    const port = new URL(url).port;
+    expect(await refusalOf(`http://localhost:${port}/dataset.zip`, publicFetch)).not.toMatch(/127\.|::1/);
+    const refused = requirePublicHost('http://localhost/x.zip');
+    await expect(refused).rejects.toThrow(/^dataset_url: localhost is an address of a private network/);
+    await expect(refused).rejects.not.toThrow(/127\.|::1/);
+  });
+
+  it('tells of an unknown failure its code, not the address in its message', async () => {
+    const details = { code: 'EADDRNOTAVAIL', syscall: 'connect', address: '10.1.2.3' };
+    const cause = Object.assign(new Error('connect EADDRNOTAVAIL 10.1.2.3:80'), details);
+    const failing: Fetch = () => Promise.reject(new TypeError('fetch failed', { cause }));
+    const message = await refusalOf('http://intern.example/x.zip', failing);
+    expect(message).toContain('the download failed (EADDRNOTAVAIL)');
+    expect(message).not.toContain('10.1.2.3');
+  });
+
   it('does not reach it by a redirect', async () => {
     const outside: Fetch = (target, init) =>
       target.pathname === '/redirect' ? fetch(target, init) : publicFetch(target, init);
