@@ -1,0 +1,56 @@
+/**
+ * Whole rounds of the built package in processes of their own, with names of datasets, models and accounts that plain
+ * objects have as properties already. None may ever become a property of an object that others share.
+ */
+import { execFile } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+import { tinyCatalogue } from '../support/tiny-catalogue.js';
+
+const script = (name: string) => fileURLToPath(new URL(`rounds/${name}.mjs`, import.meta.url));
+
+/** Runs a round to its end. @param folder its own */
+async function run(round: string, folder = temporaryDirectory()) {
+  const place = temporaryDirectory();
+  const [home, changes] = [join(place, 'home'), join(place, 'changes.txt')];
+  mkdirSync(home);
+  const env = {
+    PATH: process.env.PATH,
+    HOME: home,
+    TMPDIR: home,
+    NODE_OPTIONS: `--import ${script('watch-prototypes')}`,
+    PROTOTYPE_CHANGES: changes,
+  };
+  await promisify(execFile)(process.execPath, [script(round), folder], { env });
+  const told = readFileSync(changes, 'utf8').trim().split('\n');
+  return {
+    threads: told.filter((line) => line.endsWith(' watched')),
+    changes: told.filter((line) => !line.endsWith(' watched')),
+    leftAtHome: readdirSync(home, { recursive: true }),
+  };
+}
+
+describe.each([
+  ['labels', ['main thread watched', 'worker thread watched', 'worker thread watched']],
+  ['entities', ['main thread watched', 'main thread watched', 'worker thread watched']],
+  ['passages', ['main thread watched']],
+])('a round with strange %s', (round, threads) => {
+  it('ends well, changes nothing that all objects have, and leaves nothing at home', async () => {
+    const { changes, leftAtHome, ...told } = await run(round);
+    expect(told.threads.sort()).toEqual(threads);
+    expect(changes).toEqual([]);
+    expect(leftAtHome).toEqual([]);
+  });
+});
+
+it('takes strange names in paths, headers, query strings and bodies, of accounts and of models', async () => {
+  const labels = ['__proto__', 'constructor', 'toString'] as const;
+  const models = Object.fromEntries([...labels, 'hasOwnProperty'].map((name) => [name, labels]));
+  const { changes, leftAtHome } = await run('requests', await tinyCatalogue(temporaryDirectory(), models));
+  expect(changes).toEqual([]);
+  expect(leftAtHome).toEqual([]);
+});
