@@ -28,22 +28,25 @@ async function run(round: string, folder = temporaryDirectory()) {
   await promisify(execFile)(process.execPath, [script(round), folder], { env });
   const told = readFileSync(changes, 'utf8').trim().split('\n');
   return {
-    threads: told.filter((line) => line.endsWith(' watched')),
+    mainThreads: told.filter((line) => line === 'main thread watched').length,
+    otherThreads: told.filter((line) => line === 'worker thread watched').length,
     changes: told.filter((line) => !line.endsWith(' watched')),
     leftAtHome: readdirSync(home, { recursive: true }),
   };
 }
 
+// A job that is cancelled may have started, and more threads may answer than one.
 describe.each([
-  ['labels', ['main thread watched', 'worker thread watched', 'worker thread watched']],
-  ['entities', ['main thread watched', 'main thread watched', 'worker thread watched']],
-  ['passages', ['main thread watched']],
-])('a round with strange %s', (round, threads) => {
+  { round: 'labels', where: 'threads', mainThreads: 1, otherThreads: 2 },
+  { round: 'entities', where: 'a process and a thread', mainThreads: 2, otherThreads: 1 },
+  { round: 'passages', where: 'one thread', mainThreads: 1, otherThreads: 0 },
+])('a round with strange $round in $where', ({ round, mainThreads, otherThreads }) => {
   it('ends well, changes nothing that all objects have, and leaves nothing at home', async () => {
-    const { changes, leftAtHome, ...told } = await run(round);
-    expect(told.threads.sort()).toEqual(threads);
-    expect(changes).toEqual([]);
-    expect(leftAtHome).toEqual([]);
+    const told = await run(round);
+    expect(told.mainThreads).toBeGreaterThanOrEqual(mainThreads);
+    expect(told.otherThreads).toBeGreaterThanOrEqual(otherThreads);
+    expect(told.changes).toEqual([]);
+    expect(told.leftAtHome).toEqual([]);
   });
 });
 
