@@ -1,7 +1,6 @@
 /** Reads records from files in common formats: CSV, TSV and JSON Lines. */
 import { basename, extname } from 'node:path';
 import { type CsvError, parse } from 'csv-parse/sync';
-import * as z from 'zod';
 import { counted, type ProblemList, quoted, readLines, readText, someOf } from '../datasets/index.js';
 
 /**
@@ -111,22 +110,22 @@ function readTable({ file, columns, problems }: Reading, rows: readonly TableRow
   });
 }
 
-const objectSchema = z.record(z.string(), z.unknown());
-
 function readJsonLines({ path, file, columns, problems }: Reading): SourceRecord[] {
   const lines = readLines(path, file, problems) ?? [];
   return lines.flatMap(({ number: line, text: json }) => {
     if (json.trim() === '') return [];
     const object = parseObject(json);
-    if (object !== undefined) return [{ line, values: columns.map((column) => object[column]) }];
+    if (object !== undefined) return [{ line, values: columns.map((column) => object.get(column)) }];
     problems.add({ file, line, found: `found ${quoted(json)}`, expected: 'a JSON object on each line' });
     return [];
   });
 }
 
-function parseObject(json: string): Record<string, unknown> | undefined {
+function parseObject(json: string): ReadonlyMap<string, unknown> | undefined {
   try {
-    return objectSchema.safeParse(JSON.parse(json)).data;
+    const value: unknown = JSON.parse(json);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? new Map(Object.entries(value)) : undefined;
   } catch {
     return undefined;
   }

@@ -49,15 +49,15 @@ function symbolSizes(
   tensors: readonly TensorDescription[],
   feeds: Readonly<Record<string, TensorData>>,
 ): Sizes {
-  const sizes: Record<string, number> = {};
+  const sizes = new Map<string, number>();
   for (const { name, shape } of tensors) {
     for (const [axis, dimension] of shape.entries()) {
       const size = feeds[name]?.dims[axis];
       if (typeof dimension === 'number' || size === undefined) continue;
-      if (symbolsOf(dimension).length === 1) sizes[dimension] ??= size;
+      if (symbolsOf(dimension).length === 1 && !sizes.has(dimension)) sizes.set(dimension, size);
     }
   }
-  return sizes;
+  return Object.fromEntries(sizes);
 }
 
 /** Checks that every output has a buffer of its type and exact shape and length. @throws ShapeError */

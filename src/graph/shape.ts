@@ -79,7 +79,7 @@ export function resolveShape(shape: Shape, sizes: Readonly<Record<string, number
   return shape.map((dimension) => {
     if (typeof dimension === 'number') return dimension;
     return symbolsOf(dimension).reduce((product, symbol) => {
-      const size = sizes[symbol];
+      const size = Object.hasOwn(sizes, symbol) ? sizes[symbol] : undefined;
       if (size === undefined) throw new ShapeError(`no size is given for the dimension ${symbol}`);
       return product * size;
     }, 1);

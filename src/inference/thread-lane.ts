@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { reviveError } from '../error-description.js';
 import { InternalError, type OrchardError } from '../errors.js';
+import { turnTelemetryOffForThreads } from '../runtime-telemetry.js';
 import type { LaneOptions } from './inline-lane.js';
 import type { Batch, BatchAnswer, Lane } from './lane.js';
 import type { PoolMessage, WorkerMessage } from './messages.js';
@@ -76,6 +77,7 @@ export class ThreadLane implements Lane {
 
   #started(): Worker {
     if (this.#worker !== undefined) return this.#worker;
+    turnTelemetryOffForThreads();
     const worker = new Worker(new URL('./inference-worker.js', import.meta.url), {
       workerData: this.#options,
     });

@@ -68,7 +68,7 @@ export function encodeSafetensors(
   metadata: Readonly<Record<string, string>> = { format: 'pt' },
   { floats = 'F32' }: SafetensorsOptions = {},
 ): Uint8Array {
-  const header: Record<string, unknown> = { __metadata__: metadata };
+  const header: [name: string, entry: unknown][] = [['__metadata__', metadata]];
   const stored = [...tensors].map(([name, { shape, values }]) => ({
     name,
     shape,
@@ -77,10 +77,10 @@ export function encodeSafetensors(
   }));
   let end = 0;
   for (const { name, shape, dtype, bytes } of stored) {
-    header[name] = { dtype, shape, data_offsets: [end, end + bytes.length] };
+    header.push([name, { dtype, shape, data_offsets: [end, end + bytes.length] }]);
     end += bytes.length;
   }
-  const json = Buffer.from(JSON.stringify(header));
+  const json = Buffer.from(JSON.stringify(Object.fromEntries(header)));
   // Spaces after the header align the tensors to 8 bytes.
   const headerLength = Math.ceil(json.length / 8) * 8;
   const file = new Uint8Array(8 + headerLength + end).fill(0x20, 8, 8 + headerLength);

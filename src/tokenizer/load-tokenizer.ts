@@ -123,7 +123,7 @@ function templatesOf(
   }
   const missing = [...processor.single, ...processor.pair]
     .map((piece) => ('SpecialToken' in piece ? piece.SpecialToken.id : undefined))
-    .find((token) => token !== undefined && processor.special_tokens[token] === undefined);
+    .find((token) => token !== undefined && !Object.hasOwn(processor.special_tokens, token));
   if (missing !== undefined) {
     const reason = `post_processor.special_tokens: ${JSON.stringify(missing)} of the template is missing`;
     throw new ModelFolderError(TOKENIZER_FILE, reason);

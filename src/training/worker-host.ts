@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { turnTelemetryOffForThreads } from '../runtime-telemetry.js';
 import { type Runner, runnerHost, runnerUrl } from './runner-host.js';
 import type { TrainingHost } from './training-run.js';
 
@@ -8,6 +9,7 @@ export function workerHost(): TrainingHost {
 }
 
 function startWorker(): Runner {
+  turnTelemetryOffForThreads();
   const worker = new Worker(runnerUrl());
   let reason: string | undefined;
   worker.on('error', (error) => {

@@ -127,6 +127,19 @@ describe('the report', () => {
     ]);
   });
 
+  it('names labels in the matrix as they are, and leaves nothing on the objects of the language', async () => {
+    const ownProperties = () =>
+      [Object, Object.prototype, Object.prototype.toString, Object.prototype.hasOwnProperty].map(
+        Reflect.ownKeys,
+      );
+    const before = ownProperties();
+    const labels = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'];
+    const counts = labels.map(() => [1, 2, 3, 4]);
+    const page = await pageOf({ labels, evaluation: { confusion: { labels, counts } } });
+    for (const label of labels) expect(svgTexts(page).filter((text) => text === label)).toHaveLength(2);
+    expect(ownProperties()).toEqual(before);
+  });
+
   it.each([
     [77, true],
     [150, false],

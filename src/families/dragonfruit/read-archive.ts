@@ -20,7 +20,6 @@ import type { LocatedQuestion, Question, RetrievalDataset } from './retrieval-da
 import { UnknownFields } from './unknown-fields.js';
 
 const EXPECTED_ENTRY = 'an object with question and context, both strings';
-const splitSchema = z.record(z.string(), z.unknown());
 const entrySchema = z.looseObject({ question: z.string('a string'), context: z.string('a string') });
 
 /**
@@ -69,19 +68,29 @@ function readSplit(
 ): LocatedQuestion[] {
   const json = readJsonFile(path, file, problems);
   if (json === undefined) return [];
-  const entries = splitSchema.safeParse(json.value).data;
-  if (entries === undefined || Object.keys(entries).length === 0) {
+  const entries = entriesOf(json.value);
+  if (entries.length === 0) {
     const expected = 'an object that maps "0", "1", … to objects with question and context';
     problems.add({ file, found: `found ${quoted(json.value)}`, expected });
     return [];
   }
-  checkIndices(Object.keys(entries), file, problems);
-  return Object.entries(entries).flatMap(([key, entry]) => {
+  checkIndices(
+    entries.map(([key]) => key),
+    file,
+    problems,
+  );
+  return entries.flatMap(([key, entry]) => {
     const place = { file, line: json.lines.get(key) ?? 1 };
     const written = checkEntry(entry, key, place, unknown, problems);
     const columns = { question: `${key}.question`, context: `${key}.context` };
     return written ? (checkQuestion(written, columns, passageIds, problems) ?? []) : [];
   });
+}
+
+/** Those of an object, whatever their names; none of anything else. */
+function entriesOf(value: unknown): [key: string, entry: unknown][] {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? Object.entries(value) : [];
 }
 
 function checkEntry(

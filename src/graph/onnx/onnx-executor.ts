@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
+import { turnTelemetryOff } from '../../runtime-telemetry.js';
 import { checkFeeds, checkOutputs, fedTensors } from '../check-tensors.js';
 import type {
   CompiledGraph,
@@ -40,19 +41,20 @@ export function onnxExecutor({
   threads = 1,
   idleSpinning = true,
 }: OnnxExecutorOptions = {}): OnnxExecutor {
-  const open = (model: string | Uint8Array) => createSession(model, { provider, threads, idleSpinning });
+  const settings = { provider, threads, idleSpinning };
   return {
     specificationVersion: 1,
     quantizes: true,
     async compile(graph: Graph, { weights, quantization }: CompileOptions = {}) {
-      const runtime = loadRuntime();
+      const runtime = await loadRuntime();
       const { toOnnx } = await import('./to-onnx.js');
-      const session = await open(await toOnnx(graph, weights, quantization));
+      const model = await toOnnx(graph, weights, quantization);
+      const session = await createSession(runtime, model, settings);
       return new OnnxGraph(runtime, session, fedTensors(graph, weights), graph.outputs);
     },
     async load(file) {
-      const runtime = loadRuntime();
-      const [session, { size }] = await Promise.all([open(file), stat(file)]);
+      const runtime = await loadRuntime();
+      const [session, { size }] = await Promise.all([createSession(runtime, file, settings), stat(file)]);
       return new OnnxFile(runtime, session, size);
     },
   };
@@ -65,11 +67,9 @@ type Runtime = typeof import('onnxruntime-node');
  */
 let runtime: Runtime | undefined;
 
-function loadRuntime(): Runtime {
-  // Read when the library is loaded. Without it, the library looks up a host of its maker's and writes files
-  // to the home directory.
-  process.env.ORT_DISABLE_TELEMETRY ??= '1';
+async function loadRuntime(): Promise<Runtime> {
   if (runtime !== undefined) return runtime;
+  await turnTelemetryOff();
   // It is CommonJS: an import would parse each of its files once more, for the names that they export.
   const loaded: Runtime = createRequire(import.meta.url)('onnxruntime-node');
   runtime = loaded;
@@ -78,10 +78,10 @@ function loadRuntime(): Runtime {
 
 /** @param model the path or the bytes of an ONNX model. */
 async function createSession(
+  { InferenceSession, listSupportedBackends }: Runtime,
   model: string | Uint8Array,
   { provider, threads, idleSpinning }: Required<OnnxExecutorOptions>,
 ): Promise<InferenceSession> {
-  const { InferenceSession, listSupportedBackends } = loadRuntime();
   const providers = listSupportedBackends().map(({ name }) => name);
   if (!providers.includes(provider)) {
     const there = providers.join(', ');
@@ -177,6 +177,10 @@ class OnnxFile extends OnnxGraph implements LoadedGraph {
 const ELEMENT_TYPES: readonly ElementType[] = ['float32', 'int32', 'int64'];
 
 function described(value: InferenceSession.ValueMetadata): TensorDescription {
+  // Feeds and outputs are objects by name.
+  if (value.name in Object.prototype) {
+    throw new ShapeError(`the ONNX file has a tensor called ${value.name}, as a property of every object is`);
+  }
   const type = ELEMENT_TYPES.find((each) => value.isTensor && each === value.type);
   if (!value.isTensor || type === undefined) {
     throw new ShapeError(`${value.name} of the ONNX file is not a tensor of ${ELEMENT_TYPES.join(' or ')}`);

@@ -1,5 +1,5 @@
 import type { Confusion, ModelEvaluation } from '../../model-folder/index.js';
-import { axisStyle, type Chart, colours, type DrawChart } from '../chart.js';
+import { type Chart, colours, type DrawChart, type DrawnWord } from '../chart.js';
 import { percent, whole } from '../figures.js';
 import { type Html, html } from '../html.js';
 
@@ -44,6 +44,9 @@ export function confusedPairs({ labels, counts }: Confusion): ConfusedPair[] {
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
+/** Between the plot and the drawing's edges where no names are. */
+const PADDING = 10;
+
 /** Actual labels from top to bottom, predicted from left to right; a cell's shade is its share of its row. */
 function heatMap({ labels, counts }: Confusion): Chart {
   const counted = labels.length <= MAX_COUNTED_LABELS;
@@ -53,27 +56,28 @@ function heatMap({ labels, counts }: Confusion): Chart {
   const margin = namesLength(names, fontSize) + 40;
   const right = sum(counts.map((row, at) => row[at] ?? 0));
   const total = sum(counts.map(sum));
+  const ids = [...labels.keys()];
   const axis = {
     type: 'category',
-    data: names,
     nameLocation: 'middle',
     nameGap: margin - 20,
     nameTextStyle: { color: colours.muted },
+    axisLabel: { show: false },
     axisLine: { show: false },
     axisTick: { show: false },
     splitLine: { show: false },
   } as const;
-  const axisLabel = { ...axisStyle.axisLabel, fontSize, interval: 0 };
   return {
-    width: side + margin + 10,
-    height: side + margin + 10,
+    width: side + margin + PADDING,
+    height: side + margin + PADDING,
     caption:
       'Rows are what a text is, columns what the model says. The stronger a cell, the larger its share of its row.',
     alternative: `Confusion matrix of ${labels.length} labels: ${whole(right)} of ${whole(total)} rows are on its diagonal. The table below lists the most frequent confusions.`,
+    words: axisNames(names, { side, margin, fontSize }),
     option: {
-      grid: { left: margin, right: 10, top: 10, bottom: margin },
-      xAxis: { ...axis, name: 'predicted', axisLabel: { ...axisLabel, rotate: 90 } },
-      yAxis: { ...axis, name: 'actual', inverse: true, axisLabel },
+      grid: { left: margin, right: PADDING, top: PADDING, bottom: margin, outerBoundsMode: 'none' },
+      xAxis: { ...axis, data: ids, name: 'predicted' },
+      yAxis: { ...axis, data: ids, name: 'actual', inverse: true },
       visualMap: { show: false, dimension: 2, min: 0, max: 1, inRange: { opacity: [0.03, 0.85] } },
       series: {
         type: 'heatmap',
@@ -89,6 +93,24 @@ function heatMap({ labels, counts }: Confusion): Chart {
       },
     },
   };
+}
+
+interface Layout {
+  readonly side: number;
+  readonly margin: number;
+  readonly fontSize: number;
+}
+
+/** Each name beside its row and below its column. */
+function axisNames(names: readonly string[], { side, margin, fontSize }: Layout): DrawnWord[] {
+  const gap = 8;
+  return names.flatMap((text, at) => {
+    const middle = ((at + 0.5) * side) / names.length;
+    return [
+      { text, x: margin - gap, y: PADDING + middle, fontSize, upwards: false },
+      { text, x: margin + middle, y: PADDING + side + gap, fontSize, upwards: true },
+    ];
+  });
 }
 
 /** [predicted, actual, share of the row, count] of each cell; empty cells only if they show their 0. */
