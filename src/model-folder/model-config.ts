@@ -1,5 +1,7 @@
 import type { FamilyName, ModelSize, ModelType } from '../contract/index.js';
 import { modelSizes } from '../contract/index.js';
+import { ModelFolderError } from '../errors.js';
+import { isInnerName } from '../files/index.js';
 import {
   fields,
   flag,
@@ -77,6 +79,17 @@ interface OrchardConfig {
   readonly blend?: BlendWeights;
 }
 
+/** As many tokens as any encoder of BERT's kind reads at once; attention takes memory by their square. */
+const MAX_TOKENS_AT_ONCE = 8192;
+/** More than any family has. */
+const MAX_FILES = 32;
+
+const innerName: JsonShape<string> = (value, problem): value is string => {
+  if (typeof value === 'string' && isInnerName(value)) return true;
+  problem.expected = 'the name of a file inside the folder';
+  return false;
+};
+
 const orchardShape: JsonShape<OrchardConfig> = fields(
   {
     format: oneOf(1),
@@ -86,8 +99,8 @@ const orchardShape: JsonShape<OrchardConfig> = fields(
     labels: listOf(text),
     pooling: oneOf('first', 'mean', 'none'),
     lowercase: flag,
-    max_tokens: whole(1),
-    files: listOf(text),
+    max_tokens: whole(1, MAX_TOKENS_AT_ONCE),
+    files: listOf(innerName, MAX_FILES),
   },
   {
     backbone: text,
@@ -112,5 +125,11 @@ const configShape: JsonShape<ModelFolderConfig> = fields(
 
 /** A parsed config.json, checked. @param file named in errors. @throws ModelFolderError */
 export function modelFolderConfig(json: unknown, file: string): ModelFolderConfig {
-  return requireShape(configShape, json, file);
+  const config = requireShape(configShape, json, file);
+  const { max_position_embeddings: positions, orchard } = config;
+  if (typeof positions === 'number' && orchard.max_tokens > positions) {
+    const reason = `orchard.max_tokens: ${orchard.max_tokens}, but the encoder has positions for ${positions}`;
+    throw new ModelFolderError(file, reason);
+  }
+  return config;
 }

@@ -12,6 +12,12 @@ export interface PieceNotation {
   readonly unknown: string | undefined;
 }
 
+/**
+ * Bytes of pieces that share characters' bytes. Chains of pieces that each end within a character have two or three
+ * pieces in practice; what never becomes text isn't looked at again with every further piece.
+ */
+const MAX_GROUP_BYTES = 4096;
+
 /** Pieces with a common span: a single one, or several that share the bytes of a character. */
 interface PieceGroup {
   readonly count: number;
@@ -88,8 +94,9 @@ function alignGroups(form: string, groups: readonly PieceGroup[]): number[] | nu
 }
 
 function knownRun(groups: readonly PieceGroup[], from: number): PieceGroup[] {
-  const end = groups.findIndex((group, index) => index >= from && group.form === null);
-  return groups.slice(from, end === -1 ? groups.length : end);
+  let end = from;
+  while (end < groups.length && groups[end]?.form !== null) end += 1;
+  return groups.slice(from, end);
 }
 
 function placeOf(
@@ -119,8 +126,9 @@ function groupPieces(pieces: readonly string[], notation: PieceNotation): PieceG
       groups.push({ count: 1, form });
       continue;
     }
-    bytes = [...bytes, ...pieceBytes];
+    for (const byte of pieceBytes) bytes.push(byte);
     sharing++;
+    if (bytes.length > MAX_GROUP_BYTES) return null;
     const text = decodeWhole(bytes);
     if (text === null) continue;
     groups.push({ count: sharing, form: comparableText(text).form });

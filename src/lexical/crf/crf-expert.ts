@@ -170,8 +170,13 @@ export class CrfExpert {
     if (between.length !== tags ** 2 || scales.length !== features || weights.length !== features * tags) {
       throw refused(`its scales, weights or between don't fit its ${features} hashes and ${tags} tags`);
     }
+    if (tags === 0) throw refused('it has no tags');
+    if (![scales, start, between].every((values) => values.every(Number.isFinite))) {
+      throw refused('one of its scales, start or between is not finite');
+    }
     const expert = new CrfExpert({ hashes, bytes: weights, scales }, { start, between });
-    if (expert.#features.size !== features) throw refused('a hash occurs twice');
+    if (expert.#features.size !== features)
+      throw refused('a hash occurs twice, or too many of them share a place');
     return expert;
   }
 }
