@@ -1,7 +1,7 @@
 /** Files of a folder that a stranger filled: their names stay inside it, and they are files. */
 import { constants } from 'node:fs';
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
-import { basename, dirname, join, sep } from 'node:path';
+import { join, sep } from 'node:path';
 
 /** Longest name of a file within a folder, its own folders included. */
 const MAX_NAME_CHARACTERS = 1024;
@@ -81,6 +81,7 @@ function checkSize(bytes: number, maxBytes: number): void {
 
 /** A snapshot's files are links to the blobs of its repository: `<repository>/snapshots/<commit>`. */
 function blobsBeside(root: string): string[] {
-  const parent = dirname(root);
-  return basename(parent) === 'snapshots' ? [join(dirname(parent), 'blobs')] : [];
+  const parts = root.split(sep);
+  const at = parts.lastIndexOf('snapshots');
+  return at > 0 && at < parts.length - 1 ? [[...parts.slice(0, at), 'blobs'].join(sep)] : [];
 }

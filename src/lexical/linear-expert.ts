@@ -9,6 +9,7 @@ import {
   type NamedTensor,
   roundedToFloat16,
 } from '../safetensors/index.js';
+import { areModerate } from './moderate.js';
 import { paddedOutputs, padRows } from './padded-rows.js';
 import { parseEntry } from './parse-entry.js';
 import { type SparseVector, TfIdf } from './tf-idf.js';
@@ -148,8 +149,8 @@ export class LinearExpert {
     if (terms.length !== size || scales.length !== size || weights.length !== size * bias.length) {
       throw refused(`its term_weights, scales or weights don't fit its ${size} hashes`);
     }
-    if (![terms, scales, bias].every((values) => values.every(Number.isFinite))) {
-      throw refused('one of its term_weights, scales or bias is not finite');
+    if (![terms, scales, bias].every(areModerate)) {
+      throw refused('one of its term_weights, scales or bias is too large, or not a number');
     }
     if ((options.characters?.shortest ?? 0) > (options.characters?.longest ?? 0)) {
       throw refused('its shortest n-gram is longer than its longest');

@@ -84,6 +84,11 @@ const MAX_TOKENS_AT_ONCE = 8192;
 /** More than any family has. */
 const MAX_FILES = 32;
 
+/** Weights that were fitted are 0 to 100; larger ones would leave float32. */
+const MAX_WEIGHT = 1e6;
+const weight = number(0, MAX_WEIGHT);
+const bias = number(-MAX_WEIGHT, MAX_WEIGHT);
+
 const innerName: JsonShape<string> = (value, problem): value is string => {
   if (typeof value === 'string' && isInnerName(value)) return true;
   problem.expected = 'the name of a file inside the folder';
@@ -108,7 +113,7 @@ const orchardShape: JsonShape<OrchardConfig> = fields(
     token_types: oneOf('capitals'),
     window_overlap: whole(0),
     graph: oneOf(ONNX_FILE, QUANTIZED_ONNX_FILE),
-    blend: fields({ encoder: number(0), expert: number(0), bias: listOf(number()) }, {}, 'refused'),
+    blend: fields({ encoder: weight, expert: weight, bias: listOf(bias) }, {}, 'refused'),
   },
   'refused',
 );

@@ -13,6 +13,8 @@ const MIN_RESCORED = 256;
 
 /** Of a vector that is read from a file; encoders of today have 4,096 at most. */
 const MAX_WIDTH = 65_536;
+/** Of a vector that is read from a file: those of unit length, as encoders give them, have 1. */
+const LARGEST_ELEMENT = 1e6;
 /** Of all vectors: with their codes, their scales and their scores, these take less than an arena's 4 GiB. */
 const MAX_ELEMENTS = 2 ** 29;
 
@@ -198,7 +200,9 @@ export class VectorIndex {
         `its ${size} vectors of ${width} elements take more memory than there is for an index, 4 GiB`,
       );
     }
-    if (!vectors.values.every(Number.isFinite)) throw refusal('one of its vectors is not finite');
+    if (!vectors.values.every((value) => Math.abs(value) <= LARGEST_ELEMENT)) {
+      throw refusal('one of its vectors is too large, or not a number');
+    }
     return VectorIndex.fromVectors(vectors.values, width);
   }
 }

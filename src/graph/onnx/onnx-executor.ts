@@ -13,6 +13,7 @@ import type {
 import type { Graph } from '../graph.js';
 import { type Shape, ShapeError } from '../shape.js';
 import type { ElementType } from '../tensor.js';
+import { checkOnnxFile } from './check-onnx-file.js';
 
 /** Where ONNX Runtime computes. Which providers are available depends on the platform and its drivers. */
 export type ExecutionProvider = 'cpu' | 'webgpu' | 'cuda' | 'coreml' | 'dml';
@@ -51,6 +52,7 @@ export function onnxExecutor({
       return new OnnxGraph(runtime, session, fedTensors(graph, weights), graph.outputs);
     },
     async load(file) {
+      await checkOnnxFile(file);
       const runtime = loadRuntime();
       const [session, { size }] = await Promise.all([open(file), stat(file)]);
       return new OnnxFile(runtime, session, size);

@@ -9,6 +9,7 @@ import {
   roundedToFloat16,
 } from '../../safetensors/index.js';
 import { HashTable } from '../hash-table.js';
+import { areModerate } from '../moderate.js';
 import { paddedOutputs, padRows } from '../padded-rows.js';
 import { MAX_FEATURES_A_WORD } from './feature-templates.js';
 import type { TagTransitions } from './tag-lattice.js';
@@ -171,8 +172,8 @@ export class CrfExpert {
       throw refused(`its scales, weights or between don't fit its ${features} hashes and ${tags} tags`);
     }
     if (tags === 0) throw refused('it has no tags');
-    if (![scales, start, between].every((values) => values.every(Number.isFinite))) {
-      throw refused('one of its scales, start or between is not finite');
+    if (![scales, start, between].every(areModerate)) {
+      throw refused('one of its scales, start or between is too large, or not a number');
     }
     const expert = new CrfExpert({ hashes, bytes: weights, scales }, { start, between });
     if (expert.#features.size !== features)
