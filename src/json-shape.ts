@@ -87,7 +87,11 @@ export function either<First, Second>(
   first: JsonShape<First>,
   second: JsonShape<Second>,
 ): JsonShape<First | Second> {
-  return (value, problem): value is First | Second => first(value, problem) || second(value, problem);
+  return (value, problem): value is First | Second => {
+    if (first(value, problem)) return true;
+    problem.path.length = 0;
+    return second(value, problem);
+  };
 }
 
 export function listOf<T>(shape: JsonShape<T>, most = Number.POSITIVE_INFINITY): JsonShape<T[]> {

@@ -11,6 +11,7 @@ import {
   oneOf,
   recordOf,
   requireShape,
+  shortText,
   text,
   whole,
 } from '../json-shape.js';
@@ -84,6 +85,8 @@ const MAX_TOKENS_AT_ONCE = 8192;
 /** More than any family has. */
 const MAX_FILES = 32;
 
+/** Of a family, a type or a backbone. */
+const name = shortText(500);
 /** Weights that were fitted are 0 to 100; larger ones would leave float32. */
 const MAX_WEIGHT = 1e6;
 const weight = number(0, MAX_WEIGHT);
@@ -98,8 +101,8 @@ const innerName: JsonShape<string> = (value, problem): value is string => {
 const orchardShape: JsonShape<OrchardConfig> = fields(
   {
     format: oneOf(1),
-    family: text,
-    type: text,
+    family: name,
+    type: name,
     size: oneOf(...modelSizes),
     labels: listOf(text),
     pooling: oneOf('first', 'mean', 'none'),
@@ -108,7 +111,7 @@ const orchardShape: JsonShape<OrchardConfig> = fields(
     files: listOf(innerName, MAX_FILES),
   },
   {
-    backbone: text,
+    backbone: name,
     words: oneOf('whitespace', 'punctuation', 'marks', 'characters'),
     token_types: oneOf('capitals'),
     window_overlap: whole(0),

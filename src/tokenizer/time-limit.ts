@@ -41,5 +41,7 @@ export function withTimeLimit<T>(limitMs: number, work: () => T): T {
 }
 
 function isTimeout(thrown: unknown): boolean {
-  return thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
+  // The error may be of another realm, whose Error is another class.
+  const isCoded = typeof thrown === 'object' && thrown !== null && 'code' in thrown;
+  return isCoded && thrown.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
 }
