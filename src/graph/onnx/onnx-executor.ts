@@ -97,7 +97,8 @@ async function createSession(
     graphOptimizationLevel: 'all',
     // Without the arena, every intermediate result is allocated anew, which costs more than some operations.
     enableCpuMemArena: true,
-    logSeverityLevel: 3,
+    // What fails is thrown; the runtime would write it to the standard error of the application, too.
+    logSeverityLevel: 4,
     ...(!idleSpinning && { extra: { session: { force_spinning_stop: '1' } } }),
   };
   return typeof model === 'string'
