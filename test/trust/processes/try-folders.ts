@@ -14,6 +14,9 @@ import type { Attempt } from '../try-mutants.js';
 const [mutant = '', ...bases] = process.argv.slice(2);
 const texts = ['the lamp is great', '', `The ROOM ${'is awful! '.repeat(60)}\u00e9東京😀\ud800`];
 
+/** Which files are spoiled; all of them unless it is asked for some, as in FUZZ_FILES=onnx. */
+const wanted = process.env.FUZZ_FILES ?? '';
+
 const contents = new Map<string, Map<string, Buffer>>();
 for (const base of bases) contents.set(base, await filesOf(base));
 
@@ -22,7 +25,8 @@ async function filesOf(base: string): Promise<Map<string, Buffer>> {
   const files = new Map<string, Buffer>();
   for (const entry of entries) {
     const path = join(entry.parentPath, entry.name);
-    if (entry.isFile() && !path.endsWith('.md')) files.set(path.slice(base.length + 1), await readFile(path));
+    if (entry.isFile() && path.includes(wanted) && !path.endsWith('.md'))
+      files.set(path.slice(base.length + 1), await readFile(path));
   }
   return files;
 }
