@@ -4,6 +4,9 @@
  */
 import { ModelFolderError } from './errors.js';
 
+/** So much of a field's name is told: a stranger's can be of any length. */
+const MAX_FIELD_CHARACTERS = 200;
+
 /** Tells whether a value is a T; if it isn't, `problem` says why. */
 export type JsonShape<T> = (value: unknown, problem: JsonProblem) => value is T;
 
@@ -22,7 +25,8 @@ export type Shaped<Shape> = Shape extends JsonShape<infer T> ? T : never;
 export function requireShape<T>(shape: JsonShape<T>, value: unknown, file: string): T {
   const problem: JsonProblem = { path: [], expected: '' };
   if (shape(value, problem)) return value;
-  const field = problem.path.length === 0 ? 'the file' : problem.path.join('.');
+  const field =
+    problem.path.length === 0 ? 'the file' : problem.path.join('.').slice(0, MAX_FIELD_CHARACTERS);
   throw new ModelFolderError(file, `${field}: expected ${problem.expected}`);
 }
 
@@ -34,6 +38,13 @@ export function shaped<T>(shape: JsonShape<T>, value: unknown): T | undefined {
 export const text: JsonShape<string> = (value, problem): value is string =>
   typeof value === 'string' || isNot('a text', problem);
 
+/** With so many UTF-16 code units at most. */
+export function shortText(most: number): JsonShape<string> {
+  return (value, problem): value is string =>
+    (typeof value === 'string' && value.length <= most) ||
+    isNot(`a text of at most ${most} characters`, problem);
+}
+
 /** With at least one character. */
 export const filledText: JsonShape<string> = (value, problem): value is string =>
   (typeof value === 'string' && value !== '') || isNot('a text that is not empty', problem);
@@ -41,21 +52,24 @@ export const filledText: JsonShape<string> = (value, problem): value is string =
 export const flag: JsonShape<boolean> = (value, problem): value is boolean =>
   typeof value === 'boolean' || isNot('true or false', problem);
 
-/** Finite, as every number in JSON. */
+/** Finite: JSON can also hold 1e999, which is read as an infinity. */
 export function number(least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_INFINITY): JsonShape<number> {
-  const expected = `a number${orMore(least)}${Number.isFinite(most) ? `, ${most} or less` : ''}`;
+  const expected = `a number${orMore(least)}${orLess(most)}`;
   return (value, problem): value is number =>
-    (typeof value === 'number' && value >= least && value <= most) || isNot(expected, problem);
+    (typeof value === 'number' && Number.isFinite(value) && value >= least && value <= most) ||
+    isNot(expected, problem);
 }
 
 /** Whole, and exact in a float64. */
-export function whole(least = Number.NEGATIVE_INFINITY): JsonShape<number> {
+export function whole(least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_INFINITY): JsonShape<number> {
+  const expected = `a whole number${orMore(least)}${orLess(most)}`;
   return (value, problem): value is number =>
-    (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) ||
-    isNot(`a whole number${orMore(least)}`, problem);
+    (typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most) ||
+    isNot(expected, problem);
 }
 
 const orMore = (least: number): string => (Number.isFinite(least) ? `, ${least} or more` : '');
+const orLess = (most: number): string => (Number.isFinite(most) ? `, ${most} or less` : '');
 
 export function oneOf<const Option extends string | number>(
   ...options: readonly Option[]
@@ -73,12 +87,17 @@ export function either<First, Second>(
   first: JsonShape<First>,
   second: JsonShape<Second>,
 ): JsonShape<First | Second> {
-  return (value, problem): value is First | Second => first(value, problem) || second(value, problem);
+  return (value, problem): value is First | Second => {
+    if (first(value, problem)) return true;
+    problem.path.length = 0;
+    return second(value, problem);
+  };
 }
 
-export function listOf<T>(shape: JsonShape<T>): JsonShape<T[]> {
+export function listOf<T>(shape: JsonShape<T>, most = Number.POSITIVE_INFINITY): JsonShape<T[]> {
   return (value, problem): value is T[] => {
     if (!Array.isArray(value)) return isNot('a list', problem);
+    if (value.length > most) return isNot(`a list of at most ${most} entries`, problem);
     return value.every((entry, index) => shape(entry, problem) || isAt(String(index), problem));
   };
 }

@@ -12,6 +12,7 @@ export {
 } from './durable-files.js';
 export { failedWith } from './failed-with.js';
 export { FileLocks, type Lock } from './file-locks.js';
+export { fileWithin, isInnerName, readWithin } from './file-within.js';
 export { inDirectory, unlinkWithEmptyParents } from './nested-directories.js';
 export { parseJson } from './parse-json.js';
 export { type ReplaceOptions, replaceFile } from './replace-file.js';

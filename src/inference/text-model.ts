@@ -4,6 +4,8 @@ import { type Decoder, modelKind } from '../families/index.js';
 import { type LoadedGraph, onnxExecutor } from '../graph/index.js';
 import { CONFIG_FILE, openModelFolder } from '../model-folder/index.js';
 import { outputsByText, type TextOutputs, TextReader, type TextWindow } from '../text-reader/index.js';
+import { checkReading } from './check-reading.js';
+import { checkedGraph } from './checked-graph.js';
 import { type ComputeOptions, EncoderRuns } from './encoder-runs.js';
 import type { BatchAnswer, StageTimes } from './lane.js';
 import { SharedTokenizers } from './shared-tokenizers.js';
@@ -45,6 +47,7 @@ export class TextModel {
     const { config, files, onnxPath, ...folder } = await openModelFolder(directory);
     const { family } = modelKind(config, join(directory, CONFIG_FILE));
     const tokenizer = tokenizers.load(folder.tokenizerKey, folder.tokenizer, folder.tokenizerConfig);
+    checkReading(directory, config, tokenizer);
     const decode = await family.decoder(config, files);
     const graph = await loadGraph(onnxPath, 1);
     const [output] = graph.outputs;
@@ -108,8 +111,9 @@ function truncatedTexts(windows: readonly TextWindow[]): number[] {
 
 async function loadGraph(path: string, threads: number): Promise<LoadedGraph> {
   try {
-    return await onnxExecutor({ threads, idleSpinning: false }).load(path);
+    return checkedGraph(await onnxExecutor({ threads, idleSpinning: false }).load(path), path);
   } catch (cause) {
+    if (cause instanceof ModelFolderError) throw cause;
     throw new ModelFolderError(path, "the graph can't be loaded", { cause });
   }
 }

@@ -19,8 +19,11 @@ export interface Bm25Options {
 /** As they are stored: with the defaults filled in. */
 type Settings = Required<Bm25Options>;
 
+/** Far more than is ever useful: BM25's gain from repeated terms is then all but linear. */
+const MAX_K1 = 1000;
+
 const settingsShape: JsonShape<Settings> = fields(
-  { stem: flag, k1: number(0), b: number(0, 1) },
+  { stem: flag, k1: number(0, MAX_K1), b: number(0, 1) },
   {},
   'refused',
 );
@@ -174,7 +177,7 @@ export class Bm25Index {
     const joined = Buffer.from(text.buffer, text.byteOffset, text.length).toString('utf8');
     const terms = joined === '' ? [] : joined.split(TERM_SEPARATOR);
     const postings = { starts, passages, frequencies };
-    const problem = findPostingsProblem(postings, terms.length, lengths.length);
+    const problem = findPostingsProblem(postings, terms.length, lengths);
     if (problem) throw refused(problem);
     return new Bm25Index({ settings, terms, postings, lengths });
   }

@@ -7,6 +7,13 @@ export function combineHash(hash: number, value: number): number {
 /** At least so many slots for each hash, so that a look-up seldom meets more than one other. */
 const SLOTS_FOR_EACH = 1.5;
 
+/**
+ * A hash of a stored table may be so many slots from where it belongs, and each of them so many on average: chance
+ * stays below a tenth of both. Hashes that were chosen to collide would make every look-up a walk through all of them.
+ */
+const MAX_STEPS = 4096;
+const MAX_MEAN_STEPS = 64;
+
 /** Numbers 32-bit hashes in the order in which they are first seen: open addressing with linear probing. */
 export class HashTable {
   /** By number; there may be room for more. */
@@ -23,13 +30,14 @@ export class HashTable {
 
   /**
    * A table that numbers `hashes` by their positions. It keeps the array.
-   * @param hashes if one occurs twice, the table's size is less than their count.
+   * @param hashes if one occurs twice, or too many belong in the same slots, the table's size is less than their
+   *   count.
    */
   static of(hashes: Int32Array): HashTable {
     const table = new HashTable(0);
     table.#hashes = hashes;
     table.#slots = new Int32Array(slotsFor(hashes.length));
-    table.#size = fill(table.#slots, hashes, hashes.length);
+    table.#size = fill(table.#slots, hashes, hashes.length, { most: MAX_STEPS, mean: MAX_MEAN_STEPS });
     return table;
   }
 
@@ -120,18 +128,30 @@ function startOf(hash: number): number {
   return Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
 }
 
-/** Puts the first `count` hashes into empty slots, numbered by their positions. @returns how many are distinct. */
-function fill(slots: Int32Array, hashes: Int32Array, count: number): number {
+const UNLIMITED = { most: Number.POSITIVE_INFINITY, mean: Number.POSITIVE_INFINITY };
+
+/**
+ * Puts the first `count` hashes into empty slots, numbered by their positions.
+ * @param limits on the steps of a hash; where one is reached, the rest is left out.
+ * @returns how many are there.
+ */
+function fill(slots: Int32Array, hashes: Int32Array, count: number, { most, mean } = UNLIMITED): number {
   const mask = slots.length - 1;
+  const mostSteps = most + mean * count;
   let distinct = 0;
+  let steps = 0;
   for (let at = 0; at < count; at += 1) {
     const hash = hashes[at] ?? 0;
-    let slot = startOf(hash) & mask;
+    const first = startOf(hash) & mask;
+    let slot = first;
     let number = slots[slot] ?? 0;
     while (number !== 0 && hashes[number - 1] !== hash) {
       slot = (slot + 1) & mask;
       number = slots[slot] ?? 0;
+      steps += 1;
+      if (steps > mostSteps) return distinct;
     }
+    if (((slot - first) & mask) > most) return distinct;
     if (number !== 0) continue;
     slots[slot] = at + 1;
     distinct += 1;

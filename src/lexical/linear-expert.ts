@@ -9,6 +9,7 @@ import {
   type NamedTensor,
   roundedToFloat16,
 } from '../safetensors/index.js';
+import { areModerate } from './moderate.js';
 import { paddedOutputs, padRows } from './padded-rows.js';
 import { parseEntry } from './parse-entry.js';
 import { type SparseVector, TfIdf } from './tf-idf.js';
@@ -26,7 +27,10 @@ interface QuantizedWeights {
   readonly bias: Float32Array;
 }
 
-const charactersShape = fields({ shortest: whole(1), longest: whole(1) }, {}, 'refused');
+/** Longer than any n-gram that helps: each length adds a feature for every character of a text. */
+const LONGEST_N_GRAM = 16;
+const lengthShape = whole(1, LONGEST_N_GRAM);
+const charactersShape = fields({ shortest: lengthShape, longest: lengthShape }, {}, 'refused');
 const optionsShape = fields(
   { lowercase: flag, words: flag, characters: nullable(charactersShape) },
   { triples: flag },
@@ -145,8 +149,14 @@ export class LinearExpert {
     if (terms.length !== size || scales.length !== size || weights.length !== size * bias.length) {
       throw refused(`its term_weights, scales or weights don't fit its ${size} hashes`);
     }
+    if (![terms, scales, bias].every(areModerate)) {
+      throw refused('one of its term_weights, scales or bias is too large, or not a number');
+    }
+    if ((options.characters?.shortest ?? 0) > (options.characters?.longest ?? 0)) {
+      throw refused('its shortest n-gram is longer than its longest');
+    }
     const tfIdf = new TfIdf(options, hashes, terms);
-    if (tfIdf.distinct !== size) throw refused('a hash occurs twice');
+    if (tfIdf.distinct !== size) throw refused('a hash occurs twice, or too many of them share a place');
     return new LinearExpert(tfIdf, { bytes: weights, scales, bias });
   }
 }

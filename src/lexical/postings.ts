@@ -53,13 +53,20 @@ export class PostingsBuilder {
 }
 
 /** What is wrong with postings read from a file; undefined if nothing is. */
-export function findPostingsProblem(postings: Postings, termCount: number, passageCount: number) {
+export function findPostingsProblem(
+  postings: Postings,
+  termCount: number,
+  lengths: Int32Array,
+): string | undefined {
+  const passageCount = lengths.length;
   const { starts, passages, frequencies } = postings;
   if (starts.length !== termCount + 1) return `${termCount} terms need ${termCount + 1} starts`;
   const ascending = starts.every((start, term) => start >= (starts[term - 1] ?? 0));
   if (!ascending || starts[0] !== 0 || starts.at(-1) !== passages.length) return "its starts don't fit";
   if (frequencies.length !== passages.length) return 'passages and frequencies differ in length';
   const inRange = passages.every((passage) => passage >= 0 && passage < passageCount);
+  if (!frequencies.every((frequency) => frequency > 0)) return 'a posting has no occurrence';
+  if (!lengths.every((length) => length >= 0)) return 'a passage has a length below 0';
   return inRange ? undefined : `a posting names a passage beyond the ${passageCount} there are`;
 }
 

@@ -1,18 +1,41 @@
-/** Reads and writes single files of a model folder; errors name the file's path. */
-import { readFile } from 'node:fs/promises';
+/**
+ * Reads and writes single files of a model folder. Nothing outside the folder is read, whatever it names or links to,
+ * and nothing that is larger than its kind of file ever is; errors name the file's path.
+ */
 import { join } from 'node:path';
 import type * as z from 'zod';
-import { ModelFolderError } from '../errors.js';
+import { isOrchardError, ModelFolderError } from '../errors.js';
+import { readWithin } from '../files/index.js';
 import { CONFIG_FILE } from './files.js';
 import { type ModelFolderConfig, modelFolderConfig } from './model-config.js';
+
+const MIB = 1024 ** 2;
+/** The largest config.json and tokenizer_config.json: 64 MiB, for a million labels of 60 characters. */
+export const MAX_CONFIG_BYTES = 64 * MIB;
+/** The largest tokenizer.json: 256 MiB, eight times that of Gemma's 256,000 pieces. */
+export const MAX_TOKENIZER_BYTES = 256 * MIB;
+/** The largest training.json and evaluation.json: 256 MiB, for the confusions of 10,000 labels. */
+const MAX_REPORT_BYTES = 256 * MIB;
+/** The largest of the other files: what a Buffer can be read into, 2 GiB. */
+export const MAX_FILE_BYTES = 2 ** 31 - 1;
 
 /** Runs a function that reads or writes a file. @throws ModelFolderError */
 export async function withFile<T>(file: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (cause) {
+    if (isOrchardError(cause)) throw cause;
     throw new ModelFolderError(file, cause instanceof Error ? cause.message : String(cause), { cause });
   }
+}
+
+/** The bytes of a file of a folder. @throws ModelFolderError */
+export function readFolderFile(
+  directory: string,
+  name: string,
+  maxBytes: number = MAX_FILE_BYTES,
+): Promise<Buffer> {
+  return withFile(join(directory, name), () => readWithin(directory, name, maxBytes));
 }
 
 interface JsonText {
@@ -22,25 +45,24 @@ interface JsonText {
 }
 
 /** @throws ModelFolderError if the file can't be read or isn't JSON. */
-export function readJsonText(file: string): Promise<JsonText> {
-  return withFile(file, async () => {
-    const text = await readFile(file, 'utf8');
+export function readJsonText(directory: string, name: string, maxBytes: number): Promise<JsonText> {
+  return withFile(join(directory, name), async () => {
+    const text = (await readWithin(directory, name, maxBytes)).toString('utf8');
     return { text, json: JSON.parse(text) };
   });
 }
 
 /** The config.json of a folder. @throws ModelFolderError */
 export async function readConfig(directory: string): Promise<ModelFolderConfig> {
-  const file = join(directory, CONFIG_FILE);
-  const { json } = await readJsonText(file);
-  return modelFolderConfig(json, file);
+  const { json } = await readJsonText(directory, CONFIG_FILE, MAX_CONFIG_BYTES);
+  return modelFolderConfig(json, join(directory, CONFIG_FILE));
 }
 
 /** @throws ModelFolderError as {@link readJsonText} does, and if a field doesn't fit the schema. */
-export async function readChecked<T>(file: string, schema: z.ZodType<T>): Promise<T> {
-  const { json } = await readJsonText(file);
+export async function readChecked<T>(directory: string, name: string, schema: z.ZodType<T>): Promise<T> {
+  const { json } = await readJsonText(directory, name, MAX_REPORT_BYTES);
   const parsed = schema.safeParse(json);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw new ModelFolderError(file, `${issue?.path.join('.')}: ${issue?.message}`);
+  throw new ModelFolderError(join(directory, name), `${issue?.path.join('.')}: ${issue?.message}`);
 }

@@ -1,5 +1,7 @@
 import type { FamilyName, ModelSize, ModelType } from '../contract/index.js';
 import { modelSizes } from '../contract/index.js';
+import { ModelFolderError } from '../errors.js';
+import { isInnerName } from '../files/index.js';
 import {
   fields,
   flag,
@@ -9,6 +11,7 @@ import {
   oneOf,
   recordOf,
   requireShape,
+  shortText,
   text,
   whole,
 } from '../json-shape.js';
@@ -77,25 +80,43 @@ interface OrchardConfig {
   readonly blend?: BlendWeights;
 }
 
+/** As many tokens as any encoder of BERT's kind reads at once; attention takes memory by their square. */
+const MAX_TOKENS_AT_ONCE = 8192;
+/** More than any family has. */
+const MAX_FILES = 32;
+
+/** Of a family, a type or a backbone. */
+const name = shortText(500);
+/** Weights that were fitted are 0 to 100; larger ones would leave float32. */
+const MAX_WEIGHT = 1e6;
+const weight = number(0, MAX_WEIGHT);
+const bias = number(-MAX_WEIGHT, MAX_WEIGHT);
+
+const innerName: JsonShape<string> = (value, problem): value is string => {
+  if (typeof value === 'string' && isInnerName(value)) return true;
+  problem.expected = 'the name of a file inside the folder';
+  return false;
+};
+
 const orchardShape: JsonShape<OrchardConfig> = fields(
   {
     format: oneOf(1),
-    family: text,
-    type: text,
+    family: name,
+    type: name,
     size: oneOf(...modelSizes),
     labels: listOf(text),
     pooling: oneOf('first', 'mean', 'none'),
     lowercase: flag,
-    max_tokens: whole(1),
-    files: listOf(text),
+    max_tokens: whole(1, MAX_TOKENS_AT_ONCE),
+    files: listOf(innerName, MAX_FILES),
   },
   {
-    backbone: text,
+    backbone: name,
     words: oneOf('whitespace', 'punctuation', 'marks', 'characters'),
     token_types: oneOf('capitals'),
     window_overlap: whole(0),
     graph: oneOf(ONNX_FILE, QUANTIZED_ONNX_FILE),
-    blend: fields({ encoder: number(0), expert: number(0), bias: listOf(number()) }, {}, 'refused'),
+    blend: fields({ encoder: weight, expert: weight, bias: listOf(bias) }, {}, 'refused'),
   },
   'refused',
 );
@@ -112,5 +133,11 @@ const configShape: JsonShape<ModelFolderConfig> = fields(
 
 /** A parsed config.json, checked. @param file named in errors. @throws ModelFolderError */
 export function modelFolderConfig(json: unknown, file: string): ModelFolderConfig {
-  return requireShape(configShape, json, file);
+  const config = requireShape(configShape, json, file);
+  const { max_position_embeddings: positions, orchard } = config;
+  if (typeof positions === 'number' && orchard.max_tokens > positions) {
+    const reason = `orchard.max_tokens: ${orchard.max_tokens}, but the encoder has positions for ${positions}`;
+    throw new ModelFolderError(file, reason);
+  }
+  return config;
 }

@@ -1,5 +1,6 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { fileWithin } from '../files/index.js';
 import { encodeSafetensors, type NamedTensor } from '../safetensors/index.js';
 import {
   CONFIG_FILE,
@@ -10,7 +11,15 @@ import {
   TRAINING_FILE,
   WEIGHTS_FILE,
 } from './files.js';
-import { readConfig, readJsonText, withFile } from './folder-file.js';
+import {
+  MAX_CONFIG_BYTES,
+  MAX_FILE_BYTES,
+  MAX_TOKENIZER_BYTES,
+  readConfig,
+  readFolderFile,
+  readJsonText,
+  withFile,
+} from './folder-file.js';
 import type { ModelFolderConfig } from './model-config.js';
 
 /** Everything that a trained model has on disk. */
@@ -76,16 +85,17 @@ export async function writeModelFolder(directory: string, folder: ModelFolder): 
 export async function openModelFolder(directory: string): Promise<OpenedModelFolder> {
   const [config, tokenizer, tokenizerConfig] = await Promise.all([
     readConfig(directory),
-    readJsonText(join(directory, TOKENIZER_FILE)),
-    readJsonText(join(directory, TOKENIZER_CONFIG_FILE)),
+    readJsonText(directory, TOKENIZER_FILE, MAX_TOKENIZER_BYTES),
+    readJsonText(directory, TOKENIZER_CONFIG_FILE, MAX_CONFIG_BYTES),
   ]);
   const files = await Promise.all(
     config.orchard.files.map(async (name): Promise<[string, OpenedFile]> => {
-      const file = join(directory, name);
-      return [name, { bytes: await withFile(file, () => readFile(file)), file }];
+      return [name, { bytes: await readFolderFile(directory, name), file: join(directory, name) }];
     }),
   );
-  const onnxPath = join(directory, config.orchard.graph ?? ONNX_FILE);
+  const graph = config.orchard.graph ?? ONNX_FILE;
+  const onnxPath = join(directory, graph);
+  await withFile(onnxPath, () => fileWithin(directory, graph, MAX_FILE_BYTES));
   return {
     config,
     tokenizer: tokenizer.json,

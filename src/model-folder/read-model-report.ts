@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { ModelFolderError } from '../errors.js';
 import { type ModelEvaluation, modelEvaluationSchema } from './evaluation.js';
 import { EVALUATION_FILE, TRAINING_FILE } from './files.js';
@@ -18,8 +17,8 @@ export interface ModelReport {
 export async function readModelReport(directory: string): Promise<ModelReport> {
   const [config, training, evaluation] = await Promise.all([
     readConfig(directory),
-    readChecked(join(directory, TRAINING_FILE), trainingRecordSchema),
-    readChecked(join(directory, EVALUATION_FILE), modelEvaluationSchema).catch(absentIfMissing),
+    readChecked(directory, TRAINING_FILE, trainingRecordSchema),
+    readChecked(directory, EVALUATION_FILE, modelEvaluationSchema).catch(absentIfMissing),
   ]);
   return { config, training, ...(evaluation && { evaluation }) };
 }

@@ -29,13 +29,16 @@ export interface IntegerTensor {
   readonly values: Int32Array | Int8Array;
 }
 
-/** Larger headers are refused, as the reference implementation does. */
-const MAX_HEADER_BYTES = 100_000_000;
+/** Larger headers are refused: 16 MiB, for 100,000 tensors. The reference implementation's limit is 100 MB. */
+const MAX_HEADER_BYTES = 16 * 1024 ** 2;
+const MAX_DIMENSIONS = 8;
+/** Of one dimension, also where another is 0: a signed 32-bit number. */
+const MAX_SIZE = 2 ** 31 - 1;
 
 const entryShape = fields(
   {
     dtype: oneOf('F32', 'F16', 'BF16', 'F64', 'I64', 'I32', 'I16', 'I8', 'U8', 'BOOL'),
-    shape: listOf(whole(0)),
+    shape: listOf(whole(0, MAX_SIZE), MAX_DIMENSIONS),
     data_offsets: pairOf(whole(0), whole(0)),
   },
   {},
@@ -114,10 +117,13 @@ function bytesOf(values: Values, floats: 'F32' | 'F16'): Uint8Array {
  */
 export function decodeSafetensors(bytes: Uint8Array, file: string): Safetensors {
   const { entries, metadata, start } = readHeader(bytes, file);
+  checkPlaces(entries, bytes.length - start, file);
   const tensors = new Map<string, NamedTensor>();
   const integers = new Map<string, IntegerTensor>();
   for (const [name, entry] of entries) {
-    const data = readBytes(bytes.subarray(start), name, entry, file);
+    const [from, to] = entry.data_offsets;
+    // A copy, so that numbers of several bytes are aligned.
+    const data = new Uint8Array(bytes.subarray(start + from, start + to));
     const { shape, dtype } = entry;
     if (dtype === 'I8') integers.set(name, { shape, values: new Int8Array(data.buffer) });
     else if (dtype === 'I32') integers.set(name, { shape, values: new Int32Array(data.buffer) });
@@ -150,7 +156,8 @@ function readHeader(bytes: Uint8Array, file: string): Header {
   const entries: [string, Entry][] = [];
   for (const [name, description] of Object.entries(tensors)) {
     const entry = shaped(entryShape, description);
-    if (entry === undefined) throw refusal(`the entry of tensor ${name} is invalid`);
+    if (entry === undefined)
+      throw refusal(`the entry of tensor ${name.slice(0, MAX_NAME_CHARACTERS)} is invalid`);
     entries.push([name, entry]);
   }
   return { entries, metadata, start: 8 + headerLength };
@@ -182,17 +189,34 @@ const isFloat = (dtype: Entry['dtype']): boolean => ['F64', 'F32', 'F16', 'BF16'
 
 const elements = ({ shape }: Entry): number => shape.reduce((product, dimension) => product * dimension, 1);
 
-/** @returns a copy of one tensor's bytes. */
-function readBytes(data: Uint8Array, name: string, entry: Entry, file: string): Uint8Array<ArrayBuffer> {
-  const [start, end] = entry.data_offsets;
-  const bytes = elements(entry) * widths[entry.dtype];
-  if (end > data.length || end - start !== bytes) {
-    const held = Math.min(end, data.length) - start;
-    const reason = `tensor ${name} should have ${bytes} bytes, but the file has ${held}`;
-    throw new ModelFolderError(file, reason);
+/**
+ * Checks that the tensors lie one after the other and fill the file, as the format asks: a few bytes that many tensors
+ * share would take memory for each.
+ * @throws ModelFolderError
+ */
+function checkPlaces(entries: readonly [string, Entry][], dataBytes: number, file: string): void {
+  const refusal = (name: string, reason: string) =>
+    new ModelFolderError(file, `tensor ${name.slice(0, MAX_NAME_CHARACTERS)} ${reason}`);
+  const byPlace = [...entries].sort(([, a], [, b]) => placeOf(a) - placeOf(b));
+  let end = 0;
+  for (const [name, entry] of byPlace) {
+    const [from, to] = entry.data_offsets;
+    const bytes = elements(entry) * widths[entry.dtype];
+    if (to > dataBytes || to - from !== bytes) {
+      throw refusal(name, `should have ${bytes} bytes, but the file has ${Math.min(to, dataBytes) - from}`);
+    }
+    if (from !== end) throw refusal(name, `starts at byte ${from}, but the one before it ends at ${end}`);
+    end = to;
   }
-  return new Uint8Array(data.subarray(start, end));
+  if (end === dataBytes) return;
+  throw new ModelFolderError(file, `${dataBytes - end} bytes after the last tensor belong to none`);
 }
+
+/** Tensors without elements come before the one that starts where they do. */
+const placeOf = ({ data_offsets: [from, to] }: Entry): number => from + to;
+
+/** So much of a tensor's name is told. */
+const MAX_NAME_CHARACTERS = 200;
 
 /** @param bytes a copy that may be used in place; F32 is, since every supported platform is little-endian. */
 function toFloat32({ buffer }: Uint8Array<ArrayBuffer>, dtype: Entry['dtype']): Float32Array {

@@ -10,8 +10,17 @@ import {
   type TextPieces,
 } from './special-token-template.js';
 import { findSpecialTokens } from './special-tokens.js';
+import { withTimeLimit } from './time-limit.js';
 import type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
 import type { AnyTokenizerJson, SpecialTokenNames } from './tokenizer-json.js';
+
+/**
+ * What reading a text may take, in milliseconds: its pattern may be one that tries every way to match before it gives
+ * up. Ordinary ones take 3 µs a character, and a machine may have ten other things to do.
+ */
+const maxTextMs = (text: string): number => 2_000 + Math.ceil(text.length / 20);
+/** What making a tokenizer may take, in milliseconds: 250,000 pieces take 500 ms. */
+const MAX_LOAD_MS = 10_000;
 
 /**
  * Adds to @huggingface/tokenizers what it lacks: truncation that keeps the special tokens, and offsets.
@@ -49,6 +58,14 @@ export class JsonTokenizer implements Tokenizer {
   }
 
   #pieces(text: string): TextPieces {
+    try {
+      return withTimeLimit(maxTextMs(text), () => this.#piecesOf(text));
+    } catch (cause) {
+      throw refusal(`can't read a text of ${text.length} characters`, cause);
+    }
+  }
+
+  #piecesOf(text: string): TextPieces {
     const { ids, tokens } = this.#tokenizer.encode(text, { add_special_tokens: false });
     return {
       // If a model has no unknown token, the package leaves a hole for a piece outside the vocabulary.
@@ -75,14 +92,21 @@ export function createJsonTokenizer(json: AnyTokenizerJson, config: SpecialToken
   };
   const { Tokenizer } = loadPackage();
   try {
-    const tokenizer = new Tokenizer({ ...absent, ...json }, config);
-    const specialTokens = findSpecialTokens((token) => tokenizer.token_to_id(token), config);
-    return new JsonTokenizer(tokenizer, specialTokens, notationOf(json));
+    return withTimeLimit(MAX_LOAD_MS, () => {
+      // Nothing is decoded, so that the decoder's own patterns needn't be made.
+      const tokenizer = new Tokenizer({ ...absent, ...json, decoder: null }, config);
+      const specialTokens = findSpecialTokens((token) => tokenizer.token_to_id(token), config);
+      return new JsonTokenizer(tokenizer, specialTokens, notationOf(json));
+    });
   } catch (cause) {
-    if (cause instanceof ModelFolderError) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new ModelFolderError('tokenizer.json', `can't be used: ${reason}`, { cause });
+    throw refusal("can't be used", cause);
   }
+}
+
+function refusal(what: string, cause: unknown): ModelFolderError {
+  if (cause instanceof ModelFolderError) return cause;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new ModelFolderError('tokenizer.json', `${what}: ${reason}`, { cause });
 }
 
 function notationOf({ model, decoder }: AnyTokenizerJson): Omit<PieceNotation, 'unknown'> {

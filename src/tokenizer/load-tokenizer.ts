@@ -2,6 +2,7 @@
 import { ModelFolderError } from '../errors.js';
 import { requireShape } from '../json-shape.js';
 import { createJsonTokenizer } from './json-tokenizer.js';
+import { requireLimits } from './json-tokenizer-limits.js';
 import type { SpecialTokenTemplates, TemplatePart } from './special-token-template.js';
 import { findSpecialTokens } from './special-tokens.js';
 import type { Tokenizer } from './tokenizer.js';
@@ -9,6 +10,7 @@ import {
   type AnyTokenizerJson,
   anyTokenizerJsonShape,
   bertTokenizerJsonShape,
+  idShape,
   type ReadBertTokenizerJson,
   type SpecialTokenNames,
   specialTokenNamesShape,
@@ -18,6 +20,9 @@ import { WordPieceTokenizer } from './word-piece-tokenizer.js';
 
 /** Named in errors. */
 const TOKENIZER_FILE = 'tokenizer.json';
+
+/** So much of a piece is told in errors. */
+const MAX_TOLD_CHARACTERS = 100;
 
 /** Most code points of a word that is split, unless the file says otherwise. */
 const MAX_CHARACTERS_PER_WORD = 100;
@@ -33,7 +38,10 @@ const MAX_CHARACTERS_PER_WORD = 100;
 export function loadTokenizer(tokenizerJson: unknown, config: unknown = {}): Tokenizer {
   const names = requireShape(specialTokenNamesShape, config, 'tokenizer_config.json');
   const json = requireShape(anyTokenizerJsonShape, tokenizerJson, TOKENIZER_FILE);
-  if (!isBertStyle(json)) return createJsonTokenizer(json, names);
+  if (!isBertStyle(json)) {
+    requireLimits(tokenizerJson, TOKENIZER_FILE);
+    return createJsonTokenizer(json, names);
+  }
   return createWordPieceTokenizer(requireShape(bertTokenizerJsonShape, tokenizerJson, TOKENIZER_FILE), names);
 }
 
@@ -93,13 +101,14 @@ function createWordPieceTokenizer(
   });
 }
 
-/** @returns piece to id. @throws ModelFolderError for a piece whose id isn't a whole number, 0 or more. */
+/** @returns piece to id. @throws ModelFolderError for a piece whose id isn't one. */
 function readVocabulary(vocab: Readonly<Record<string, unknown>>): ReadonlyMap<string, number> {
   const vocabulary = new Map<string, number>();
+  const problem = { path: [], expected: '' };
   for (const piece of Object.keys(vocab)) {
     const id = vocab[piece];
-    if (typeof id !== 'number' || !Number.isInteger(id) || id < 0) {
-      const reason = `model.vocab.${piece}: expected a whole number, 0 or more`;
+    if (!idShape(id, problem)) {
+      const reason = `model.vocab.${piece.slice(0, MAX_TOLD_CHARACTERS)}: expected ${problem.expected}`;
       throw new ModelFolderError(TOKENIZER_FILE, reason);
     }
     vocabulary.set(piece, id);

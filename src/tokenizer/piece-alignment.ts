@@ -12,6 +12,12 @@ export interface PieceNotation {
   readonly unknown: string | undefined;
 }
 
+/**
+ * Bytes of pieces that share characters' bytes. Chains of pieces that each end within a character have two or three
+ * pieces in practice; what never becomes text isn't looked at again with every further piece.
+ */
+const MAX_GROUP_BYTES = 4096;
+
 /** Pieces with a common span: a single one, or several that share the bytes of a character. */
 interface PieceGroup {
   readonly count: number;
@@ -88,8 +94,9 @@ function alignGroups(form: string, groups: readonly PieceGroup[]): number[] | nu
 }
 
 function knownRun(groups: readonly PieceGroup[], from: number): PieceGroup[] {
-  const end = groups.findIndex((group, index) => index >= from && group.form === null);
-  return groups.slice(from, end === -1 ? groups.length : end);
+  let end = from;
+  while (end < groups.length && groups[end]?.form !== null) end += 1;
+  return groups.slice(from, end);
 }
 
 function placeOf(
@@ -119,10 +126,12 @@ function groupPieces(pieces: readonly string[], notation: PieceNotation): PieceG
       groups.push({ count: 1, form });
       continue;
     }
-    bytes = [...bytes, ...pieceBytes];
+    for (const byte of pieceBytes) bytes.push(byte);
     sharing++;
+    if (bytes.length > MAX_GROUP_BYTES) return null;
+    if (endsWithin(bytes)) continue;
     const text = decodeWhole(bytes);
-    if (text === null) continue;
+    if (text === null) return null;
     groups.push({ count: sharing, form: comparableText(text).form });
     bytes = [];
     sharing = 0;
@@ -159,9 +168,21 @@ function isPrintable(byte: number): boolean {
   return (byte >= 33 && byte <= 126) || (byte >= 161 && byte !== 173);
 }
 
+/** Whether UTF-8 ends within a character, as far as its last four bytes tell. */
+function endsWithin(bytes: readonly number[]): boolean {
+  for (let back = 1; back <= 3; back += 1) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if (byte >= 0xc0) return back < (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2);
+    if (byte < 0x80) return false;
+  }
+  return false;
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 function decodeWhole(bytes: readonly number[]): string | null {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Uint8Array.from(bytes));
+    return decoder.decode(Uint8Array.from(bytes));
   } catch {
     return null;
   }
@@ -182,12 +203,15 @@ function comparableText(text: string): ComparableText {
       ends.push(position);
     }
     // A mark belongs to the character before it.
-    if (ends.length > 0 && /^\p{M}$/u.test(character)) ends[ends.length - 1] = position;
+    if (ends.length > 0 && character > '\u02ff' && /^\p{M}$/u.test(character))
+      ends[ends.length - 1] = position;
   }
   return { form, starts, ends };
 }
 
 function comparableCharacter(character: string): string {
+  const code = character.charCodeAt(0);
+  if (code < 0x7f) return code <= 0x20 ? '' : character.toLowerCase();
   return character
     .normalize('NFKD')
     .toLowerCase()

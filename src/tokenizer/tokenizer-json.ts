@@ -13,15 +13,28 @@ import {
   recordOf,
   type Shaped,
   shaped,
+  shortText,
   text,
   whole,
 } from '../json-shape.js';
 
-const id = whole(0);
+/** 16 million: sixteen times the largest vocabulary of the Hub. */
+const MAX_ID = 2 ** 24 - 1;
+/** The id of a piece. */
+export const idShape = whole(0, MAX_ID);
+const id = idShape;
+/** Token types; encoders have tables of one to four. */
+const typeId = whole(0, 255);
+
+/** UTF-16 code units of an added token. */
+const MAX_ADDED_TOKEN = 512;
+const MAX_ADDED_TOKENS = 16_384;
+const addedContent: JsonShape<string> = (value, problem): value is string =>
+  filledText(value, problem) && shortText(MAX_ADDED_TOKEN)(value, problem);
 
 /** Flags that are absent are false. */
 const addedTokenShape = fields(
-  { id, content: filledText },
+  { id, content: addedContent },
   {
     single_word: flag,
     lstrip: flag,
@@ -47,22 +60,47 @@ export const anyTokenizerJsonShape = fields(
     pre_tokenizer: typed,
     post_processor: typed,
     decoder: typed,
-    added_tokens: listOf(addedTokenShape),
+    added_tokens: listOf(addedTokenShape, MAX_ADDED_TOKENS),
   },
 );
 export type AnyTokenizerJson = Shaped<typeof anyTokenizerJsonShape>;
 
-const specialPieceShape = fields({ SpecialToken: fields({ id: text, type_id: id }, {}) }, {}, 'refused');
-const textPieceShape = fields({ Sequence: fields({ id: oneOf('A', 'B'), type_id: id }, {}) }, {}, 'refused');
+const specialPieceShape = fields({ SpecialToken: fields({ id: text, type_id: typeId }, {}) }, {}, 'refused');
+const textPieceShape = fields(
+  { Sequence: fields({ id: oneOf('A', 'B'), type_id: typeId }, {}) },
+  {},
+  'refused',
+);
 const templatePieceShape = either(specialPieceShape, textPieceShape);
 export type TemplatePiece = Shaped<typeof templatePieceShape>;
 
+/** Of a template, with the tokens that each of its pieces stands for. */
+const MAX_TEMPLATE_PIECES = 32;
+
+/** A template with each of these texts once: a text that is repeated would take as much memory as a file says. */
+function templateShape(...texts: readonly ('A' | 'B')[]): JsonShape<TemplatePiece[]> {
+  const pieces = listOf(templatePieceShape, MAX_TEMPLATE_PIECES);
+  return (value, problem): value is TemplatePiece[] => {
+    if (!pieces(value, problem)) return false;
+    const found = value.flatMap((piece) => ('Sequence' in piece ? [piece.Sequence.id] : []));
+    if (found.sort().join() === texts.join()) return true;
+    problem.expected = `a template with ${texts.join(' and ')}, ${texts.length === 1 ? 'once' : 'each once'}`;
+    return false;
+  };
+}
+
+export const templatesShape = fields({ single: templateShape('A'), pair: templateShape('A', 'B') }, {});
 const templateProcessingShape = fields(
   {
     type: oneOf('TemplateProcessing'),
-    single: listOf(templatePieceShape),
-    pair: listOf(templatePieceShape),
-    special_tokens: recordOf(fields({ id: text, ids: listOf(id), tokens: listOf(text) }, {})),
+    single: templateShape('A'),
+    pair: templateShape('A', 'B'),
+    special_tokens: recordOf(
+      fields(
+        { id: text, ids: listOf(id, MAX_TEMPLATE_PIECES), tokens: listOf(text, MAX_TEMPLATE_PIECES) },
+        {},
+      ),
+    ),
   },
   {},
 );
@@ -76,6 +114,9 @@ const processorShape: JsonShape<Processor> = (value, problem): value is Processo
   shaped(fields({ type: oneOf('BertProcessing') }, {}), value)
     ? bertProcessingShape(value, problem)
     : templateProcessingShape(value, problem);
+
+/** Longest word that may be split: each place of it is looked up as far as a piece reaches. */
+const MAX_WORD_CHARACTERS = 1000;
 
 /** A tokenizer.json of BERT's kind: BertNormalizer, BertPreTokenizer, WordPiece. */
 export const bertTokenizerJsonShape = fields(
@@ -91,11 +132,11 @@ export const bertTokenizerJsonShape = fields(
         type: oneOf('WordPiece'),
         unk_token: text,
         continuing_subword_prefix: text,
-        max_input_chars_per_word: whole(1),
+        max_input_chars_per_word: whole(1, MAX_WORD_CHARACTERS),
       },
     ),
   },
-  { post_processor: nullable(processorShape), added_tokens: listOf(addedTokenShape) },
+  { post_processor: nullable(processorShape), added_tokens: listOf(addedTokenShape, MAX_ADDED_TOKENS) },
 );
 /** One as it is read: fields with a default may be absent. */
 export type ReadBertTokenizerJson = Shaped<typeof bertTokenizerJsonShape>;

@@ -2,7 +2,6 @@
  * Reads pretrained encoders for training to start from: a folder in Hugging Face's layout becomes weights and
  * a tokenizer.
  */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import {
@@ -13,7 +12,13 @@ import {
   parseCheckpointConfig,
 } from '../encoder/index.js';
 import { ModelFolderError } from '../errors.js';
-import { CONFIG_FILE, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, WEIGHTS_FILE } from '../model-folder/index.js';
+import {
+  CONFIG_FILE,
+  readFolderFile,
+  TOKENIZER_CONFIG_FILE,
+  TOKENIZER_FILE,
+  WEIGHTS_FILE,
+} from '../model-folder/index.js';
 import { decodeWeights } from '../safetensors/index.js';
 import { loadTokenizer, type Tokenizer, vocabularyTokenizer } from '../tokenizer/index.js';
 import { VOCABULARY_FILE } from './backbone-files.js';
@@ -138,12 +143,12 @@ function ignoresCase(tokenizer: Tokenizer): boolean {
 
 /** @returns undefined if there is no such file. */
 async function readBytes(directory: string, name: string): Promise<Uint8Array | undefined> {
-  const file = join(directory, name);
   try {
-    return await readFile(file);
-  } catch (cause) {
+    return await readFolderFile(directory, name);
+  } catch (thrown) {
+    const cause = thrown instanceof ModelFolderError ? thrown.cause : undefined;
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;
-    throw new ModelFolderError(file, reasonOf(cause), { cause });
+    throw thrown;
   }
 }
 

@@ -11,6 +11,13 @@ import { largestError, quantizeQuery, quantizeVector } from './quantize.js';
 const RESCORED_FOR_EACH = 4;
 const MIN_RESCORED = 256;
 
+/** Of a vector that is read from a file; encoders of today have 4,096 at most. */
+const MAX_WIDTH = 65_536;
+/** Of a vector that is read from a file: those of unit length, as encoders give them, have 1. */
+const LARGEST_ELEMENT = 1e6;
+/** Of all vectors: with their codes, their scales and their scores, these take less than an arena's 4 GiB. */
+const MAX_ELEMENTS = 2 ** 29;
+
 /**
  * Finds the nearest of many vectors by dot product, which is the cosine if vectors have unit length. Every
  * vector is compared, as bytes with a scale of its own; those that can be among the nearest are compared again
@@ -187,7 +194,15 @@ export class VectorIndex {
       throw refusal('a tensor "vectors" of the shape [passages, width] is missing');
     }
     if (width === 0) throw refusal('its vectors have no elements');
-    if (!vectors.values.every(Number.isFinite)) throw refusal('one of its vectors is not finite');
+    if (width > MAX_WIDTH) throw refusal(`its vectors have ${width} elements, more than ${MAX_WIDTH}`);
+    if (size * Math.ceil(width / DOT_STEP) * DOT_STEP > MAX_ELEMENTS) {
+      throw refusal(
+        `its ${size} vectors of ${width} elements take more memory than there is for an index, 4 GiB`,
+      );
+    }
+    if (!vectors.values.every((value) => Math.abs(value) <= LARGEST_ELEMENT)) {
+      throw refusal('one of its vectors is too large, or not a number');
+    }
     return VectorIndex.fromVectors(vectors.values, width);
   }
 }

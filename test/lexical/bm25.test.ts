@@ -139,6 +139,9 @@ describe('a stored Bm25Index', () => {
     ['a start too few', spoiled({ starts: Int32Array.of(0, 1, 4) }), '3 terms need 4 starts'],
     ['a passage that is not there', spoiled({ passages: Int32Array.of(0, 0, 1, 2) }), 'beyond the 2'],
     ['frequencies too few', spoiled({ frequencies: Int8Array.of(1) }), 'differ in length'],
+    ['frequencies below 1', spoiled({ frequencies: Int8Array.of(1, -1, 1, 1) }), 'no occurrence'],
+    ['lengths below 0', spoiled({ lengths: Int32Array.of(2, -2) }), 'below 0'],
+    ['a k1 of 1e300', spoiled({}, { ...PLAIN, k1: 1e300, b: 0.5 }), 'its bm25 entry'],
     ['lengths as bytes', spoiled({ lengths: Int8Array.of(2, 2) }), 'one of terms'],
     ['no safetensors at all', new Uint8Array(4), 'not a safetensors file'],
   ])('is refused with its name if it has %s', async (_, bytes, reason) => {

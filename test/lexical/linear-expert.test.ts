@@ -3,7 +3,7 @@ import { LinearExpert, trainLinearExpert } from '../../src/lexical/index.js';
 import { SVM_C, svmMemory } from '../../src/lexical/svm-problem.js';
 import { TfIdf } from '../../src/lexical/tf-idf.js';
 import { Random } from '../../src/random.js';
-import { decodeSafetensors } from '../../src/safetensors/index.js';
+import { decodeSafetensors, encodeSafetensors } from '../../src/safetensors/index.js';
 import { failureOf } from '../support/outcomes.js';
 
 const subjects = ['film', 'book', 'meal', 'hotel', 'train', 'phone'];
@@ -197,4 +197,25 @@ describe('the file of an expert', () => {
       expect(error.message, name).toContain('folder/lexical.safetensors');
     }
   });
+
+  it.each<[string, SpoiltExpert]>([
+    ['n-grams without end', { n_grams: { characters: { shortest: 1, longest: 1e9 } } }],
+    ['n-grams that are longer than they may be', { n_grams: { characters: { shortest: 5, longest: 2 } } }],
+    ['a scale that is not a number', { scale: Number.NaN }],
+    ['a scale that leaves float32', { scale: 3e38 }],
+  ])('is refused with its name if it has %s', async (_, { n_grams, scale }) => {
+    const trained = await trainOn(reviews(20), ({ subject }) => [subject], 3);
+    const { tensors, integers, metadata } = decodeSafetensors(trained.encode(), 'sound');
+    const scales = tensors.get('scales')?.values ?? new Float32Array();
+    if (scale !== undefined) scales[0] = scale;
+    const options = { ...JSON.parse(metadata.n_grams ?? ''), ...n_grams };
+    const bytes = encodeSafetensors(new Map([...tensors, ...integers]), { n_grams: JSON.stringify(options) });
+    const error = await failureOf('model_folder', () => LinearExpert.decode(bytes, 'lexical.safetensors'));
+    expect(error.file).toBe('lexical.safetensors');
+  });
 });
+
+interface SpoiltExpert {
+  readonly n_grams?: object;
+  readonly scale?: number;
+}

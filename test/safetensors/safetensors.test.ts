@@ -64,6 +64,20 @@ describe('safetensors', () => {
     expect(read.tensors.get('weights')?.values).toEqual(Float32Array.of(1, -0.5, 65504, 1365 / 4096));
   });
 
+  it('reads tensors without elements wherever they lie, and names that are those of objects', () => {
+    const entry = (shape: readonly number[], from: number, to: number) => ({
+      dtype: 'F32',
+      shape,
+      data_offsets: [from, to],
+    });
+    const names = ['__proto__', 'constructor', 'empty', 'last'];
+    const entries = [entry([1], 0, 4), entry([1], 4, 8), entry([0, 7], 4, 4), entry([0], 8, 8)];
+    const header = `{${names.map((name, at) => `"${name}": ${JSON.stringify(entries[at])}`).join()}}`;
+    const { tensors } = decodeSafetensors(file(header, new Uint8Array(8)), 'x');
+    expect([...tensors.keys()].sort()).toEqual(names);
+    expect(tensors.get('empty')).toEqual({ shape: [0, 7], values: new Float32Array() });
+  });
+
   it('starts the numbers on a multiple of 8 bytes, as the format asks', () => {
     const bytes = encodeSafetensors(new Map([['x', { shape: [1], values: Float32Array.of(1) }]]));
     expect((bytes.length - 4) % 8).toBe(0);
@@ -82,6 +96,45 @@ describe('safetensors', () => {
       'a shape that disagrees',
       file({ x: { dtype: 'F32', shape: [3], data_offsets: [0, 8] } }, new Uint8Array(8)),
       /tensor x should have 12 bytes/,
+    ],
+    [
+      'a dimension without end beside one of 0',
+      file({ x: { dtype: 'F32', shape: [0, 1e12], data_offsets: [0, 0] } }, new Uint8Array()),
+      /the entry of tensor x is invalid/,
+    ],
+    [
+      'dimensions without end',
+      file({ x: { dtype: 'F32', shape: Array(5_000).fill(1), data_offsets: [0, 4] } }, new Uint8Array(4)),
+      /the entry of tensor x is invalid/,
+    ],
+    [
+      'a header of lists within lists',
+      file(`${'['.repeat(100_000)}${']'.repeat(100_000)}`, new Uint8Array()),
+      /not a JSON object/,
+    ],
+    ['a header of 17 MiB', file(`{}${' '.repeat(17 * 1024 ** 2)}`, new Uint8Array()), /not a header/],
+    [
+      'bytes that 5,000 tensors share',
+      file(
+        Object.fromEntries(
+          Array.from({ length: 5_000 }, (_, at) => [
+            `x${at}`,
+            { dtype: 'I8', shape: [8], data_offsets: [0, 8] },
+          ]),
+        ),
+        new Uint8Array(8),
+      ),
+      /tensor x1 starts at byte 0, but the one before it ends at 8/,
+    ],
+    [
+      'bytes of no tensor',
+      file({ x: { dtype: 'I8', shape: [2], data_offsets: [0, 2] } }, new Uint8Array(8)),
+      /6 bytes after the last tensor belong to none/,
+    ],
+    [
+      'a name of a megabyte',
+      file({ ['x'.repeat(1e6)]: { dtype: 'F32', shape: [3], data_offsets: [0, 8] } }, new Uint8Array(8)),
+      /^.{0,300}should have 12 bytes.{0,50}$/,
     ],
   ])('refuses %s, naming the file', async (_, bytes, reason) => {
     const error = await failureOf('model_folder', () => decodeSafetensors(bytes, 'model.safetensors'));

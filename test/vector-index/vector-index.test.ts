@@ -134,7 +134,13 @@ describe('a stored VectorIndex', () => {
     ['another tensor', stored('weights', [1, 2], Float32Array.of(1, 0)), 'a tensor "vectors"'],
     ['another shape', stored('vectors', [2], Float32Array.of(1, 0)), 'a tensor "vectors"'],
     ['vectors without elements', stored('vectors', [2, 0], new Float32Array()), 'no elements'],
-    ['NaN', stored('vectors', [1, 2], Float32Array.of(Number.NaN, 0)), 'not finite'],
+    ['NaN', stored('vectors', [1, 2], Float32Array.of(Number.NaN, 0)), 'not a number'],
+    ['numbers that leave float32', stored('vectors', [1, 2], Float32Array.of(3e38, 3e38)), 'too large'],
+    [
+      'no vector of a billion elements',
+      stored('vectors', [0, 1e9], new Float32Array()),
+      '1000000000 elements',
+    ],
     ['no safetensors at all', new Uint8Array(4), 'not a safetensors file'],
   ])('is refused with its name if it has %s', async (_, bytes, reason) => {
     const error = await failureOf('model_folder', () => VectorIndex.decode(bytes, 'vectors.safetensors'));

@@ -13,10 +13,15 @@ import { meanOfRows, unitVector } from './unit-vector.js';
 const PASSAGES = 10;
 
 /** The passages that both experts together put first. @throws ModelFolderError */
-export function dragonfruitDecoder({ orchard: { blend } }: ModelFolderConfig, files: ModelFiles): Decoder {
+export function dragonfruitDecoder(config: ModelFolderConfig, files: ModelFiles): Decoder {
+  const { blend } = config.orchard;
   if (blend === undefined) throw new ModelFolderError(CONFIG_FILE, 'the orchard section has no blend');
   const weights = { vector: blend.encoder, bm25: blend.expert };
   const { passages, vectors, bm25 } = openPassages(files);
+  if (typeof config.hidden_size === 'number' && config.hidden_size !== vectors.width) {
+    const reason = `its vectors have ${vectors.width} elements, but ${CONFIG_FILE} has a hidden_size of ${config.hidden_size}`;
+    throw new ModelFolderError(fileOf(files, VECTORS_FILE).file, reason);
+  }
   return (text, [window]): InferenceResult => {
     const states = window?.outputs ?? new Float32Array();
     const vector = unitVector(meanOfRows(states, window?.encoding.ids.length ?? 0, vectors.width));

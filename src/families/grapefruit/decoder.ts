@@ -15,6 +15,10 @@ export function grapefruitDecoder({ orchard }: ModelFolderConfig, files: ModelFi
     throw new ModelFolderError(CONFIG_FILE, 'the orchard section names no lexical expert, or has no blend');
   }
   const expert = CrfExpert.decode(file.bytes, file.file);
+  if (expert.tags !== tags.length) {
+    const reason = `it has ${expert.tags} tags, but ${CONFIG_FILE} has ${tags.length} labels`;
+    throw new ModelFolderError(file.file, reason);
+  }
   const decoder = new SequenceDecoder(tags, bioConstraints(tags), expert.transitions, blend);
   return (text, outputs) => {
     const words = splitWords(text, splitting);

@@ -1,5 +1,6 @@
+import { ModelFolderError } from '../../errors.js';
 import { LinearExpert } from '../../lexical/index.js';
-import { EXPERT_FILE, type ModelFolderConfig } from '../../model-folder/index.js';
+import { CONFIG_FILE, EXPERT_FILE, type ModelFolderConfig, ONNX_FILE } from '../../model-folder/index.js';
 import type { Decoder, ModelFiles } from '../family.js';
 import { flatOutputs } from '../text-outputs.js';
 import { blendLogits } from './blend-weights.js';
@@ -13,11 +14,23 @@ export function papayaDecoder({ orchard }: ModelFolderConfig, files: ModelFiles)
   const { labels, blend } = orchard;
   const expert = files.get(EXPERT_FILE);
   if (expert === undefined || blend === undefined) {
-    return (_, texts) => classificationResult(flatOutputs([texts]), labels, link);
+    return (_, texts) => {
+      const encoded = flatOutputs([texts]);
+      requireOutputs(orchard.graph ?? ONNX_FILE, encoded.length, labels.length);
+      return classificationResult(encoded, labels, link);
+    };
   }
   const linear = LinearExpert.decode(expert.bytes, expert.file);
+  requireOutputs(expert.file, linear.outputs, labels.length);
   return (text, outputs) => {
-    const logits = blendLogits(blend, flatOutputs([outputs]), linear.margins(text));
-    return classificationResult(logits, labels, link);
+    const encoded = flatOutputs([outputs]);
+    requireOutputs(orchard.graph ?? ONNX_FILE, encoded.length, labels.length);
+    return classificationResult(blendLogits(blend, encoded, linear.margins(text)), labels, link);
   };
+}
+
+/** A binary model has one output for its two labels. @throws ModelFolderError */
+function requireOutputs(file: string, outputs: number, labels: number): void {
+  if (outputs === labels || (outputs === 1 && labels === 2)) return;
+  throw new ModelFolderError(file, `it has ${outputs} outputs, but ${CONFIG_FILE} has ${labels} labels`);
 }

@@ -14,6 +14,7 @@ import type {
 import type { Graph } from '../graph.js';
 import { type Shape, ShapeError } from '../shape.js';
 import type { ElementType } from '../tensor.js';
+import { checkOnnxFile } from './check-onnx-file.js';
 
 /** Where ONNX Runtime computes. Which providers are available depends on the platform and its drivers. */
 export type ExecutionProvider = 'cpu' | 'webgpu' | 'cuda' | 'coreml' | 'dml';
@@ -53,6 +54,7 @@ export function onnxExecutor({
       return new OnnxGraph(runtime, session, fedTensors(graph, weights), graph.outputs);
     },
     async load(file) {
+      await checkOnnxFile(file);
       const runtime = await loadRuntime();
       const [session, { size }] = await Promise.all([createSession(runtime, file, settings), stat(file)]);
       return new OnnxFile(runtime, session, size);
@@ -95,7 +97,8 @@ async function createSession(
     graphOptimizationLevel: 'all',
     // Without the arena, every intermediate result is allocated anew, which costs more than some operations.
     enableCpuMemArena: true,
-    logSeverityLevel: 3,
+    // What fails is thrown; the runtime would write it to the standard error of the application, too.
+    logSeverityLevel: 4,
     ...(!idleSpinning && { extra: { session: { force_spinning_stop: '1' } } }),
   };
   return typeof model === 'string'

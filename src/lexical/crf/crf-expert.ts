@@ -9,6 +9,7 @@ import {
   roundedToFloat16,
 } from '../../safetensors/index.js';
 import { HashTable } from '../hash-table.js';
+import { areModerate } from '../moderate.js';
 import { paddedOutputs, padRows } from '../padded-rows.js';
 import { MAX_FEATURES_A_WORD } from './feature-templates.js';
 import type { TagTransitions } from './tag-lattice.js';
@@ -170,8 +171,13 @@ export class CrfExpert {
     if (between.length !== tags ** 2 || scales.length !== features || weights.length !== features * tags) {
       throw refused(`its scales, weights or between don't fit its ${features} hashes and ${tags} tags`);
     }
+    if (tags === 0) throw refused('it has no tags');
+    if (![scales, start, between].every(areModerate)) {
+      throw refused('one of its scales, start or between is too large, or not a number');
+    }
     const expert = new CrfExpert({ hashes, bytes: weights, scales }, { start, between });
-    if (expert.#features.size !== features) throw refused('a hash occurs twice');
+    if (expert.#features.size !== features)
+      throw refused('a hash occurs twice, or too many of them share a place');
     return expert;
   }
 }
