@@ -11,6 +11,7 @@ export {
   modelEvaluationSchema,
 } from './evaluation.js';
 export * from './files.js';
+export { readConfig } from './folder-file.js';
 export { type BlendWeights, type ModelFolderConfig, modelFolderConfig } from './model-config.js';
 export {
   type ModelFolder,

@@ -70,7 +70,7 @@ describe('requests of many callers', () => {
     const one = dispatcher.predict(OTHER, ['b']);
     for (let batch = 0; batch < 3; batch += 1) await lane.goOn();
     expect((await one).results).toHaveLength(1);
-    expect(lane.batches.slice(0, 3).map(({ directory }) => directory)).toEqual([MODEL, MODEL, OTHER]);
+    expect(lane.batches.slice(0, 3).map(({ directory }) => directory)).toEqual([MODEL, OTHER, MODEL]);
     while (dispatcher.stats().runningTexts > 0) await lane.goOn();
     expect((await many).results).toHaveLength(500);
   });
