@@ -10,7 +10,7 @@ export interface Patience {
   readonly loadMs: number;
 }
 
-/** Slices are cut at 60 ms, between steps that take a second at most: who takes a minute doesn't come back. */
+/** Slices are cut at 40 ms, between steps that take a second at most: who takes a minute doesn't come back. */
 const PATIENCE: Patience = { runMs: 60_000, loadMs: 300_000 };
 
 /** Gives up lanes that don't answer, and has others take over what waits for them meanwhile. */
