@@ -209,6 +209,24 @@ export class OverloadedError extends OrchardErrorBase {
   }
 }
 
+/** Something needs more memory than the limit that it would have to share allows, whatever else leaves. */
+export class MemoryLimitError extends OrchardErrorBase {
+  readonly code = 'memory_limit';
+  constructor(
+    /** What needs it, in words. */
+    readonly what: string,
+    /** What it is thought to take, in bytes. */
+    readonly bytes: number,
+    /** The limit, in bytes. */
+    readonly limit: number,
+  ) {
+    const mebibytes = (count: number) => Math.ceil(count / 2 ** 20).toLocaleString('en-US');
+    super(
+      `${what} takes about ${mebibytes(bytes)} MiB of memory, and memoryLimit is ${mebibytes(limit)} MiB; raise the limit, or make do with less`,
+    );
+  }
+}
+
 /** The deadline that the call came with passed before its answer was there. */
 export class DeadlineError extends OrchardErrorBase {
   readonly code = 'deadline';
@@ -296,6 +314,7 @@ export type OrchardError =
   | TierError
   | QueueFullError
   | OverloadedError
+  | MemoryLimitError
   | DeadlineError
   | ModelFolderError
   | TrainingError

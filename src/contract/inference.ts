@@ -4,8 +4,15 @@ import type { FieldsOf } from './fields.js';
 
 /** Queries of a batch (docs/service.md, "Limits"). */
 export const MAX_BATCH_QUERIES = 20;
+/**
+ * UTF-16 code units of a query (docs/service.md, "Limits"): some fifty pages. The longest takes a small encoder seconds,
+ * in slices that others' queries go between.
+ */
+export const MAX_QUERY_CHARACTERS = 100_000;
 
-export const querySchema = z.string();
+export const querySchema = z.string().max(MAX_QUERY_CHARACTERS, {
+  error: `at most ${MAX_QUERY_CHARACTERS.toLocaleString('en-US')} UTF-16 code units; ask about parts of the text instead`,
+});
 export const batchQueriesSchema = z
   .array(querySchema)
   .min(1, 'give at least one query')

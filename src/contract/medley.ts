@@ -37,7 +37,7 @@ export const medleyRequestSchema: z.ZodType<MedleyRequest> = z.strictObject({
 });
 /** One query to several models (docs/service.md, "Asking models"). */
 export interface MedleyRequest {
-  /** Any text, even an empty one. */
+  /** Any text of at most 100,000 UTF-16 code units, even an empty one. */
   readonly query: string;
   /** Names of 1 to 11 pretrained models, each once. */
   readonly models: readonly string[];

@@ -111,7 +111,15 @@ export interface ExportedOutput {
   readonly tensor: Tensor;
 }
 
-export type Decoder = (text: string, outputs: TextOutputs) => InferenceResult;
+/** Makes a result of a text and the encoder's outputs for it. */
+export interface Decoder {
+  (text: string, outputs: TextOutputs): InferenceResult;
+  /**
+   * The same in steps of some milliseconds each, where a long text takes longer: the work of others, for the same model
+   * too, goes between them. Absent where even the longest query is decoded quickly.
+   */
+  readonly inSteps?: (text: string, outputs: TextOutputs) => Generator<undefined, InferenceResult>;
+}
 
 /** The files of a model folder that its family alone understands, by name. */
 export type ModelFiles = ReadonlyMap<string, ModelFile>;

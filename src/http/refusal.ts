@@ -57,6 +57,7 @@ export const statuses = {
   transition: 409,
   queue_full: 429,
   overloaded: 503,
+  memory_limit: 500,
   deadline: 503,
   aborted: 400, // the caller has gone; nobody reads it
   closed: 503,

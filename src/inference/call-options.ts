@@ -30,10 +30,10 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 const deadlineSchema = z.number().positive().max(MAX_TIMER_MS);
 const inFlightSchema = z.int().min(1).max(100_000).default(128);
 
-/** @throws ValidationError */
-export function requestOptions({ signal, deadlineMs }: CallOptions): RequestOptions {
-  if (deadlineMs === undefined) return { signal };
-  return { signal, deadlineMs: validate(deadlineSchema, deadlineMs, ['deadlineMs']) };
+/** @param account on whose behalf the call is. @throws ValidationError */
+export function requestOptions({ signal, deadlineMs }: CallOptions, account: string): RequestOptions {
+  if (deadlineMs === undefined) return { signal, account };
+  return { signal, account, deadlineMs: validate(deadlineSchema, deadlineMs, ['deadlineMs']) };
 }
 
 /** @throws ValidationError */

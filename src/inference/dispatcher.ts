@@ -5,15 +5,30 @@ import type { InferenceService, Predictions, RequestOptions } from './inference-
 import type { InferenceStats } from './inference-stats.js';
 import type { Lane } from './lane.js';
 import { LanePool } from './lane-pool.js';
+import { LaneState } from './lane-state.js';
+import { LaneWatch, type Patience } from './lane-watch.js';
+import { ModelMemory, type ModelSize } from './model-memory.js';
 import { PendingRequest } from './pending-request.js';
 import { RequestQueue } from './request-queue.js';
 
-/** Most characters that may wait, whatever the number of texts: 32 MiB of memory. */
+/** Most characters that may wait, whatever the number of texts. */
 const MAX_WAITING_CHARACTERS = 2 ** 24;
+/** What a character of a text that waits takes, and one of a text that runs: its tokens, windows and outputs. */
+const WAITING_BYTES = 2;
+const RUNNING_BYTES = 100;
+/** How long closing waits for what has not been answered. */
+const CLOSE_MS = 10_000;
 
 export interface DispatcherOptions {
   /** Most texts that may wait. */
   readonly maxWaiting: number;
+  /** Most memory that models and texts may take, in bytes. Default: no limit. */
+  readonly memoryLimit?: number;
+  /** Default: models are thought to take none before they are loaded. */
+  readonly sizeOf?: ModelSize;
+  /** Default 10 s. */
+  readonly closeMs?: number;
+  readonly patience?: Patience;
 }
 
 /**
@@ -22,56 +37,69 @@ export interface DispatcherOptions {
  */
 export class Dispatcher implements InferenceService {
   readonly #queue = new RequestQueue();
+  readonly #lanes: readonly LaneState[];
   readonly #pool: LanePool;
+  readonly #memory: ModelMemory;
   readonly #batches: Batches;
+  readonly #watch: LaneWatch;
   readonly #maxWaiting: number;
+  readonly #closeMs: number;
   readonly #requests = { answered: 0, refused: 0, cancelled: 0, failed: 0 };
+  /** Requests whose models are being measured. */
+  readonly #arriving = new Set<PendingRequest>();
   #isScheduled = false;
   #closing: Promise<void> | undefined;
 
-  constructor(lanes: readonly Lane[], { maxWaiting }: DispatcherOptions) {
-    this.#pool = new LanePool(lanes);
+  constructor(lanes: readonly Lane[], options: DispatcherOptions) {
+    const { maxWaiting, memoryLimit = Number.POSITIVE_INFINITY, sizeOf = () => 0 } = options;
     this.#maxWaiting = maxWaiting;
-    this.#batches = new Batches(this.#queue, this.#pool, {
+    this.#closeMs = options.closeMs ?? CLOSE_MS;
+    this.#lanes = lanes.map((lane) => new LaneState(lane));
+    this.#memory = new ModelMemory(memoryLimit, this.#lanes, sizeOf, () => this.#textBytes);
+    this.#pool = new LanePool(this.#lanes, this.#memory);
+    this.#batches = new Batches(this.#queue, this.#pool, this.#memory, {
       idle: () => this.#schedule(),
       answered: (request, predictions) => this.#end(request, 'answered', () => request.resolve(predictions)),
-      failed: (request, thrown) => {
-        this.#withdraw(request);
-        this.#end(request, 'failed', () => request.reject(thrown));
-      },
+      failed: (request, thrown) => this.#fail(request, thrown),
     });
+    this.#watch = new LaneWatch(this.#lanes, () => this.#batches.start(), options.patience);
   }
 
   predict(
     directory: string,
     texts: readonly string[],
-    { signal, deadlineMs }: RequestOptions = {},
+    { signal, deadlineMs, account }: RequestOptions = {},
   ): Promise<Predictions> {
     const ask = (trace: RequestTrace | undefined) =>
       new Promise<Predictions>((resolve, reject) => {
-        const request = new PendingRequest(directory, texts, resolve, reject);
+        const request = new PendingRequest(directory, texts, resolve, reject, account);
         this.#checkOpen();
         if (signal?.aborted) throw new AbortedError('inference', { cause: signal.reason });
         if (texts.length === 0) return resolve({ results: [], elapsedMs: 0, truncated: [] });
         this.#checkRoom(texts);
+        const measuring = this.#memory.measure(directory);
         request.trace = trace;
         if (signal !== undefined) this.#heed(signal, request);
         if (deadlineMs !== undefined) this.#limit(deadlineMs, request);
-        this.#queue.add(request);
-        this.#schedule();
+        if (measuring === undefined) this.#enqueue(request);
+        else void this.#enqueueAfter(measuring, request);
       });
     return tracePredict(directory, texts.length, ask);
   }
 
   async warm(directory: string): Promise<void> {
     this.#checkOpen();
+    await this.#memory.measure(directory);
     const home = this.#pool.homeOf(directory);
-    home?.models.add(directory);
+    if (home === undefined) return;
+    if (!home.models.has(directory)) this.#memory.makeRoomFor(directory);
     const startedAt = performance.now();
-    const loadMs = (await home?.lane.load(directory)) ?? 0;
-    if (loadMs === 0) return;
-    this.#pool.figuresOf(directory).loadMs = loadMs;
-    traceLoad(directory, startedAt, loadMs);
+    this.#watch.start();
+    const { ms } = await home.load(directory, this.#memory.bytesOf(directory));
+    this.#schedule();
+    if (ms === 0) return;
+    this.#pool.figuresOf(directory).loadMs = ms;
+    traceLoad(directory, startedAt, ms);
   }
 
   forget(directory: string): void {
@@ -79,31 +107,51 @@ export class Dispatcher implements InferenceService {
   }
 
   stats(): InferenceStats {
-    const { lanes } = this.#pool;
     return {
       waitingRequests: this.#queue.waitingRequests,
       waitingTexts: this.#queue.waitingTexts,
-      runningTexts: lanes.reduce((sum, { running }) => sum + running, 0),
+      runningTexts: this.#batches.begun.reduce((sum, { items }) => sum + items.length, 0),
       requests: { ...this.#requests },
       texts: this.#batches.texts,
       stages: this.#batches.stages,
+      memory: this.#memory.stats,
       models: [...this.#pool.figures].map(([directory, { texts, textMs }]) => ({
         directory,
-        workers: this.#pool.homes(directory),
+        workers: this.#pool.homes(directory).length,
         waitingTexts: this.#queue.waitingFor(directory),
         texts,
         textMs,
       })),
-      workers: lanes.map(({ isBusy, models }) => ({ busy: isBusy, models: models.size })),
+      workers: this.#lanes.map(({ isBusy, models }) => ({ busy: isBusy, models: models.size })),
     };
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#batches
-      .drained()
-      .then(() => Promise.all(this.#pool.lanes.map(({ lane }) => lane.close())))
-      .then(() => undefined);
+    this.#closing ??= this.#shutDown();
     return this.#closing;
+  }
+
+  async #shutDown(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, this.#closeMs);
+    });
+    await Promise.race([this.#drained(), late]);
+    clearTimeout(timer);
+    for (const request of this.#arriving) this.#fail(request, new ClosedError('inference service'));
+    this.#batches.failAll(new ClosedError('inference service'));
+    await Promise.all(this.#lanes.map(({ lane }) => lane.close()));
+    this.#watch.stop();
+  }
+
+  async #drained(): Promise<void> {
+    while (this.#arriving.size > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    await this.#batches.drained();
+  }
+
+  get #textBytes(): number {
+    const running = this.#batches.begun.reduce((sum, { characters }) => sum + characters, 0);
+    return WAITING_BYTES * this.#queue.waitingCharacters + RUNNING_BYTES * running;
   }
 
   #checkOpen(): void {
@@ -114,10 +162,32 @@ export class Dispatcher implements InferenceService {
   #checkRoom(texts: readonly string[]): void {
     const { waitingTexts, waitingCharacters } = this.#queue;
     if (waitingTexts === 0) return;
-    const characters = texts.reduce((sum, { length }) => sum + length, waitingCharacters);
-    if (waitingTexts + texts.length <= this.#maxWaiting && characters <= MAX_WAITING_CHARACTERS) return;
+    const characters = texts.reduce((sum, { length }) => sum + length, 0);
+    const fits =
+      waitingTexts + texts.length <= this.#maxWaiting &&
+      waitingCharacters + characters <= MAX_WAITING_CHARACTERS &&
+      this.#memory.couldTake(WAITING_BYTES * characters);
+    if (fits) return;
     this.#requests.refused += 1;
     throw new OverloadedError(waitingTexts, this.#batches.waitingMs);
+  }
+
+  #enqueue(request: PendingRequest): void {
+    this.#queue.add(request);
+    this.#watch.start();
+    this.#schedule();
+  }
+
+  async #enqueueAfter(measuring: Promise<void>, request: PendingRequest): Promise<void> {
+    this.#arriving.add(request);
+    try {
+      await measuring;
+      if (!request.ended) this.#enqueue(request);
+    } catch (thrown) {
+      this.#fail(request, thrown);
+    } finally {
+      this.#arriving.delete(request);
+    }
   }
 
   #heed(signal: AbortSignal, request: PendingRequest): void {
@@ -134,6 +204,11 @@ export class Dispatcher implements InferenceService {
   #giveUp(request: PendingRequest, error: AbortedError | DeadlineError): void {
     this.#withdraw(request);
     this.#end(request, 'cancelled', () => request.reject(error));
+  }
+
+  #fail(request: PendingRequest, thrown: unknown): void {
+    this.#withdraw(request);
+    this.#end(request, 'failed', () => request.reject(thrown));
   }
 
   #withdraw(request: PendingRequest): void {

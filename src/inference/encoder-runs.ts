@@ -7,6 +7,7 @@ import {
 } from '../graph/index.js';
 import type { TextWindow } from '../text-reader/index.js';
 import { lengthGroups } from './length-groups.js';
+import { nativeWork } from './native-work.js';
 import { RunCost } from './run-cost.js';
 import { RunThreads } from './run-threads.js';
 import { TokenGrid } from './token-grid.js';
@@ -30,8 +31,8 @@ export interface EncoderGraphs {
 
 /** How windows are computed. */
 export interface ComputeOptions {
-  /** Whether runs have the machine for themselves, and may use several threads. */
-  readonly alone?: boolean;
+  /** Whether the next run has the machine for itself, and may use several threads. Default: none has. */
+  readonly alone?: () => boolean;
   /** Texts, by their index, whose windows needn't be computed any more. */
   readonly cancelled?: ReadonlySet<number>;
 }
@@ -47,12 +48,12 @@ export class EncoderRuns {
     this.#graphs = graphs;
   }
 
-  /** @returns outputs of each window that was computed. */
-  async compute(
+  /** Computes windows run by run, and puts the outputs of each into `computed`. Yields between the runs. */
+  async *compute(
     windows: readonly TextWindow[],
-    { alone = false, cancelled }: ComputeOptions = {},
-  ): Promise<ReadonlyMap<TextWindow, Float32Array>> {
-    const computed = new Map<TextWindow, Float32Array>();
+    computed: Map<TextWindow, Float32Array>,
+    options: ComputeOptions = {},
+  ): AsyncGenerator<undefined, void> {
     const lengths = windows.map(({ encoding }) => encoding.ids.length);
     const cost = this.#cost;
     const groups =
@@ -61,10 +62,12 @@ export class EncoderRuns {
         : lengthGroups(lengths, { maxTokens: MAX_TOKENS_PER_RUN, cost: (size) => cost.cost(size) });
     for (const group of groups) {
       const run = group.flatMap((position) => windows[position] ?? []);
+      const { cancelled } = options;
       const wanted = cancelled?.size ? run.filter(({ row }) => !cancelled.has(row)) : run;
-      if (wanted.length > 0) await this.#run(wanted, alone, computed);
+      if (wanted.length === 0) continue;
+      await this.#run(wanted, options.alone?.() ?? false, computed);
+      yield;
     }
-    return computed;
   }
 
   async release(): Promise<void> {
@@ -84,7 +87,8 @@ export class EncoderRuns {
     const data = new Float32Array(volume(dims));
     const { graph, learn } = await this.#graphFor(run.length, tokens, alone);
     const startedAt = performance.now();
-    await graph.run(feedsOf(run, tokens, pad), { [output.name]: { type: 'float32', dims, data } });
+    const feeds = feedsOf(run, tokens, pad);
+    await nativeWork(() => graph.run(feeds, { [output.name]: { type: 'float32', dims, data } }));
     learn(performance.now() - startedAt);
     const width = data.length / run.length;
     for (const [row, window] of run.entries())

@@ -20,6 +20,8 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds after which the request is given up likewise, with a DeadlineError. Default: none. */
   readonly deadlineMs?: number | undefined;
+  /** On whose behalf it is asked: accounts take turns, by the work that was done for each. Default: one for all. */
+  readonly account?: string | undefined;
 }
 
 /** Runs models from their folders, and keeps loaded those that it was asked for. */
@@ -27,16 +29,19 @@ export interface InferenceService {
   /**
    * @param directory a model folder.
    * @returns a result for each text, in their order.
-   * @throws ModelFolderError for a folder that can't be run, OverloadedError while too many texts wait,
-   * AbortedError, DeadlineError, ClosedError
+   * @throws ModelFolderError for a folder that can't be run, MemoryLimitError for a model that takes more than the memory
+   * limit, OverloadedError while too many texts wait, AbortedError, DeadlineError, ClosedError
    */
   predict(directory: string, texts: readonly string[], options?: RequestOptions): Promise<Predictions>;
-  /** Loads a model that is about to be asked. @throws ModelFolderError, ClosedError */
+  /** Loads a model that is about to be asked. @throws ModelFolderError, MemoryLimitError, ClosedError */
   warm(directory: string): Promise<void>;
   /** Unloads the model of a folder that is about to be deleted. */
   forget(directory: string): void;
   /** What waits, what runs, and what was done so far. */
   stats(): InferenceStats;
-  /** Refuses further requests, answers those that wait, and frees everything. Idempotent. */
+  /**
+   * Refuses further requests, answers those that wait, and frees everything. What has not been answered after 10 s fails
+   * with a ClosedError. Idempotent.
+   */
   close(): Promise<void>;
 }

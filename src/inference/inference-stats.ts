@@ -1,4 +1,5 @@
 import type { StageTimes } from './lane.js';
+import type { MemoryStats } from './model-memory.js';
 
 /** The state of an inference service, and what it has done so far. */
 export interface InferenceStats {
@@ -6,7 +7,7 @@ export interface InferenceStats {
   readonly waitingRequests: number;
   /** Texts that no thread has been given yet. */
   readonly waitingTexts: number;
-  /** Texts that threads work on. */
+  /** Texts that threads have begun with. */
   readonly runningTexts: number;
   /** Requests answered, refused with an OverloadedError, given up by their callers, and failed. */
   readonly requests: {
@@ -19,6 +20,8 @@ export interface InferenceStats {
   readonly texts: number;
   /** What those texts took in all, in milliseconds of the threads; divide by `texts` for the mean. */
   readonly stages: StageTimes;
+  /** What models and texts take of the memory limit. */
+  readonly memory: MemoryStats;
   /** The models that are loaded in some thread. */
   readonly models: readonly ModelStats[];
   /** The worker threads; of a service that runs inline, the calling thread. */
@@ -42,6 +45,6 @@ export interface ModelStats {
 /** A thread that runs models. */
 export interface WorkerStats {
   readonly busy: boolean;
-  /** Models that it has been asked for; those least used may have been unloaded since. */
+  /** Models that it has loaded. */
   readonly models: number;
 }

@@ -1,57 +1,115 @@
-import type { Batch, BatchAnswer, Lane } from './lane.js';
-import { ModelCache } from './model-cache.js';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { InternalError } from '../errors.js';
+import type { BatchWork } from './batch-work.js';
+import type { Batch, BatchAnswer, Lane, Loaded } from './lane.js';
+import { ModelCache, type ModelUse } from './model-cache.js';
 
 export interface LaneOptions {
-  /** Bound on the loaded models' files together, in bytes. */
-  readonly maxModelBytes: number;
   /** Most threads of a run that has the machine for itself. */
   readonly threads: number;
+}
+
+/**
+ * How long a batch works before it lets others go on, in milliseconds: somewhat longer than batches are meant to take, so
+ * that mostly long texts take several slices.
+ */
+const SLICE_MS = 40;
+
+/** A batch that the lane works on, or will go on with. */
+interface Unfinished {
+  readonly work: BatchWork;
+  readonly use: ModelUse;
 }
 
 /** Runs models in the calling thread, which each run blocks. One thing at a time, in the order of the calls. */
 export class InlineLane implements Lane {
   readonly #models: ModelCache;
+  /** Positions of each batch, by its id, that needn't be answered any more. */
   readonly #cancelled = new Map<number, Set<number>>();
+  readonly #unfinished = new Map<number, Unfinished>();
+  #running: number | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor({ maxModelBytes, threads }: LaneOptions) {
-    this.#models = new ModelCache(maxModelBytes, threads);
+  constructor({ threads }: LaneOptions) {
+    this.#models = new ModelCache(threads);
   }
 
   run(batch: Batch): Promise<BatchAnswer> {
-    const cancelled = new Set<number>();
-    this.#cancelled.set(batch.id, cancelled);
-    return this.#next(() => this.#answer(batch, cancelled)).finally(() => this.#cancelled.delete(batch.id));
+    this.#cancelled.set(batch.id, new Set());
+    return this.#next(() => this.#begin(batch));
+  }
+
+  resume(id: number, alone: boolean): Promise<BatchAnswer> {
+    return this.#next(async () => {
+      // What is due in this thread goes first, such as the abort of just this batch.
+      await nextTurn();
+      return this.#advance(id, alone);
+    });
   }
 
   cancel(id: number, positions: readonly number[]): void {
     for (const position of positions) this.#cancelled.get(id)?.add(position);
+    if (this.#running !== id && this.#unfinished.get(id)?.work.isCancelled) this.#end(id);
   }
 
-  load(directory: string): Promise<number> {
+  load(directory: string): Promise<Loaded> {
     return this.#next(async () => {
-      const { loadMs } = await this.#models.get(directory);
-      this.#models.trim();
-      return loadMs;
+      const { model, loadMs, done } = await this.#models.use(directory);
+      done();
+      return { ms: loadMs, bytes: model.bytes };
     });
   }
 
   forget(directory: string): void {
-    this.#models.forget(directory);
+    void this.#next(async () => this.#models.forget(directory));
   }
+
+  /** Nobody else could go on in this thread. */
+  abandon(): void {}
 
   async close(): Promise<void> {
-    await this.#next(() => this.#models.clear());
+    await this.#next(() => {
+      for (const id of [...this.#unfinished.keys()]) this.#end(id);
+      return this.#models.clear();
+    });
   }
 
-  async #answer({ directory, texts, alone }: Batch, cancelled: ReadonlySet<number>): Promise<BatchAnswer> {
+  async #begin({ id, directory, texts, alone }: Batch): Promise<BatchAnswer> {
+    const cancelled = this.#cancelled.get(id) ?? new Set();
     try {
-      const { model, loadMs } = await this.#models.get(directory);
-      const { times, ...answer } = await model.predict(texts, { alone, cancelled });
-      return { ...answer, times: { load: loadMs, ...times } };
-    } finally {
-      this.#models.trim();
+      const use = await this.#models.use(directory);
+      this.#unfinished.set(id, { work: use.model.begin(texts, { cancelled }), use });
+      const answer = await this.#advance(id, alone);
+      const { loadMs, model } = use;
+      if (loadMs === 0) return answer;
+      return { ...answer, times: { ...answer.times, load: loadMs }, loadedBytes: model.bytes };
+    } catch (thrown) {
+      this.#end(id);
+      throw thrown;
     }
+  }
+
+  async #advance(id: number, alone: boolean): Promise<BatchAnswer> {
+    const work = this.#unfinished.get(id)?.work;
+    if (work === undefined)
+      throw new InternalError('the rest of this batch is gone: its thread was replaced');
+    work.alone = alone;
+    let isUnfinished = false;
+    this.#running = id;
+    try {
+      const slice = await work.advance(SLICE_MS);
+      isUnfinished = slice.isUnfinished && !work.isCancelled;
+      return { ...slice, isUnfinished, times: { load: 0, ...slice.times } };
+    } finally {
+      this.#running = undefined;
+      if (!isUnfinished) this.#end(id);
+    }
+  }
+
+  #end(id: number): void {
+    this.#cancelled.delete(id);
+    this.#unfinished.get(id)?.use.done();
+    this.#unfinished.delete(id);
   }
 
   #next<Value>(work: () => Promise<Value>): Promise<Value> {

@@ -1,83 +1,9 @@
-import type { Batch, BatchAnswer, Lane } from './lane.js';
+import type { LaneState } from './lane-state.js';
+import { ModelFigures } from './model-figures.js';
+import type { ModelMemory } from './model-memory.js';
 
-/** Weight of the newest batch in what a model is thought to take. */
-const NEWEST = 0.2;
-/** What loading a model is thought to take before it was seen, in milliseconds. */
-const LOAD_MS = 100;
-
-/** Lost time counts half after so many milliseconds: only what is lost all the time is worth another copy. */
-const FORGETTING_MS = 3000;
-
-/** What is known of a model by running it. */
-export class ModelFigures {
-  loadMs = LOAD_MS;
-  texts = 0;
-  textMs = 0;
-  /** Milliseconds a unit of work, lately; 0 before the first batch. */
-  workMs = 0;
-  #lostMs = 0;
-  #lostAt = 0;
-
-  /** Milliseconds for which idle lanes were of no use lately since they have not loaded the model. */
-  get lostMs(): number {
-    return this.#lostMs * 2 ** ((this.#lostAt - performance.now()) / FORGETTING_MS);
-  }
-
-  lose(ms: number): void {
-    this.#lostMs = this.lostMs + ms;
-    this.#lostAt = performance.now();
-  }
-
-  forgive(): void {
-    this.#lostMs = 0;
-  }
-
-  add({ times }: BatchAnswer, texts: number, work: number): void {
-    const elapsedMs = times.tokenize + times.run + times.decode;
-    if (times.load > 0) this.loadMs = times.load;
-    const mean = (known: number, seen: number) => (known === 0 ? seen : known + NEWEST * (seen - known));
-    this.workMs = mean(this.workMs, elapsedMs / work);
-    this.textMs = mean(this.textMs, elapsedMs / texts);
-    this.texts += texts;
-  }
-}
-
-/** A lane, what it works on, and the models that it was asked for. */
-export class LaneState {
-  readonly models = new Set<string>();
-  /** Texts that it works on. */
-  running = 0;
-  isBusy = false;
-  #lastId = 0;
-
-  constructor(readonly lane: Lane) {}
-
-  /** Loads a model that another lane has; while it does so, it is busy. */
-  async load(directory: string): Promise<void> {
-    this.isBusy = true;
-    try {
-      await this.lane.load(directory);
-      this.models.add(directory);
-    } finally {
-      this.isBusy = false;
-    }
-  }
-
-  /** @param started is told the batch's id before the lane answers. */
-  async run(batch: Omit<Batch, 'id'>, started: (id: number) => void): Promise<BatchAnswer> {
-    this.#lastId += 1;
-    this.isBusy = true;
-    this.running = batch.texts.length;
-    this.models.add(batch.directory);
-    started(this.#lastId);
-    try {
-      return await this.lane.run({ id: this.#lastId, ...batch });
-    } finally {
-      this.isBusy = false;
-      this.running = 0;
-    }
-  }
-}
+/** After so many milliseconds in which the lanes that have a model did not answer, another one loads it. */
+const HELD_UP_MS = 1000;
 
 /**
  * Which lanes run which model. A model stays on the lane that has loaded it, so that every model needs its memory
@@ -86,10 +12,12 @@ export class LaneState {
  */
 export class LanePool {
   readonly lanes: readonly LaneState[];
+  readonly #memory: ModelMemory;
   readonly #figures = new Map<string, ModelFigures>();
 
-  constructor(lanes: readonly Lane[]) {
-    this.lanes = lanes.map((lane) => new LaneState(lane));
+  constructor(lanes: readonly LaneState[], memory: ModelMemory) {
+    this.lanes = lanes;
+    this.#memory = memory;
   }
 
   get idle(): LaneState[] {
@@ -108,16 +36,24 @@ export class LanePool {
     return this.#figures;
   }
 
-  /** Number of lanes that have a model. */
-  homes(directory: string): number {
-    return this.lanes.filter(({ models }) => models.has(directory)).length;
+  /** Lanes that have a model. */
+  homes(directory: string): LaneState[] {
+    return this.lanes.filter(({ models }) => models.has(directory));
   }
 
-  /** The idle lanes that should run a model now; none if it should wait for a busy lane that has it. */
+  /**
+   * The idle lanes that should run a model now; none if it should wait for a busy lane that has it, or for memory. There
+   * is room for it then.
+   */
   lanesFor(directory: string): LaneState[] {
-    if (this.homes(directory) > 0) return this.idle.filter(({ models }) => models.has(directory));
+    const homes = this.homes(directory);
+    const idle = homes.filter(({ isBusy }) => !isBusy);
+    if (idle.length > 0) return idle;
+    const longAgo = performance.now() - HELD_UP_MS;
+    const isSoonIdle = ({ busySince, loading }: LaneState) => busySince > longAgo || loading === directory;
+    if (homes.some(isSoonIdle)) return [];
     const first = leastModels(this.idle);
-    return first === undefined ? [] : [first];
+    return first !== undefined && this.#memory.makeRoomFor(directory) ? [first] : [];
   }
 
   /** The idle lane that should load a model which others have, if one should; the time lost is then forgiven. */
@@ -125,7 +61,7 @@ export class LanePool {
     const figures = this.figuresOf(directory);
     if (figures.lostMs < figures.loadMs) return undefined;
     const lane = leastModels(this.idle.filter(({ models }) => !models.has(directory)));
-    if (lane === undefined) return undefined;
+    if (lane === undefined || !this.#memory.hasRoomFor(directory)) return undefined;
     figures.forgive();
     return lane;
   }
@@ -137,10 +73,8 @@ export class LanePool {
 
   forget(directory: string): void {
     this.#figures.delete(directory);
-    for (const { lane, models } of this.lanes) {
-      models.delete(directory);
-      lane.forget(directory);
-    }
+    this.#memory.forget(directory);
+    for (const lane of this.lanes) lane.forget(directory);
   }
 }
 

@@ -22,26 +22,45 @@ export interface StageTimes {
   readonly decode: number;
 }
 
-/** What a lane answers. */
+/** What a lane answers after a slice of a batch's work: most batches have one. */
 export interface BatchAnswer {
-  /** By position in the batch; undefined for texts that were cancelled. */
+  /** By position in the batch; undefined for texts that were cancelled, and for all of them while work is left. */
   readonly results: readonly (InferenceResult | undefined)[];
   /** Positions of texts of which only the beginning was read. */
   readonly truncated: readonly number[];
   /** Tokens read, windows counted each. */
   readonly tokens: number;
+  /** Of this slice. */
   readonly times: StageTimes;
+  /** Whether work is left, which `resume` goes on with. */
+  readonly isUnfinished: boolean;
+  /** Approximate memory of the model, in bytes, where this call has loaded it. */
+  readonly loadedBytes?: number | undefined;
 }
 
-/** A thread that runs models, one batch after the other. */
+/** What loading a model came to. */
+export interface Loaded {
+  /** Milliseconds; 0 if it was loaded already. */
+  readonly ms: number;
+  /** Approximate memory that it takes, in bytes. */
+  readonly bytes: number;
+}
+
+/** A thread that runs models: one slice of a batch after the other, so that no text holds up others for long. */
 export interface Lane {
+  /** Begins a batch. */
   run(batch: Batch): Promise<BatchAnswer>;
+  /** Goes on with a batch that is unfinished. */
+  resume(id: number, alone: boolean): Promise<BatchAnswer>;
   /** What has not been computed of these texts needn't be. Without effect once the batch was answered. */
   cancel(id: number, positions: readonly number[]): void;
-  /** Loads a model. @returns milliseconds; 0 if it was loaded already. */
-  load(directory: string): Promise<number>;
-  /** Unloads a folder's model, if it is loaded. */
+  load(directory: string): Promise<Loaded>;
+  /** Unloads a folder's model, if it is loaded, once no batch of it is unfinished. */
   forget(directory: string): void;
+  /** Fails what the lane was asked, as it doesn't answer. Its thread is left to itself, and replaced when next asked. */
+  abandon(reason: string): void;
+  /** Called when the thread has ended by itself, and with it what it had loaded and not answered. */
+  onLost?: () => void;
   /** Ends the thread once it has answered. Idempotent. */
   close(): Promise<void>;
 }

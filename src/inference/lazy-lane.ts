@@ -9,9 +9,11 @@ export function lazyLane(load: () => Promise<Lane>): Lane {
   };
   return {
     run: async (batch) => (await loaded()).run(batch),
+    resume: async (id, alone) => (await loaded()).resume(id, alone),
     cancel: (id, positions) => void loading?.then((lane) => lane.cancel(id, positions)),
     load: async (directory) => (await loaded()).load(directory),
     forget: (directory) => void loading?.then((lane) => lane.forget(directory)),
+    abandon: (reason) => void loading?.then((lane) => lane.abandon(reason)),
     close: async () => (await loading)?.close(),
   };
 }

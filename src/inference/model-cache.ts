@@ -1,63 +1,71 @@
-import { LRUCache } from 'lru-cache';
 import { SharedTokenizers } from './shared-tokenizers.js';
 import { TextModel } from './text-model.js';
 
-/** A model that is loaded now. */
-export interface CachedModel {
+/** A loaded model. It stays in memory while it is used, even if it was forgotten meanwhile. */
+interface LoadedModel {
+  readonly model: TextModel;
+  uses: number;
+  isForgotten: boolean;
+}
+
+/** A model that is in use until `done` is called, once. */
+export interface ModelUse {
   readonly model: TextModel;
   /** What loading it took just now, in milliseconds; 0 if it was loaded before. */
   readonly loadMs: number;
+  done(): void;
 }
 
-/** Loaded models. The least recently used are unloaded when all of them together take too much memory. */
+/** The models that a thread has loaded; which of them leave, and when, is decided by who forgets them. */
 export class ModelCache {
-  readonly #models: LRUCache<string, TextModel>;
+  readonly #models = new Map<string, LoadedModel>();
   readonly #tokenizers = new SharedTokenizers();
   readonly #threads: number;
-  readonly #released: Promise<void>[] = [];
-  /** In use, but larger than the bound by itself. */
-  #tooLarge: TextModel | undefined;
+  readonly #released = new Set<Promise<void>>();
 
-  /**
-   * @param maxBytes bound on the loaded models' files together; a single larger model still works, but is
-   *   loaded anew each time.
-   */
-  constructor(maxBytes: number, threads: number) {
+  /** @param threads as of {@link TextModel.load}. */
+  constructor(threads: number) {
     this.#threads = threads;
-    this.#models = new LRUCache({
-      maxSize: maxBytes,
-      sizeCalculation: ({ bytes }) => bytes,
-      dispose: (model) => this.#released.push(model.release()),
-    });
   }
 
-  /**
-   * The model of a folder, loaded if necessary. Valid until `trim`, which must be called before the next
-   * `get`.
-   */
-  async get(directory: string): Promise<CachedModel> {
+  /** The model of a folder, loaded if necessary. Not to be called before the call before has answered. */
+  async use(directory: string): Promise<ModelUse> {
     const known = this.#models.get(directory);
-    if (known !== undefined) return { model: known, loadMs: 0 };
+    if (known !== undefined) return this.#use(known, 0);
     const startedAt = performance.now();
     const model = await TextModel.load(directory, this.#threads, this.#tokenizers);
-    if (!this.#models.set(directory, model).has(directory)) this.#tooLarge = model;
-    return { model, loadMs: performance.now() - startedAt };
+    const loaded = { model, uses: 0, isForgotten: false };
+    this.#models.set(directory, loaded);
+    return this.#use(loaded, performance.now() - startedAt);
   }
 
-  /** Unloads a model that is larger than the bound by itself, after its use. */
-  trim(): void {
-    if (this.#tooLarge !== undefined) this.#released.push(this.#tooLarge.release());
-    this.#tooLarge = undefined;
-  }
-
-  /** Unloads a folder's model, if it is loaded. */
+  /** Unloads a folder's model, if it is loaded, once nobody uses it. */
   forget(directory: string): void {
+    const loaded = this.#models.get(directory);
+    if (loaded === undefined) return;
     this.#models.delete(directory);
+    loaded.isForgotten = true;
+    this.#releaseIfUnused(loaded);
   }
 
   /** Unloads all models and waits until their memory is free. */
   async clear(): Promise<void> {
-    this.#models.clear();
-    await Promise.all(this.#released.splice(0));
+    for (const directory of [...this.#models.keys()]) this.forget(directory);
+    await Promise.all(this.#released);
+  }
+
+  #use(loaded: LoadedModel, loadMs: number): ModelUse {
+    loaded.uses += 1;
+    const done = () => {
+      loaded.uses -= 1;
+      this.#releaseIfUnused(loaded);
+    };
+    return { model: loaded.model, loadMs, done };
+  }
+
+  #releaseIfUnused({ model, uses, isForgotten }: LoadedModel): void {
+    if (uses > 0 || !isForgotten) return;
+    const released = model.release().finally(() => this.#released.delete(released));
+    this.#released.add(released);
   }
 }

@@ -1,7 +1,7 @@
 import type { InferenceResult } from '../contract/index.js';
 import type { RequestTrace } from './channels.js';
 import type { Predictions } from './inference-service.js';
-import type { BatchAnswer } from './lane.js';
+import type { BatchAnswer, StageTimes } from './lane.js';
 
 /** A request that has not been answered: its texts are given to lanes in their order, in one batch or several. */
 export class PendingRequest {
@@ -28,6 +28,8 @@ export class PendingRequest {
     readonly texts: readonly string[],
     readonly resolve: (predictions: Predictions) => void,
     readonly reject: (thrown: unknown) => void,
+    /** On whose behalf it is asked. */
+    readonly account = '',
   ) {
     this.#results = new Array(texts.length);
     this.#unanswered = texts.length;
@@ -68,7 +70,7 @@ export class PendingRequest {
   }
 
   /** Adds the time of a batch. @param round batches of one round run side by side. */
-  addTime(round: number, { times }: BatchAnswer): void {
+  addTime(round: number, times: StageTimes): void {
     const elapsedMs = times.tokenize + times.run + times.decode;
     if (round !== this.#round.id) this.#round = { id: round, elapsedMs: 0 };
     const more = Math.max(0, elapsedMs - this.#round.elapsedMs);

@@ -1,89 +1,25 @@
+import { Flow, type Item, type Portion, Taken } from './flow.js';
 import type { PendingRequest } from './pending-request.js';
-import { textWork } from './text-work.js';
+import type { RunningBatch } from './running-batch.js';
+import { Turns, type TurnTaker } from './turns.js';
 
-/** One text of a request. */
-export interface Item {
-  readonly request: PendingRequest;
-  readonly index: number;
-  readonly work: number;
-}
+/** When so many accounts and models are remembered, those that have nothing waiting are forgotten. */
+const MANY_FLOWS = 500;
 
-/** How much of a queue to take at once. */
-export interface Portion {
-  /** Bound on the work of all texts together; the first is taken whatever its work. */
-  readonly work: number;
-  readonly texts: number;
-}
-
-/** What waits for one model, first in, first out. */
-export class ModelQueue {
-  readonly directory: string;
-  readonly #requests: PendingRequest[] = [];
-  #texts = 0;
-  /** Work that was given to lanes, in turns: the model with the least is next. */
-  served = 0;
-  /** Whether a lane was idle while texts waited for one that has the model. */
-  couldHaveRun = false;
-
-  constructor(directory: string) {
-    this.directory = directory;
-  }
-
-  get first(): PendingRequest | undefined {
-    return this.#requests[0];
-  }
-
-  get requests(): number {
-    return this.#requests.length;
-  }
-
-  get waitingTexts(): number {
-    return this.#texts;
-  }
-
-  add(request: PendingRequest): void {
-    this.#texts += request.waiting;
-    if (request.solo) this.#requests.unshift(request);
-    else this.#requests.push(request);
-  }
-
-  remove(request: PendingRequest): void {
-    const at = this.#requests.indexOf(request);
-    if (at < 0) return;
-    this.#requests.splice(at, 1);
-    this.#texts -= request.waiting;
-  }
-
-  /** Takes texts in the order in which they came, those of a solo request by themselves. */
-  take(portion: Portion): Item[] {
-    const items: Item[] = [];
-    let work = 0;
-    let done = 0;
-    for (const request of this.#requests) {
-      if (items.length > 0 && (request.solo || items[0]?.request.solo)) break;
-      while (request.waiting > 0) {
-        const own = textWork(request.texts[request.next] ?? '');
-        if (items.length > 0 && (work + own > portion.work || items.length >= portion.texts)) break;
-        items.push({ request, index: request.next, work: own });
-        work += own;
-        request.next += 1;
-      }
-      if (request.waiting > 0) break;
-      done += 1;
-    }
-    this.#requests.splice(0, done);
-    this.#texts -= items.length;
-    this.served += work;
-    return items;
-  }
+/** An account's models take turns among each other, as the accounts do. */
+interface AccountFlows extends TurnTaker {
+  readonly flows: Map<string, Flow>;
+  readonly turns: Turns;
 }
 
 /**
- * What waits for all models. Models take turns by the work that was done for them, so that one that is asked a lot
- * does not hold up another (start-time fair queueing, Goyal et al. 1996).
+ * What waits for all models. Accounts take turns by the work that was done for them, and so do the models of one account:
+ * neither an account nor a model that is asked a lot holds up another.
  */
 export class RequestQueue {
-  readonly #models = new Map<string, ModelQueue>();
+  readonly #accounts = new Map<string, AccountFlows>();
+  readonly #turns = new Turns();
+  #flows = 0;
   #texts = 0;
   #characters = 0;
 
@@ -97,53 +33,124 @@ export class RequestQueue {
   }
 
   get waitingRequests(): number {
-    return [...this.#models.values()].reduce((sum, { requests }) => sum + requests, 0);
+    return this.#all().reduce((sum, { requests }) => sum + requests.length, 0);
   }
 
-  /** The models that texts wait for, the one whose turn it is first. */
-  inTurn(): ModelQueue[] {
-    return [...this.#models.values()].sort((a, b) => a.served - b.served);
+  /** Batches that wait for their next slice. */
+  get unfinished(): RunningBatch[] {
+    return this.#all().flatMap(({ unfinished }) => unfinished);
+  }
+
+  /** Whether nothing waits, neither to begin nor to go on. */
+  get isEmpty(): boolean {
+    return this.#texts === 0 && this.#all().every(({ isEmpty }) => isEmpty);
+  }
+
+  /** What has something waiting, that whose turn it is first. */
+  inTurn(): Flow[] {
+    const waiting: { readonly flow: Flow; readonly account: AccountFlows }[] = [];
+    for (const account of this.#accounts.values()) {
+      for (const flow of account.flows.values()) if (!flow.isEmpty) waiting.push({ flow, account });
+    }
+    if (waiting.length > 1) {
+      waiting.sort((a, b) => a.account.served - b.account.served || a.flow.served - b.flow.served);
+    }
+    return waiting.map(({ flow }) => flow);
   }
 
   waitingFor(directory: string): number {
-    return this.#models.get(directory)?.waitingTexts ?? 0;
+    return this.#all().reduce((sum, flow) => sum + (flow.directory === directory ? flow.waitingTexts : 0), 0);
+  }
+
+  /** All requests that have texts waiting. */
+  requests(): PendingRequest[] {
+    return this.#all().flatMap(({ requests }) => requests);
   }
 
   add(request: PendingRequest): void {
-    const known = this.#models.get(request.directory);
-    const model = known ?? this.#join(request.directory);
-    model.add(request);
+    this.#joined(request.account, request.directory).add(request);
     this.#count(request, 1);
   }
 
   /** Takes a request out of the queue; without effect if all of its texts were taken. */
   remove(request: PendingRequest): void {
     if (request.waiting === 0) return;
-    const model = this.#models.get(request.directory);
     this.#count(request, -1);
-    model?.remove(request);
-    if (model !== undefined) this.#leaveIfEmpty(model);
+    this.#accounts.get(request.account)?.flows.get(request.directory)?.remove(request);
   }
 
-  take(model: ModelQueue, portion: Portion): Item[] {
-    const items = model.take(portion);
-    this.#texts -= items.length;
-    for (const { request, index } of items) this.#characters -= request.texts[index]?.length ?? 0;
-    this.#leaveIfEmpty(model);
-    return items;
+  /** Has a batch wait for its next slice. */
+  addUnfinished(batch: RunningBatch): void {
+    this.#joined(batch.flow.account, batch.flow.directory).unfinished.push(batch);
   }
 
-  /** A model that had nothing to wait for starts level with the one that is next: idle time earns no turns. */
-  #join(directory: string): ModelQueue {
-    const model = new ModelQueue(directory);
-    model.served = Math.min(...[...this.#models.values()].map(({ served }) => served), Number.MAX_VALUE);
-    if (model.served === Number.MAX_VALUE) model.served = 0;
-    this.#models.set(directory, model);
-    return model;
+  /** @param work what its next slice counts; 0 if it leaves for good. */
+  removeUnfinished(batch: RunningBatch, work: number): void {
+    const account = this.#accounts.get(batch.flow.account);
+    const flow = account?.flows.get(batch.flow.directory);
+    const at = flow?.unfinished.indexOf(batch) ?? -1;
+    if (account === undefined || flow === undefined || at < 0) return;
+    flow.unfinished.splice(at, 1);
+    flow.tookLast = false;
+    this.#serve(account, flow, work);
   }
 
-  #leaveIfEmpty(model: ModelQueue): void {
-    if (model.first === undefined) this.#models.delete(model.directory);
+  /** Takes texts of a flow, and as there is room those of other accounts that wait for the same model. */
+  take(flow: Flow, portion: Portion): Item[] {
+    const taken = new Taken(portion);
+    const others = this.#accounts.size > 1 ? this.inTurn() : [];
+    const same = others.filter((other) => other !== flow && other.directory === flow.directory);
+    for (const each of [flow, ...same]) {
+      if (taken.isFull) break;
+      const work = each.take(taken);
+      const account = this.#accounts.get(each.account);
+      // A long text counts slice by slice.
+      if (work > 0 && account) this.#serve(account, each, Math.min(work, portion.work));
+      if (work > 0) each.tookLast = true;
+    }
+    this.#texts -= taken.items.length;
+    for (const { request, index } of taken.items) this.#characters -= request.texts[index]?.length ?? 0;
+    return taken.items;
+  }
+
+  #all(): Flow[] {
+    return [...this.#accounts.values()].flatMap(({ flows }) => [...flows.values()]);
+  }
+
+  #serve(account: AccountFlows, flow: Flow, work: number): void {
+    this.#turns.serve(account, work);
+    account.turns.serve(flow, work);
+  }
+
+  /** The flow of an account and model that has something waiting from now on. */
+  #joined(id: string, directory: string): Flow {
+    if (this.#flows >= MANY_FLOWS) this.#forgetIdle();
+    const account = this.#accounts.get(id) ?? {
+      served: 0,
+      flows: new Map<string, Flow>(),
+      turns: new Turns(),
+    };
+    this.#accounts.set(id, account);
+    if ([...account.flows.values()].every(({ isEmpty }) => isEmpty)) this.#turns.join(account);
+    const known = account.flows.get(directory);
+    const flow = known ?? new Flow(id, directory);
+    if (known === undefined) {
+      account.flows.set(directory, flow);
+      this.#flows += 1;
+    }
+    if (flow.isEmpty) account.turns.join(flow);
+    return flow;
+  }
+
+  #forgetIdle(): void {
+    for (const [id, account] of this.#accounts) {
+      for (const [directory, flow] of account.flows) {
+        if (!flow.isEmpty || !account.turns.canForget(flow)) continue;
+        account.flows.delete(directory);
+        this.#flows -= 1;
+      }
+      if (account.flows.size === 0 && this.#turns.canForget(account)) this.#accounts.delete(id);
+    }
   }
 
   #count({ texts, next }: PendingRequest, sign: 1 | -1): void {

@@ -1,4 +1,4 @@
-import { availableParallelism } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import * as z from 'zod';
 import { accountSchema, LOCAL_ACCOUNT, validate } from '../contract/index.js';
 import { catalogueModels, type ModelLoader } from '../model-loader/index.js';
@@ -23,8 +23,13 @@ export interface ServiceOptions {
    * several are faster. Everything else is computed with one. Default: one for each processor, 4 at most.
    */
   readonly threads?: number;
-  /** Bound on the loaded models' files together, in bytes. Default 1 GiB. */
-  readonly maxModelBytes?: number;
+  /**
+   * Most memory that loaded models and the texts of requests may take together, in bytes, as estimated by the models'
+   * files and the texts' lengths: the models that were not used for longest are unloaded first, requests that would take
+   * more fail with an OverloadedError, and a model that does not fit by itself with a MemoryLimitError. The process itself
+   * takes about 100 MiB more, and 20 MiB a worker. Default: half of the memory that the process may use, at most 4 GiB.
+   */
+  readonly memoryLimit?: number;
   /** Most texts that may wait; a request for more fails with an OverloadedError. Default 2,000. */
   readonly maxWaiting?: number;
 }
@@ -42,14 +47,19 @@ export interface RunOptions extends ServiceOptions {
 /** Beyond a few threads, memory and its bandwidth limit small encoders more than processors do. */
 const PROCESSORS = Math.min(4, availableParallelism());
 
+const MAX_DEFAULT_MEMORY = 4 * 2 ** 30;
+
+/** A container's limit counts, where there is one: without, the system tells 0 or more than there is. */
+function defaultMemoryLimit(): number {
+  const allowed = process.constrainedMemory() || Number.POSITIVE_INFINITY;
+  return Math.floor(Math.min(MAX_DEFAULT_MEMORY, Math.min(allowed, totalmem()) / 2));
+}
+
 const serviceSchema = z.strictObject({
   isolation: z.enum(['worker', 'inline']).default('worker'),
   workers: z.int().min(1).default(PROCESSORS),
   threads: z.int().min(1).default(PROCESSORS),
-  maxModelBytes: z
-    .int()
-    .min(1)
-    .default(2 ** 30),
+  memoryLimit: z.int().min(1).default(defaultMemoryLimit),
   maxWaiting: z.int().min(1).default(2000),
 });
 type ServiceSettings = z.infer<typeof serviceSchema>;
@@ -77,17 +87,16 @@ export function createService({
   isolation,
   workers,
   threads,
-  maxModelBytes,
-  maxWaiting,
+  ...settings
 }: ServiceSettings): InferenceService {
+  // An application that runs models in threads doesn't load what computes.
+  const sizeOf = async (directory: string) => (await import('./model-size.js')).memoryOfFolder(directory);
   if (isolation === 'inline') {
-    // An application that runs models in threads doesn't load what computes.
-    const lane = async () => new (await import('./inline-lane.js')).InlineLane({ maxModelBytes, threads });
-    return new Dispatcher([lazyLane(lane)], { maxWaiting });
+    const lane = async () => new (await import('./inline-lane.js')).InlineLane({ threads });
+    return new Dispatcher([lazyLane(lane)], { ...settings, sizeOf });
   }
-  const options = { maxModelBytes: Math.floor(maxModelBytes / workers), threads };
-  const lanes = Array.from({ length: workers }, () => new ThreadLane(options));
+  const lanes = Array.from({ length: workers }, () => new ThreadLane({ threads }));
   // The first answer needn't wait for its thread to start.
   lanes[0]?.start();
-  return new Dispatcher(lanes, { maxWaiting });
+  return new Dispatcher(lanes, { ...settings, sizeOf });
 }

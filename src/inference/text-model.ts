@@ -1,36 +1,27 @@
 import { join } from 'node:path';
 import { ModelFolderError } from '../errors.js';
-import { type Decoder, modelKind } from '../families/index.js';
+import { modelKind } from '../families/index.js';
 import { type LoadedGraph, onnxExecutor } from '../graph/index.js';
 import { CONFIG_FILE, openModelFolder } from '../model-folder/index.js';
 import { outputsByText, type TextOutputs, TextReader, type TextWindow } from '../text-reader/index.js';
+import { BatchWork, type ModelParts, type WorkOptions, type WorkSlice } from './batch-work.js';
 import { checkReading } from './check-reading.js';
 import { checkedGraph } from './checked-graph.js';
-import { type ComputeOptions, EncoderRuns } from './encoder-runs.js';
-import type { BatchAnswer, StageTimes } from './lane.js';
+import { EncoderRuns } from './encoder-runs.js';
+import { memoryOfModel } from './model-size.js';
+import { nativeWork } from './native-work.js';
 import { SharedTokenizers } from './shared-tokenizers.js';
 
-/** What a model answers to some texts. */
-export interface ModelAnswer extends Omit<BatchAnswer, 'times'> {
-  readonly times: Omit<StageTimes, 'load'>;
-}
-
-/** One loaded model: tokenizer, graph and decoder. `predict` blocks its thread while the graph runs. */
+/** One loaded model: tokenizer, graph and decoder. Its work blocks its thread while the graph runs. */
 export class TextModel {
-  readonly #reader: TextReader;
-  readonly #runs: EncoderRuns;
-  readonly #decode: Decoder;
+  readonly #parts: ModelParts;
 
   private constructor(
-    reader: TextReader,
-    runs: EncoderRuns,
-    decode: Decoder,
-    /** Approximate memory that it takes: the size of its files. */
+    parts: ModelParts,
+    /** Approximate memory that it takes, in bytes. */
     readonly bytes: number,
   ) {
-    this.#reader = reader;
-    this.#runs = runs;
-    this.#decode = decode;
+    this.#parts = parts;
   }
 
   /**
@@ -60,58 +51,37 @@ export class TextModel {
       pad: tokenizer.specialTokens.pad,
     });
     const bytes = [...files.values()].reduce((sum, file) => sum + file.bytes.length, graph.bytes);
-    return new TextModel(reader, runs, decode, bytes);
+    return new TextModel({ reader, runs, decode }, memoryOfModel(bytes));
+  }
+
+  /** The work that texts are, to be done in slices. */
+  begin(texts: readonly string[], options: WorkOptions = {}): BatchWork {
+    return new BatchWork(this.#parts, texts, options);
   }
 
   /** Results in the order of the texts, however these were grouped into runs. */
-  async predict(texts: readonly string[], options: ComputeOptions = {}): Promise<ModelAnswer> {
-    const startedAt = performance.now();
-    const windows = this.#reader.read(texts);
-    const readAt = performance.now();
-    const computed = await this.#runs.compute(windows, options);
-    const computedAt = performance.now();
-    const outputs = byText(texts.length, windows, computed);
-    const results = texts.map((text, row) =>
-      options.cancelled?.has(row) ? undefined : this.#decode(text, outputs[row] ?? []),
-    );
-    return {
-      results,
-      truncated: truncatedTexts(windows),
-      tokens: windows.reduce((sum, { encoding }) => sum + encoding.ids.length, 0),
-      times: {
-        tokenize: readAt - startedAt,
-        run: computedAt - readAt,
-        decode: performance.now() - computedAt,
-      },
-    };
+  predict(texts: readonly string[], options: WorkOptions = {}): Promise<WorkSlice> {
+    return this.begin(texts, options).advance(Number.POSITIVE_INFINITY);
   }
 
   /** Outputs of the encoder with its head for each text, in the order of the texts. */
   async encode(texts: readonly string[]): Promise<TextOutputs[]> {
-    const windows = this.#reader.read(texts);
-    return byText(texts.length, windows, await this.#runs.compute(windows));
+    const { reader, runs } = this.#parts;
+    const windows = reader.read(texts);
+    const computed = new Map<TextWindow, Float32Array>();
+    for await (const _ of runs.compute(windows, computed));
+    return outputsByText(texts.length, windows, (window) => computed.get(window) ?? new Float32Array());
   }
 
   release(): Promise<void> {
-    return this.#runs.release();
+    return this.#parts.runs.release();
   }
-}
-
-function byText(
-  texts: number,
-  windows: readonly TextWindow[],
-  computed: ReadonlyMap<TextWindow, Float32Array>,
-): TextOutputs[] {
-  return outputsByText(texts, windows, (window) => computed.get(window) ?? new Float32Array());
-}
-
-function truncatedTexts(windows: readonly TextWindow[]): number[] {
-  return [...new Set(windows.flatMap(({ row, encoding }) => (encoding.truncated > 0 ? [row] : [])))];
 }
 
 async function loadGraph(path: string, threads: number): Promise<LoadedGraph> {
   try {
-    return checkedGraph(await onnxExecutor({ threads, idleSpinning: false }).load(path), path);
+    const graph = await nativeWork(() => onnxExecutor({ threads, idleSpinning: false }).load(path));
+    return checkedGraph(graph, path);
   } catch (cause) {
     if (cause instanceof ModelFolderError) throw cause;
     throw new ModelFolderError(path, "the graph can't be loaded", { cause });

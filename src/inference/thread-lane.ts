@@ -3,61 +3,97 @@ import { reviveError } from '../error-description.js';
 import { InternalError, type OrchardError } from '../errors.js';
 import { turnTelemetryOffForThreads } from '../runtime-telemetry.js';
 import type { LaneOptions } from './inline-lane.js';
-import type { Batch, BatchAnswer, Lane } from './lane.js';
-import type { PoolMessage, WorkerMessage } from './messages.js';
+import type { Batch, BatchAnswer, Lane, Loaded } from './lane.js';
+import type { PoolMessage, WorkerMessage, WorkerSettings } from './messages.js';
 
 interface Asker {
   readonly resolve: (message: Exclude<WorkerMessage, { error: unknown }>) => void;
   readonly reject: (error: OrchardError) => void;
 }
 
+/** Starts an inference worker. */
+export type OpenWorker = (settings: WorkerSettings) => Worker;
+
+const openWorker: OpenWorker = (workerData) =>
+  new Worker(new URL('./inference-worker.js', import.meta.url), { workerData });
+
+/** How long closing waits for a thread to leave by itself. */
+const CLOSE_MS = 3000;
+
 /**
- * A worker thread that runs models; it is started on first use, and after a crash on next use. While it has nothing
- * to do, it doesn't keep the process alive.
+ * A worker thread that runs models; it is started on first use, and after its end on next use: a thread that dies fails
+ * what it was asked, and nothing else. While it has nothing to do, it doesn't keep the process alive.
  */
 export class ThreadLane implements Lane {
+  onLost?: () => void;
   readonly #unanswered = new Map<number, Asker>();
+  /** The calls of ONNX Runtime under way in the thread: while there are any, it mustn't be ended from outside. */
+  #nativeCalls = new Int32Array(new SharedArrayBuffer(4));
   #worker: Worker | undefined;
   #lastAsk = 0;
-
   readonly #options: LaneOptions;
+  readonly #open: OpenWorker;
 
-  constructor(options: LaneOptions) {
+  constructor(options: LaneOptions, open = openWorker) {
     this.#options = options;
+    this.#open = open;
   }
 
-  async run(batch: Batch): Promise<BatchAnswer> {
-    const message = await this.#ask((ask) => ({ type: 'run', ask, batch }));
-    if ('answer' in message) return message.answer;
-    throw new InternalError('the inference worker gave no answer');
+  run(batch: Batch): Promise<BatchAnswer> {
+    return this.#askForAnswer((ask) => ({ type: 'run', ask, batch }));
+  }
+
+  resume(id: number, alone: boolean): Promise<BatchAnswer> {
+    return this.#askForAnswer((ask) => ({ type: 'resume', ask, id, alone }));
   }
 
   cancel(id: number, positions: readonly number[]): void {
     this.#tell({ type: 'cancel', id, positions });
   }
 
-  async load(directory: string): Promise<number> {
+  async load(directory: string): Promise<Loaded> {
     const message = await this.#ask((ask) => ({ type: 'load', ask, directory }));
-    return 'loadMs' in message ? message.loadMs : 0;
+    return 'loaded' in message ? message.loaded : { ms: 0, bytes: 0 };
   }
 
   forget(directory: string): void {
     this.#tell({ type: 'forget', directory });
   }
 
-  /** The thread exits by itself: terminating it while ONNX Runtime works would crash the process. */
+  abandon(reason: string): void {
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    this.#tell({ type: 'close' });
+    this.#lose(worker, new InternalError(reason));
+    this.#leave(worker);
+  }
+
   async close(): Promise<void> {
     const worker = this.#worker;
     if (worker === undefined) return;
     worker.ref();
-    const left = new Promise((resolve) => worker.once('exit', resolve));
+    let timer: NodeJS.Timeout | undefined;
+    const left = new Promise<void>((resolve) => {
+      worker.once('exit', () => resolve());
+      timer = setTimeout(() => {
+        this.#leave(worker);
+        resolve();
+      }, CLOSE_MS);
+    });
     this.#tell({ type: 'close' });
     await left;
+    clearTimeout(timer);
   }
 
   /** Starts the thread ahead of its first work. */
   start(): void {
     this.#started().unref();
+  }
+
+  async #askForAnswer(messageOf: (ask: number) => PoolMessage): Promise<BatchAnswer> {
+    const message = await this.#ask(messageOf);
+    if ('answer' in message) return message.answer;
+    throw new InternalError('the inference worker gave no answer');
   }
 
   #ask(messageOf: (ask: number) => PoolMessage): Promise<Exclude<WorkerMessage, { error: unknown }>> {
@@ -78,12 +114,13 @@ export class ThreadLane implements Lane {
   #started(): Worker {
     if (this.#worker !== undefined) return this.#worker;
     turnTelemetryOffForThreads();
-    const worker = new Worker(new URL('./inference-worker.js', import.meta.url), {
-      workerData: this.#options,
-    });
+    this.#nativeCalls = new Int32Array(new SharedArrayBuffer(4));
+    const worker = this.#open({ ...this.#options, nativeCalls: this.#nativeCalls });
     worker.on('message', (message: WorkerMessage) => this.#answer(message));
-    worker.on('error', (cause) => this.#broken(new InternalError('the inference worker failed', { cause })));
-    worker.on('exit', () => this.#broken(new InternalError('the inference worker exited')));
+    worker.on('error', (cause) =>
+      this.#lose(worker, new InternalError(`the inference worker failed: ${cause}`, { cause })),
+    );
+    worker.on('exit', () => this.#lose(worker, new InternalError('the inference worker exited')));
     this.#worker = worker;
     return worker;
   }
@@ -96,9 +133,18 @@ export class ThreadLane implements Lane {
     else asker?.resolve(message);
   }
 
-  #broken(error: InternalError): void {
+  /** The thread has ended, or is given up. Its last events come when another one may be at work already. */
+  #lose(worker: Worker, error: InternalError): void {
+    if (worker !== this.#worker) return;
     this.#worker = undefined;
+    this.onLost?.();
     for (const { reject } of this.#unanswered.values()) reject(error);
     this.#unanswered.clear();
+  }
+
+  /** Leaves a thread that doesn't end to itself; where it is not within ONNX Runtime, it can be ended. */
+  #leave(worker: Worker): void {
+    worker.unref();
+    if (Atomics.load(this.#nativeCalls, 0) === 0) void worker.terminate();
   }
 }

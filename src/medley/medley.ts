@@ -88,7 +88,9 @@ export class Medley implements AsyncDisposable {
       this.#checkOpen();
       const name = validate(pretrainedNameSchema, model_name, ['model_name']);
       const batch = validate(batchQueriesSchema, queries, ['queries']);
-      return batchResponse(await this.#models.predict(name, batch, requestOptions(options)));
+      return batchResponse(
+        await this.#models.predict(name, batch, requestOptions(options, this.#account.app_id)),
+      );
     }).andTee(({ data }) => this.#count(data.length));
   }
 
@@ -136,7 +138,7 @@ export class Medley implements AsyncDisposable {
     return answered('asking several models', signal, async () => {
       this.#checkOpen();
       const { queries, models } = checked();
-      const request = requestOptions(options);
+      const request = requestOptions(options, this.#account.app_id);
       const ask = async (name: string) => responseOf(await this.#models.predict(name, queries, request));
       return { queries, outcomes: await askModels(models, ask, signal) };
     })

@@ -11,7 +11,7 @@ export {
   modelEvaluationSchema,
 } from './evaluation.js';
 export * from './files.js';
-export { readFolderFile } from './folder-file.js';
+export { readConfig, readFolderFile } from './folder-file.js';
 export { type BlendWeights, type ModelFolderConfig, modelFolderConfig } from './model-config.js';
 export {
   type ModelFolder,

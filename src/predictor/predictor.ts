@@ -22,6 +22,7 @@ import {
   PretrainedModels,
   type Queries,
   queryResponse,
+  type RequestOptions,
   requestOptions,
   type StreamedAnswer,
   type StreamOptions,
@@ -107,7 +108,7 @@ export class Predictor implements AsyncDisposable {
     return answered(`asking model ${model_name}`, options.signal, async () => {
       const queries = this.#query(query);
       const name = validate(pretrainedNameSchema, model_name, ['model_name']);
-      return queryResponse(await this.#pretrained.predict(name, queries, requestOptions(options)));
+      return queryResponse(await this.#pretrained.predict(name, queries, this.#request(options)));
     }).andTee(() => this.#count(1));
   }
 
@@ -120,7 +121,7 @@ export class Predictor implements AsyncDisposable {
     return answered(`asking model ${model_name}`, options.signal, async () => {
       const batch = this.#batch(queries);
       const name = validate(pretrainedNameSchema, model_name, ['model_name']);
-      return batchResponse(await this.#pretrained.predict(name, batch, requestOptions(options)));
+      return batchResponse(await this.#pretrained.predict(name, batch, this.#request(options)));
     }).andTee(({ data }) => this.#count(data.length));
   }
 
@@ -184,6 +185,10 @@ export class Predictor implements AsyncDisposable {
     return validate(batchQueriesSchema, queries, ['queries']);
   }
 
+  #request(options: CallOptions): RequestOptions {
+    return requestOptions(options, this.#account.app_id);
+  }
+
   #checkOpen(): void {
     if (this.#closed) throw new ClosedError('predictor');
   }
@@ -194,7 +199,7 @@ export class Predictor implements AsyncDisposable {
   }
 
   async #custom(model_id: string, queries: readonly string[], options: CallOptions): Promise<Predictions> {
-    const request = requestOptions(options);
+    const request = this.#request(options);
     const found = this.#ready.directoryOf(model_id);
     const directory = typeof found === 'string' ? found : await found;
     try {

@@ -1,2 +1,2 @@
-export { outputsByText, type TextOutputs } from './text-outputs.js';
+export { outputsByText, type TextOutputs, type WindowOutputs } from './text-outputs.js';
 export { defaultWindowOverlap, type ReadingFields, TextReader, type TextWindow } from './text-reader.js';

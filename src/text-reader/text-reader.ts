@@ -64,7 +64,12 @@ export class TextReader {
 
   /** The windows of each text, text by text; there is one unless the text is long and read in several. */
   read(texts: readonly string[]): TextWindow[] {
-    return texts.flatMap((text, row) => this.#windows(text).map((encoding) => ({ row, encoding })));
+    return texts.flatMap((text, row) => this.windowsOf(text, row));
+  }
+
+  /** The windows of one text. @param row its index. */
+  windowsOf(text: string, row: number): TextWindow[] {
+    return this.#windows(text).map((encoding) => ({ row, encoding }));
   }
 
   #windows(text: string): Encoding[] {

@@ -1,16 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Dispatcher } from '../../src/inference/dispatcher.js';
+import { Dispatcher, type DispatcherOptions } from '../../src/inference/dispatcher.js';
 import { failureOf } from '../support/outcomes.js';
 import { FakeLane, settled } from './fake-lane.js';
 
 const MODEL = '/models/a';
 const OTHER = '/models/b';
 
-function aDispatcher({ lanes = 1, patient = false, maxWaiting = 1000 } = {}) {
+function aDispatcher({
+  lanes = 1,
+  patient = false,
+  maxWaiting = 1000,
+  ...options
+}: Partial<DispatcherOptions> & { lanes?: number; patient?: boolean } = {}) {
   const made = Array.from({ length: lanes }, () => new FakeLane(patient));
   const [first = new FakeLane()] = made;
-  return { dispatcher: new Dispatcher(made, { maxWaiting }), lanes: made, lane: first };
+  return { dispatcher: new Dispatcher(made, { maxWaiting, ...options }), lanes: made, lane: first };
 }
 
 const texts = (count: number, prefix = 't') => Array.from({ length: count }, (_, at) => `${prefix}${at}`);
@@ -70,7 +75,7 @@ describe('requests of many callers', () => {
     const one = dispatcher.predict(OTHER, ['b']);
     for (let batch = 0; batch < 3; batch += 1) await lane.goOn();
     expect((await one).results).toHaveLength(1);
-    expect(lane.batches.slice(0, 3).map(({ directory }) => directory)).toEqual([MODEL, MODEL, OTHER]);
+    expect(lane.batches.slice(0, 3).map(({ directory }) => directory)).toEqual([MODEL, OTHER, MODEL]);
     while (dispatcher.stats().runningTexts > 0) await lane.goOn();
     expect((await many).results).toHaveLength(500);
   });
@@ -88,6 +93,178 @@ describe('requests of many callers', () => {
       { value: ['b', 'c'] },
     ]);
     expect(dispatcher.stats().requests).toEqual({ answered: 2, refused: 0, cancelled: 0, failed: 1 });
+  });
+});
+
+describe('a long text', () => {
+  const long = 'x'.repeat(50_000);
+
+  it('goes by itself, in slices that the texts of others go between', async () => {
+    const { dispatcher, lane } = aDispatcher({ patient: true });
+    lane.sliceCharacters = 10_000;
+    const asked = dispatcher.predict(MODEL, [long], { account: 'long' });
+    await settled();
+    const others = ['a', 'b', 'c'].map((account) => dispatcher.predict(MODEL, [account], { account }));
+    const answered: string[] = [];
+    for (const other of others)
+      void other.then(({ results }) => answered.push(...results.flatMap((r) => r.labels)));
+    await lane.goOn();
+    await lane.goOn();
+    expect(answered).toEqual(['a', 'b', 'c']);
+    expect(dispatcher.stats()).toMatchObject({ runningTexts: 1, waitingTexts: 0 });
+    for (let slice = 0; slice < 5; slice += 1) await lane.goOn();
+    expect((await asked).results[0]?.labels).toEqual([long]);
+    expect(lane.slices.map((slice) => slice.length)).toEqual([1, 3, 1, 1, 1, 1]);
+    await dispatcher.close();
+  });
+
+  it('of the same account does not hold up its short ones either, nor do they hold up it', async () => {
+    const { dispatcher, lane } = aDispatcher({ patient: true });
+    lane.sliceCharacters = 10_000;
+    const asked = dispatcher.predict(MODEL, [long]);
+    await settled();
+    const short = Array.from({ length: 4 }, (_, at) => dispatcher.predict(OTHER, [`${at}`]));
+    const second = dispatcher.predict(MODEL, [long]);
+    const own = dispatcher.predict(MODEL, ['own']);
+    for (let slice = 0; slice < 5; slice += 1) await lane.goOn();
+    await Promise.all([...short, own]);
+    for (let slice = 0; slice < 12; slice += 1) await lane.goOn();
+    await Promise.all([asked, second]);
+    // The second is begun once the first is done.
+    const texts = lane.slices.map(([text = '']) => text.length);
+    expect(texts.filter((length) => length === long.length)).toHaveLength(10);
+    expect(lane.batches.filter(({ texts: [text = ''] }) => text === long)).toHaveLength(2);
+  });
+
+  it('leaves at once when it is given up between two slices', async () => {
+    const { dispatcher, lane } = aDispatcher({ patient: true });
+    lane.sliceCharacters = 10_000;
+    const { signal, abort } = aborter();
+    const given = dispatcher.predict(MODEL, [long], { signal, account: 'gone' });
+    await settled();
+    const other = dispatcher.predict(MODEL, ['a'], { account: 'other' });
+    await lane.goOn();
+    abort();
+    await failureOf('aborted', () => given);
+    expect([...lane.cancelled.values()]).toEqual([[0]]);
+    await lane.goOn();
+    await other;
+    expect(dispatcher.stats()).toMatchObject({ runningTexts: 0, waitingTexts: 0 });
+    expect(lane.slices).toHaveLength(2);
+    await dispatcher.close();
+  });
+});
+
+describe('accounts', () => {
+  it('take turns by the work done for them, however much one asks, of however many models', async () => {
+    const { dispatcher, lane } = aDispatcher({ patient: true });
+    const [evil, good] = [{ account: 'evil' }, { account: 'good' }];
+    const flood = texts(20, '/models/').flatMap((model) =>
+      texts(20).map((text) => dispatcher.predict(model, [text.repeat(200)], evil)),
+    );
+    await settled();
+    for (let round = 0; round < 5; round += 1) {
+      const before = lane.batches.length;
+      const asked = dispatcher.predict(MODEL, ['a'], good);
+      await lane.goOn();
+      await lane.goOn();
+      await asked;
+      // What ran when it came, then its own, then the next of the flood.
+      expect(lane.batches.length - before).toBeLessThanOrEqual(2);
+    }
+    while (dispatcher.stats().runningTexts > 0) await lane.goOn();
+    expect(await Promise.all(flood)).toHaveLength(400);
+  });
+
+  it('share batches of the same model', async () => {
+    const { dispatcher, lane } = aDispatcher({ patient: true });
+    const first = dispatcher.predict(MODEL, ['a'], { account: 'a' });
+    await settled();
+    const more = ['b', 'c', 'd'].map((account) => dispatcher.predict(MODEL, [account], { account }));
+    await lane.goOn();
+    await lane.goOn();
+    await Promise.all([first, ...more]);
+    expect(lane.batches.map((batch) => batch.texts)).toEqual([['a'], ['b', 'c', 'd']]);
+  });
+});
+
+describe('the memory limit', () => {
+  const MB = 2 ** 20;
+
+  it('has the least recently used model leave first', async () => {
+    const { dispatcher, lane } = aDispatcher({ memoryLimit: 25 * MB, sizeOf: () => 10 * MB });
+    for (const model of ['/a', '/b', '/a', '/c']) await dispatcher.predict(model, ['x']);
+    expect(lane.forgotten).toEqual(['/b']);
+    expect(dispatcher.stats().memory).toEqual({ limit: 25 * MB, models: 20 * MB, texts: 0 });
+    expect(dispatcher.stats().workers).toEqual([{ busy: false, models: 2 }]);
+  });
+
+  it('refuses a model that does not fit by itself, and names both figures', async () => {
+    const sizeOf = async (directory: string) => (directory === '/large' ? 30 * MB : MB);
+    const { dispatcher, lane } = aDispatcher({ memoryLimit: 25 * MB, sizeOf });
+    const large = () => dispatcher.predict('/large', ['x']);
+    const error = await failureOf('memory_limit', large);
+    expect(error).toMatchObject({ bytes: 30 * MB, limit: 25 * MB });
+    expect(error.message).toMatch(/30 MiB.*25 MiB/);
+    await failureOf('memory_limit', () => dispatcher.warm('/large'));
+    expect((await dispatcher.predict('/small', ['x'])).results).toHaveLength(1);
+    expect(lane.batches.map(({ directory }) => directory)).toEqual(['/small']);
+    expect(dispatcher.stats().requests.failed).toBe(1);
+  });
+
+  it('keeps a model that is in use, and has the next one wait for its place', async () => {
+    const sizeOf = () => 10 * MB;
+    const { dispatcher, lanes } = aDispatcher({ lanes: 2, patient: true, memoryLimit: 15 * MB, sizeOf });
+    const [first, second] = lanes;
+    const running = dispatcher.predict('/a', ['x']);
+    await settled();
+    const waiting = dispatcher.predict('/b', ['y']);
+    await settled();
+    expect(dispatcher.stats()).toMatchObject({ waitingTexts: 1, memory: { models: 10 * MB } });
+    await first?.goOn();
+    await running;
+    for (const lane of lanes) await lane.goOn();
+    await waiting;
+    expect([first?.forgotten, second?.forgotten].flat()).toEqual(['/a']);
+  });
+
+  it('is told of what texts take, and refuses those that take more', async () => {
+    const { dispatcher, lane } = aDispatcher({ patient: true, memoryLimit: MB });
+    const running = dispatcher.predict(MODEL, ['x'.repeat(1000)]);
+    await settled();
+    const waiting = dispatcher.predict(MODEL, ['y'.repeat(1000)]);
+    expect(dispatcher.stats().memory.texts).toBe(1000 * 100 + 1000 * 2);
+    await failureOf('overloaded', () => dispatcher.predict(MODEL, ['z'.repeat(500_000)]));
+    await lane.goOn();
+    await lane.goOn();
+    await Promise.all([running, waiting]);
+  });
+});
+
+describe('a thread that does not answer', () => {
+  it('is given up after its time, and fails only what it was asked', async () => {
+    const patience = { runMs: 10, loadMs: 10 };
+    const { dispatcher, lane } = aDispatcher({ patient: true, patience });
+    const stuck = dispatcher.predict(MODEL, ['a']);
+    await expect(stuck).rejects.toThrow('did not end loading a model within 0.01 s');
+    const next = dispatcher.predict(MODEL, ['b']);
+    await settled();
+    await lane.goOn();
+    expect((await next).results[0]?.labels).toEqual(['b']);
+    await dispatcher.close();
+  });
+
+  it('leaves its models to others meanwhile', async () => {
+    const { dispatcher, lanes } = aDispatcher({ lanes: 2, patient: true });
+    await dispatcher.warm(MODEL);
+    void dispatcher.predict(MODEL, ['stuck']);
+    await settled();
+    const next = dispatcher.predict(MODEL, ['next']);
+    await expect.poll(() => lanes[1]?.batches.length, { timeout: 10_000 }).toBe(1);
+    await lanes[1]?.goOn();
+    expect((await next).results).toHaveLength(1);
+    await lanes[0]?.goOn();
+    await dispatcher.close();
   });
 });
 
@@ -226,6 +403,17 @@ describe('closing', () => {
     await closed;
     await dispatcher.close();
     expect(lanes.every(({ isClosed }) => isClosed)).toBe(true);
+  });
+
+  it('fails what has not been answered in its time', async () => {
+    const { dispatcher, lane } = aDispatcher({ patient: true, closeMs: 20 });
+    const requests = [['a'], ['b', 'c']].map((each) => dispatcher.predict(MODEL, each));
+    await settled();
+    requests.push(dispatcher.predict(OTHER, ['d']));
+    const outcomes = Promise.allSettled(requests);
+    await dispatcher.close();
+    expect(await outcomes).toMatchObject(Array(3).fill({ reason: { code: 'closed' } }));
+    expect(lane.isClosed).toBe(true);
   });
 });
 

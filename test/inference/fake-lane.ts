@@ -1,36 +1,44 @@
-import type { Batch, BatchAnswer, Lane } from '../../src/inference/lane.js';
+import type { Batch, BatchAnswer, Lane, Loaded } from '../../src/inference/lane.js';
 
 /** A lane that answers each text with itself as its label. What it is given waits until the test lets it go on. */
 export class FakeLane implements Lane {
   /** Everything that it was given. */
   readonly batches: Batch[] = [];
+  /** The texts of each slice of work, in their order. */
+  readonly slices: (readonly string[])[] = [];
   readonly cancelled = new Map<number, number[]>();
   readonly loaded: string[] = [];
+  readonly forgotten: string[] = [];
+  readonly abandoned: string[] = [];
+  onLost?: () => void;
   isClosed = false;
   /** What a text takes, in milliseconds, as it tells. */
   textMs = 1;
   loadMs = 0;
   /** Texts that make a whole batch fail. */
   poison: string | undefined;
-  #waiting: { readonly batch: Batch; readonly go: () => void }[] = [];
+  /** UTF-16 code units that a slice computes. */
+  sliceCharacters = Number.POSITIVE_INFINITY;
+  #waiting: { readonly go: () => void; readonly fail: (error: Error) => void }[] = [];
+  readonly #left = new Map<number, number>();
+  readonly #has = new Set<string>();
 
   /** @param isPatient whether it answers only when it is told to. */
   constructor(readonly isPatient = false) {}
 
-  async run(batch: Batch): Promise<BatchAnswer> {
+  run(batch: Batch): Promise<BatchAnswer> {
     this.batches.push(batch);
-    if (this.isPatient) await new Promise<void>((go) => this.#waiting.push({ batch, go }));
-    else await new Promise((resolve) => setImmediate(resolve));
-    if (this.poison !== undefined && batch.texts.includes(this.poison)) throw new Error('poison');
-    const gone = this.cancelled.get(batch.id) ?? [];
-    return {
-      results: batch.texts.map((text, at) =>
-        gone.includes(at) ? undefined : { labels: [text], scores: [1] },
-      ),
-      truncated: batch.texts.flatMap((text, at) => (text.length > 100 ? [at] : [])),
-      tokens: batch.texts.length,
-      times: { load: 0, tokenize: 0, run: this.textMs * batch.texts.length, decode: 0 },
-    };
+    this.#left.set(
+      batch.id,
+      batch.texts.reduce((sum, { length }) => sum + length, 0),
+    );
+    return this.#slice(batch);
+  }
+
+  async resume(id: number): Promise<BatchAnswer> {
+    const batch = this.batches.find((each) => each.id === id);
+    if (batch === undefined) throw new Error('nothing to resume');
+    return this.#slice(batch);
   }
 
   /** Answers the first batch that waits. */
@@ -43,15 +51,47 @@ export class FakeLane implements Lane {
     this.cancelled.set(id, [...(this.cancelled.get(id) ?? []), ...positions]);
   }
 
-  async load(directory: string): Promise<number> {
+  async load(directory: string): Promise<Loaded> {
     this.loaded.push(directory);
-    return this.loadMs;
+    this.#has.add(directory);
+    return { ms: this.loadMs, bytes: 0 };
   }
 
-  forget(): void {}
+  forget(directory: string): void {
+    this.forgotten.push(directory);
+    this.#has.delete(directory);
+  }
+
+  abandon(reason: string): void {
+    this.abandoned.push(reason);
+    this.onLost?.();
+    for (const { fail } of this.#waiting.splice(0)) fail(new Error(reason));
+  }
 
   async close(): Promise<void> {
     this.isClosed = true;
+  }
+
+  async #slice(batch: Batch): Promise<BatchAnswer> {
+    const { id, texts } = batch;
+    this.slices.push(texts);
+    if (this.isPatient) await new Promise<void>((go, fail) => this.#waiting.push({ go, fail }));
+    else await new Promise((resolve) => setImmediate(resolve));
+    if (this.poison !== undefined && texts.includes(this.poison)) throw new Error('poison');
+    this.#has.add(batch.directory);
+    const left = (this.#left.get(id) ?? 0) - this.sliceCharacters;
+    this.#left.set(id, left);
+    const gone = this.cancelled.get(id) ?? [];
+    const isUnfinished = left > 0 && gone.length < texts.length;
+    return {
+      results: texts.map((text, at) =>
+        isUnfinished || gone.includes(at) ? undefined : { labels: [text], scores: [1] },
+      ),
+      truncated: texts.flatMap((text, at) => (text.length > 100 ? [at] : [])),
+      tokens: texts.length,
+      times: { load: 0, tokenize: 0, run: this.textMs * texts.length, decode: 0 },
+      isUnfinished,
+    };
   }
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { inferenceService } from '../../src/inference/index.js';
 import { JobRepository, newJobRecord, ReadyModels } from '../../src/jobs/index.js';
 import { folderModels } from '../../src/model-loader/index.js';
 import { Predictor } from '../../src/predictor/index.js';
@@ -107,17 +108,13 @@ describe('a READY model', () => {
     const { id, ours, theirs } = await aReadyModel();
     const account = { app_id, tier: 'pro' } as const;
     const modelLoader = folderModels(temporaryDirectory());
-    // A bound of one byte: the model is loaded anew for every call.
-    const predictor = new Predictor({
-      storage: ours,
-      account,
-      modelLoader,
-      isolation: 'inline',
-      maxModelBytes: 1,
-    });
-    onTestFinished(() => predictor.close());
+    const inference = inferenceService({ isolation: 'inline' });
+    const predictor = new Predictor({ storage: ours, account, modelLoader, inference });
+    onTestFinished(() => inference.close());
     await resultOf(predictor.predictCustom(id, 'a'));
     await deleteModel(theirs, id);
+    // The model must be loaded anew.
+    for (const { directory } of inference.stats().models) inference.forget(directory);
     expect((await errorOf(predictor.predictCustom(id, 'a'))).code).toBe('not_found');
   });
 });

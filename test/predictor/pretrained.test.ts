@@ -188,7 +188,7 @@ describe('a predictor', () => {
   it.each([
     { workers: 0 },
     { threads: 1.5 },
-    { maxModelBytes: 0 },
+    { memoryLimit: 0 },
     { account: { app_id: '' } },
     { modelLoader: './models' },
     { inference: {} },

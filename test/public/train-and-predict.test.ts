@@ -141,13 +141,13 @@ describe('its model', () => {
     }
   });
 
-  it('answers from a cache too small for it', async () => {
-    await using predictor = new Predictor({ storage, maxModelBytes: 1000, isolation: 'inline' });
-    for (let time = 0; time < 2; time += 1) {
-      expect((await predictor.predictCustom(id, 'it is great'))._unsafeUnwrap().data.labels[0]).toBe(
-        'positive',
-      );
-    }
+  it('refuses a model that takes more than the memory limit, with both figures', async () => {
+    const memoryLimit = 2 ** 20;
+    await using predictor = new Predictor({ storage, memoryLimit, isolation: 'inline' });
+    const error = (await predictor.predictCustom(id, 'it is great'))._unsafeUnwrapErr();
+    expect(error).toMatchObject({ code: 'memory_limit', limit: memoryLimit });
+    expect(error.message).toMatch(/about \d+ MiB of memory, and memoryLimit is 1 MiB/);
+    expect((await predictor.warmCustom([id]))._unsafeUnwrapErr().code).toBe('memory_limit');
   });
 });
 

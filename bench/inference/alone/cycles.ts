@@ -5,11 +5,12 @@ import { settledMebibytes } from './resident.js';
 
 /** How often memory is read. */
 const PARTS = 10;
+const ROOM_FOR_ONE = 64 * 2 ** 20;
 
-/** Memory while two models take turns in room for less than one: each is loaded and leaves in every cycle. */
-export const cycles: Mode = async ({ amount, ids, workers }, open) => {
+/** Memory while two models take turns in room for one: each is loaded and leaves in every cycle. */
+export const cycles: Mode = async ({ amount, ids }, open) => {
   const loads = new StageTimes();
-  await using predictor = open({ maxModelBytes: workers });
+  await using predictor = open({ memoryLimit: ROOM_FOR_ONE });
   const [text = ''] = shortTexts('classification', 1);
   const rows: Rows = {};
   const samples: number[] = [];

@@ -20,4 +20,4 @@ export type Rows = z.infer<typeof rowsSchema>;
 
 /** @param open a predictor on the task's models; whoever opens one closes it. */
 export type Mode = (task: AloneTask, open: OpenPredictor) => Promise<Rows>;
-export type OpenPredictor = (options?: { readonly maxModelBytes: number }) => Predictor;
+export type OpenPredictor = (options?: { readonly memoryLimit: number }) => Predictor;

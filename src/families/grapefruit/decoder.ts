@@ -1,9 +1,12 @@
+import { allSteps } from '../../all-steps.js';
+import type { InferenceResult } from '../../contract/index.js';
 import { ModelFolderError } from '../../errors.js';
 import { CrfExpert } from '../../lexical/index.js';
 import { CONFIG_FILE, EXPERT_FILE, type ModelFolderConfig } from '../../model-folder/index.js';
+import type { TextOutputs } from '../../text-reader/index.js';
 import type { Decoder, ModelFiles } from '../family.js';
 import { bioConstraints } from './bio-constraints.js';
-import { entityResult, SequenceDecoder, tagEvidence } from './sequence-decoder.js';
+import { entityResult, SequenceDecoder, tagEvidenceInSteps } from './sequence-decoder.js';
 import { wordOutputs } from './word-pieces.js';
 import { splitWords } from './words.js';
 
@@ -20,10 +23,14 @@ export function grapefruitDecoder({ orchard }: ModelFolderConfig, files: ModelFi
     throw new ModelFolderError(file.file, reason);
   }
   const decoder = new SequenceDecoder(tags, bioConstraints(tags), expert.transitions, blend);
-  return (text, outputs) => {
+  function* inSteps(text: string, outputs: TextOutputs): Generator<undefined, InferenceResult> {
     const words = splitWords(text, splitting);
+    yield;
     const logits = wordOutputs(outputs, words, tags.length);
-    const entities = decoder.entities(tagEvidence(words, logits, tags.length, expert, lowercase));
+    yield;
+    const evidence = yield* tagEvidenceInSteps(words, logits, tags.length, expert, lowercase);
+    const entities = yield* decoder.entitiesInSteps(evidence);
     return entityResult(text, words, entities);
-  };
+  }
+  return Object.assign((text: string, outputs: TextOutputs) => allSteps(inSteps(text, outputs)), { inSteps });
 }

@@ -1,3 +1,4 @@
+import { allSteps } from '../../all-steps.js';
 import type { InferenceResult } from '../../contract/index.js';
 import { type CrfExpert, LogMatrix, TagLattice, type TagTransitions, viterbi } from '../../lexical/index.js';
 import { type BioTag, beginTag, insideTag, parseTag } from './bio-tags.js';
@@ -23,6 +24,9 @@ export function logProbabilities(logits: Float32Array, tags: number): Float32Arr
 export interface FoundEntity extends EntitySpan {
   readonly score: number;
 }
+
+/** How many entities are given their probabilities in a step. */
+const ENTITIES_A_STEP = 500;
 
 /** Decodes tags and entities from what the experts say. */
 export class SequenceDecoder {
@@ -56,28 +60,41 @@ export class SequenceDecoder {
 
   /** The entities of the most probable valid tags, left to right. */
   entities(evidence: TagEvidence): FoundEntity[] {
+    return allSteps(this.entitiesInSteps(evidence));
+  }
+
+  /** The same in steps, between which other texts may be decoded. */
+  *entitiesInSteps(evidence: TagEvidence): Generator<undefined, FoundEntity[]> {
     const emissions = blendEmissions(evidence, this.#weights);
     const path = viterbi(emissions, this.#transitions);
-    return this.#scored(emissions, spansOfParsed(Array.from(path, (id) => this.#parsed[id])));
+    yield;
+    const spans = spansOfParsed(Array.from(path, (id) => this.#parsed[id]));
+    return yield* this.#scored(emissions, spans);
   }
 
   /** Given entities with their probabilities. */
   scored(evidence: TagEvidence, spans: readonly EntitySpan[]): FoundEntity[] {
-    return this.#scored(blendEmissions(evidence, this.#weights), spans);
+    return allSteps(this.#scored(blendEmissions(evidence, this.#weights), spans));
   }
 
-  #scored(emissions: Float32Array, spans: readonly EntitySpan[]): FoundEntity[] {
+  *#scored(emissions: Float32Array, spans: readonly EntitySpan[]): Generator<undefined, FoundEntity[]> {
     if (spans.length === 0) return [];
     const lattice = new TagLattice(emissions, this.#transitions, this.#matrix);
-    return spans.map((span) => {
-      const begin = this.#ids.get(beginTag(span.type)) ?? 0;
-      const inside = this.#ids.get(insideTag(span.type));
-      const length = span.end - span.start;
-      const ids = Array.from({ length }, (_, at) => (at === 0 ? begin : (inside ?? begin)));
-      const notAfter = inside === undefined ? [] : [inside];
-      // Rounding may lift a probability above 1.
-      return { ...span, score: Math.min(1, lattice.spanProbability(span.start, ids, notAfter)) };
-    });
+    const found: FoundEntity[] = [];
+    for (const span of spans) {
+      if (found.length % ENTITIES_A_STEP === 0) yield;
+      found.push({ ...span, score: this.#probability(lattice, span) });
+    }
+    return found;
+  }
+
+  #probability(lattice: TagLattice, { type, start, end }: EntitySpan): number {
+    const begin = this.#ids.get(beginTag(type)) ?? 0;
+    const inside = this.#ids.get(insideTag(type));
+    const ids = Array.from({ length: end - start }, (_, at) => (at === 0 ? begin : (inside ?? begin)));
+    const notAfter = inside === undefined ? [] : [inside];
+    // Rounding may lift a probability above 1.
+    return Math.min(1, lattice.spanProbability(start, ids, notAfter));
   }
 }
 
@@ -89,15 +106,21 @@ export function tagEvidence(
   expert: CrfExpert,
   lowercase: boolean,
 ): TagEvidence {
-  return {
-    encoder: logProbabilities(logits, tags),
-    expert: expert.emissions(
-      foldWords(
-        words.map(({ text }) => text),
-        lowercase,
-      ),
-    ),
-  };
+  return allSteps(tagEvidenceInSteps(words, logits, tags, expert, lowercase));
+}
+
+/** The same in steps, between which other texts may be decoded. */
+export function* tagEvidenceInSteps(
+  words: readonly Word[],
+  logits: Float32Array,
+  tags: number,
+  expert: CrfExpert,
+  lowercase: boolean,
+): Generator<undefined, TagEvidence> {
+  const encoder = logProbabilities(logits, tags);
+  yield;
+  const texts = words.map(({ text }) => text);
+  return { encoder, expert: yield* expert.emissionsInSteps(foldWords(texts, lowercase)) };
 }
 
 /** Words as the model reads them, which may ignore case. */

@@ -65,9 +65,26 @@ function matches(text: string, pattern: RegExp, offset: number): Word[] {
  */
 let segmenter: Intl.Segmenter | undefined;
 
+/** ICU's time for a run grows with the square of its length, so that longer runs are segmented in pieces. */
+const MAX_SEGMENTED = 1000;
+/** Words that begin so near the end of a piece may be other ones when it goes on. */
+const UNCERTAIN = 50;
+
 function segment({ text, start }: Word): Word[] {
   segmenter ??= new Intl.Segmenter('en', { granularity: 'word' });
-  return Array.from(segmenter.segment(text), (part) => ({ text: part.segment, start: start + part.index }));
+  const words: Word[] = [];
+  for (let from = 0; from < text.length; ) {
+    const piece = text.slice(from, from + MAX_SEGMENTED);
+    const parts = Array.from(segmenter.segment(piece), (part) => part.segment);
+    const isLast = from + piece.length === text.length;
+    const end = from + piece.length - (isLast ? 0 : UNCERTAIN);
+    for (const part of parts) {
+      if (from >= end) break;
+      words.push({ text: part, start: start + from });
+      from += part.length;
+    }
+  }
+  return words;
 }
 
 /** Punctuation as BERT's tokenizer sets it apart: Unicode's, and ASCII's symbols. */

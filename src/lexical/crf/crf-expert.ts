@@ -1,3 +1,4 @@
+import { allSteps } from '../../all-steps.js';
 import { ModelFolderError } from '../../errors.js';
 import { Arena, type IdBags, type Kernels, loadKernels } from '../../kernels/index.js';
 import { roundRow } from '../../round-row.js';
@@ -13,7 +14,7 @@ import { areModerate } from '../moderate.js';
 import { paddedOutputs, padRows } from '../padded-rows.js';
 import { MAX_FEATURES_A_WORD } from './feature-templates.js';
 import type { TagTransitions } from './tag-lattice.js';
-import { type HashedFeatures, WordFeatureHasher } from './word-features.js';
+import { type HashedFeatures, MAX_KEPT_WORDS, WordFeatureHasher } from './word-features.js';
 
 /** The byte for a feature's largest weight; its other weights are stored in proportion. */
 const LARGEST_BYTE = 127;
@@ -104,32 +105,38 @@ export class CrfExpert {
 
   /** The score of each tag for each word. [words, tags] */
   emissions(words: readonly string[]): Float32Array {
+    return allSteps(this.emissionsInSteps(words));
+  }
+
+  /** The same in steps of some milliseconds, between which other sentences may be scored. [words, tags] */
+  *emissionsInSteps(words: readonly string[]): Generator<undefined, Float32Array> {
     const { tags } = this;
     const emissions = new Float32Array(words.length * tags);
-    const features = this.#hasher.hash(words);
+    const traits = yield* this.#hasher.read(words);
     const width = paddedOutputs(tags);
     for (let first = 0; first < words.length; first += WORDS_AT_ONCE) {
       const count = Math.min(WORDS_AT_ONCE, words.length - first);
       const sums = this.#sums.subarray(0, count * width);
-      this.#kernels.sumByteRows(this.#table, this.#fillBags(features, first, count), this.#values, sums);
+      const bags = this.#fillBags(this.#hasher.hashesOf(traits, first, count), count);
+      this.#kernels.sumByteRows(this.#table, bags, this.#values, sums);
       for (let word = 0; word < count; word += 1) {
         for (let tag = 0; tag < tags; tag += 1) {
           emissions[(first + word) * tags + tag] = sums[word * width + tag] ?? 0;
         }
       }
+      if (words.length > MAX_KEPT_WORDS && first % WORDS_A_STEP === 0) yield;
     }
     return emissions;
   }
 
-  /** The features of `count` words from `first` on, with what each byte of their weights counts. */
-  #fillBags({ hashes, starts }: HashedFeatures, first: number, count: number): IdBags {
+  /** The features of `count` words, with what each byte of their weights counts. */
+  #fillBags({ hashes, starts }: HashedFeatures, count: number): IdBags {
     const bags = this.#bags;
     const values = this.#values;
     const { scales } = this.#stored;
     let end = 0;
     for (let word = 0; word < count; word += 1) {
-      const [from, to] = [starts[first + word] ?? 0, starts[first + word + 1] ?? 0];
-      end = this.#features.findAll(hashes, from, to, bags.ids, end);
+      end = this.#features.findAll(hashes, starts[word] ?? 0, starts[word + 1] ?? 0, bags.ids, end);
       bags.starts[word + 1] = end;
     }
     for (let at = 0; at < end; at += 1) values[at] = scales[bags.ids[at] ?? 0] ?? 0;
@@ -190,6 +197,8 @@ const FEATURES_VERSION = '1';
 
 /** How many words the kernel sums at once; a text with more takes several calls. */
 const WORDS_AT_ONCE = 64;
+/** How many words of a long text are scored in a step. */
+const WORDS_A_STEP = 16 * WORDS_AT_ONCE;
 
 /** A hash, a scale in float16 and a byte for each tag. */
 const bytesPerFeature = (tags: number): number => 6 + tags;

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { allSteps } from '../../all-steps.js';
 import { combineHash } from '../hash-table.js';
 import { COLUMNS, Context, MAX_FEATURES_A_WORD, REACH, templates } from './feature-templates.js';
 import { TRAITS, Trait, type WordTraits, wordTraits } from './word-traits.js';
@@ -13,6 +14,15 @@ const BOUNDARY = 0x6b43a9b5;
 const NO_WORD: WordTraits = { traits: new Int32Array(TRAITS).fill(BOUNDARY), capitalised: false };
 /** How many words' traits are cached, in some 10 MB. */
 const REMEMBERED_WORDS = 20_000;
+/** Longer sentences have a table of their own, so that one huge text doesn't take up memory for good. */
+export const MAX_KEPT_WORDS = 4096;
+/** Words whose traits are looked up in a step, of some milliseconds. */
+const WORDS_A_STEP = 1000;
+
+/** The traits of a sentence's words, a row each; the table of a short sentence is overwritten by the next one. */
+export interface SentenceTraits {
+  readonly table: Int32Array;
+}
 
 /** The features of a sentence's words as 32-bit hashes. */
 export interface HashedFeatures {
@@ -28,24 +38,47 @@ export class WordFeatureHasher {
   #table = new Int32Array(0);
   #hashes = new Int32Array(0);
 
-  /** The hashes are overwritten by the next call. */
+  /** The features of all words. The hashes are overwritten by the next call. */
   hash(words: readonly string[]): HashedFeatures {
-    this.#fillTable(words);
-    if (this.#hashes.length < words.length * MAX_FEATURES_A_WORD) {
-      this.#hashes = new Int32Array(2 * words.length * MAX_FEATURES_A_WORD);
+    return this.hashesOf(allSteps(this.read(words)), 0, words.length);
+  }
+
+  /** The features of `count` words from `first` on. The hashes are overwritten by the next call. */
+  hashesOf({ table }: SentenceTraits, first: number, count: number): HashedFeatures {
+    if (this.#hashes.length < count * MAX_FEATURES_A_WORD) {
+      this.#hashes = new Int32Array(2 * count * MAX_FEATURES_A_WORD);
     }
-    const starts = new Int32Array(words.length + 1);
+    const starts = new Int32Array(count + 1);
     let end = 0;
-    for (let word = 0; word < words.length; word += 1) {
-      end = this.#hashWord((word + REACH) * COLUMNS, end);
+    for (let word = 0; word < count; word += 1) {
+      end = this.#hashWord(table, (first + word + REACH) * COLUMNS, end);
       starts[word + 1] = end;
     }
     return { hashes: this.#hashes, starts };
   }
 
+  /** The traits of a sentence, in a single step unless it is longer than {@link MAX_KEPT_WORDS}. */
+  *read(words: readonly string[]): Generator<undefined, SentenceTraits> {
+    const isLong = words.length > MAX_KEPT_WORDS;
+    const all: WordTraits[] = [];
+    for (const word of words) {
+      all.push(this.#traitsOf(word));
+      if (isLong && all.length % WORDS_A_STEP === 0) yield;
+    }
+    const table = this.#tableFor(words.length);
+    fillTable(table, all);
+    return { table };
+  }
+
+  #tableFor(words: number): Int32Array {
+    const size = (words + 2 * REACH) * COLUMNS;
+    if (words > MAX_KEPT_WORDS) return new Int32Array(size);
+    if (this.#table.length < size) this.#table = new Int32Array(2 * size);
+    return this.#table.fill(0, 0, size);
+  }
+
   /** @returns the new end of the hashes. */
-  #hashWord(row: number, first: number): number {
-    const table = this.#table;
+  #hashWord(table: Int32Array, row: number, first: number): number {
     const hashes = this.#hashes;
     let end = first;
     let part = 0;
@@ -65,60 +98,56 @@ export class WordFeatureHasher {
     return end;
   }
 
-  /** One row of traits for each word, between rows that stand for what is outside the sentence. */
-  #fillTable(words: readonly string[]): void {
-    const all = words.map((word) => this.#traitsOf(word));
-    const size = (words.length + 2 * REACH) * COLUMNS;
-    if (this.#table.length < size) this.#table = new Int32Array(2 * size);
-    this.#table.fill(0, 0, size);
-    for (let row = 0; row < words.length + 2 * REACH; row += 1) {
-      this.#copyTraits((all[row - REACH] ?? NO_WORD).traits, row * COLUMNS);
-    }
-    this.#fillPlaces(all);
-    this.#fillRuns(all);
-  }
-
-  /** As `set`, which is slow for so few. */
-  #copyTraits(traits: Int32Array, row: number): void {
-    for (let trait = 0; trait < TRAITS; trait += 1) this.#table[row + trait] = traits[trait] ?? 0;
-  }
-
-  #fillPlaces(words: readonly WordTraits[]): void {
-    const first = lowerOf(words[0]);
-    const last = lowerOf(words.at(-1));
-    const length = combineHash(BOUNDARY, lengthClass(words.length));
-    for (const word of words.keys()) {
-      const row = (word + REACH) * COLUMNS;
-      this.#table[row + Context.place] = placeHash(word, words.length - 1 - word);
-      this.#table[row + Context.sentenceLength] = length;
-      this.#table[row + Context.sentenceFirst] = first;
-      this.#table[row + Context.sentenceLast] = last;
-    }
-  }
-
-  #fillRuns(words: readonly WordTraits[]): void {
-    let start = 0;
-    while (start < words.length) {
-      let end = start;
-      while (words[end]?.capitalised) end += 1;
-      for (let word = start; word < end; word += 1) {
-        const row = (word + REACH) * COLUMNS;
-        this.#table[row + Context.runFirst] = lowerOf(words[start]);
-        this.#table[row + Context.runLast] = lowerOf(words[end - 1]);
-        this.#table[row + Context.runBefore] = lowerOf(words[start - 1]);
-        this.#table[row + Context.runAfter] = lowerOf(words[end]);
-        this.#table[row + Context.runPlace] = placeHash(word - start, end - 1 - word);
-      }
-      start = end + 1;
-    }
-  }
-
   #traitsOf(word: string): WordTraits {
     const remembered = this.#remembered.get(word);
     if (remembered) return remembered;
     const traits = wordTraits(word);
     this.#remembered.set(word, traits);
     return traits;
+  }
+}
+
+/** One row of traits for each word, between rows that stand for what is outside the sentence. */
+function fillTable(table: Int32Array, words: readonly WordTraits[]): void {
+  for (let row = 0; row < words.length + 2 * REACH; row += 1) {
+    copyTraits(table, (words[row - REACH] ?? NO_WORD).traits, row * COLUMNS);
+  }
+  fillPlaces(table, words);
+  fillRuns(table, words);
+}
+
+/** As `set`, which is slow for so few. */
+function copyTraits(table: Int32Array, traits: Int32Array, row: number): void {
+  for (let trait = 0; trait < TRAITS; trait += 1) table[row + trait] = traits[trait] ?? 0;
+}
+
+function fillPlaces(table: Int32Array, words: readonly WordTraits[]): void {
+  const first = lowerOf(words[0]);
+  const last = lowerOf(words.at(-1));
+  const length = combineHash(BOUNDARY, lengthClass(words.length));
+  for (const word of words.keys()) {
+    const row = (word + REACH) * COLUMNS;
+    table[row + Context.place] = placeHash(word, words.length - 1 - word);
+    table[row + Context.sentenceLength] = length;
+    table[row + Context.sentenceFirst] = first;
+    table[row + Context.sentenceLast] = last;
+  }
+}
+
+function fillRuns(table: Int32Array, words: readonly WordTraits[]): void {
+  let start = 0;
+  while (start < words.length) {
+    let end = start;
+    while (words[end]?.capitalised) end += 1;
+    for (let word = start; word < end; word += 1) {
+      const row = (word + REACH) * COLUMNS;
+      table[row + Context.runFirst] = lowerOf(words[start]);
+      table[row + Context.runLast] = lowerOf(words[end - 1]);
+      table[row + Context.runBefore] = lowerOf(words[start - 1]);
+      table[row + Context.runAfter] = lowerOf(words[end]);
+      table[row + Context.runPlace] = placeHash(word - start, end - 1 - word);
+    }
+    start = end + 1;
   }
 }
 

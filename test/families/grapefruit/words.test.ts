@@ -175,3 +175,27 @@ describe('the splitting that training words suggest', () => {
     expect(guessSplitting(training)).toBe(expected);
   });
 });
+
+describe('a long run of a script without spaces', () => {
+  it.each(['สวัสดีชาวโลก', '日本語の文章を単語に分ける試みです'])(
+    'has the words that its pieces have: %s',
+    (piece) => {
+      const short = splitWords(piece, 'punctuation').map(({ text }) => text);
+      const long = splitWords(piece.repeat(500), 'punctuation');
+      expect(long.map(({ text }) => text)).toEqual(Array.from({ length: 500 }, () => short).flat());
+      expect(long.at(-1)?.start).toBe(500 * piece.length - (short.at(-1)?.length ?? 0));
+    },
+  );
+
+  it.each(['東京都港区麻布台', 'สวัสดีชาวโลก', 'ーーーー', '東a!'])('takes time by its length: %s', (piece) => {
+    const text = piece.repeat(Math.ceil(100_000 / piece.length));
+    const startedAt = performance.now();
+    expect(
+      splitWords(text, 'punctuation')
+        .map((word) => word.text)
+        .join(''),
+    ).toBe(text);
+    // It took 11 s for some before.
+    expect(performance.now() - startedAt).toBeLessThan(4000);
+  });
+});
