@@ -22,32 +22,46 @@ export async function pause(signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) throw new AbortedError('the training');
 }
 
-/**
- * The items, for a loop whose turns are short: `for await (const row of paced(rows, signal))`.
- * @throws AbortedError, within a slice, once the signal has fired.
- */
-export async function* paced<T>(
-  items: Iterable<T>,
-  signal?: AbortSignal,
-): AsyncGenerator<T, void, undefined> {
-  for (const item of items) {
-    if (isPauseDue()) await pause(signal);
-    yield item;
+/** A computation that yields wherever it may be interrupted. */
+export type Steps<Result> = Generator<undefined, Result, undefined>;
+
+/** Takes all steps at once. */
+export function allAtOnce<Result>(steps: Steps<Result>): Result {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
   }
 }
 
+/** Takes all steps, with pauses. @throws AbortedError, within a slice, once the signal has fired. */
+export async function withPauses<Result>(steps: Steps<Result>, signal?: AbortSignal): Promise<Result> {
+  for (;;) {
+    if (isPauseDue()) await pause(signal);
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** As `items.map(change)`, step by step. */
+export function* mapSteps<T, Result>(
+  items: Iterable<T>,
+  change: (item: T, at: number) => Result,
+): Steps<Result[]> {
+  const results: Result[] = [];
+  for (const item of items) {
+    yield;
+    results.push(change(item, results.length));
+  }
+  return results;
+}
+
 /** As `items.map(change)`, with pauses. */
-export async function pacedMap<T, Result>(
+export function pacedMap<T, Result>(
   items: Iterable<T>,
   change: (item: T, at: number) => Result,
   signal?: AbortSignal,
 ): Promise<Result[]> {
-  const results: Result[] = [];
-  for (const item of items) {
-    if (isPauseDue()) await pause(signal);
-    results.push(change(item, results.length));
-  }
-  return results;
+  return withPauses(mapSteps(items, change), signal);
 }
 
 /** As `items.filter(keeps)`, with pauses. */

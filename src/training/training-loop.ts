@@ -145,7 +145,7 @@ class TrainingLoop {
     const startedAt = performance.now() - 1000 * this.#sums.seconds;
     await this.#trainEpoch(startedAt);
     progress.evaluating();
-    const scores = task.evaluate(await this.#devOutputs());
+    const scores = await task.evaluate(await this.#devOutputs(), this.#input.signal);
     const elapsedSeconds = (performance.now() - startedAt) / 1000;
     const { loss, examples } = this.#sums;
     this.#stats = withEpoch(this.#stats, { elapsedSeconds, loss: loss / examples, scores });

@@ -2,10 +2,12 @@ import * as z from 'zod';
 import {
   type ArchiveFile,
   type ArchiveFolder,
+  byIndex,
   checkIndices,
   type DatasetLocation,
   findConfiguredFile,
   LABEL_FILE,
+  MAX_PASSAGES,
   openArchive,
   ProblemList,
   quoted,
@@ -14,13 +16,13 @@ import {
   readLabelIds,
   splitFilesSchema,
 } from '../../datasets/index.js';
+import { isPauseDue, pacedMap, pause } from '../../pauses.js';
 import { checkQuestion, type PassageIds, passageIdsOf, type WrittenQuestion } from './check-question.js';
 import { checkRankable, findWarnings } from './check-splits.js';
 import type { LocatedQuestion, Question, RetrievalDataset } from './retrieval-dataset.js';
 import { UnknownFields } from './unknown-fields.js';
 
 const EXPECTED_ENTRY = 'an object with question and context, both strings';
-const splitSchema = z.record(z.string(), z.unknown());
 const entrySchema = z.looseObject({ question: z.string('a string'), context: z.string('a string') });
 
 /**
@@ -29,30 +31,38 @@ const entrySchema = z.looseObject({ question: z.string('a string'), context: z.s
  * label_id.json.
  * @throws DatasetError with every problem.
  */
-export function readRetrievalArchive(directory: string): RetrievalDataset {
+export async function readRetrievalArchive(
+  directory: string,
+  signal?: AbortSignal,
+): Promise<RetrievalDataset> {
   const problems = new ProblemList();
-  const dataset = readDataset(openArchive(directory), problems);
+  const dataset = await readDataset(openArchive(directory), problems, signal);
   if (dataset === undefined || problems.total > 0) throw problems.toError();
   return dataset;
 }
 
-function readDataset(archive: ArchiveFolder, problems: ProblemList): RetrievalDataset | undefined {
-  const config = readArchiveConfig(archive, splitFilesSchema, problems);
-  const passages = readLabelIds(archive, problems, 'passage');
+async function readDataset(
+  archive: ArchiveFolder,
+  problems: ProblemList,
+  signal: AbortSignal | undefined,
+): Promise<RetrievalDataset | undefined> {
+  const config = await readArchiveConfig(archive, splitFilesSchema, problems, signal);
+  const passages = await readLabelIds(archive, problems, { noun: 'passage', most: MAX_PASSAGES }, signal);
   if (passages) checkRankable(passages, LABEL_FILE, problems);
   if (config === undefined) return undefined;
   const passageIds = passages && passageIdsOf(passages);
   const trainFile = findConfiguredFile(archive, config, 'TRAIN_FILE', config.TRAIN_FILE, problems);
   const devFile = findConfiguredFile(archive, config, 'DEV_FILE', config.DEV_FILE, problems);
   const unknown = new UnknownFields();
-  const train = trainFile ? readSplit(trainFile, passageIds, unknown, problems) : [];
-  const dev = devFile ? readSplit(devFile, passageIds, unknown, problems) : [];
+  const reading = { passageIds, unknown, problems, signal };
+  const train = trainFile ? await readSplit(trainFile, reading) : [];
+  const dev = devFile ? await readSplit(devFile, reading) : [];
   if (passages === undefined || problems.total > 0) return undefined;
   return {
     passages,
-    train: train.map(withoutLocation),
-    dev: dev.map(withoutLocation),
-    warnings: [...findWarnings(passages, train, dev), ...unknown.warnings()],
+    train: await pacedMap(train, withoutLocation, signal),
+    dev: await pacedMap(dev, withoutLocation, signal),
+    warnings: [...(await findWarnings(passages, train, dev, signal)), ...unknown.warnings()],
   };
 }
 
@@ -60,28 +70,36 @@ function withoutLocation({ question, passage }: LocatedQuestion): Question {
   return { question, passage };
 }
 
+interface SplitReading {
+  readonly passageIds: PassageIds | undefined;
+  readonly unknown: UnknownFields;
+  readonly problems: ProblemList;
+  readonly signal: AbortSignal | undefined;
+}
+
 /** The questions of one file, in the order of their indices. */
-function readSplit(
+async function readSplit(
   { path, name: file }: ArchiveFile,
-  passageIds: PassageIds | undefined,
-  unknown: UnknownFields,
-  problems: ProblemList,
-): LocatedQuestion[] {
-  const json = readJsonFile(path, file, problems);
+  { passageIds, unknown, problems, signal }: SplitReading,
+): Promise<LocatedQuestion[]> {
+  const json = await readJsonFile(path, file, problems, signal);
   if (json === undefined) return [];
-  const entries = splitSchema.safeParse(json.value).data;
-  if (entries === undefined || Object.keys(entries).length === 0) {
+  if (json.members === undefined || json.members.length === 0) {
+    const found = `found ${json.members === undefined ? quoted(json.value) : '{}'}`;
     const expected = 'an object that maps "0", "1", … to objects with question and context';
-    problems.add({ file, found: `found ${quoted(json.value)}`, expected });
+    problems.add({ file, found, expected });
     return [];
   }
-  checkIndices(Object.keys(entries), file, problems);
-  return Object.entries(entries).flatMap(([key, entry]) => {
-    const place = { file, line: json.lines.get(key) ?? 1 };
-    const written = checkEntry(entry, key, place, unknown, problems);
+  await checkIndices(json.members, file, problems, signal);
+  const questions: LocatedQuestion[] = [];
+  for (const { key, value, line } of byIndex(json.members)) {
+    if (isPauseDue()) await pause(signal);
+    const written = checkEntry(value, key, { file, line }, unknown, problems);
     const columns = { question: `${key}.question`, context: `${key}.context` };
-    return written ? (checkQuestion(written, columns, passageIds, problems) ?? []) : [];
-  });
+    const question = written && checkQuestion(written, columns, passageIds, problems);
+    if (question) questions.push(question);
+  }
+  return questions;
 }
 
 function checkEntry(
