@@ -35,6 +35,7 @@ export function allAtOnce<Result>(steps: Steps<Result>): Result {
 
 /** Takes all steps, with pauses. @throws AbortedError, within a slice, once the signal has fired. */
 export async function withPauses<Result>(steps: Steps<Result>, signal?: AbortSignal): Promise<Result> {
+  await pause(signal);
   for (;;) {
     if (isPauseDue()) await pause(signal);
     const step = steps.next();
@@ -70,6 +71,7 @@ export async function pacedFilter<T>(
   keeps: (item: T) => boolean,
   signal?: AbortSignal,
 ): Promise<T[]> {
+  await pause(signal);
   const results: T[] = [];
   for (const item of items) {
     if (isPauseDue()) await pause(signal);

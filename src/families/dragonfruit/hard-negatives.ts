@@ -22,6 +22,7 @@ export async function mineHardNegatives(
   index: Bm25Index,
   { count, signal }: HardNegativeOptions,
 ): Promise<readonly (readonly number[])[]> {
+  await pause(signal);
   const answers = new AnswerTable(passages, questions);
   const negatives: number[][] = [];
   for (const question of questions) {

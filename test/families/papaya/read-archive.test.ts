@@ -339,6 +339,6 @@ describe('warnings', () => {
   });
 });
 
-it('refuses a model type of another family with a TypeError', () => {
-  expect(() => read(anArchive(), 'question-answering')).toThrow(TypeError);
+it('refuses a model type of another family with a TypeError', async () => {
+  await expect(read(anArchive(), 'question-answering')).rejects.toThrow(TypeError);
 });
