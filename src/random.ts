@@ -59,7 +59,8 @@ export class Random {
     const shuffled: T[] = [];
     for (const item of items) {
       const place = this.integer(shuffled.length + 1);
-      shuffled.push(...shuffled.splice(place, 1, item));
+      shuffled.push(...shuffled.slice(place, place + 1));
+      shuffled[place] = item;
     }
     return shuffled;
   }

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import * as z from 'zod';
 import { type ArchiveFile, type ArchiveFolder, archiveFile, CONFIG_FILE } from './archive-folder.js';
-import { readJsonFile } from './json-file.js';
+import { jsonValue, readJsonFile } from './json-file.js';
 import { type ProblemList, quoted, someOf } from './problems.js';
 
 // The messages of these schemas say what is expected, as words that follow "expected" in a problem.
@@ -31,15 +31,16 @@ export type ArchiveConfig = z.infer<typeof archiveConfigSchema>;
  * Reads config.json; a missing one counts as an empty object. Each field that doesn't fit becomes a problem,
  * with the field's name as its column.
  */
-export function readArchiveConfig<Schema extends z.ZodType>(
+export async function readArchiveConfig<Schema extends z.ZodType>(
   archive: ArchiveFolder,
   schema: Schema,
   problems: ProblemList,
-): z.infer<Schema> | undefined {
+  signal?: AbortSignal,
+): Promise<z.infer<Schema> | undefined> {
   const file = archiveFile(archive, CONFIG_FILE);
-  const json = file ? readJsonFile(file.path, file.name, problems) : { value: {} };
+  const json = file ? await readJsonFile(file.path, file.name, problems, signal) : { value: {} };
   if (json === undefined) return undefined;
-  const parsed = schema.safeParse(json.value, { reportInput: true });
+  const parsed = schema.safeParse(jsonValue(json), { reportInput: true });
   if (parsed.success) return parsed.data;
   for (const { path, input, message } of parsed.error.issues) {
     const found = input === undefined ? 'the field is missing' : `found ${quoted(input)}`;

@@ -17,6 +17,9 @@ export {
   DEFAULT_MAX_ARCHIVE_BYTES,
   DEFAULT_MAX_ARCHIVE_ENTRIES,
   DEFAULT_MAX_UNZIPPED_BYTES,
+  MAX_LABELS,
+  MAX_PASSAGES,
+  MAX_TAGS,
 } from './archive-limits.js';
 export {
   DEFAULT_DOWNLOAD_TIMEOUT_MS,
@@ -25,10 +28,10 @@ export {
   fetchDataset,
 } from './fetch-dataset.js';
 export { fileKind, ZIP } from './file-kind.js';
-export { type JsonFile, readJsonFile } from './json-file.js';
+export { type JsonFile, type JsonMember, jsonValue, readJsonFile } from './json-file.js';
 export { LABEL_FILE, readLabelIds } from './label-ids.js';
 export { count, counted, describeBytes, ProblemList, quoted, singleProblem, someOf } from './problems.js';
-export { checkIndices } from './string-indices.js';
+export { byIndex, checkIndices } from './string-indices.js';
 export { readLines, readText, type TextLine } from './text-file.js';
 export { type UnzipOptions, unzip } from './unzip.js';
 export {

@@ -1,55 +1,64 @@
+import { isPauseDue, pacedMap, pause } from '../pauses.js';
 import { type ArchiveFolder, archiveFile } from './archive-folder.js';
-import { readJsonFile } from './json-file.js';
-import { type ProblemList, quoted, someOf } from './problems.js';
-import { checkIndices } from './string-indices.js';
+import { type JsonMember, readJsonFile } from './json-file.js';
+import { count, counted, type ProblemList, quoted, someOf } from './problems.js';
+import { byIndex, checkIndices } from './string-indices.js';
 
 /** Maps a string index to a label: `{ "0": "negative", "1": "positive" }`. */
 export const LABEL_FILE = 'label_id.json';
 
+export interface LabelRules {
+  readonly noun?: string;
+  readonly most: number;
+}
+
 /**
  * Reads label_id.json: ids 0 to n−1 without gaps, labels that are unique and not empty.
- * @param noun what a label is called in problems.
+ * @param rules.noun what a label is called in problems. Default `label`.
+ * @param rules.most how many there may be.
  * @returns the labels in the order of their ids, or undefined after adding at least one problem.
  */
-export function readLabelIds(
+export async function readLabelIds(
   archive: ArchiveFolder,
   problems: ProblemList,
-  noun = 'label',
-): readonly string[] | undefined {
+  { noun = 'label', most }: LabelRules,
+  signal?: AbortSignal,
+): Promise<readonly string[] | undefined> {
   const file = archiveFile(archive, LABEL_FILE);
   if (file === undefined) {
     const found = `not in the archive, which holds ${someOf(archive.files)}`;
     problems.add({ file: LABEL_FILE, found, expected: `a file with the ${noun}s` });
     return undefined;
   }
-  const json = readJsonFile(file.path, file.name, problems);
+  const json = await readJsonFile(file.path, file.name, problems, signal);
   if (json === undefined) return undefined;
-  const entries = labelEntries(json.value);
-  if (entries === undefined) {
-    const expected = `an object that maps "0", "1", … to ${noun}s`;
-    problems.add({ file: LABEL_FILE, found: `found ${quoted(json.value)}`, expected });
+  if (json.members === undefined || json.members.length === 0) {
+    const found = `found ${json.members === undefined ? quoted(json.value) : '{}'}`;
+    problems.add({ file: LABEL_FILE, found, expected: `an object that maps "0", "1", … to ${noun}s` });
+    return undefined;
+  }
+  const { members } = json;
+  if (members.length > most) {
+    const found = `found ${counted(members.length, noun)}`;
+    problems.add({ file: LABEL_FILE, found, expected: `at most ${count(most)}` });
     return undefined;
   }
   const before = problems.total;
-  checkIndices(
-    entries.map(([key]) => key),
-    LABEL_FILE,
-    problems,
-  );
-  checkLabels(entries, noun, problems);
+  await checkIndices(members, LABEL_FILE, problems, signal);
+  await checkLabels(members, noun, problems, signal);
   if (problems.total > before) return undefined;
-  return entries.sort(([a], [b]) => Number(a) - Number(b)).map(([, label]) => String(label));
+  return pacedMap(byIndex(members), ({ value }) => String(value), signal);
 }
 
-function labelEntries(value: unknown): [id: string, label: unknown][] | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-  const entries = Object.entries(value);
-  return entries.length === 0 ? undefined : entries;
-}
-
-function checkLabels(entries: readonly [string, unknown][], noun: string, problems: ProblemList): void {
+async function checkLabels(
+  members: readonly JsonMember[],
+  noun: string,
+  problems: ProblemList,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const idOf = new Map<string, string>();
-  for (const [id, label] of entries) {
+  for (const { key: id, value: label } of members) {
+    if (isPauseDue()) await pause(signal);
     if (typeof label !== 'string' || label.trim() === '') {
       problems.add({ file: LABEL_FILE, column: id, found: `found ${quoted(label)}`, expected: `a ${noun}` });
       continue;

@@ -2,8 +2,9 @@
  * Reads text files of a dataset as strict UTF-8, so that a wrong encoding is reported and never trained on.
  */
 import { isUtf8 } from 'node:buffer';
-import { readFileSync, statSync } from 'node:fs';
-import type { DatasetProblem } from '../errors.js';
+import { readFile, stat } from 'node:fs/promises';
+import { AbortedError, type DatasetProblem } from '../errors.js';
+import { isPauseDue, pause } from '../pauses.js';
 import { MAX_LINE_BYTES, MAX_LINES, MAX_TEXT_BYTES } from './archive-limits.js';
 import { fileFailure } from './file-failure.js';
 import { count, counted, describeBytes, type ProblemList } from './problems.js';
@@ -33,19 +34,25 @@ const UTF16_BOMS = [
  * after {@link MAX_LINES} nothing more is read.
  * @param name the file's path inside the archive, for problems.
  * @returns undefined if the file can't be read at all or is UTF-16, after adding a problem.
+ * @throws AbortedError soon after the signal fires.
  */
-export function readLines(path: string, name: string, problems: ProblemList): TextLine[] | undefined {
-  const bytes = readTextBytes(path, name, problems);
+export async function readLines(
+  path: string,
+  name: string,
+  problems: ProblemList,
+  signal?: AbortSignal,
+): Promise<TextLine[] | undefined> {
+  const bytes = await readTextBytes(path, name, problems, signal);
   if (bytes === undefined) return undefined;
-  const allValid = isUtf8(bytes);
   const lines: TextLine[] = [];
   for (const { number, content } of splitLines(bytes)) {
+    if (isPauseDue()) await pause(signal);
     if (number > MAX_LINES) {
       problems.add(tooLarge(name, `more than ${count(MAX_LINES)} lines`, 'a smaller dataset'));
       break;
     }
     if (content.length > MAX_LINE_BYTES) problems.add(longLine(name, number, content));
-    else if (allValid || isUtf8(content)) lines.push({ number, text: content.toString('utf8') });
+    else if (isUtf8(content)) lines.push({ number, text: content.toString('utf8') });
     else problems.add(undecodable(name, number, content));
   }
   return lines;
@@ -55,32 +62,41 @@ export function readLines(path: string, name: string, problems: ProblemList): Te
  * The whole text of a file without its byte order mark.
  * @returns undefined if the file can't be read, is larger than {@link MAX_TEXT_BYTES} or isn't UTF-8, after
  * adding a problem, or one for each line that isn't UTF-8.
+ * @throws AbortedError soon after the signal fires.
  */
-export function readText(path: string, name: string, problems: ProblemList): string | undefined {
-  const bytes = readTextBytes(path, name, problems, MAX_TEXT_BYTES);
+export async function readText(
+  path: string,
+  name: string,
+  problems: ProblemList,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
+  const bytes = await readTextBytes(path, name, problems, signal, MAX_TEXT_BYTES);
   if (bytes === undefined) return undefined;
   if (isUtf8(bytes)) return bytes.toString('utf8');
   for (const { number, content } of splitLines(bytes)) {
+    if (isPauseDue()) await pause(signal);
     if (!isUtf8(content)) problems.add(undecodable(name, number, content));
   }
   return undefined;
 }
 
-function readTextBytes(
+async function readTextBytes(
   path: string,
   name: string,
   problems: ProblemList,
+  signal: AbortSignal | undefined,
   maxBytes = Number.POSITIVE_INFINITY,
-): Buffer | undefined {
+): Promise<Buffer | undefined> {
   let bytes: Buffer;
   try {
-    const { size } = statSync(path);
+    const { size } = await stat(path);
     if (size > maxBytes) {
       problems.add(tooLarge(name, counted(size, 'byte'), `at most ${describeBytes(maxBytes)}`));
       return undefined;
     }
-    bytes = readFileSync(path);
+    bytes = await readFile(path, { signal });
   } catch (thrown) {
+    if (signal?.aborted) throw new AbortedError('reading the dataset', { cause: thrown });
     problems.add({
       file: name,
       found: `it can't be read (${fileFailure(thrown)})`,

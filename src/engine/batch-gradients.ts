@@ -12,6 +12,7 @@ export interface BatchGradients {
    * @param batch indices of the batch's examples.
    * @param step optimizer steps taken so far; together with the seed it decides which tokens are masked.
    * @returns the mean loss.
+   * @throws AbortedError between two runs when the signal fires
    */
   compute(batch: readonly number[], step: number): Promise<number>;
   /** Frees the runtime's resources. */
@@ -32,6 +33,7 @@ export interface GradientInput {
   /** Id of [MASK], which takes the place of dropped tokens. */
   readonly maskId: number;
   readonly seed: number;
+  readonly signal: AbortSignal;
 }
 
 /** The longest of some windows, in tokens. */

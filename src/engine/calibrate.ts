@@ -10,6 +10,7 @@ import {
   type TensorData,
   volume,
 } from '../graph/index.js';
+import { pause } from '../pauses.js';
 import type { Encoding } from '../tokenizer/index.js';
 import type { TrainingHead } from './head.js';
 import { feedsFor, padBatch } from './padded-batch.js';
@@ -36,6 +37,7 @@ const QUANTIZED_TABLES: readonly (readonly [string, TableBits])[] = [
  * Runs some texts through the model and records the range of the inputs of each of the encoder's linear
  * layers. Rounding those inputs to integers needs the ranges ("static quantization", Jacob et al. 2018). They
  * are ranges of graphs in the form `inference`.
+ * @throws AbortedError soon after the signal fires.
  */
 export async function calibrate(
   executor: GraphExecutor,
@@ -43,6 +45,7 @@ export async function calibrate(
   encoder: BertConfig,
   weights: Weights,
   texts: readonly Encoding[],
+  signal?: AbortSignal,
 ): Promise<Quantization> {
   const graph = buildEvaluationGraph(head, encoder, 'inference');
   const layers = [...linearInputs(graph)].filter(([weight]) => weight.includes(QUANTIZED_LAYERS));
@@ -50,12 +53,17 @@ export async function calibrate(
   const compiled = await executor.compile(graph, { weights });
   const ranges = new Map<string, Range>();
   const inputNames = new Set(graph.inputs.map(({ name }) => name));
-  for (const encoding of spread(texts, MAX_TEXTS)) {
-    const outputs = outputsFor(graph, encoding);
-    await compiled.run(feedsFor(padBatch([encoding], encoder.pad_token_id), inputNames), outputs);
-    for (const [name, { data }] of Object.entries(outputs)) ranges.set(name, widened(ranges.get(name), data));
+  try {
+    for (const encoding of spread(texts, MAX_TEXTS)) {
+      await pause(signal);
+      const outputs = outputsFor(graph, encoding);
+      await compiled.run(feedsFor(padBatch([encoding], encoder.pad_token_id), inputNames), outputs);
+      for (const [name, { data }] of Object.entries(outputs))
+        ranges.set(name, widened(ranges.get(name), data));
+    }
+  } finally {
+    await compiled.release();
   }
-  await compiled.release();
   const linear = layers.map(([weight, input]) => [weight, ranges.get(input.name) ?? NO_RANGE] as const);
   const tables = [...weights.keys()].flatMap((name) =>
     QUANTIZED_TABLES.filter(([end]) => name.endsWith(end)).map(([, bits]) => [name, bits] as const),

@@ -11,7 +11,7 @@ export {
 export { Evaluator } from './evaluator.js';
 export { GradientEngine } from './gradient-engine.js';
 export * from './head.js';
-export { Learner } from './learner.js';
+export { Learner, type LearnerState } from './learner.js';
 export { linearLearningRate } from './learning-rate-schedule.js';
 export type { Optimizer, OptimizerKind, StepOptions } from './optimizer.js';
 export { feedsFor, type PaddedBatch, padBatch } from './padded-batch.js';

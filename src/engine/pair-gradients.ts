@@ -1,4 +1,5 @@
 import type { GraphExecutor, TensorData } from '../graph/index.js';
+import { pause } from '../pauses.js';
 import type { TextWindow } from '../text-reader/index.js';
 import type { BatchGradients, GradientInput } from './batch-gradients.js';
 import { CompiledPairLoss } from './compiled-pair-loss.js';
@@ -53,7 +54,7 @@ export class PairGradients implements BatchGradients {
   }
 
   async compute(batch: readonly number[], step: number): Promise<number> {
-    const { engine } = this.#input;
+    const { engine, signal } = this.#input;
     const width = this.#width;
     const examples = batch.map((example) => this.#examples.rows[example] ?? []);
     const rows = [...examples.map(([anchor = 0]) => anchor), ...examples.flatMap((each) => each.slice(1))];
@@ -61,12 +62,14 @@ export class PairGradients implements BatchGradients {
     const runs = this.#runs(rows, step);
     const before = engine.dropoutState;
     for (const { places, windows } of runs) {
+      await pause(signal);
       copyRows(await engine.outputs(this.#padded(windows)), places, outputs, width);
     }
     const feeds = this.#examples.feeds(batch);
     const { loss, gradients } = await this.#loss.run(outputs, examples.length, width, feeds);
     engine.dropoutState = before;
     for (const { places, windows } of runs) {
+      await pause(signal);
       await engine.run(this.#padded(windows), surrogateTargets(gradients, places, width, runs.length));
       engine.store.accumulateGradients(1);
     }

@@ -1,3 +1,4 @@
+import { pause } from '../pauses.js';
 import { type BatchGradients, type GradientInput, longestOf } from './batch-gradients.js';
 import type { RowHead } from './head.js';
 import { padBatch } from './padded-batch.js';
@@ -20,12 +21,13 @@ export class RowGradients implements BatchGradients {
   }
 
   async compute(batch: readonly number[], step: number): Promise<number> {
-    const { engine, encoder, train, options, maskId, seed } = this.#input;
+    const { engine, encoder, train, options, maskId, seed, signal } = this.#input;
     const windows = batch.flatMap((example) => train[example] ?? []);
     const size = engine.accumulates ? rowsPerRun(encoder, longestOf(windows)) : windows.length;
     let sum = 0;
     let total = 0;
     for (let start = 0; start < windows.length; start += size) {
+      await pause(signal);
       const run = windows.slice(start, start + size);
       const targets = this.#head.targets(run, options);
       const encodings = run.map(({ encoding }) => encoding);

@@ -44,8 +44,11 @@ export interface Family {
 
 /** How a family's archives become tasks, and the trained encoders model folders. */
 export interface FamilyTraining {
-  /** Reads and checks an unpacked archive. @throws DatasetError with every problem. */
-  readArchive(directory: string, type: ModelType): TrainingTask;
+  /**
+   * Reads and checks an unpacked archive.
+   * @throws DatasetError with every problem; AbortedError soon after the signal fires.
+   */
+  readArchive(directory: string, type: ModelType, signal?: AbortSignal): TrainingTask | Promise<TrainingTask>;
   /** Adds the operations from token ids to this model's outputs to a graph for inference. */
   exportedOutputs(
     graph: Graph,
@@ -143,8 +146,8 @@ export interface TrainingTask<Head extends TrainingHead = TrainingHead> {
   readonly head: Head;
   /** A copy of the task with edited copies of training rows added; dev stays as it is. */
   augmented(seed: number): TrainingTask<Head>;
-  /** Measures the dev set. @param outputs of each dev text. */
-  evaluate(outputs: readonly TextOutputs[]): Scores;
+  /** Measures the dev set. @param outputs of each dev text. @throws AbortedError soon after the signal fires. */
+  evaluate(outputs: readonly TextOutputs[], signal?: AbortSignal): Scores | Promise<Scores>;
   /** Trains the lexical expert on the training rows. @throws AbortedError soon after the signal fires. */
   trainExpert(options: ExpertOptions): Promise<TrainedExpert>;
   /** The fields of config.json that this task decides. */
@@ -163,8 +166,12 @@ export interface ExpertOptions {
 
 /** A trained lexical expert that isn't blended with the encoder yet. */
 export interface TrainedExpert {
-  /** Blends expert and encoder. @param outputs of the finished encoder for each dev text. */
-  finish(outputs: readonly TextOutputs[]): FinishedTask;
+  /**
+   * Blends expert and encoder.
+   * @param outputs of the finished encoder for each dev text.
+   * @throws AbortedError soon after the signal fires.
+   */
+  finish(outputs: readonly TextOutputs[], signal?: AbortSignal): FinishedTask | Promise<FinishedTask>;
 }
 
 /** What training yields besides the encoder's weights. */

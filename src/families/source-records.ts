@@ -27,11 +27,11 @@ export interface SourceRecord {
 }
 
 /** Reads all records of a file. What can't be read as a record becomes a problem; blank lines are skipped. */
-export function readRecords(
+export async function readRecords(
   { path, format }: RecordFile,
   columns: readonly string[],
   problems: ProblemList,
-): SourceRecord[] {
+): Promise<SourceRecord[]> {
   return readers[format ?? formatOf(path)]({ path, file: basename(path), columns, problems });
 }
 
@@ -48,9 +48,9 @@ interface Reading {
   readonly problems: ProblemList;
 }
 
-const readers: Readonly<Record<SourceFormat, (reading: Reading) => SourceRecord[]>> = {
-  csv: (reading) => readTable(reading, csvRows(reading)),
-  tsv: (reading) => readTable(reading, tsvRows(reading)),
+const readers: Readonly<Record<SourceFormat, (reading: Reading) => Promise<SourceRecord[]>>> = {
+  csv: async (reading) => readTable(reading, await csvRows(reading)),
+  tsv: async (reading) => readTable(reading, await tsvRows(reading)),
   jsonl: readJsonLines,
 };
 
@@ -59,8 +59,8 @@ interface TableRow {
   readonly cells: readonly string[];
 }
 
-function csvRows({ path, file, problems }: Reading): TableRow[] {
-  const text = readText(path, file, problems);
+async function csvRows({ path, file, problems }: Reading): Promise<TableRow[]> {
+  const text = await readText(path, file, problems);
   const rows: TableRow[] = [];
   let nextLine = 1;
   try {
@@ -85,8 +85,8 @@ function isCsvError(thrown: unknown): thrown is CsvError {
   return thrown instanceof Error && 'code' in thrown && /^(CSV|INVALID)_/.test(String(thrown.code));
 }
 
-function tsvRows({ path, file, problems }: Reading): TableRow[] {
-  const lines = readLines(path, file, problems) ?? [];
+async function tsvRows({ path, file, problems }: Reading): Promise<TableRow[]> {
+  const lines = (await readLines(path, file, problems)) ?? [];
   return lines.map(({ number, text }) => ({ line: number, cells: text.split('\t') }));
 }
 
@@ -110,8 +110,8 @@ function readTable({ file, columns, problems }: Reading, rows: readonly TableRow
   });
 }
 
-function readJsonLines({ path, file, columns, problems }: Reading): SourceRecord[] {
-  const lines = readLines(path, file, problems) ?? [];
+async function readJsonLines({ path, file, columns, problems }: Reading): Promise<SourceRecord[]> {
+  const lines = (await readLines(path, file, problems)) ?? [];
   return lines.flatMap(({ number: line, text: json }) => {
     if (json.trim() === '') return [];
     const object = parseObject(json);

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { ModelFolderError } from '../errors.js';
 import { fields, flag, type JsonShape, number } from '../json-shape.js';
+import { allAtOnce, type Steps } from '../pauses.js';
 import { decodeSafetensors, encodeSafetensors, type IntegerTensor } from '../safetensors/index.js';
 import { type Scored, topScores } from '../top-scores.js';
 import { parseEntry } from './parse-entry.js';
@@ -76,11 +77,17 @@ export class Bm25Index {
 
   /** Blocks its thread for about 4 s per 100,000 passages of 100 words. */
   static fromPassages(passages: Iterable<string>, options: Bm25Options): Bm25Index {
+    return allAtOnce(Bm25Index.indexing(passages, options));
+  }
+
+  /** As {@link Bm25Index.fromPassages}, step by step. */
+  static *indexing(passages: Iterable<string>, options: Bm25Options): Steps<Bm25Index> {
     const settings = { stem: options.stem, k1: options.k1 ?? DEFAULT_K1, b: options.b ?? DEFAULT_B };
     const numbering = new TermNumbering(settings);
     const builder = new PostingsBuilder();
     const lengths: number[] = [];
     for (const passage of passages) {
+      yield;
       const words = searchWords(passage);
       builder.addPassage(words.map((word) => numbering.idOf(word)));
       lengths.push(words.length);

@@ -1,4 +1,5 @@
 import { Arena, type Kernels, loadKernels, type SvmProblem } from '../kernels/index.js';
+import type { Steps } from '../pauses.js';
 import { paddedOutputs } from './padded-rows.js';
 import type { TfIdf } from './tf-idf.js';
 
@@ -34,8 +35,8 @@ export interface SvmMemory {
  * Lays out rows and variables for the kernels. The last feature, 1 in every row, is the bias; it is
  * regularised like the others, as in LIBLINEAR.
  */
-export function svmMemory(tfIdf: TfIdf, rows: SvmRows): SvmMemory {
-  const vectors = collectVectors(tfIdf, rows.texts);
+export function* svmMemory(tfIdf: TfIdf, rows: SvmRows): Steps<SvmMemory> {
+  const vectors = yield* collectVectors(tfIdf, rows.texts);
   const labels = rows.active.flat();
   const count = rows.texts.length;
   const outputs = paddedOutputs(rows.outputs);
@@ -101,13 +102,14 @@ interface Vectors {
   readonly squares: Float32Array;
 }
 
-function collectVectors(tfIdf: TfIdf, texts: readonly string[]): Vectors {
+function* collectVectors(tfIdf: TfIdf, texts: readonly string[]): Steps<Vectors> {
   const starts = new Int32Array(texts.length + 1);
   const squares = new Float32Array(texts.length);
   let ids = new Int32Array(1 << 16);
   let values = new Float32Array(1 << 16);
   let end = 0;
   for (const [row, text] of texts.entries()) {
+    yield;
     const vector = tfIdf.vector(text);
     const next = end + vector.ids.length + 1;
     if (next > ids.length) {

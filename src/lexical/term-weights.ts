@@ -1,3 +1,4 @@
+import type { Steps } from '../pauses.js';
 import type { TfIdf } from './tf-idf.js';
 
 /**
@@ -13,20 +14,22 @@ const SMOOTHING = 1;
  * (docs/lexical.md).
  * @param active for each text, the outputs that should be on.
  */
-export function termWeights(
+export function* termWeights(
   tfIdf: TfIdf,
   texts: readonly string[],
   active: readonly (readonly number[])[],
   outputs: number,
-): Float32Array {
+): Steps<Float32Array> {
   const inAll = new Float64Array(tfIdf.size);
   const inLabel = Array.from({ length: outputs }, () => new Float64Array(tfIdf.size));
   for (const [row, text] of texts.entries()) {
+    yield;
     const counts = [inAll, ...(active[row] ?? []).flatMap((output) => inLabel[output] ?? [])];
     for (const id of tfIdf.vector(text).ids) for (const count of counts) count[id] = (count[id] ?? 0) + 1;
   }
   const odds = new Float64Array(tfIdf.size);
   for (const [output, count] of inLabel.entries()) {
+    yield;
     const rows = active.filter((ids) => ids.includes(output)).length;
     for (let id = 0; id < odds.length; id += 1) {
       const within = ((count[id] ?? 0) + SMOOTHING) / (rows + 2 * SMOOTHING);

@@ -1,3 +1,4 @@
+import { allAtOnce, type Steps } from '../pauses.js';
 import { HashTable } from './hash-table.js';
 import { NGramHasher, type NGramOptions } from './n-grams.js';
 
@@ -36,7 +37,12 @@ export class TfIdf {
 
   /** Chooses the n-grams that are in the most texts, at most `maxFeatures`, and weights them by idf. */
   static fit(texts: readonly string[], options: NGramOptions, maxFeatures: number): TfIdf {
-    const { hashes, frequencies } = countTexts(texts, options);
+    return allAtOnce(TfIdf.fitting(texts, options, maxFeatures));
+  }
+
+  /** As {@link TfIdf.fit}, step by step. */
+  static *fitting(texts: readonly string[], options: NGramOptions, maxFeatures: number): Steps<TfIdf> {
+    const { hashes, frequencies } = yield* countTexts(texts, options);
     const kept = chooseFeatures(frequencies, maxFeatures);
     const idf = (id: number) => Math.log((1 + texts.length) / (1 + (frequencies[id] ?? 0))) + 1;
     return new TfIdf(
@@ -119,13 +125,14 @@ interface TextFrequencies {
   readonly frequencies: Int32Array;
 }
 
-function countTexts(texts: readonly string[], options: NGramOptions): TextFrequencies {
+function* countTexts(texts: readonly string[], options: NGramOptions): Steps<TextFrequencies> {
   const hasher = new NGramHasher(options);
   const table = new HashTable(1 << 16);
   let frequencies = new Int32Array(1 << 16);
   /** The index of the last text in which each hash was seen, plus one. */
   let seenIn = new Int32Array(1 << 16);
   for (const [index, text] of texts.entries()) {
+    yield;
     const { hashes, end } = hasher.hash(text);
     for (let at = 0; at < end; at += 1) {
       const id = table.add(hashes[at] ?? 0);

@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { AbortedError } from '../errors.js';
+import type { Kernels, SvmProblem } from '../kernels/index.js';
+import { pause, withPauses } from '../pauses.js';
 import { Random } from '../random.js';
 import { isUnspaced } from './character-kinds.js';
 import { LinearExpert } from './linear-expert.js';
@@ -38,8 +38,7 @@ const MAX_PASSES = 60;
 const TOLERANCE = 0.1;
 
 /**
- * Trains a one-vs-rest linear SVM over n-grams. The same arguments give bit-identical weights. Blocks its
- * thread for a pass at a time, up to a second on large sets.
+ * Trains a one-vs-rest linear SVM over n-grams. The same arguments give bit-identical weights.
  * @param active for each text, the outputs that should be on.
  * @throws AbortedError soon after the signal fires.
  */
@@ -48,17 +47,38 @@ export async function trainLinearExpert(
   active: readonly (readonly number[])[],
   { outputs, lowercase, seed, classWeights = [], signal }: LinearExpertOptions,
 ): Promise<LinearExpert> {
-  const byFrequency = TfIdf.fit(texts, chooseNGrams(texts, lowercase), featureLimit(outputs));
-  const tfIdf = byFrequency.withWeights(termWeights(byFrequency, texts, active, outputs));
-  const { problem, order, kernels } = svmMemory(tfIdf, { texts, active, outputs, classWeights });
+  const nGrams = chooseNGrams(texts, lowercase);
+  const byFrequency = await withPauses(TfIdf.fitting(texts, nGrams, featureLimit(outputs)), signal);
+  const weights = await withPauses(termWeights(byFrequency, texts, active, outputs), signal);
+  const tfIdf = byFrequency.withWeights(weights);
+  const rows = { texts, active, outputs, classWeights };
+  const { problem, order, kernels } = await withPauses(svmMemory(tfIdf, rows), signal);
   const random = Random.fromSeed(seed);
   for (let pass = 0; pass < MAX_PASSES; pass += 1) {
-    await nextTurn();
-    if (signal?.aborted) throw new AbortedError('the lexical expert');
     shuffleInPlace(order, random);
-    if (kernels.svmPass(problem, order) < TOLERANCE) break;
+    if ((await pacedPass(kernels, problem, order, signal)) < TOLERANCE) break;
   }
   return LinearExpert.fromWeights(tfIdf, problem.weights, outputs, paddedOutputs(outputs));
+}
+
+/** Multiplications between two pauses, which take a few milliseconds. */
+const WORK_A_TURN = 2 ** 22;
+
+/** One pass over the rows, a part at a time. @returns the largest violation. */
+async function pacedPass(
+  kernels: Kernels,
+  problem: SvmProblem,
+  order: Int32Array,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  const workOfRow = (problem.outputs * problem.ids.length) / Math.max(1, order.length);
+  const rows = Math.max(1, Math.floor(WORK_A_TURN / Math.max(1, workOfRow)));
+  let violation = 0;
+  for (let first = 0; first < order.length; first += rows) {
+    await pause(signal);
+    violation = Math.max(violation, kernels.svmPass(problem, order.subarray(first, first + rows)));
+  }
+  return violation;
 }
 
 function chooseNGrams(texts: readonly string[], lowercase: boolean): NGramOptions {

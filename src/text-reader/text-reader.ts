@@ -1,3 +1,4 @@
+import { allAtOnce, type Steps } from '../pauses.js';
 import {
   type EncodeOptions,
   type Encoding,
@@ -64,7 +65,17 @@ export class TextReader {
 
   /** The windows of each text, text by text; there is one unless the text is long and read in several. */
   read(texts: readonly string[]): TextWindow[] {
-    return texts.flatMap((text, row) => this.windowsOf(text, row));
+    return allAtOnce(this.reading(texts));
+  }
+
+  /** As {@link TextReader.read}, step by step. */
+  *reading(texts: readonly string[]): Steps<TextWindow[]> {
+    const windows: TextWindow[] = [];
+    for (const [row, text] of texts.entries()) {
+      yield;
+      for (const window of this.windowsOf(text, row)) windows.push(window);
+    }
+    return windows;
   }
 
   /** The windows of one text. @param row its index. */

@@ -6,4 +6,4 @@ export { type TokenizerConfig, tokenizerConfig } from './tokenizer-config.js';
 export type { BertTokenizerJson } from './tokenizer-json.js';
 export { vocabularyTokenizer } from './vocabulary-tokenizer.js';
 export { encodingWindows } from './windows.js';
-export { trainWordPiece, type WordPieceTrainingOptions } from './word-piece-trainer.js';
+export { trainWordPiece, type WordPieceTrainingOptions, wordPieceSteps } from './word-piece-trainer.js';

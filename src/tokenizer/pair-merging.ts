@@ -1,4 +1,5 @@
 /** Grows a vocabulary by repeatedly merging the most frequent pair of neighbouring pieces (BPE). */
+import type { Steps } from '../pauses.js';
 import { type Merge, MergeQueue } from './merge-queue.js';
 
 /** The words to learn from; `symbols[i]` are the piece ids of word i, `counts[i]` how often it occurs. */
@@ -21,14 +22,15 @@ const PAIR_BASE = 2 ** 26;
  * `minFrequency` times. Changes the words' symbols. Steps and tie-breaking are those of Hugging Face's
  * BpeTrainer.
  */
-export function mergePairs(pieces: string[], words: SegmentedWords, options: MergingOptions): void {
+export function* mergePairs(pieces: string[], words: SegmentedWords, options: MergingOptions): Steps<void> {
   const { vocabularySize, minFrequency, continuingPrefix } = options;
   const idOf = new Map(pieces.map((piece, id) => [piece, id]));
-  const pairs = new PairCounts(words);
+  const pairs = yield* PairCounts.of(words);
   const queue = new MergeQueue();
   for (const merge of pairs.takeNew()) queue.push(merge);
 
   while (pieces.length < vocabularySize) {
+    yield;
     const merge = queue.pop();
     if (merge === undefined) return;
     const count = pairs.count(merge.left, merge.right);
@@ -47,7 +49,10 @@ export function mergePairs(pieces: string[], words: SegmentedWords, options: Mer
       pieces.push(merged);
       idOf.set(merged, id);
     }
-    for (const word of merge.words) pairs.mergeIn(word, merge, id);
+    for (const word of merge.words) {
+      yield;
+      pairs.mergeIn(word, merge, id);
+    }
     for (const found of pairs.takeNew()) queue.push(found);
   }
 }
@@ -59,11 +64,17 @@ class PairCounts {
   #new = new Map<number, number[]>();
   readonly #words: SegmentedWords;
 
-  constructor(words: SegmentedWords) {
+  private constructor(words: SegmentedWords) {
     this.#words = words;
+  }
+
+  static *of(words: SegmentedWords): Steps<PairCounts> {
+    const counts = new PairCounts(words);
     for (const [word, symbols] of words.symbols.entries()) {
-      for (let i = 1; i < symbols.length; i++) this.#change(symbols[i - 1] ?? 0, symbols[i] ?? 0, 1, word);
+      yield;
+      for (let i = 1; i < symbols.length; i++) counts.#change(symbols[i - 1] ?? 0, symbols[i] ?? 0, 1, word);
     }
+    return counts;
   }
 
   count(left: number, right: number): number {

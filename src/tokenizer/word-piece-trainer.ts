@@ -1,4 +1,5 @@
 /** Learns a WordPiece vocabulary from texts, as Hugging Face's WordPieceTrainer does. */
+import { allAtOnce, type Steps } from '../pauses.js';
 import { mergePairs, type SegmentedWords } from './pair-merging.js';
 import { TRAINED_SPECIAL_TOKENS } from './special-tokens.js';
 import { keepsMeaningWithoutAccents } from './tokenizer-config.js';
@@ -29,24 +30,37 @@ export function trainWordPiece(
   texts: Iterable<string>,
   options: WordPieceTrainingOptions,
 ): BertTokenizerJson {
+  return allAtOnce(wordPieceSteps(texts, options));
+}
+
+/** As {@link trainWordPiece}, step by step. */
+export function* wordPieceSteps(
+  texts: Iterable<string>,
+  options: WordPieceTrainingOptions,
+): Steps<BertTokenizerJson> {
   const { vocabularySize, lowercase, language = 'english', minFrequency = 2, limitAlphabet = 6000 } = options;
   const specialTokens = Object.keys(TRAINED_SPECIAL_TOKENS);
   const room = vocabularySize - specialTokens.length;
   if (!(room >= 2)) throw new RangeError(`vocabularySize is ${vocabularySize}; it must be 7 or more`);
 
   const stripAccents = keepsMeaningWithoutAccents(language) ? null : false;
-  const words = countWords(texts, lowercase, stripAccents ?? lowercase);
-  const alphabet = mostFrequentCharacters(words, Math.min(limitAlphabet, Math.floor(room / 2)));
+  const words = yield* countWords(texts, lowercase, stripAccents ?? lowercase);
+  const alphabet = yield* mostFrequentCharacters(words, Math.min(limitAlphabet, Math.floor(room / 2)));
   const pieces = [...specialTokens, ...alphabet];
-  const segmented = segment(words, pieces);
-  mergePairs(pieces, segmented, { vocabularySize, minFrequency, continuingPrefix: CONTINUING_PREFIX });
+  const segmented = yield* segment(words, pieces);
+  yield* mergePairs(pieces, segmented, { vocabularySize, minFrequency, continuingPrefix: CONTINUING_PREFIX });
   return wordPieceTokenizerJson(pieces, { lowercase, stripAccents });
 }
 
-function countWords(texts: Iterable<string>, lowercase: boolean, stripAccents: boolean): Map<string, number> {
+function* countWords(
+  texts: Iterable<string>,
+  lowercase: boolean,
+  stripAccents: boolean,
+): Steps<Map<string, number>> {
   const reader = new WordReader({ cleanText: true, handleChineseCharacters: true, stripAccents, lowercase });
   const counts = new Map<string, number>();
   for (const text of texts) {
+    yield;
     reader.read(text);
     while (reader.next()) {
       const word = reader.word();
@@ -59,9 +73,10 @@ function countWords(texts: Iterable<string>, lowercase: boolean, stripAccents: b
 /**
  * The `limit` most frequent characters (among equals, the lower code points), in the order of code points.
  */
-function mostFrequentCharacters(words: ReadonlyMap<string, number>, limit: number): string[] {
+function* mostFrequentCharacters(words: ReadonlyMap<string, number>, limit: number): Steps<string[]> {
   const counts = new Map<string, number>();
   for (const [word, count] of words) {
+    yield;
     for (const character of word) counts.set(character, (counts.get(character) ?? 0) + count);
   }
   return [...counts]
@@ -80,10 +95,11 @@ function byCodePoints(a: string, b: string): number {
  * Words as piece ids, one per character; characters outside the alphabet are left out. Adds to `pieces` the
  * characters that occur inside words, with their prefix.
  */
-function segment(words: ReadonlyMap<string, number>, pieces: string[]): SegmentedWords {
+function* segment(words: ReadonlyMap<string, number>, pieces: string[]): Steps<SegmentedWords> {
   const idOf = new Map(pieces.map((piece, id) => [piece, id]));
   const inside = new Set<string>();
   for (const word of words.keys()) {
+    yield;
     for (const character of Array.from(word).slice(1)) if (idOf.has(character)) inside.add(character);
   }
   for (const character of [...inside].sort(byCodePoints)) {
@@ -91,10 +107,13 @@ function segment(words: ReadonlyMap<string, number>, pieces: string[]): Segmente
   }
   // Sorted, so that the result doesn't depend on the order of the texts.
   const sorted = [...words].sort(([a], [b]) => (a < b ? -1 : 1));
-  const symbols = sorted.map(([word]) =>
-    Array.from(word, (character, index) =>
+  const symbols: number[][] = [];
+  for (const [word] of sorted) {
+    yield;
+    const ids = Array.from(word, (character, index) =>
       idOf.get(index === 0 ? character : CONTINUING_PREFIX + character),
-    ).filter((id) => id !== undefined),
-  );
+    );
+    symbols.push(ids.filter((id) => id !== undefined));
+  }
   return { symbols, counts: sorted.map(([, count]) => count) };
 }

@@ -48,8 +48,9 @@ export class JobRun {
     this.#id = lease.id;
     this.#lease = lease;
     this.#context = context;
-    if (lease.signal.aborted) this.#controller.abort();
-    lease.signal.addEventListener('abort', () => this.#controller.abort(), { once: true });
+    const stop = () => this.#controller.abort(this.#stopReason);
+    if (lease.signal.aborted) stop();
+    lease.signal.addEventListener('abort', stop, { once: true });
   }
 
   /** @throws StorageError where the job can't be claimed or its end recorded; another run makes up for that. */

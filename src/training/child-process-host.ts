@@ -1,11 +1,12 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { type Runner, runnerHost, runnerUrl } from './runner-host.js';
+import { STOP_SIGNALS } from './stop-signals.js';
 import type { TrainingHost } from './training-run.js';
 
 /**
  * Trains in a child process: neither a crash of the runtime nor the system's out-of-memory killer can end the
- * caller's.
+ * caller's. A signal to the group of both processes, as Ctrl-C or systemd sends it, is left to the caller's to follow.
  */
 export function childProcessHost(): TrainingHost {
   return runnerHost(startChild);
@@ -19,9 +20,12 @@ function startChild(): Runner {
     },
     onMessage: (listener) => child.on('message', listener),
     onExit: (listener) => {
-      child.once('exit', (code, signal) =>
-        listener(code === 0 ? undefined : `its process ended with ${signal ?? `exit code ${code}`}`),
-      );
+      child.once('exit', (code, signal) => {
+        if (code === 0) return listener({});
+        const reason = `its process ended with ${signal ?? `exit code ${code}`}`;
+        // The child ignores these signals, but for the moment in which it starts.
+        listener({ reason, wasStopped: signal !== null && STOP_SIGNALS.includes(signal) });
+      });
     },
   };
 }

@@ -30,15 +30,15 @@ export async function finishModel(
   expert: TrainedExpert,
   { quantize }: Tuning,
 ): Promise<FinishedPrecision> {
-  const plain = expert.finish(devOutputs);
+  const { task, encoder, train, dev, executor, signal } = input;
+  const plain = await expert.finish(devOutputs, signal);
   if (quantize === false) return plain;
   if (!input.executor.quantizes) return quantize ? { ...plain, refusal: refusal(UNABLE) } : plain;
-  const { task, encoder, train, dev, executor, signal } = input;
   const texts = train.map(({ encoding }) => encoding);
-  const quantization = await calibrate(executor, task.head, encoder, weights, texts);
+  const quantization = await calibrate(executor, task.head, encoder, weights, texts, signal);
   const evaluator = await Evaluator.create(executor, task.head, encoder, { weights, quantization });
   const outputs = await evaluator.outputs(dev, {}, signal).finally(() => evaluator.release());
-  const quantized = expert.finish(outputs);
+  const quantized = await expert.finish(outputs, signal);
   const float32 = plain.blend.blend.value;
   const int8 = quantized.blend.blend.value;
   if (int8 >= float32 - MAX_LOSS) {

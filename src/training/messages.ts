@@ -6,8 +6,8 @@ import type { TrainingSpec } from './training-run.js';
 /** What a host sends to its runner, in a worker thread or child process. */
 export type HostMessage =
   | { readonly type: 'run'; readonly spec: TrainingSpec }
-  /** Stop within two steps; the outcome is then an AbortedError. */
-  | { readonly type: 'abort' };
+  /** Stop; the outcome is then an AbortedError. `reason` is that of the host's signal. */
+  | { readonly type: 'abort'; readonly reason: unknown };
 
 /** What the runner sends back: events while it runs, then one outcome. */
 export type RunnerMessage =

@@ -30,10 +30,10 @@ export async function prepareTask(
   const dataset = await fetchDataset(spec.dataset_url, { directory, allowFile, signal, fetch });
   progress.entered('read');
   const { readArchive } = await family.training();
-  if (dataset.kind === 'folder') return { family, task: readArchive(dataset.path, type) };
+  if (dataset.kind === 'folder') return { family, task: await readArchive(dataset.path, type, signal) };
   const folder = join(directory, 'dataset');
   await unzip(dataset.path, folder, { name: dataset.name, signal });
-  return { family, task: readArchive(folder, type) };
+  return { family, task: await readArchive(folder, type, signal) };
 }
 
 function unavailable(family: string): ValidationError {

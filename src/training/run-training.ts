@@ -44,7 +44,7 @@ export async function runTraining(
   );
   progress.planned(hyperparameters.epochs, hyperparameters.batchSize);
   const task = hyperparameters.augment ? plain.augmented(spec.seed) : plain;
-  const rows = tokenize(task, family, hyperparameters, backbone);
+  const rows = await tokenize(task, family, hyperparameters, backbone, signal);
   const warnings = [...task.warnings, ...runWarnings(spec, rows, hyperparameters, backbone)];
   progress.warned(warnings);
   const { lowercase, language, balanced } = hyperparameters;

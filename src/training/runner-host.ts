@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { TrainingStats } from '../contract/index.js';
 import { reviveError } from '../error-description.js';
-import { TrainingError } from '../errors.js';
+import { AbortedError, TrainingError } from '../errors.js';
 import type { HostMessage, RunnerMessage } from './messages.js';
 import type { TrainingHost, TrainingRunOptions, TrainingSpec } from './training-run.js';
 
@@ -8,9 +9,22 @@ import type { TrainingHost, TrainingRunOptions, TrainingSpec } from './training-
 export interface Runner {
   send(message: HostMessage): void;
   onMessage(listener: (message: RunnerMessage) => void): void;
-  /** Called once, when it has exited. @param reason why, if it did not exit by itself. */
-  onExit(listener: (reason: string | undefined) => void): void;
+  /** Called once, when it has exited. */
+  onExit(listener: (exit: RunnerExit) => void): void;
 }
+
+/** How a runner came to its end. */
+export interface RunnerExit {
+  /** Why, if it did not exit by itself. */
+  readonly reason?: string;
+  /** Whether somebody asked it to stop, as a supervisor does that stops a whole group of processes. */
+  readonly wasStopped?: boolean;
+}
+
+/**
+ * How long the host waits to be stopped itself once its runner was: whoever stops both may reach the runner first.
+ */
+const STOPPED_TOGETHER_MS = 2000;
 
 /**
  * Trains each run in a runner of its own. A runner is asked to stop and exits by itself: terminating a thread
@@ -27,21 +41,29 @@ function runIn(
 ): Promise<TrainingStats> {
   return new Promise((resolve, reject) => {
     let outcome: Exclude<RunnerMessage, { readonly type: 'event' }> | undefined;
-    const abort = () => runner.send({ type: 'abort' });
+    const abort = () => runner.send({ type: 'abort', reason: signal.reason });
     signal.addEventListener('abort', abort, { once: true });
     runner.onMessage((message) => {
       if (message.type === 'event') onEvent(message.event);
       else outcome = message;
     });
-    runner.onExit((reason = 'it exited without a result') => {
+    runner.onExit(async ({ reason = 'it exited without a result', wasStopped = false }) => {
       signal.removeEventListener('abort', abort);
       if (outcome?.type === 'done') return resolve(outcome.stats);
       if (outcome?.type === 'failed') return reject(reviveError(outcome.error));
+      if (wasStopped && (await firesWithin(signal, STOPPED_TOGETHER_MS))) {
+        return reject(new AbortedError(`the training of job ${spec.id}`));
+      }
       reject(new TrainingError(`the training of job ${spec.id} broke off: ${reason}`));
     });
     runner.send({ type: 'run', spec });
     if (signal.aborted) abort();
   });
+}
+
+async function firesWithin(signal: AbortSignal, ms: number): Promise<boolean> {
+  await sleep(ms, undefined, { signal }).catch(() => undefined);
+  return signal.aborted;
 }
 
 /** The built entry point of the runner lies beside every built file of this package. */

@@ -1,4 +1,5 @@
 import type { Family, TrainingTask } from '../families/index.js';
+import { type Steps, withPauses } from '../pauses.js';
 import {
   defaultWindowOverlap,
   type ReadingFields,
@@ -11,7 +12,7 @@ import {
   loadTokenizer,
   type Tokenizer,
   tokenizerConfig,
-  trainWordPiece,
+  wordPieceSteps,
 } from '../tokenizer/index.js';
 import type { Backbone, LoadedTokenizer } from './backbone.js';
 import { type Hyperparameters, MAX_TOKENS, MAX_VOCABULARY } from './hyperparameters.js';
@@ -38,14 +39,17 @@ export interface TokenizedRows {
  * Reads every row as the finished model will read texts.
  * @param backbone what training starts from. Without one, the tokenizer is the English vocabulary of this
  *   package, or one learned from the training texts.
+ * @throws AbortedError soon after the signal fires.
  */
-export function tokenize(
+export async function tokenize(
   task: ReadTask,
   family: ReadingFamily,
   { lowercase, language, maxTokens }: Hyperparameters,
   backbone?: ReadingBackbone,
-): TokenizedRows {
-  const { json, config, tokenizer } = backbone?.tokenizer ?? chooseTokenizer(task.train, lowercase, language);
+  signal?: AbortSignal,
+): Promise<TokenizedRows> {
+  const choosing = () => withPauses(chooseTokenizer(task.train, lowercase, language), signal);
+  const { json, config, tokenizer } = backbone?.tokenizer ?? (await choosing());
   const reading: ReadingFields = {
     max_tokens: maxTokens,
     pooling: task.describe().pooling,
@@ -59,8 +63,8 @@ export function tokenize(
     vocabularySize: tokenizer.vocabularySize,
     maskId: tokenizer.specialTokens.mask,
     reading,
-    train: reader.read(task.train),
-    dev: reader.read(task.dev),
+    train: await withPauses(reader.reading(task.train), signal),
+    dev: await withPauses(reader.reading(task.dev), signal),
   };
 }
 
@@ -81,12 +85,16 @@ function load(json: BertTokenizerJson): LoadedTokenizer {
  * The bundled vocabulary of general English, where it fits: it has words that a small dataset lacks
  * (docs/training.md measures what that brings). Otherwise a vocabulary is trained.
  */
-function chooseTokenizer(texts: readonly string[], lowercase: boolean, language: string): LoadedTokenizer {
+function* chooseTokenizer(
+  texts: readonly string[],
+  lowercase: boolean,
+  language: string,
+): Steps<LoadedTokenizer> {
   if (lowercase && language.toLowerCase() === 'english') {
     const english = load(englishTokenizer());
-    if (readsWell(english.tokenizer, texts)) return english;
+    if (yield* readsWell(english.tokenizer, texts)) return english;
   }
-  return load(trainWordPiece(texts, { vocabularySize: MAX_VOCABULARY, lowercase, language }));
+  return load(yield* wordPieceSteps(texts, { vocabularySize: MAX_VOCABULARY, lowercase, language }));
 }
 
 /** Texts that are tried to see whether a vocabulary fits. */
@@ -94,10 +102,11 @@ const TEXTS_TO_TRY = 1000;
 /** English has about 1.3 pieces per word, punctuation included; texts in another language have several. */
 const MAX_PIECES_PER_WORD = 2;
 
-function readsWell(tokenizer: Tokenizer, texts: readonly string[]): boolean {
+function* readsWell(tokenizer: Tokenizer, texts: readonly string[]): Steps<boolean> {
   let words = 0;
   let pieces = 0;
   for (const text of texts.slice(0, TEXTS_TO_TRY)) {
+    yield;
     words += text.split(/\s+/u).length;
     pieces += tokenizer.encode(text).sequenceIds.filter((id) => id === 0).length;
   }

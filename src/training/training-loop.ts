@@ -6,6 +6,7 @@ import {
   checkpointTensors,
   createTaskLearner,
   Evaluator,
+  type LearnerState,
   linearLearningRate,
   readCheckpoint,
   restoreParameters,
@@ -19,6 +20,7 @@ import type { GraphExecutor } from '../graph/index.js';
 import type { TextOutputs, TextWindow } from '../text-reader/index.js';
 import { type Hyperparameters, patienceFor, WARMUP_FRACTION } from './hyperparameters.js';
 import type { ProgressReporter } from './progress-reporter.js';
+import { GOES_ON_LATER } from './training-run.js';
 import { emptyStats, type TrainingState, trainingStateSchema, withEpoch } from './training-state.js';
 
 export interface LoopInput {
@@ -45,7 +47,8 @@ export interface CheckpointPlan {
   /** Identifies the training; a checkpoint with another fingerprint is ignored. */
   readonly fingerprint: string;
   /**
-   * A checkpoint is written at the first end of an epoch that comes at least this long after the last one.
+   * A checkpoint is written at the first end of an epoch that comes at least this long after the last one, and where
+   * the run stops to go on later.
    */
   readonly intervalMs: number;
 }
@@ -79,6 +82,11 @@ export async function trainModel(input: LoopInput): Promise<TrainedModel> {
   }
 }
 
+/** What the steps of an epoch have added up to. */
+type EpochSums = Omit<NonNullable<TrainingState['epoch']>, 'batches'>;
+
+const NO_SUMS: EpochSums = { loss: 0, examples: 0, seconds: 0 };
+
 /**
  * Whether two fingerprints say the same; the order of their fields differs between versions of this package.
  */
@@ -94,6 +102,10 @@ class TrainingLoop {
   #stats: TrainingStats;
   #bestWeights: Weights = new Map();
   #best: { readonly epoch: number; readonly value: number } | undefined;
+  /** Of the epoch in progress. */
+  #sums: EpochSums = NO_SUMS;
+  /** Where the learner stood before the step in progress. */
+  #position: LearnerState;
   #savedAt = performance.now();
 
   constructor(input: LoopInput, learning: TaskLearner, evaluator: Evaluator) {
@@ -103,56 +115,66 @@ class TrainingLoop {
     this.#evaluator = evaluator;
     this.#totalSteps = epochs * learning.learner.stepsPerEpoch;
     this.#stats = emptyStats(batchSize, input.task.mainMetric);
+    this.#position = learning.learner.state;
   }
 
   async run(): Promise<Omit<TrainedModel, 'parameters'>> {
     await this.#restore();
+    await this.#train().catch(async (thrown: unknown) => {
+      const goesOn = this.#input.signal.reason === GOES_ON_LATER && thrown instanceof AbortedError;
+      // A disk that is full must not keep the run from stopping; an earlier checkpoint is still there then.
+      if (goesOn) await this.#save().catch(() => undefined);
+      throw thrown;
+    });
+    this.#learning.engine.store.setWeights(this.#bestWeights);
+    const devOutputs = await this.#devOutputs();
+    return { weights: this.#bestWeights, stats: this.#stats, devOutputs };
+  }
+
+  async #train(): Promise<void> {
     const { epochs } = this.#input.hyperparameters;
     const patience = patienceFor(epochs);
     while (this.#stats.epoch < epochs && this.#stats.epoch - (this.#best?.epoch ?? 0) < patience) {
       await this.#epoch();
       await this.#saveNowAndThen();
     }
-    this.#learning.engine.store.setWeights(this.#bestWeights);
-    const devOutputs = await this.#devOutputs();
-    return { weights: this.#bestWeights, stats: this.#stats, devOutputs };
   }
 
   async #epoch(): Promise<void> {
     const { task, progress } = this.#input;
-    const startedAt = performance.now();
-    const loss = await this.#trainEpoch();
+    const startedAt = performance.now() - 1000 * this.#sums.seconds;
+    await this.#trainEpoch(startedAt);
     progress.evaluating();
-    const scores = task.evaluate(await this.#devOutputs());
+    const scores = await task.evaluate(await this.#devOutputs(), this.#input.signal);
     const elapsedSeconds = (performance.now() - startedAt) / 1000;
-    this.#stats = withEpoch(this.#stats, { elapsedSeconds, loss, scores });
+    const { loss, examples } = this.#sums;
+    this.#stats = withEpoch(this.#stats, { elapsedSeconds, loss: loss / examples, scores });
+    this.#sums = NO_SUMS;
     if (this.#best === undefined || scores.value > this.#best.value) this.#keepBest(scores.value);
     progress.epochEnded(this.#stats);
   }
 
-  /** @returns the mean training loss. */
-  async #trainEpoch(): Promise<number> {
+  async #trainEpoch(startedAt: number): Promise<void> {
     const { hyperparameters, signal, progress } = this.#input;
     const { learner } = this.#learning;
-    const { epoch } = learner.state;
+    const { epoch } = this.#stats;
     const schedule = {
       peak: hyperparameters.learningRate,
       totalSteps: this.#totalSteps,
       warmupFraction: WARMUP_FRACTION,
     };
-    let sum = 0;
-    let examples = 0;
     while (learner.state.epoch === epoch) {
       // A run blocks its thread; a request to stop only arrives when the event loop turns.
       await nextTurn();
       if (signal.aborted) throw new AbortedError('the training');
       const step = await learner.step(linearLearningRate(learner.state.steps, schedule));
-      sum += step.examples * step.loss;
-      examples += step.examples;
+      const loss = this.#sums.loss + step.examples * step.loss;
+      const examples = this.#sums.examples + step.examples;
+      this.#sums = { loss, examples, seconds: (performance.now() - startedAt) / 1000 };
+      this.#position = learner.state;
       const { steps } = learner.state;
-      progress.stepped({ epoch, step: steps, steps: this.#totalSteps, loss: sum / examples });
+      progress.stepped({ epoch, step: steps, steps: this.#totalSteps, loss: loss / examples });
     }
-    return sum / examples;
   }
 
   #devOutputs(): Promise<TextOutputs[]> {
@@ -180,20 +202,40 @@ class TrainingLoop {
       if (thrown instanceof TrainingError) return; // a checkpoint of another model
       throw thrown;
     }
-    learner.state = { epoch: state.stats.epoch, batch: 0, steps: state.steps, dropout: state.dropout };
-    this.#stats = state.stats;
+    const { stats, steps, dropout, epoch = { batches: 0, ...NO_SUMS } } = state;
+    const { batches, ...sums } = epoch;
+    // An epoch may have been trained to its end and not been evaluated yet.
+    const isWhole = batches === learner.stepsPerEpoch;
+    const place = isWhole ? { epoch: stats.epoch + 1, batch: 0 } : { epoch: stats.epoch, batch: batches };
+    learner.state = { ...place, steps, dropout };
+    this.#position = learner.state;
+    this.#sums = sums;
+    this.#stats = stats;
     this.#best = state.best;
     const best = checkpointTensors(checkpoint, 'best');
     this.#bestWeights = new Map([...best].map(([name, { values }]) => [name, values]));
   }
 
   async #saveNowAndThen(): Promise<void> {
-    const { file, fingerprint, intervalMs } = this.#input.checkpoint;
+    const { intervalMs } = this.#input.checkpoint;
     if (performance.now() - this.#savedAt < intervalMs) return;
     this.#savedAt = performance.now();
-    const { steps, dropout } = this.#learning.learner.state;
-    const best = this.#best && { best: this.#best };
-    const state: TrainingState = { fingerprint, stats: this.#stats, steps, dropout, ...best };
-    await saveCheckpoint(file, this.#learning.engine.store, { state, best: this.#bestWeights });
+    await this.#save();
+  }
+
+  async #save(): Promise<void> {
+    const { file, fingerprint } = this.#input.checkpoint;
+    const { learner, engine } = this.#learning;
+    const { epoch, batch, steps, dropout } = this.#position;
+    const batches = epoch > this.#stats.epoch ? learner.stepsPerEpoch : batch;
+    const state: TrainingState = {
+      fingerprint,
+      stats: this.#stats,
+      steps,
+      ...(batches > 0 && { epoch: { batches, ...this.#sums } }),
+      dropout,
+      ...(this.#best && { best: this.#best }),
+    };
+    await saveCheckpoint(file, engine.store, { state, best: this.#bestWeights });
   }
 }

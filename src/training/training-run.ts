@@ -36,9 +36,15 @@ export interface TrainingSpec {
   readonly backbone?: BackboneSource;
 }
 
+/** The reason of a signal that stops a run for a while: it then leaves a checkpoint of the steps so far. */
+export const GOES_ON_LATER = 'closing';
+
 /** How a host and its caller keep in touch during one run. */
 export interface TrainingRunOptions {
-  /** Stops the run within two training steps; it then rejects with an AbortedError. */
+  /**
+   * Stops the run within two training steps, or within about a second outside of them; it then rejects with an
+   * AbortedError. With the reason {@link GOES_ON_LATER}, it writes a checkpoint first.
+   */
   readonly signal: AbortSignal;
   /** Called with each event, in their order. */
   readonly onEvent: (event: TrainingRunEvent) => void;

@@ -3,7 +3,7 @@ import { parentPort } from 'node:worker_threads';
 import { describeError } from '../error-description.js';
 import { toOrchardError } from '../errors.js';
 import type { HostMessage, RunnerMessage } from './messages.js';
-import { runTraining } from './run-training.js';
+import { STOP_SIGNALS } from './stop-signals.js';
 import type { TrainingRunEvent } from './training-events.js';
 import type { TrainingSpec } from './training-run.js';
 
@@ -35,10 +35,14 @@ const port = openPort();
 const stop = new AbortController();
 // Without its parent, nobody waits for a child process.
 process.on('disconnect', () => stop.abort());
+// A signal to the whole group is for the parent to follow, which then says how this run is to stop.
+if (parentPort === null) for (const signal of STOP_SIGNALS) process.on(signal, () => undefined);
 
 async function run(spec: TrainingSpec): Promise<void> {
   const onEvent = (event: TrainingRunEvent) => port.send({ type: 'event', event });
   try {
+    // Loaded here: a signal before the lines above would end the process, and what trains takes a while to load.
+    const { runTraining } = await import('./run-training.js');
     const stats = await runTraining(spec, { signal: stop.signal, onEvent });
     port.send({ type: 'done', stats });
   } catch (thrown) {
@@ -48,6 +52,6 @@ async function run(spec: TrainingSpec): Promise<void> {
 }
 
 port.listen((message) => {
-  if (message.type === 'abort') stop.abort();
+  if (message.type === 'abort') stop.abort(message.reason);
   else void run(message.spec);
 });

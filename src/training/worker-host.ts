@@ -18,6 +18,6 @@ function startWorker(): Runner {
   return {
     send: (message) => worker.postMessage(message),
     onMessage: (listener) => worker.on('message', listener),
-    onExit: (listener) => worker.once('exit', () => listener(reason)),
+    onExit: (listener) => worker.once('exit', () => listener({ ...(reason !== undefined && { reason }) })),
   };
 }

@@ -15,49 +15,49 @@ function open(archive = anArchive()) {
 }
 
 describe('readArchiveConfig', () => {
-  function problemsWith(fields: Readonly<Record<string, unknown>>) {
+  async function problemsWith(fields: Readonly<Record<string, unknown>>) {
     const problems = new ProblemList();
-    readArchiveConfig(open(anArchive().withConfig(fields)), splitFilesSchema, problems);
+    await readArchiveConfig(open(anArchive().withConfig(fields)), splitFilesSchema, problems);
     return problems.toError().problems;
   }
 
-  it('reads its fields and ignores others', () => {
+  it('reads its fields and ignores others', async () => {
     const problems = new ProblemList();
     const archive = open(anArchive().withConfig({ TEST_FILE: '', author: 'ann' }));
-    const config = readArchiveConfig(archive, splitFilesSchema, problems);
+    const config = await readArchiveConfig(archive, splitFilesSchema, problems);
     expect(config).toMatchObject({ desc: 'Reviews', TRAIN_FILE: 'train.tsv', TEST_FILE: '', author: 'ann' });
     expect(problems.total).toBe(0);
   });
 
-  it.each(['DATASET_NAME', 'DATA_DIR', 'TRAIN_FILE', 'DEV_FILE'])('needs %s', (field) => {
-    expect(problemsWith({ [field]: undefined })).toMatchObject([
+  it.each(['DATASET_NAME', 'DATA_DIR', 'TRAIN_FILE', 'DEV_FILE'])('needs %s', async (field) => {
+    expect(await problemsWith({ [field]: undefined })).toMatchObject([
       { file: 'config.json', column: field, found: 'the field is missing' },
     ]);
-    expect(problemsWith({ [field]: 5 })).toMatchObject([
+    expect(await problemsWith({ [field]: 5 })).toMatchObject([
       { column: field, found: 'found 5', expected: 'a string' },
     ]);
   });
 
-  it('does without desc, which nothing reads', () => {
-    expect(problemsWith({ desc: undefined })).toEqual([]);
-    expect(problemsWith({ desc: 5 })).toMatchObject([{ column: 'desc', found: 'found 5' }]);
+  it('does without desc, which nothing reads', async () => {
+    expect(await problemsWith({ desc: undefined })).toEqual([]);
+    expect(await problemsWith({ desc: 5 })).toMatchObject([{ column: 'desc', found: 'found 5' }]);
   });
 
-  it('does without TEST_FILE', () => {
-    expect(problemsWith({ TEST_FILE: undefined })).toEqual([]);
+  it('does without TEST_FILE', async () => {
+    expect(await problemsWith({ TEST_FILE: undefined })).toEqual([]);
   });
 
-  it('reports every field that does not fit', () => {
-    expect(problemsWith({ desc: 1, TRAIN_FILE: '' }).map(({ column }) => column)).toEqual([
+  it('reports every field that does not fit', async () => {
+    expect((await problemsWith({ desc: 1, TRAIN_FILE: '' })).map(({ column }) => column)).toEqual([
       'desc',
       'TRAIN_FILE',
     ]);
   });
 
-  it('refuses what is not an object', () => {
+  it('refuses what is not an object', async () => {
     const problems = new ProblemList();
     const archive = open(anArchive().withFile('config.json', '[]'));
-    expect(readArchiveConfig(archive, splitFilesSchema, problems)).toBeUndefined();
+    expect(await readArchiveConfig(archive, splitFilesSchema, problems)).toBeUndefined();
     expect(problems.toError().message).toContain('config.json: found []; expected an object');
   });
 });

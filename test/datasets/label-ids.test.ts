@@ -3,10 +3,10 @@ import { openArchive, ProblemList, readLabelIds } from '../../src/datasets/index
 import { anArchive } from '../support/archive-builder.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
-function read(archive = anArchive()) {
+async function read(archive = anArchive()) {
   const problems = new ProblemList();
   const folder = openArchive(archive.writeTo(temporaryDirectory()));
-  const labels = readLabelIds(folder, problems);
+  const labels = await readLabelIds(folder, problems, { most: 12 });
   return { labels, problems: problems.toError().problems };
 }
 
@@ -15,8 +15,8 @@ function readJson(json: string) {
 }
 
 describe('readLabelIds', () => {
-  it('gives the labels in the order of their ids', () => {
-    const { labels, problems } = readJson(
+  it('gives the labels in the order of their ids', async () => {
+    const { labels, problems } = await readJson(
       '{"1": "b", "10": "k", "0": "a", "2": "c", "3": "d", "4": "e", "5": "f", "6": "g", "7": "h", "8": "i", "9": "j"}',
     );
     expect(labels).toEqual([...'abcdefghijk']);
@@ -34,18 +34,18 @@ describe('readLabelIds', () => {
     ['a label of two ids', '{"0": "a", "1": "a"}', 'found "a", which is the label of id 0 too'],
     ['no label at all', '{}', 'found {}'],
     ['an array', '["a", "b"]', 'found ["a","b"]'],
-  ])('refuses %s', (_, json, found) => {
-    const { labels, problems } = readJson(json);
+  ])('refuses %s', async (_, json, found) => {
+    const { labels, problems } = await readJson(json);
     expect(labels).toBeUndefined();
     expect(problems).toMatchObject([{ file: 'label_id.json', found }]);
   });
 
-  it('names the id of a label as the column', () => {
-    expect(readJson('{"0": "a", "1": null}').problems[0]?.column).toBe('1');
+  it('names the id of a label as the column', async () => {
+    expect((await readJson('{"0": "a", "1": null}')).problems[0]?.column).toBe('1');
   });
 
-  it('names line and column of a syntax error', () => {
-    const { labels, problems } = readJson('{\n  "0": "a",\n  "1" "b"\n}');
+  it('names line and column of a syntax error', async () => {
+    const { labels, problems } = await readJson('{\n  "0": "a",\n  "1" "b"\n}');
     expect(labels).toBeUndefined();
     expect(problems).toEqual([
       { file: 'label_id.json', line: 3, column: 7, found: 'colon expected at "\\"b\\""', expected: 'JSON' },
@@ -58,23 +58,23 @@ describe('readLabelIds', () => {
     ['a missing end', '{"0": "a"', 1, 10],
     ['single quotes', "{'0': 'a'}", 1, 2],
     ['an empty file', '', 1, 1],
-  ])('names the place of %s', (_, json, line, column) => {
-    expect(readJson(json).problems).toMatchObject([{ line, column, expected: 'JSON' }]);
+  ])('names the place of %s', async (_, json, line, column) => {
+    expect((await readJson(json)).problems).toMatchObject([{ line, column, expected: 'JSON' }]);
   });
 
-  it('reports an id that is given twice, of which JSON.parse would keep the last', () => {
-    const { labels, problems } = readJson('{\n  "0": "a",\n  "0": "b"\n}');
+  it('reports an id that is given twice, of which JSON.parse would keep the last', async () => {
+    const { labels, problems } = await readJson('{\n  "0": "a",\n  "0": "b"\n}');
     expect(labels).toBeUndefined();
     expect(problems).toMatchObject([{ line: 3, column: 3, found: 'found the key "0" a second time' }]);
   });
 
-  it('does not take the same key in different objects for a repetition', () => {
-    const { problems } = readJson('{"0": {"x": 1}, "1": {"x": 1}}');
+  it('does not take the same key in different objects for a repetition', async () => {
+    const { problems } = await readJson('{"0": {"x": 1}, "1": {"x": 1}}');
     expect(problems.map(({ found }) => found)).toEqual(['found {"x":1}', 'found {"x":1}']);
   });
 
-  it('lists the files of the archive if it is missing', () => {
-    const { problems } = read(anArchive().without('label_id.json').withFile('labels.json', '{}'));
+  it('lists the files of the archive if it is missing', async () => {
+    const { problems } = await read(anArchive().without('label_id.json').withFile('labels.json', '{}'));
     expect(problems[0]?.found).toBe(
       'not in the archive, which holds config.json, dev.tsv, labels.json, train.tsv',
     );

@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { LinearExpert, trainLinearExpert } from '../../src/lexical/index.js';
-import { SVM_C, svmMemory } from '../../src/lexical/svm-problem.js';
+import { SVM_C, svmMemory as svmMemorySteps } from '../../src/lexical/svm-problem.js';
 import { TfIdf } from '../../src/lexical/tf-idf.js';
 import { Random } from '../../src/random.js';
 import { decodeSafetensors, encodeSafetensors } from '../../src/safetensors/index.js';
+import { atOnce } from '../support/at-once.js';
 import { failureOf } from '../support/outcomes.js';
+
+const svmMemory = atOnce(svmMemorySteps);
 
 const subjects = ['film', 'book', 'meal', 'hotel', 'train', 'phone'];
 const good = ['great', 'lovely', 'superb', 'delightful'];

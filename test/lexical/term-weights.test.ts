@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { termWeights } from '../../src/lexical/term-weights.js';
+import { termWeights as termWeightsSteps } from '../../src/lexical/term-weights.js';
 import { TfIdf } from '../../src/lexical/tf-idf.js';
+import { atOnce } from '../support/at-once.js';
+
+const termWeights = atOnce(termWeightsSteps);
 
 describe('termWeights, by hand', () => {
   // "good" in 2 of 2 texts with the label and 0 of 2 without; "film" in 1 of 2 and 1 of 2.

@@ -128,7 +128,7 @@ describe('training', () => {
       const options = { lowercase: true, language: 'english', balanced: false, seed: 1, signal };
       const expert = await task.trainExpert(options);
       const { devOutputs } = await train(task, { epochs: 3 });
-      const { blend, evaluation } = expert.finish(devOutputs);
+      const { blend, evaluation } = await expert.finish(devOutputs);
       const first = ({ topk, f1 }: typeof blend.blend) => topk?.[1] ?? f1;
       expect(first(blend.blend)).toBeGreaterThanOrEqual(
         Math.max(first(blend.encoder) ?? 1, first(blend.expert) ?? 1),

@@ -24,8 +24,8 @@ function tokenized(texts: readonly string[], config: Parameters<typeof resolveHy
 }
 
 describe('the vocabulary of a training', () => {
-  it('is the bundled English one, which has words that the training texts lack', () => {
-    const { tokenizerJson, vocabularySize, train, maskId } = tokenized(reviews);
+  it('is the bundled English one, which has words that the training texts lack', async () => {
+    const { tokenizerJson, vocabularySize, train, maskId } = await tokenized(reviews);
     expect(tokenizerJson).toEqual(englishTokenizer());
     for (const word of ['delivery', 'weather'])
       expect(tokenizerJson).toHaveProperty(['model', 'vocab', word]);
@@ -45,8 +45,8 @@ describe('the vocabulary of a training', () => {
       ['今週は午前五時に起こして', '金曜日の午前九時に起こしてください'],
       {},
     ],
-  ] as const)('is learned from the training texts for %s', (_, texts, config) => {
-    const { tokenizerJson, vocabularySize } = tokenized(texts, config);
+  ] as const)('is learned from the training texts for %s', async (_, texts, config) => {
+    const { tokenizerJson, vocabularySize } = await tokenized(texts, config);
     expect(vocabularySize).toBeLessThan(200);
     expect(tokenizerJson).not.toHaveProperty(['model', 'vocab', 'delivery']);
   });

@@ -14,6 +14,7 @@ import type { TextWindow } from '../../src/text-reader/index.js';
 import type { Hyperparameters } from '../../src/training/hyperparameters.js';
 import { ProgressReporter } from '../../src/training/progress-reporter.js';
 import { type TrainedModel, trainModel } from '../../src/training/training-loop.js';
+import { GOES_ON_LATER } from '../../src/training/training-run.js';
 import { failureOf } from '../support/outcomes.js';
 import { type LoopChanges, loopInput, words } from './loop-input.js';
 
@@ -81,7 +82,8 @@ describe('training', () => {
     expect(stats.best_eval_metric_value).toBe(Math.max(...accuracies));
     // The last epoch is not the best one, and what is handed on is what the best one answered.
     expect(accuracies.at(-1)).toBeLessThan(Math.max(...accuracies));
-    expect(classificationTask(dataset, 'first').evaluate(devOutputs).accuracy).toBe(Math.max(...accuracies));
+    const scores = await classificationTask(dataset, 'first').evaluate(devOutputs);
+    expect(scores.accuracy).toBe(Math.max(...accuracies));
   });
 
   it('stops early once the main metric has not risen for half of the epochs', async () => {
@@ -157,6 +159,33 @@ describe('training', () => {
     expect(resumed.weights).toEqual(whole.weights);
     expect(resumed.stats.metrics.training).toEqual(whole.stats.metrics.training);
     expect(resumed.stats.epoch).toBe(whole.stats.epoch);
+  });
+
+  it.each([
+    ['within an epoch', 'stepped'],
+    ['while it measures an epoch', 'evaluating'],
+  ] as const)('leaves a checkpoint where it is stopped %s to go on later', async (_, moment) => {
+    const dataset = randomTexts('multiclass', 48);
+    const hyperparameters = { epochs: 5, tokenDropout: 0.1 };
+    const options = { dropout: 0.1 };
+    const whole = await train(dataset, hyperparameters, options);
+    const stop = new AbortController();
+    const progress = new ProgressReporter(() => {});
+    let times = 0;
+    progress[moment] = () => {
+      times += 1;
+      if (times === 3) stop.abort(GOES_ON_LATER);
+    };
+    const checkpoint = { file: join(folder, 'put-off.safetensors'), fingerprint: 'x', intervalMs: 1e9 };
+    const putOff = { ...options, checkpoint, signal: stop.signal, progress };
+    await failureOf('aborted', () => train(dataset, hyperparameters, putOff));
+    const steps: number[] = [];
+    const counting = new ProgressReporter(() => {});
+    counting.stepped = ({ step }) => steps.push(step);
+    const resumed = await train(dataset, hyperparameters, { ...options, checkpoint, progress: counting });
+    expect(steps[0]).toBe(moment === 'stepped' ? 4 : 19);
+    expect(resumed.weights).toEqual(whole.weights);
+    expect(resumed.stats.metrics.training).toEqual(whole.stats.metrics.training);
   });
 
   it('resumes from a checkpoint whose fingerprint has its fields in another order', async () => {

@@ -1,3 +1,4 @@
+import { mapSteps, type Steps } from '../../pauses.js';
 import type { Scored } from '../../top-scores.js';
 import { softmax } from '../softmax.js';
 import type { Candidates } from './candidates.js';
@@ -36,30 +37,34 @@ const VECTOR_SHARES = [0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05];
  * first, if those are clearly more; otherwise the better expert alone. So the blend never has a lower top-1
  * on these questions than the better expert, and doesn't follow a weak expert by chance.
  */
-export function fitRetrievalBlend(questions: readonly JudgedCandidates[]): RetrievalWeights {
+export function* fitRetrievalBlend(questions: readonly JudgedCandidates[]): Steps<RetrievalWeights> {
   const vector: RetrievalWeights = { ...STARTING_WEIGHTS, bm25: 0 };
   const bm25: RetrievalWeights = { ...STARTING_WEIGHTS, vector: 0 };
   const scaled = (direction: RetrievalWeights) => fitAlong(questions, [direction], MIN_SCALE);
-  const alone = scaled(countFirst(questions, vector) > countFirst(questions, bm25) ? vector : bm25);
-  const likeliest = fitAlong(questions, [vector, bm25]);
-  if (isClearlyBetter(questions, likeliest, alone)) return likeliest;
-  const mixtures = VECTOR_SHARES.map((share) => scaled(sum([share, vector], [1 - share, bm25])));
-  const mixture = bestOf(questions, mixtures);
-  return isClearlyBetter(questions, mixture, alone) ? mixture : alone;
+  const better =
+    (yield* countFirst(questions, vector)) > (yield* countFirst(questions, bm25)) ? vector : bm25;
+  const alone = yield* scaled(better);
+  const likeliest = yield* fitAlong(questions, [vector, bm25]);
+  if (yield* isClearlyBetter(questions, likeliest, alone)) return likeliest;
+  const mixtures: RetrievalWeights[] = [];
+  for (const share of VECTOR_SHARES) mixtures.push(yield* scaled(sum([share, vector], [1 - share, bm25])));
+  const mixture = yield* bestOf(questions, mixtures);
+  return (yield* isClearlyBetter(questions, mixture, alone)) ? mixture : alone;
 }
 
 /**
  * Whether the gain in top-1 exceeds its standard error under chance, which is √n for the n questions that
  * only one of the two ranks right (McNemar 1947).
  */
-function isClearlyBetter(
+function* isClearlyBetter(
   questions: readonly JudgedCandidates[],
   weights: RetrievalWeights,
   other: RetrievalWeights,
-): boolean {
+): Steps<boolean> {
   let won = 0;
   let lost = 0;
   for (const question of questions) {
+    yield;
     const isFirst = rankOfAnswer(question, weights) === 1;
     const wasFirst = rankOfAnswer(question, other) === 1;
     if (isFirst && !wasFirst) won += 1;
@@ -98,20 +103,21 @@ function blendedScores({ cosines, bm25 }: Candidates, weights: RetrievalWeights)
 }
 
 /** Questions whose right passage comes first. */
-function countFirst(questions: readonly JudgedCandidates[], weights: RetrievalWeights): number {
-  return questions.filter((question) => rankOfAnswer(question, weights) === 1).length;
+function* countFirst(questions: readonly JudgedCandidates[], weights: RetrievalWeights): Steps<number> {
+  const ranks = yield* mapSteps(questions, (question) => rankOfAnswer(question, weights));
+  return ranks.filter((rank) => rank === 1).length;
 }
 
 /** The proposal that puts most right passages first; among equals, the one under which they are likeliest. */
-function bestOf(
+function* bestOf(
   questions: readonly JudgedCandidates[],
   proposals: readonly RetrievalWeights[],
-): RetrievalWeights {
-  const judged = proposals.map((weights) => ({
-    weights,
-    first: countFirst(questions, weights),
-    loss: logLoss(questions, weights),
-  }));
+): Steps<RetrievalWeights> {
+  const judged: { readonly weights: RetrievalWeights; readonly first: number; readonly loss: number }[] = [];
+  for (const weights of proposals) {
+    const first = yield* countFirst(questions, weights);
+    judged.push({ weights, first, loss: logLoss(questions, weights) });
+  }
   const [best] = judged.sort((a, b) => b.first - a.first || a.loss - b.loss);
   return best?.weights ?? STARTING_WEIGHTS;
 }
@@ -129,11 +135,11 @@ export function logLoss(questions: readonly JudgedCandidates[], weights: Retriev
  * Fits weights = Σ tᵢ · directionᵢ, no t below `least`, by Newton steps on one t at a time; as the loss is
  * convex, that finds the optimum in spite of the bounds. Every t starts at 1 and is pulled towards it.
  */
-function fitAlong(
+function* fitAlong(
   questions: readonly JudgedCandidates[],
   directions: readonly RetrievalWeights[],
   least = 0,
-): RetrievalWeights {
+): Steps<RetrievalWeights> {
   const steps = directions.map(() => 1);
   const weights = () =>
     sum(...directions.map((direction, at): [number, RetrievalWeights] => [steps[at] ?? 0, direction]));
@@ -141,7 +147,7 @@ function fitAlong(
     let moved = 0;
     for (const [at, direction] of directions.entries()) {
       const before = steps[at] ?? 0;
-      const { slope, curvature } = derivatives(questions, weights(), direction);
+      const { slope, curvature } = yield* derivatives(questions, weights(), direction);
       const step = -(slope + PRIOR_QUESTIONS * (before - 1)) / (curvature + PRIOR_QUESTIONS);
       const longest = Math.max(1, before);
       const after = Math.max(least, before + Math.min(longest, Math.max(-longest, step)));
@@ -164,14 +170,15 @@ function sum(...terms: readonly (readonly [factor: number, weights: RetrievalWei
  * First and second derivative of the log-loss along a direction: mean minus right score, and the scores'
  * variance.
  */
-function derivatives(
+function* derivatives(
   questions: readonly JudgedCandidates[],
   weights: RetrievalWeights,
   direction: RetrievalWeights,
-): { readonly slope: number; readonly curvature: number } {
+): Steps<{ readonly slope: number; readonly curvature: number }> {
   let slope = 0;
   let curvature = 0;
   for (const { candidates, passage } of questions) {
+    yield;
     const right = candidates.passages.indexOf(passage);
     if (right === -1) continue;
     const probabilities = softmax(blendedScores(candidates, weights));

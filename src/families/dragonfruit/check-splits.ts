@@ -8,6 +8,7 @@ import {
   type ProblemList,
   warnAbout,
 } from '../../datasets/index.js';
+import { pacedFilter, pacedMap } from '../../pauses.js';
 import { foldText } from '../dataset-text.js';
 import type { LocatedQuestion } from './retrieval-dataset.js';
 
@@ -19,36 +20,42 @@ export function checkRankable(passages: readonly string[], file: string, problem
 }
 
 /** Warnings about a dataset; questions are compared after folding case and whitespace. */
-export function findWarnings(
+export async function findWarnings(
   passages: readonly string[],
   train: readonly LocatedQuestion[],
   dev: readonly LocatedQuestion[],
-): readonly DatasetWarning[] {
+  signal?: AbortSignal,
+): Promise<readonly DatasetWarning[]> {
   return [
-    ...repetitionWarnings(train),
-    ...leakWarnings(train, dev),
+    ...(await repetitionWarnings(train, signal)),
+    ...(await leakWarnings(train, dev, signal)),
     ...unaskedWarnings(passages, [...train, ...dev]),
   ];
 }
 
-function repetitionWarnings(train: readonly LocatedQuestion[]): readonly DatasetWarning[] {
+async function repetitionWarnings(
+  train: readonly LocatedQuestion[],
+  signal: AbortSignal | undefined,
+): Promise<readonly DatasetWarning[]> {
   const seen = new Set<string>();
-  const repeated = train.filter(({ question, passage }) => {
+  const isRepeated = ({ question, passage }: LocatedQuestion) => {
     const key = `${passage} ${foldText(question)}`;
-    const isRepeated = seen.has(key);
+    const isKnown = seen.has(key);
     seen.add(key);
-    return isRepeated;
-  });
+    return isKnown;
+  };
+  const repeated = await pacedFilter(train, isRepeated, signal);
   const message = `${counted(repeated.length, 'question')} of train repeated, case and spacing aside`;
   return warnAbout('duplicate_row', repeated, message);
 }
 
-function leakWarnings(
+async function leakWarnings(
   train: readonly LocatedQuestion[],
   dev: readonly LocatedQuestion[],
-): readonly DatasetWarning[] {
-  const devQuestions = new Set(dev.map(({ question }) => foldText(question)));
-  const shared = train.filter(({ question }) => devQuestions.has(foldText(question)));
+  signal: AbortSignal | undefined,
+): Promise<readonly DatasetWarning[]> {
+  const devQuestions = new Set(await pacedMap(dev, ({ question }) => foldText(question), signal));
+  const shared = await pacedFilter(train, ({ question }) => devQuestions.has(foldText(question)), signal);
   const questions = counted(shared.length, 'question');
   const message = `${questions} of train also in dev, so the figures measured on dev are too good`;
   return warnAbout('train_row_in_dev', shared, message);

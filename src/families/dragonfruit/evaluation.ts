@@ -1,4 +1,5 @@
 import { listedMistakes, type Mistake, type ModelEvaluation } from '../../model-folder/index.js';
+import { mapSteps, type Steps } from '../../pauses.js';
 import {
   type JudgedCandidates,
   type RetrievalWeights,
@@ -13,13 +14,13 @@ import { meanReciprocalRank, topkScores } from './topk-scores.js';
  * @param judged the dev questions, in their order.
  * @param weights of the finished model.
  */
-export function retrievalEvaluation(
+export function* retrievalEvaluation(
   { passages, dev }: Pick<RetrievalDataset, 'passages' | 'dev'>,
   judged: readonly JudgedCandidates[],
   weights: RetrievalWeights,
-): ModelEvaluation {
-  const ranks = judged.map((question) => rankOfAnswer(question, weights));
-  const mistakes = dev.flatMap(({ question, passage }, row): Mistake[] => {
+): Steps<ModelEvaluation> {
+  const ranks = yield* mapSteps(judged, (question) => rankOfAnswer(question, weights));
+  const mistakes = yield* mapSteps(dev, ({ question, passage }, row): Mistake[] => {
     const candidates = judged[row]?.candidates;
     const best = candidates && rankCandidates(candidates, weights)[0];
     if (best === undefined || best.id === passage) return [];
@@ -30,6 +31,6 @@ export function retrievalEvaluation(
     format: 1,
     rows: dev.length,
     retrieval: { topk: topkScores(ranks), mrr: meanReciprocalRank(ranks) },
-    mistakes: listedMistakes(mistakes),
+    mistakes: listedMistakes(mistakes.flat()),
   };
 }

@@ -1,11 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { AbortedError } from '../../errors.js';
 import type { Bm25Index } from '../../lexical/index.js';
+import { isPauseDue, pause } from '../../pauses.js';
 import { foldText } from '../dataset-text.js';
 import type { Question } from './retrieval-dataset.js';
-
-/** Questions between two checks of the signal. */
-const QUESTIONS_A_TURN = 100;
 
 export interface HardNegativeOptions {
   /** Most negatives of a question. */
@@ -26,11 +22,11 @@ export async function mineHardNegatives(
   index: Bm25Index,
   { count, signal }: HardNegativeOptions,
 ): Promise<readonly (readonly number[])[]> {
+  await pause(signal);
   const answers = new AnswerTable(passages, questions);
   const negatives: number[][] = [];
-  for (const [at, question] of questions.entries()) {
-    if (at % QUESTIONS_A_TURN === 0) await nextTurn();
-    if (signal?.aborted) throw new AbortedError('the search for hard negatives');
+  for (const question of questions) {
+    if (isPauseDue()) await pause(signal);
     const right = answers.of(question);
     const found = index.search(question.question, count + right.size).map(({ id }) => id);
     negatives.push(found.filter((id) => !right.has(id)).slice(0, count));

@@ -2,10 +2,12 @@ import * as z from 'zod';
 import {
   type ArchiveFile,
   type ArchiveFolder,
+  byIndex,
   checkIndices,
   type DatasetLocation,
   findConfiguredFile,
   LABEL_FILE,
+  MAX_PASSAGES,
   openArchive,
   ProblemList,
   quoted,
@@ -14,6 +16,7 @@ import {
   readLabelIds,
   splitFilesSchema,
 } from '../../datasets/index.js';
+import { isPauseDue, pacedMap, pause } from '../../pauses.js';
 import { checkQuestion, type PassageIds, passageIdsOf, type WrittenQuestion } from './check-question.js';
 import { checkRankable, findWarnings } from './check-splits.js';
 import type { LocatedQuestion, Question, RetrievalDataset } from './retrieval-dataset.js';
@@ -28,30 +31,38 @@ const entrySchema = z.looseObject({ question: z.string('a string'), context: z.s
  * label_id.json.
  * @throws DatasetError with every problem.
  */
-export function readRetrievalArchive(directory: string): RetrievalDataset {
+export async function readRetrievalArchive(
+  directory: string,
+  signal?: AbortSignal,
+): Promise<RetrievalDataset> {
   const problems = new ProblemList();
-  const dataset = readDataset(openArchive(directory), problems);
+  const dataset = await readDataset(openArchive(directory), problems, signal);
   if (dataset === undefined || problems.total > 0) throw problems.toError();
   return dataset;
 }
 
-function readDataset(archive: ArchiveFolder, problems: ProblemList): RetrievalDataset | undefined {
-  const config = readArchiveConfig(archive, splitFilesSchema, problems);
-  const passages = readLabelIds(archive, problems, 'passage');
+async function readDataset(
+  archive: ArchiveFolder,
+  problems: ProblemList,
+  signal: AbortSignal | undefined,
+): Promise<RetrievalDataset | undefined> {
+  const config = await readArchiveConfig(archive, splitFilesSchema, problems, signal);
+  const passages = await readLabelIds(archive, problems, { noun: 'passage', most: MAX_PASSAGES }, signal);
   if (passages) checkRankable(passages, LABEL_FILE, problems);
   if (config === undefined) return undefined;
   const passageIds = passages && passageIdsOf(passages);
   const trainFile = findConfiguredFile(archive, config, 'TRAIN_FILE', config.TRAIN_FILE, problems);
   const devFile = findConfiguredFile(archive, config, 'DEV_FILE', config.DEV_FILE, problems);
   const unknown = new UnknownFields();
-  const train = trainFile ? readSplit(trainFile, passageIds, unknown, problems) : [];
-  const dev = devFile ? readSplit(devFile, passageIds, unknown, problems) : [];
+  const reading = { passageIds, unknown, problems, signal };
+  const train = trainFile ? await readSplit(trainFile, reading) : [];
+  const dev = devFile ? await readSplit(devFile, reading) : [];
   if (passages === undefined || problems.total > 0) return undefined;
   return {
     passages,
-    train: train.map(withoutLocation),
-    dev: dev.map(withoutLocation),
-    warnings: [...findWarnings(passages, train, dev), ...unknown.warnings()],
+    train: await pacedMap(train, withoutLocation, signal),
+    dev: await pacedMap(dev, withoutLocation, signal),
+    warnings: [...(await findWarnings(passages, train, dev, signal)), ...unknown.warnings()],
   };
 }
 
@@ -59,38 +70,36 @@ function withoutLocation({ question, passage }: LocatedQuestion): Question {
   return { question, passage };
 }
 
-/** The questions of one file, in the order of their indices. */
-function readSplit(
-  { path, name: file }: ArchiveFile,
-  passageIds: PassageIds | undefined,
-  unknown: UnknownFields,
-  problems: ProblemList,
-): LocatedQuestion[] {
-  const json = readJsonFile(path, file, problems);
-  if (json === undefined) return [];
-  const entries = entriesOf(json.value);
-  if (entries.length === 0) {
-    const expected = 'an object that maps "0", "1", … to objects with question and context';
-    problems.add({ file, found: `found ${quoted(json.value)}`, expected });
-    return [];
-  }
-  checkIndices(
-    entries.map(([key]) => key),
-    file,
-    problems,
-  );
-  return entries.flatMap(([key, entry]) => {
-    const place = { file, line: json.lines.get(key) ?? 1 };
-    const written = checkEntry(entry, key, place, unknown, problems);
-    const columns = { question: `${key}.question`, context: `${key}.context` };
-    return written ? (checkQuestion(written, columns, passageIds, problems) ?? []) : [];
-  });
+interface SplitReading {
+  readonly passageIds: PassageIds | undefined;
+  readonly unknown: UnknownFields;
+  readonly problems: ProblemList;
+  readonly signal: AbortSignal | undefined;
 }
 
-/** Those of an object, whatever their names; none of anything else. */
-function entriesOf(value: unknown): [key: string, entry: unknown][] {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject ? Object.entries(value) : [];
+/** The questions of one file, in the order of their indices. */
+async function readSplit(
+  { path, name: file }: ArchiveFile,
+  { passageIds, unknown, problems, signal }: SplitReading,
+): Promise<LocatedQuestion[]> {
+  const json = await readJsonFile(path, file, problems, signal);
+  if (json === undefined) return [];
+  if (json.members === undefined || json.members.length === 0) {
+    const found = `found ${json.members === undefined ? quoted(json.value) : '{}'}`;
+    const expected = 'an object that maps "0", "1", … to objects with question and context';
+    problems.add({ file, found, expected });
+    return [];
+  }
+  await checkIndices(json.members, file, problems, signal);
+  const questions: LocatedQuestion[] = [];
+  for (const { key, value, line } of byIndex(json.members)) {
+    if (isPauseDue()) await pause(signal);
+    const written = checkEntry(value, key, { file, line }, unknown, problems);
+    const columns = { question: `${key}.question`, context: `${key}.context` };
+    const question = written && checkQuestion(written, columns, passageIds, problems);
+    if (question) questions.push(question);
+  }
+  return questions;
 }
 
 function checkEntry(

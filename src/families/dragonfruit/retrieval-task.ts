@@ -1,5 +1,6 @@
 import type { PairExamples, PairHead } from '../../engine/index.js';
 import { Bm25Index } from '../../lexical/index.js';
+import { mapSteps, pacedMap, type Steps, withPauses } from '../../pauses.js';
 import type { TextOutputs } from '../../text-reader/index.js';
 import { VectorIndex } from '../../vector-index/index.js';
 import { foldText } from '../dataset-text.js';
@@ -54,11 +55,13 @@ export function retrievalTask(
     head: vectorHead(dataset, indexFor),
     augmented: (seed) =>
       retrievalTask({ ...dataset, train: [...train, ...augmentQuestions(train, seed)] }, indexFor),
-    evaluate(outputs) {
+    async evaluate(outputs, signal) {
       const { questions, index } = split(outputs, dev.length);
-      return scoresOf(dev.map(({ passage }, row) => pessimisticRank(index.scores(questions(row)), passage)));
+      const rankOf = ({ passage }: Question, row: number) =>
+        pessimisticRank(index.scores(questions(row)), passage);
+      return scoresOf(await pacedMap(dev, rankOf, signal));
     },
-    trainExpert: async (options) => trainExpert(dataset, indexFor(options.language)),
+    trainExpert: async ({ language, signal }) => trainExpert(dataset, await indexFor(language, signal)),
     describe,
   };
 }
@@ -78,24 +81,24 @@ function split(outputs: readonly TextOutputs[], questions: number) {
 /**
  * Gives BM25 indexes, made on first use: one with stemming for English, one without for all other languages.
  */
-function passageIndexes(passages: readonly string[]): (language: string) => Bm25Index {
+function passageIndexes(passages: readonly string[]): PassageIndexes {
   const made = new Map<boolean, Bm25Index>();
-  return (language) => {
+  return async (language, signal) => {
     const stem = language.toLowerCase() === 'english';
-    const index = made.get(stem) ?? Bm25Index.fromPassages(passages, { stem });
+    const index = made.get(stem) ?? (await withPauses(Bm25Index.indexing(passages, { stem }), signal));
     made.set(stem, index);
     return index;
   };
 }
 
+/** Gives the BM25 index of the passages for questions in a language. */
+type PassageIndexes = (language: string, signal: AbortSignal) => Promise<Bm25Index>;
+
 /**
  * The encoder alone, which learns to put a question near the passage that answers it, far from others of its
  * batch.
  */
-function vectorHead(
-  { passages, train }: RetrievalDataset,
-  indexFor: (language: string) => Bm25Index,
-): PairHead {
+function vectorHead({ passages, train }: RetrievalDataset, indexFor: PassageIndexes): PairHead {
   return {
     kind: 'pairs',
     per: 'text',
@@ -104,7 +107,8 @@ function vectorHead(
     logits: pooledVectors,
     async examples({ language, signal }) {
       const options = { count: HARD_NEGATIVES, signal };
-      return pairExamples(train, await mineHardNegatives(passages, train, indexFor(language), options));
+      const index = await indexFor(language, signal);
+      return pairExamples(train, await mineHardNegatives(passages, train, index, options));
     },
     pairLoss: contrastiveLoss,
   };
@@ -124,36 +128,38 @@ function pairExamples(train: readonly Question[], negatives: readonly (readonly 
 
 /** BM25 has nothing to learn. */
 function trainExpert(dataset: RetrievalDataset, bm25: Bm25Index): TrainedExpert {
-  return { finish: (outputs) => finish(dataset, bm25, outputs) };
+  return { finish: (outputs, signal) => withPauses(finish(dataset, bm25, outputs), signal) };
 }
 
-function finish(
+function* finish(
   { passages, dev }: RetrievalDataset,
   bm25: Bm25Index,
   outputs: readonly TextOutputs[],
-): FinishedTask {
+): Steps<FinishedTask> {
   const { questions, index } = split(outputs, dev.length);
   const experts: RetrievalExperts = { vectors: index, bm25 };
-  const judged = dev.map(({ question, passage }, row): JudgedCandidates => {
+  const judged = yield* mapSteps(dev, ({ question, passage }, row): JudgedCandidates => {
     return { candidates: findCandidates(question, questions(row), experts), passage };
   });
-  const weights = fitRetrievalBlend(judged);
-  const figures = (rankOf: (question: Question, row: number) => number, part: PartFigures['weights']) => ({
-    ...scoresOf(dev.map(rankOf)),
-    weights: part,
-  });
+  const weights = yield* fitRetrievalBlend(judged);
+  const figures = function* (
+    rankOf: (question: Question, row: number) => number,
+    part: PartFigures['weights'],
+  ): Steps<PartFigures> {
+    return { ...scoresOf(yield* mapSteps(dev, rankOf)), weights: part };
+  };
   const blend: Blend = {
-    encoder: figures(({ passage }, row) => pessimisticRank(index.scores(questions(row)), passage), {
+    encoder: yield* figures(({ passage }, row) => pessimisticRank(index.scores(questions(row)), passage), {
       encoder: 1,
       expert: 0,
       bias: [],
     }),
-    expert: figures(({ question, passage }) => pessimisticRank(bm25.scores(question), passage), {
+    expert: yield* figures(({ question, passage }) => pessimisticRank(bm25.scores(question), passage), {
       encoder: 0,
       expert: 1,
       bias: [],
     }),
-    blend: figures((_, row) => rankIn(judged[row], weights), {
+    blend: yield* figures((_, row) => rankIn(judged[row], weights), {
       encoder: weights.vector,
       expert: weights.bm25,
       bias: [],
@@ -164,7 +170,7 @@ function finish(
     [VECTORS_FILE, index.encode()],
     [POSTINGS_FILE, bm25.encode()],
   ]);
-  return { blend, files, evaluation: retrievalEvaluation({ passages, dev }, judged, weights) };
+  return { blend, files, evaluation: yield* retrievalEvaluation({ passages, dev }, judged, weights) };
 }
 
 function rankIn(judged: JudgedCandidates | undefined, weights: RetrievalWeights): number {

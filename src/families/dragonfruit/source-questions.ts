@@ -35,7 +35,11 @@ export interface QuestionTable {
  * do rows in memory.
  * @param name of rows in memory, in problems.
  */
-export function readSource(source: QuestionSource, name: string, problems: ProblemList): QuestionTable {
+export async function readSource(
+  source: QuestionSource,
+  name: string,
+  problems: ProblemList,
+): Promise<QuestionTable> {
   if (Symbol.iterator in source) {
     const questions = Array.from(source, ({ question, context }, index) => {
       return { file: name, line: index + 1, question, context };
@@ -44,16 +48,20 @@ export function readSource(source: QuestionSource, name: string, problems: Probl
   }
   const { questionColumn: question = 'question', contextColumn: context = 'context' } = source;
   const columns = { question, context };
-  return { file: basename(source.path), columns, questions: questionsOfFile(source, columns, problems) };
+  return {
+    file: basename(source.path),
+    columns,
+    questions: await questionsOfFile(source, columns, problems),
+  };
 }
 
-function questionsOfFile(
+async function questionsOfFile(
   source: QuestionFile,
   columns: QuestionColumns,
   problems: ProblemList,
-): WrittenQuestion[] {
+): Promise<WrittenQuestion[]> {
   const file = basename(source.path);
-  const records = readRecords(source, [columns.question, columns.context], problems);
+  const records = await readRecords(source, [columns.question, columns.context], problems);
   return records.flatMap(({ line, values: [question, context] }) => {
     if (typeof question === 'string' && typeof context === 'string') {
       return [{ file, line, question, context }];

@@ -5,7 +5,8 @@ import { sentenceTransformersFiles } from './sentence-transformers.js';
 import { tokenStates } from './sentence-vector.js';
 
 export const dragonfruitTraining: FamilyTraining = {
-  readArchive: (directory) => retrievalTask(readRetrievalArchive(directory)),
+  readArchive: async (directory, _type, signal) =>
+    retrievalTask(await readRetrievalArchive(directory, signal)),
   exportedOutputs: (graph, encoder, inputs) => ({
     name: 'last_hidden_state',
     tensor: tokenStates(graph, encoder, inputs),

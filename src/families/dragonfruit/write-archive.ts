@@ -30,12 +30,14 @@ export interface RetrievalArchiveSummary extends ArchiveSummary {
 }
 
 /** Reads and checks the rows. @throws DatasetError with every problem, ValidationError */
-export function prepareArchive(options: RetrievalArchiveOptions): PreparedArchive<RetrievalArchiveSummary> {
+export async function prepareArchive(
+  options: RetrievalArchiveOptions,
+): Promise<PreparedArchive<RetrievalArchiveSummary>> {
   checkArchiveOptions(options);
   const { devFraction = DEFAULT_DEV_FRACTION, seed = 0 } = options;
   const problems = new ProblemList();
-  const rows = readSource(options.rows, 'rows', problems);
-  const devRows = options.devRows && readSource(options.devRows, 'devRows', problems);
+  const rows = await readSource(options.rows, 'rows', problems);
+  const devRows = options.devRows && (await readSource(options.devRows, 'devRows', problems));
   const extra = checkPassages(options.passages ?? [], problems);
   const contexts = [...rows.questions, ...(devRows?.questions ?? [])].map(({ context }) => context);
   const passages = [...new Set([...contexts, ...extra])];
@@ -63,7 +65,7 @@ export function prepareArchive(options: RetrievalArchiveOptions): PreparedArchiv
       train: splits.train.length,
       dev: splits.dev.length,
       removedDuplicates: given.removedDuplicates + (givenDev?.removedDuplicates ?? 0),
-      warnings: findWarnings(passages, splits.train, splits.dev),
+      warnings: await findWarnings(passages, splits.train, splits.dev),
     },
   };
 }

@@ -1,4 +1,5 @@
 import { TagLattice, type TagTransitions } from '../../lexical/index.js';
+import type { Steps } from '../../pauses.js';
 
 /** What the two experts say about one sentence, [words, tags] each. */
 export interface TagEvidence {
@@ -64,24 +65,26 @@ const LAST_STEP = 0.02;
  * of the shares, each times a factor that isn't below 0. The loss is convex in the factors; the search
  * changes one of them at a time, and halves its step when no change is an improvement.
  */
-export function fitTagWeights(rows: TagBlendRows, shares: readonly TagShares[]): TagWeights {
+export function* fitTagWeights(rows: TagBlendRows, shares: readonly TagShares[]): Steps<TagWeights> {
   const some = { ...rows, sentences: rows.sentences.slice(0, MAX_SENTENCES) };
   const weightsOf = (factors: readonly number[]): TagWeights => ({
     encoder: factors.reduce((sum, factor, at) => sum + factor * (shares[at]?.encoder ?? 0), 0),
     expert: factors.reduce((sum, factor, at) => sum + factor * (shares[at]?.expert ?? 0), 0),
     bias: [],
   });
-  const lossOf = (factors: readonly number[]) => {
+  const lossOf = function* (factors: readonly number[]): Steps<number> {
     const pull = factors.reduce((sum, factor) => sum + (factor - 1) ** 2, 0);
-    return negativeLogLikelihood(some, weightsOf(factors)) + (PRIOR_SENTENCES / 2) * pull;
+    const misfit = yield* negativeLogLikelihood(some, weightsOf(factors));
+    return misfit + (PRIOR_SENTENCES / 2) * pull;
   };
-  let best = shares.map(() => 1);
-  let loss = lossOf(best);
+  let best: readonly number[] = shares.map(() => 1);
+  let loss = yield* lossOf(best);
   for (let step = FIRST_STEP; step >= LAST_STEP; ) {
     const around = best.flatMap((factor, at) =>
       [factor + step, factor - step].map((moved) => best.with(at, Math.max(0, moved))),
     );
-    const found = around.map((factors) => ({ factors, loss: lossOf(factors) }));
+    const found: { readonly factors: readonly number[]; readonly loss: number }[] = [];
+    for (const factors of around) found.push({ factors, loss: yield* lossOf(factors) });
     const [lowest] = found.sort((one, other) => one.loss - other.loss);
     if (lowest !== undefined && lowest.loss < loss) {
       best = lowest.factors;
@@ -91,13 +94,14 @@ export function fitTagWeights(rows: TagBlendRows, shares: readonly TagShares[]):
   return weightsOf(best);
 }
 
-function negativeLogLikelihood(
+function* negativeLogLikelihood(
   { constraints, transitions, sentences }: TagBlendRows,
   weights: TagWeights,
-): number {
+): Steps<number> {
   const mixed = blendTransitions(constraints, transitions, weights.expert);
   let sum = 0;
   for (const sentence of sentences) {
+    yield;
     const emissions = blendEmissions(sentence, weights);
     sum += new TagLattice(emissions, mixed).logPartition - pathScore(emissions, mixed, sentence.tags);
   }

@@ -11,6 +11,7 @@ import {
   someOf,
   warnAbout,
 } from '../../datasets/index.js';
+import { isPauseDue, pacedFilter, pacedMap, pause } from '../../pauses.js';
 import { entityTypes } from './bio-tags.js';
 import { checkSentence, type TagRules, type WrittenSentence } from './check-sentence.js';
 import type { LocatedSentence } from './sequence-dataset.js';
@@ -25,15 +26,17 @@ export interface CheckedSplit {
 }
 
 /** Checks every sentence of a split; those with neither words nor tags are left out. */
-export function checkSentences(
+export async function checkSentences(
   name: string,
   written: readonly WrittenSentence[],
   rules: TagRules,
   problems: ProblemList,
-): CheckedSplit {
+  signal?: AbortSignal,
+): Promise<CheckedSplit> {
   const sentences: LocatedSentence[] = [];
   const emptyLines: DatasetLocation[] = [];
   for (const each of written) {
+    if (isPauseDue()) await pause(signal);
     if (each.words.length === 0 && each.tags.length === 0) emptyLines.push(each);
     else {
       const sentence = checkSentence(each, rules, problems);
@@ -55,16 +58,17 @@ export function checkTrainable(
 }
 
 /** Warnings about a dataset. Sentences are the same if their words are, letter for letter. */
-export function findWarnings(
+export async function findWarnings(
   tags: readonly string[],
   train: CheckedSplit,
   dev: CheckedSplit,
-): readonly DatasetWarning[] {
+  signal?: AbortSignal,
+): Promise<readonly DatasetWarning[]> {
   return [
     ...repairWarnings([...train.sentences, ...dev.sentences]),
     ...emptyWarnings([...train.emptyLines, ...dev.emptyLines]),
-    ...repetitionWarnings(train),
-    ...leakWarnings(train, dev),
+    ...(await repetitionWarnings(train, signal)),
+    ...(await leakWarnings(train, dev, signal)),
     ...typeWarnings(tags, train),
     ...typeWarnings(tags, dev),
   ];
@@ -80,11 +84,15 @@ function emptyWarnings(lines: readonly DatasetLocation[]): readonly DatasetWarni
   return warnAbout('empty_sentence', lines, `${sentences(lines)} without words left out`);
 }
 
-function repetitionWarnings({ name, sentences: all }: CheckedSplit): readonly DatasetWarning[] {
+async function repetitionWarnings(
+  { name, sentences: all }: CheckedSplit,
+  signal: AbortSignal | undefined,
+): Promise<readonly DatasetWarning[]> {
   const seen = new Map<string, Set<string>>();
   const duplicates: DatasetLocation[] = [];
   const conflicts: DatasetLocation[] = [];
   for (const sentence of all) {
+    if (isPauseDue()) await pause(signal);
     const tags = sentence.tags.join();
     const earlier = seen.get(textOf(sentence));
     if (earlier === undefined) seen.set(textOf(sentence), new Set([tags]));
@@ -101,9 +109,13 @@ function repetitionWarnings({ name, sentences: all }: CheckedSplit): readonly Da
   ];
 }
 
-function leakWarnings(train: CheckedSplit, dev: CheckedSplit): readonly DatasetWarning[] {
-  const devTexts = new Set(dev.sentences.map(textOf));
-  const shared = train.sentences.filter((sentence) => devTexts.has(textOf(sentence)));
+async function leakWarnings(
+  train: CheckedSplit,
+  dev: CheckedSplit,
+  signal: AbortSignal | undefined,
+): Promise<readonly DatasetWarning[]> {
+  const devTexts = new Set(await pacedMap(dev.sentences, textOf, signal));
+  const shared = await pacedFilter(train.sentences, (sentence) => devTexts.has(textOf(sentence)), signal);
   const message = `${sentences(shared)} of ${train.name} also in ${dev.name}, so the figures measured there are too good`;
   return warnAbout('train_row_in_dev', shared, message);
 }

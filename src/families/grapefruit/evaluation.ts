@@ -5,6 +5,7 @@ import {
   type Mistake,
   type ModelEvaluation,
 } from '../../model-folder/index.js';
+import { mapSteps, type Steps } from '../../pauses.js';
 import { calibrationBins, expectedCalibrationError } from '../calibration-error.js';
 import { entityTypes } from './bio-tags.js';
 import type { TagBlendRows, TagWeights } from './blend-tags.js';
@@ -23,18 +24,19 @@ const UNWEIGHED: TagWeights = { encoder: 1, expert: 1, bias: [] };
  * @param rows of the dev sentences, in their order.
  * @param weights of the finished model.
  */
-export function sequenceEvaluation(
+export function* sequenceEvaluation(
   { tags, dev }: Pick<SequenceDataset, 'tags' | 'dev'>,
   rows: TagBlendRows,
   weights: TagWeights,
-): ModelEvaluation {
+): Steps<ModelEvaluation> {
   const decoderWith = (each: TagWeights) =>
     new SequenceDecoder(tags, rows.constraints, rows.transitions, each);
   const decoder = decoderWith(weights);
   const unweighed = decoderWith(UNWEIGHED);
   const actualTags = rows.sentences.map((sentence) => sentence.tags.map((id) => tags[id] ?? ''));
-  const predictedTags = rows.sentences.map((sentence) => decoder.tagsOf(sentence));
-  const answers = rows.sentences.map(
+  const predictedTags = yield* mapSteps(rows.sentences, (sentence) => decoder.tagsOf(sentence));
+  const answers = yield* mapSteps(
+    rows.sentences,
     (sentence, row): Answer => ({
       words: dev[row]?.words ?? [],
       actual: decoder.scored(sentence, spansOf(actualTags[row] ?? [])),

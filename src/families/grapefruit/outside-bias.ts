@@ -1,3 +1,4 @@
+import type { Steps } from '../../pauses.js';
 import { OUTSIDE } from './bio-tags.js';
 import type { TagWeights } from './blend-tags.js';
 
@@ -11,19 +12,20 @@ const FINE = [-0.5, -0.25, 0.25, 0.5];
  * @param f1Of gives the entity F1 of weights on dev. Among equals the first one tried wins, and 0 is tried
  * first.
  */
-export function fitOutsideBias(
+export function* fitOutsideBias(
   weights: TagWeights,
   tags: readonly string[],
-  f1Of: (weights: TagWeights) => number,
-): TagWeights {
+  f1Of: (weights: TagWeights) => Steps<number>,
+): Steps<TagWeights> {
   const lowered = (by: number): TagWeights => ({
     ...weights,
     bias: tags.map((tag) => (tag === OUTSIDE && by !== 0 ? -by : 0)),
   });
-  const bestOf = (all: readonly number[]) => {
-    const judged = all.map((by) => ({ by, f1: f1Of(lowered(by)) }));
-    return judged.reduce((best, each) => (each.f1 > best.f1 ? each : best));
+  const bestOf = function* (all: readonly number[]): Steps<number> {
+    const judged: { readonly by: number; readonly f1: number }[] = [];
+    for (const by of all) judged.push({ by, f1: yield* f1Of(lowered(by)) });
+    return judged.reduce((best, each) => (each.f1 > best.f1 ? each : best)).by;
   };
-  const { by: coarse } = bestOf(COARSE.toSorted((a, b) => Math.abs(a) - Math.abs(b)));
-  return lowered(bestOf([coarse, ...FINE.map((step) => coarse + step)]).by);
+  const coarse = yield* bestOf(COARSE.toSorted((a, b) => Math.abs(a) - Math.abs(b)));
+  return lowered(yield* bestOf([coarse, ...FINE.map((step) => coarse + step)]));
 }

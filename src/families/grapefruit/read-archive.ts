@@ -5,12 +5,14 @@ import {
   archiveConfigSchema,
   CONFIG_FILE,
   LABEL_FILE,
+  MAX_TAGS,
   openArchive,
   ProblemList,
   readArchiveConfig,
   readLabelIds,
   someOf,
 } from '../../datasets/index.js';
+import { pacedMap } from '../../pauses.js';
 import { checkSentences, checkTrainable, findWarnings } from './check-splits.js';
 import { checkTags } from './check-tags.js';
 import { DEV_FOLDER, readSentenceFiles, TAGS_FILE, TRAIN_FOLDER } from './sentence-files.js';
@@ -34,35 +36,46 @@ const sequenceConfigSchema = archiveConfigSchema.extend({ DATASET_NAME: text, DA
  * config.json.
  * @throws DatasetError with every problem; TypeError for a model type of another family.
  */
-export function readSequenceArchive(directory: string, type: ModelType): SequenceDataset {
+export async function readSequenceArchive(
+  directory: string,
+  type: ModelType,
+  signal?: AbortSignal,
+): Promise<SequenceDataset> {
   if (!sequenceTypes.some((each) => each === type)) {
     throw new TypeError(`${type} is not a sequence labelling type`);
   }
   const problems = new ProblemList();
-  const dataset = readDataset(openArchive(directory, [CONFIG_FILE, LABEL_FILE]), problems);
+  const archive = openArchive(directory, [CONFIG_FILE, LABEL_FILE]);
+  const dataset = await readDataset(archive, problems, signal);
   if (dataset === undefined || problems.total > 0) throw problems.toError();
   return dataset;
 }
 
-function readDataset(archive: ArchiveFolder, problems: ProblemList): SequenceDataset | undefined {
-  const config = readArchiveConfig(archive, sequenceConfigSchema, problems);
-  const tags = readLabelIds(archive, problems);
+async function readDataset(
+  archive: ArchiveFolder,
+  problems: ProblemList,
+  signal: AbortSignal | undefined,
+): Promise<SequenceDataset | undefined> {
+  const config = await readArchiveConfig(archive, sequenceConfigSchema, problems, signal);
+  const tags = await readLabelIds(archive, problems, { most: MAX_TAGS }, signal);
   if (tags) checkTags(tags, problems);
   if (config === undefined || tags === undefined) return undefined;
   const rules = {
     ids: new Map(tags.map((tag, id) => [tag, id])),
     expected: `a tag of label_id.json (${someOf(tags)})`,
   };
-  const readSplit = (folder: string) =>
-    checkSentences(folder, readSentenceFiles(archive, config, folder, problems), rules, problems);
-  const train = readSplit(TRAIN_FOLDER);
-  const dev = readSplit(DEV_FOLDER);
+  const readSplit = async (folder: string) => {
+    const written = await readSentenceFiles(archive, config, folder, problems, signal);
+    return checkSentences(folder, written, rules, problems, signal);
+  };
+  const train = await readSplit(TRAIN_FOLDER);
+  const dev = await readSplit(DEV_FOLDER);
   if (problems.total === 0) checkTrainable(tags, train, `${TRAIN_FOLDER}/${TAGS_FILE}`, problems);
   return {
     tags,
-    train: train.sentences.map(withoutLocation),
-    dev: dev.sentences.map(withoutLocation),
-    warnings: problems.total === 0 ? findWarnings(tags, train, dev) : [],
+    train: await pacedMap(train.sentences, withoutLocation, signal),
+    dev: await pacedMap(dev.sentences, withoutLocation, signal),
+    warnings: problems.total === 0 ? await findWarnings(tags, train, dev, signal) : [],
   };
 }
 

@@ -11,6 +11,7 @@ import {
   readLines,
   someOf,
 } from '../../datasets/index.js';
+import { isPauseDue, pacedMap, pause } from '../../pauses.js';
 import type { WrittenSentence } from './check-sentence.js';
 
 /** The folders of the splits, and the files in each. */
@@ -33,21 +34,23 @@ interface NumberedLines {
  * Reads the two files of a split, in DATA_DIR or beside config.json. What can't be read becomes a problem,
  * and so do files of different lengths. Sentences that both files have are read all the same.
  */
-export function readSentenceFiles(
+export async function readSentenceFiles(
   archive: ArchiveFolder,
   config: ArchiveConfig,
   folder: string,
   problems: ProblemList,
-): WrittenSentence[] {
+  signal?: AbortSignal,
+): Promise<WrittenSentence[]> {
   const wordsFile = findSplitFile(archive, config, `${folder}/${SENTENCES_FILE}`, problems);
   const tagsFile = findSplitFile(archive, config, `${folder}/${TAGS_FILE}`, problems);
   if (wordsFile === undefined || tagsFile === undefined) return [];
-  const words = readNumberedLines(wordsFile, problems);
-  const tags = readNumberedLines(tagsFile, problems);
+  const words = await readNumberedLines(wordsFile, problems, signal);
+  const tags = await readNumberedLines(tagsFile, problems, signal);
   if (words === undefined || tags === undefined) return [];
   checkLengths(wordsFile.name, words, tagsFile.name, tags, problems);
   const sentences: WrittenSentence[] = [];
   for (const [line, text] of words.byNumber) {
+    if (isPauseDue()) await pause(signal);
     const tagText = tags.byNumber.get(line);
     if (tagText === undefined) continue;
     sentences.push({
@@ -77,9 +80,13 @@ function findSplitFile(
 }
 
 /** Blank lines at the end are dropped: editors leave them there. */
-function readNumberedLines({ path, name }: ArchiveFile, problems: ProblemList): NumberedLines | undefined {
+async function readNumberedLines(
+  { path, name }: ArchiveFile,
+  problems: ProblemList,
+  signal: AbortSignal | undefined,
+): Promise<NumberedLines | undefined> {
   const before = problems.total;
-  const lines = readLines(path, name, problems);
+  const lines = await readLines(path, name, problems, signal);
   if (lines === undefined) return undefined;
   const end = lines.findLastIndex(({ text }) => text.trim() !== '') + 1;
   const kept = lines.slice(0, end);
@@ -88,7 +95,7 @@ function readNumberedLines({ path, name }: ArchiveFile, problems: ProblemList): 
     problems.add({ file: name, found: 'found an empty file', expected: 'one line for each sentence' });
   }
   return {
-    byNumber: new Map(kept.map(({ number, text }) => [number, text])),
+    byNumber: new Map(await pacedMap(kept, ({ number, text }) => [number, text] as const, signal)),
     last: isWhole ? (kept.at(-1)?.number ?? 0) : undefined,
   };
 }

@@ -1,10 +1,12 @@
 import type { RowHead } from '../../engine/index.js';
 import { type CrfExpert, type TagTransitions, trainCrfExpert, viterbi } from '../../lexical/index.js';
 import { EXPERT_FILE } from '../../model-folder/index.js';
+import { mapSteps, pacedMap, type Steps, withPauses } from '../../pauses.js';
 import type { TextOutputs } from '../../text-reader/index.js';
 import type {
   Blend,
   ExpertOptions,
+  FinishedTask,
   PartFigures,
   TaskDescription,
   TrainedExpert,
@@ -35,12 +37,13 @@ export function sequenceTask(dataset: SequenceDataset): TrainingTask<RowHead> {
     head: sequenceHead(dataset),
     augmented: (seed) =>
       sequenceTask({ ...dataset, train: [...train, ...augmentMentions(train, tags, seed)] }),
-    evaluate(outputs) {
-      const predicted = dev.map(({ words }, row) => {
+    async evaluate(outputs, signal) {
+      const decode = ({ words }: TaggedSentence, row: number) => {
         const logits = wordOutputs(outputs[row] ?? [], sentencePlaces(words), tags.length);
         const path = viterbi(logProbabilities(logits, tags.length), constraints);
         return Array.from(path, (id) => tags[id] ?? '');
-      });
+      };
+      const predicted = await pacedMap(dev, decode, signal);
       const { f1 } = figuresOf(predicted, dataset);
       return { f1, value: f1 };
     },
@@ -65,21 +68,17 @@ async function trainExpert(
 ): Promise<TrainedExpert> {
   const sentences = dataset.train.map(({ words, tags }) => ({ words: foldWords(words, lowercase), tags }));
   const expert = await trainCrfExpert(sentences, { tags: dataset.tags.length, seed, signal });
-  return {
-    finish(outputs) {
-      const rows = {
-        constraints,
-        transitions: expert.transitions,
-        sentences: devEvidence(dataset, expert, lowercase, outputs),
-      };
-      const blend = fitBlend(dataset, rows);
-      return {
-        blend,
-        evaluation: sequenceEvaluation(dataset, rows, blend.blend.weights),
-        files: new Map([[EXPERT_FILE, expert.encode()]]),
-      };
-    },
+  const finish = function* (outputs: readonly TextOutputs[]): Steps<FinishedTask> {
+    const sentences = yield* devEvidence(dataset, expert, lowercase, outputs);
+    const rows = { constraints, transitions: expert.transitions, sentences };
+    const blend = yield* fitBlend(dataset, rows);
+    return {
+      blend,
+      evaluation: yield* sequenceEvaluation(dataset, rows, blend.blend.weights),
+      files: new Map([[EXPERT_FILE, expert.encode()]]),
+    };
   };
+  return { finish: (outputs, signal) => withPauses(finish(outputs), signal) };
 }
 
 /** What both experts say about the dev sentences. */
@@ -88,8 +87,8 @@ function devEvidence(
   expert: CrfExpert,
   lowercase: boolean,
   outputs: readonly TextOutputs[],
-): TagBlendRows['sentences'] {
-  return dev.map((sentence, row) => {
+): Steps<TagBlendRows['sentences']> {
+  return mapSteps(dev, (sentence, row) => {
     const places = sentencePlaces(sentence.words);
     const logits = wordOutputs(outputs[row] ?? [], places, tags.length);
     return { ...tagEvidence(places, logits, tags.length, expert, lowercase), tags: sentence.tags };
@@ -103,20 +102,26 @@ const CRF: TagShares = { encoder: 0, expert: 1 };
  */
 const MIXTURES = [0.2, 0.35, 0.5, 0.65, 0.8];
 
-function fitBlend(dataset: SequenceDataset, rows: TagBlendRows): Blend {
+function* fitBlend(dataset: SequenceDataset, rows: TagBlendRows): Steps<Blend> {
   const { tags } = dataset;
   const { constraints, transitions, sentences } = rows;
-  const figures = (weights: TagWeights): PartFigures => {
+  const figures = function* (weights: TagWeights): Steps<PartFigures> {
     const decoder = new SequenceDecoder(tags, constraints, transitions, weights);
-    const predicted = sentences.map((evidence) => decoder.tagsOf(evidence));
+    const predicted = yield* mapSteps(sentences, (evidence) => decoder.tagsOf(evidence));
     return { ...figuresOf(predicted, dataset), weights };
   };
-  const partOf = (...shares: readonly TagShares[]) =>
-    figures(fitOutsideBias(fitTagWeights(rows, shares), tags, (weights) => figures(weights).value));
-  const encoder = partOf(ENCODER);
-  const alone = partOf(CRF);
-  const mixtures = MIXTURES.map((share) => partOf({ encoder: share, expert: 1 - share }));
-  const [blend = alone] = [partOf(ENCODER, CRF), ...mixtures, alone, encoder].sort(
+  const scoreOf = function* (weights: TagWeights): Steps<number> {
+    return (yield* figures(weights)).value;
+  };
+  const partOf = function* (...shares: readonly TagShares[]): Steps<PartFigures> {
+    const fitted = yield* fitTagWeights(rows, shares);
+    return yield* figures(yield* fitOutsideBias(fitted, tags, scoreOf));
+  };
+  const encoder = yield* partOf(ENCODER);
+  const alone = yield* partOf(CRF);
+  const mixtures: PartFigures[] = [];
+  for (const share of MIXTURES) mixtures.push(yield* partOf({ encoder: share, expert: 1 - share }));
+  const [blend = alone] = [yield* partOf(ENCODER, CRF), ...mixtures, alone, encoder].sort(
     (a, b) => b.value - a.value,
   );
   return { encoder, expert: alone, blend };

@@ -47,9 +47,13 @@ interface SourceSentence extends SequenceRow {
  * count from 1, as lines do.
  * @param name of rows in memory, in problems.
  */
-export function readSource(source: SequenceSource, name: string, problems: ProblemList): SentenceTable {
+export async function readSource(
+  source: SequenceSource,
+  name: string,
+  problems: ProblemList,
+): Promise<SentenceTable> {
   const inMemory = Symbol.iterator in source;
-  const sentences = inMemory ? rowsInMemory(source, name) : readConll(source, problems);
+  const sentences = inMemory ? rowsInMemory(source, name) : await readConll(source, problems);
   let respacedWords = 0;
   const respaced = sentences.map((sentence) => {
     const result = respace(sentence);
@@ -78,7 +82,7 @@ interface WordLine {
   readonly tag: string;
 }
 
-function readConll({ path }: ConllFile, problems: ProblemList): SourceSentence[] {
+async function readConll({ path }: ConllFile, problems: ProblemList): Promise<SourceSentence[]> {
   const file = basename(path);
   const sentences: SourceSentence[] = [];
   let open: WordLine[] = [];
@@ -95,7 +99,7 @@ function readConll({ path }: ConllFile, problems: ProblemList): SourceSentence[]
       placeOf: (index = 0) => ({ file, line: wordLines[index]?.line ?? first.line }),
     });
   };
-  for (const line of readLines(path, file, problems) ?? []) {
+  for (const line of (await readLines(path, file, problems)) ?? []) {
     if (line.text.trim() === '' || line.text.startsWith('-DOCSTART-')) close();
     else {
       const wordLine = readWordLine(line, file, problems);

@@ -4,7 +4,8 @@ import { sequenceTask } from './sequence-task.js';
 import { tokenLogits } from './token-head.js';
 
 export const grapefruitTraining: FamilyTraining = {
-  readArchive: (directory, type) => sequenceTask(readSequenceArchive(directory, type)),
+  readArchive: async (directory, type, signal) =>
+    sequenceTask(await readSequenceArchive(directory, type, signal)),
   exportedOutputs: (graph, encoder, inputs, { orchard }) => ({
     name: 'logits',
     tensor: graph.transpose(tokenLogits(graph, encoder, inputs, orchard.labels.length), [1, 0, 2]),

@@ -43,17 +43,19 @@ function checkOptions(options: SequenceArchiveOptions): void {
 }
 
 /** Reads and checks the rows. @throws DatasetError with every problem, ValidationError */
-export function prepareArchive(options: SequenceArchiveOptions): PreparedArchive<SequenceArchiveSummary> {
+export async function prepareArchive(
+  options: SequenceArchiveOptions,
+): Promise<PreparedArchive<SequenceArchiveSummary>> {
   checkOptions(options);
   const { rows, devRows, devFraction = DEFAULT_DEV_FRACTION, seed = 0 } = options;
   const problems = new ProblemList();
-  const trainTable = readSource(rows, 'rows', problems);
-  const devTable = devRows && readSource(devRows, 'devRows', problems);
+  const trainTable = await readSource(rows, 'rows', problems);
+  const devTable = devRows && (await readSource(devRows, 'devRows', problems));
   const types = options.entityTypes ?? typesOf([...trainTable.sentences, ...(devTable?.sentences ?? [])]);
   const tags = tagsOf(types);
   const rules = tagRules(tags, options.entityTypes);
-  const given = checkTable(trainTable, TRAIN_FOLDER, rules, problems);
-  const givenDev = devTable && checkTable(devTable, DEV_FOLDER, rules, problems);
+  const given = await checkTable(trainTable, TRAIN_FOLDER, rules, problems);
+  const givenDev = devTable && (await checkTable(devTable, DEV_FOLDER, rules, problems));
   if (problems.total > 0) throw problems.toError();
 
   const { train, dev } = givenDev
@@ -70,7 +72,7 @@ export function prepareArchive(options: SequenceArchiveOptions): PreparedArchive
       dev: dev.sentences.length,
       removedDuplicates: given.removedDuplicates + (givenDev?.removedDuplicates ?? 0),
       respacedWords: trainTable.respacedWords + (devTable?.respacedWords ?? 0),
-      warnings: findWarnings(tags, train, dev),
+      warnings: await findWarnings(tags, train, dev),
     },
   };
 }
@@ -91,16 +93,16 @@ interface CheckedTable extends CheckedSplit {
   readonly removedDuplicates: number;
 }
 
-function checkTable(
+async function checkTable(
   { file, sentences: written }: SentenceTable,
   name: string,
   rules: TagRules,
   problems: ProblemList,
-): CheckedTable {
+): Promise<CheckedTable> {
   if (written.length === 0 && problems.total === 0) {
     problems.add({ file, found: 'found no sentences', expected: 'at least one sentence' });
   }
-  const { sentences, emptyLines } = checkSentences(name, written, rules, problems);
+  const { sentences, emptyLines } = await checkSentences(name, written, rules, problems);
   const different = new Map<string, LocatedSentence>();
   for (const sentence of sentences) {
     const key = `${textOf(sentence)}\t${sentence.tags.join()}`;

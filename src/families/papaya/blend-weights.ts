@@ -1,4 +1,5 @@
 import type { BlendWeights } from '../../model-folder/index.js';
+import type { Steps } from '../../pauses.js';
 import type { Link } from './link.js';
 
 /** Both experts added as they are, for the calibration error before fitting. */
@@ -34,7 +35,7 @@ const TOLERANCE = 1e-4;
  * @param fitted the weights to fit; the others are 0. A bias is fitted for sigmoids only, one for all
  * outputs.
  */
-export function fitBlendWeights(rows: BlendRows, fitted: readonly Coordinate[]): BlendWeights {
+export function* fitBlendWeights(rows: BlendRows, fitted: readonly Coordinate[]): Steps<BlendWeights> {
   const weights = { encoder: 0, expert: 0, bias: 0 };
   const coordinates = fitted.filter((each) => each !== 'bias' || rows.link === 'sigmoid');
   for (const each of coordinates) weights[each] = startingWeights[each];
@@ -42,7 +43,7 @@ export function fitBlendWeights(rows: BlendRows, fitted: readonly Coordinate[]):
     let moved = 0;
     for (const coordinate of coordinates) {
       const before = weights[coordinate];
-      weights[coordinate] = before + boundedStep(rows, weights, coordinate);
+      weights[coordinate] = before + (yield* boundedStep(rows, weights, coordinate));
       if (coordinate !== 'bias') weights[coordinate] = Math.max(0, weights[coordinate]);
       moved = Math.max(moved, Math.abs(weights[coordinate] - before));
     }
@@ -57,11 +58,11 @@ type Scalars = Record<Coordinate, number>;
  * A Newton step, at most as long as the weight itself or, below 1, as 1: far from the optimum the loss is
  * nearly flat, and a full step would overshoot.
  */
-function boundedStep(rows: BlendRows, weights: Scalars, coordinate: Coordinate): number {
+function* boundedStep(rows: BlendRows, weights: Scalars, coordinate: Coordinate): Steps<number> {
   const { slope, curvature } =
     rows.link === 'softmax'
-      ? softmaxDerivatives(rows, weights, coordinate)
-      : sigmoidDerivatives(rows, weights, coordinate);
+      ? yield* softmaxDerivatives(rows, weights, coordinate)
+      : yield* sigmoidDerivatives(rows, weights, coordinate);
   const scale = coordinate === 'bias' ? 1 : startingWeights[coordinate];
   const stiffness = PRIOR_ROWS / scale ** 2;
   const pull = stiffness * (weights[coordinate] - startingWeights[coordinate]);
@@ -70,17 +71,21 @@ function boundedStep(rows: BlendRows, weights: Scalars, coordinate: Coordinate):
   return Math.min(longest, Math.max(-longest, step));
 }
 
+/** Outputs between two places where the fit may be interrupted. */
+const OUTPUTS_A_STEP = 4096;
+
 /** First and second derivative of the summed log-loss. */
 interface Derivatives {
   readonly slope: number;
   readonly curvature: number;
 }
 
-function sigmoidDerivatives(rows: BlendRows, weights: Scalars, coordinate: Coordinate): Derivatives {
+function* sigmoidDerivatives(rows: BlendRows, weights: Scalars, coordinate: Coordinate): Steps<Derivatives> {
   const { encoder, expert, targets } = rows;
   let slope = 0;
   let curvature = 0;
   for (let at = 0; at < targets.length; at += 1) {
+    if (at % OUTPUTS_A_STEP === 0) yield;
     const feature = featureAt(rows, coordinate, at);
     const logit = weights.encoder * (encoder[at] ?? 0) + weights.expert * (expert[at] ?? 0) + weights.bias;
     const probability = 1 / (1 + Math.exp(-logit));
@@ -90,12 +95,13 @@ function sigmoidDerivatives(rows: BlendRows, weights: Scalars, coordinate: Coord
   return { slope, curvature };
 }
 
-function softmaxDerivatives(rows: BlendRows, weights: Scalars, coordinate: Coordinate): Derivatives {
+function* softmaxDerivatives(rows: BlendRows, weights: Scalars, coordinate: Coordinate): Steps<Derivatives> {
   const { encoder, expert, targets, outputs } = rows;
   const logits = new Float64Array(outputs);
   let slope = 0;
   let curvature = 0;
   for (let start = 0; start < targets.length; start += outputs) {
+    yield;
     let highest = Number.NEGATIVE_INFINITY;
     for (let output = 0; output < outputs; output += 1) {
       const at = start + output;

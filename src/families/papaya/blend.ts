@@ -1,4 +1,5 @@
 import type { BlendWeights } from '../../model-folder/index.js';
+import type { Steps } from '../../pauses.js';
 import { expectedCalibrationError } from '../calibration-error.js';
 import type { Blend, PartFigures, Scores } from '../family.js';
 import { type BlendRows, blendLogits, fitBlendWeights, type startingWeights } from './blend-weights.js';
@@ -10,19 +11,22 @@ export interface BlendTask extends BlendRows {
   /** Whether each output is a yes or no, decided by a threshold of its own. */
   readonly multilabel: boolean;
   /** Metrics of blended logits. */
-  readonly score: (logits: Float32Array) => Scores;
+  readonly score: (logits: Float32Array) => Steps<Scores>;
 }
 
 /**
  * Calibrates each expert alone and both together on the dev rows. In a multilabel model each label's best
  * threshold is moved to a score of 0.5, so that every score can be compared with 0.5.
  */
-export function fitBlend(task: BlendTask): Blend {
-  const encoder = fitPart(task, ['encoder', 'bias']);
-  const expert = fitPart(task, ['expert', 'bias']);
-  const blend = fitPart(task, ['encoder', 'expert', 'bias']);
+export function* fitBlend(task: BlendTask): Steps<Blend> {
+  const encoder = yield* fitPart(task, ['encoder', 'bias']);
+  const expert = yield* fitPart(task, ['expert', 'bias']);
+  const blend = yield* fitPart(task, ['encoder', 'expert', 'bias']);
   if (!task.multilabel) return { encoder, expert, blend };
-  const leaning = LEANINGS.map((lean) => withDecisions(task, leanedWeights(blend.weights, lean), blend));
+  const leaning: PartFigures[] = [];
+  for (const lean of LEANINGS) {
+    leaning.push(yield* withDecisions(task, leanedWeights(blend.weights, lean), blend));
+  }
   const [best = blend] = [blend, expert, ...leaning, encoder].sort((a, b) => b.value - a.value);
   return { encoder, expert, blend: best };
 }
@@ -48,40 +52,41 @@ function leanedWeights(
 
 type Coordinate = keyof typeof startingWeights;
 
-function fitPart(task: BlendTask, fitted: readonly Coordinate[]): PartFigures {
+function* fitPart(task: BlendTask, fitted: readonly Coordinate[]): Steps<PartFigures> {
   const read = (weights: BlendWeights) => blendLogits(weights, task.encoder, task.expert);
   const before = read({
     encoder: fitted.includes('encoder') ? 1 : 0,
     expert: fitted.includes('expert') ? 1 : 0,
     bias: [],
   });
-  const calibrated = fitBlendWeights(task, fitted);
+  const calibrated = yield* fitBlendWeights(task, fitted);
   const calibration_error = {
-    before: expectedCalibrationError(decisionsOf(task, before)),
-    after: expectedCalibrationError(decisionsOf(task, read(calibrated))),
+    before: expectedCalibrationError(yield* decisionsOf(task, before)),
+    after: expectedCalibrationError(yield* decisionsOf(task, read(calibrated))),
   };
-  return withDecisions(task, calibrated, { calibration_error });
+  return yield* withDecisions(task, calibrated, { calibration_error });
 }
 
 /** Calibrated weights with their thresholds (multilabel only), and the figures that they reach. */
-function withDecisions(
+function* withDecisions(
   task: BlendTask,
   calibrated: BlendWeights,
   { calibration_error }: Pick<PartFigures, 'calibration_error'>,
-): PartFigures {
+): Steps<PartFigures> {
   const read = (weights: BlendWeights) => blendLogits(weights, task.encoder, task.expert);
-  const weights = task.multilabel ? withThresholds(task, calibrated, read(calibrated)) : calibrated;
-  return { ...task.score(read(weights)), ...(calibration_error && { calibration_error }), weights };
+  const weights = task.multilabel ? yield* withThresholds(task, calibrated, read(calibrated)) : calibrated;
+  const scores = yield* task.score(read(weights));
+  return { ...scores, ...(calibration_error && { calibration_error }), weights };
 }
 
 /** Shifts the biases so that each label's best threshold becomes a score of 0.5. */
-function withThresholds(
+function* withThresholds(
   { outputs, targets }: BlendTask,
   weights: BlendWeights,
   logits: Float32Array,
-): BlendWeights {
+): Steps<BlendWeights> {
   const probabilities = Float64Array.from(logits, sigmoid);
-  const thresholds = labelThresholds({ labels: outputs, probabilities, targets });
+  const thresholds = yield* labelThresholds({ labels: outputs, probabilities, targets });
   const bias = weights.bias.map((each, output) => each - logit(thresholds[output] ?? 0.5));
   return { ...weights, bias };
 }

@@ -6,6 +6,7 @@ import {
   type ProblemList,
   warnAbout,
 } from '../../datasets/index.js';
+import { isPauseDue, pacedFilter, pacedMap, pause } from '../../pauses.js';
 import { foldText } from '../dataset-text.js';
 import { quotedLabels } from './classification-config.js';
 import type { ClassificationKind, LocatedRow } from './classification-dataset.js';
@@ -27,24 +28,29 @@ export function checkTrainable(
 }
 
 /** Warnings about a dataset; texts are compared after folding case and whitespace. */
-export function findWarnings(
+export async function findWarnings(
   labels: readonly string[],
   train: readonly LocatedRow[],
   dev: readonly LocatedRow[],
-): readonly DatasetWarning[] {
+  signal?: AbortSignal,
+): Promise<readonly DatasetWarning[]> {
   return [
-    ...repetitionWarnings(train),
-    ...leakWarnings(train, dev),
+    ...(await repetitionWarnings(train, signal)),
+    ...(await leakWarnings(train, dev, signal)),
     ...classWarnings(labels, train, 'train'),
     ...classWarnings(labels, dev, 'dev'),
   ];
 }
 
-function repetitionWarnings(train: readonly LocatedRow[]): readonly DatasetWarning[] {
+async function repetitionWarnings(
+  train: readonly LocatedRow[],
+  signal: AbortSignal | undefined,
+): Promise<readonly DatasetWarning[]> {
   const seen = new Map<string, Set<string>>();
   const duplicates: DatasetLocation[] = [];
   const conflicts: DatasetLocation[] = [];
   for (const row of train) {
+    if (isPauseDue()) await pause(signal);
     const text = foldText(row.text);
     const labels = row.labelIds.join();
     const earlier = seen.get(text);
@@ -69,9 +75,13 @@ function repetitionWarnings(train: readonly LocatedRow[]): readonly DatasetWarni
   ];
 }
 
-function leakWarnings(train: readonly LocatedRow[], dev: readonly LocatedRow[]): readonly DatasetWarning[] {
-  const devTexts = new Set(dev.map(({ text }) => foldText(text)));
-  const shared = train.filter(({ text }) => devTexts.has(foldText(text)));
+async function leakWarnings(
+  train: readonly LocatedRow[],
+  dev: readonly LocatedRow[],
+  signal: AbortSignal | undefined,
+): Promise<readonly DatasetWarning[]> {
+  const devTexts = new Set(await pacedMap(dev, ({ text }) => foldText(text), signal));
+  const shared = await pacedFilter(train, ({ text }) => devTexts.has(foldText(text)), signal);
   const message = `${rows(shared)} of train also in dev, so the figures measured on dev are too good`;
   return warnAbout('train_row_in_dev', shared, message);
 }

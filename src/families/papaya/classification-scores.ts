@@ -57,13 +57,14 @@ export function countLabels(
   );
   for (const [row, truth] of actual.entries()) {
     const guess = predicted[row] ?? [];
-    for (const [label, count] of counts) tally(count, guess.includes(label), truth.includes(label));
+    for (const label of guess)
+      add(counts.get(label), truth.includes(label) ? 'truePositive' : 'falsePositive');
+    for (const label of truth) if (!guess.includes(label)) add(counts.get(label), 'falseNegative');
   }
   return counts;
 }
 
-function tally(count: LabelCounts, guessed: boolean, true_: boolean): void {
-  if (guessed && true_) count.truePositive += 1;
-  else if (guessed) count.falsePositive += 1;
-  else if (true_) count.falseNegative += 1;
+/** @param counts undefined for a label that isn't counted. */
+function add(counts: LabelCounts | undefined, what: keyof LabelCounts): void {
+  if (counts !== undefined) counts[what] += 1;
 }

@@ -2,7 +2,16 @@ import type { Pooling } from '../../encoder/index.js';
 import type { RowHead } from '../../engine/index.js';
 import { trainLinearExpert } from '../../lexical/index.js';
 import { EXPERT_FILE } from '../../model-folder/index.js';
-import type { ExpertOptions, Scores, TaskDescription, TrainedExpert, TrainingTask } from '../family.js';
+import { mapSteps, type Steps, withPauses } from '../../pauses.js';
+import type { TextOutputs } from '../../text-reader/index.js';
+import type {
+  ExpertOptions,
+  FinishedTask,
+  Scores,
+  TaskDescription,
+  TrainedExpert,
+  TrainingTask,
+} from '../family.js';
 import { flatOutputs } from '../text-outputs.js';
 import { augmentTexts } from './augment-texts.js';
 import { balancedWeights } from './balanced-weights.js';
@@ -27,6 +36,9 @@ function activeOutputs(kind: ClassificationKind, labelIds: readonly number[]): r
   return labelIds.includes(1) ? [0] : [];
 }
 
+/** Measures logits of the dev rows. */
+type Scoring = (logits: Float32Array) => Steps<Scores>;
+
 /** A text classification dataset as the training loop sees it. */
 export function classificationTask(dataset: ClassificationDataset, pooling: Pooling): TrainingTask<RowHead> {
   const { kind, labels, train, dev } = dataset;
@@ -35,9 +47,11 @@ export function classificationTask(dataset: ClassificationDataset, pooling: Pool
   // Binary F1 is that of the second label, as scikit-learn's default has it; otherwise the mean over labels.
   const f1Labels = kind === 'binary' ? [1] : [...labels.keys()];
   const mainMetric = mainMetricOf(kind);
-  const score = (logits: Float32Array) => {
+  const score: Scoring = function* (logits) {
+    const labelsOf = (_: unknown, row: number) =>
+      predictedLabels(logits.subarray(row * outputs, (row + 1) * outputs), reading);
     const scores = classificationScores(
-      dev.map((_, row) => predictedLabels(logits.subarray(row * outputs, (row + 1) * outputs), reading)),
+      yield* mapSteps(dev, labelsOf),
       dev.map(({ labelIds }) => labelIds),
       f1Labels,
     );
@@ -51,7 +65,7 @@ export function classificationTask(dataset: ClassificationDataset, pooling: Pool
     head: classificationHead(dataset, { outputs, pooling }),
     augmented: (seed) =>
       classificationTask({ ...dataset, train: [...train, ...augmentTexts(train, seed)] }, pooling),
-    evaluate: (texts) => score(flatOutputs(texts)),
+    evaluate: (texts, signal) => withPauses(score(flatOutputs(texts)), signal),
     trainExpert: (options) => trainExpert(dataset, outputs, options, score),
     describe: () => describe(dataset, pooling),
   };
@@ -62,7 +76,7 @@ async function trainExpert(
   dataset: ClassificationDataset,
   outputs: number,
   { lowercase, balanced, seed, signal }: ExpertOptions,
-  score: (logits: Float32Array) => Scores,
+  score: Scoring,
 ): Promise<TrainedExpert> {
   const { kind, train, dev } = dataset;
   const active = train.map(({ labelIds }) => activeOutputs(kind, labelIds));
@@ -72,31 +86,31 @@ async function trainExpert(
     active,
     { outputs, lowercase, seed, signal, ...(weights && { classWeights: weights }) },
   );
-  return {
-    finish(texts) {
-      const margins = new Float32Array(dev.length * outputs);
-      const targets = new Uint8Array(dev.length * outputs);
-      for (const [row, { text, labelIds }] of dev.entries()) {
-        margins.set(expert.margins(text), row * outputs);
-        for (const output of activeOutputs(kind, labelIds)) targets[row * outputs + output] = 1;
-      }
-      const encoder = flatOutputs(texts);
-      const rows = { link: linkOf(kind), outputs, targets };
-      const blend = fitBlend({
-        ...rows,
-        encoder,
-        expert: margins,
-        multilabel: kind === 'multilabel',
-        score,
-      });
-      const evaluation = classificationEvaluation(dataset, {
-        ...rows,
-        logits: blendLogits(blend.blend.weights, encoder, margins),
-        uncalibrated: blendLogits(UNCALIBRATED, encoder, margins),
-      });
-      return { blend, evaluation, files: new Map([[EXPERT_FILE, expert.encode()]]) };
-    },
+  const finish = function* (texts: readonly TextOutputs[]): Steps<FinishedTask> {
+    const margins = new Float32Array(dev.length * outputs);
+    const targets = new Uint8Array(dev.length * outputs);
+    for (const [row, { text, labelIds }] of dev.entries()) {
+      yield;
+      margins.set(expert.margins(text), row * outputs);
+      for (const output of activeOutputs(kind, labelIds)) targets[row * outputs + output] = 1;
+    }
+    const encoder = flatOutputs(texts);
+    const rows = { link: linkOf(kind), outputs, targets };
+    const blend = yield* fitBlend({
+      ...rows,
+      encoder,
+      expert: margins,
+      multilabel: kind === 'multilabel',
+      score,
+    });
+    const evaluation = yield* classificationEvaluation(dataset, {
+      ...rows,
+      logits: blendLogits(blend.blend.weights, encoder, margins),
+      uncalibrated: blendLogits(UNCALIBRATED, encoder, margins),
+    });
+    return { blend, evaluation, files: new Map([[EXPERT_FILE, expert.encode()]]) };
   };
+  return { finish: (texts, signal) => withPauses(finish(texts), signal) };
 }
 
 function classificationHead({ kind, train }: ClassificationDataset, shape: ClassifierShape): RowHead {

@@ -1,3 +1,4 @@
+import { mapSteps, type Steps } from '../../pauses.js';
 import type { Decision } from '../calibration-error.js';
 import { softmax } from '../softmax.js';
 import { sigmoid } from './classification-decoder.js';
@@ -16,15 +17,18 @@ export interface DecisionRows {
  * output, with the probability of the yes or no.
  * @param logits [rows, outputs]
  */
-export function decisionsOf({ link, outputs, targets }: DecisionRows, logits: Float32Array): Decision[] {
+export function* decisionsOf(
+  { link, outputs, targets }: DecisionRows,
+  logits: Float32Array,
+): Steps<Decision[]> {
   if (link === 'sigmoid') {
-    return Array.from(logits, (value, at) => {
+    return yield* mapSteps(logits, (value, at) => {
       const probability = sigmoid(value);
       const yes = probability > 0.5;
       return { confidence: yes ? probability : 1 - probability, right: yes === (targets[at] === 1) };
     });
   }
-  return Array.from({ length: logits.length / outputs }, (_, row) => {
+  return yield* mapSteps(new Array(logits.length / outputs).keys(), (row) => {
     const probabilities = softmax(logits.subarray(row * outputs, (row + 1) * outputs));
     const confidence = Math.max(...probabilities);
     return { confidence, right: targets[row * outputs + probabilities.indexOf(confidence)] === 1 };

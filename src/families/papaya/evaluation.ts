@@ -5,6 +5,7 @@ import {
   type Mistake,
   type ModelEvaluation,
 } from '../../model-folder/index.js';
+import { mapSteps, type Steps } from '../../pauses.js';
 import { calibrationBins, expectedCalibrationError } from '../calibration-error.js';
 import type { ClassificationDataset } from './classification-dataset.js';
 import { labelProbabilities, predictedLabels } from './classification-decoder.js';
@@ -23,17 +24,18 @@ export interface ScoredRows extends DecisionRows {
  * The figures of each label, the confusion matrix (unless a row may have several labels), the calibration,
  * and the mistakes that the model was surest of.
  */
-export function classificationEvaluation(
+export function* classificationEvaluation(
   { kind, labels, dev }: Pick<ClassificationDataset, 'kind' | 'labels' | 'dev'>,
   { logits, uncalibrated, ...rows }: ScoredRows,
-): ModelEvaluation {
+): Steps<ModelEvaluation> {
   const reading = { link: rows.link, labels: labels.length };
-  const answers = dev.map(({ text, labelIds }, row): Answer => {
+  const answers = yield* mapSteps(dev, ({ text, labelIds }, row): Answer => {
     const mine = logits.subarray(row * rows.outputs, (row + 1) * rows.outputs);
     const probabilities = labelProbabilities(mine, reading);
     return { text, actual: labelIds, predicted: predictedLabels(mine, reading), probabilities };
   });
-  const decisions = decisionsOf(rows, logits);
+  const decisions = yield* decisionsOf(rows, logits);
+  const mistakes = yield* mapSteps(answers, (answer) => mistakeOf(labels, answer));
   return {
     format: 1,
     rows: dev.length,
@@ -42,9 +44,9 @@ export function classificationEvaluation(
     calibration: {
       bins: calibrationBins(decisions),
       error: expectedCalibrationError(decisions),
-      error_before: expectedCalibrationError(decisionsOf(rows, uncalibrated)),
+      error_before: expectedCalibrationError(yield* decisionsOf(rows, uncalibrated)),
     },
-    mistakes: listedMistakes(answers.flatMap((answer) => mistakeOf(labels, answer))),
+    mistakes: listedMistakes(mistakes.flat()),
   };
 }
 

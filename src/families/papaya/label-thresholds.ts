@@ -1,3 +1,4 @@
+import { mapSteps, type Steps } from '../../pauses.js';
 import { f1Of, type LabelCounts } from './classification-scores.js';
 
 /** Probabilities of [rows, labels] and which of them should be on. */
@@ -21,8 +22,9 @@ const PRIOR_ROWS = 20;
  * For each label, the threshold with the best F1. Rare labels follow what is best for all labels together:
  * the F1 of a label with n rows has the weight n, the mean over all labels the weight {@link PRIOR_ROWS}.
  */
-export function labelThresholds(rows: LabelRows): number[] {
-  const curves = Array.from({ length: rows.labels }, (_, label) => f1Curve(rows, label));
+export function* labelThresholds(rows: LabelRows): Steps<number[]> {
+  const curves: F1Curve[] = [];
+  for (let label = 0; label < rows.labels; label += 1) curves.push(yield* f1Curve(rows, label));
   const shared = candidates.map(
     (_, at) => curves.reduce((sum, { f1s }) => sum + (f1s[at] ?? 0), 0) / Math.max(1, rows.labels),
   );
@@ -39,13 +41,13 @@ interface F1Curve {
   readonly f1s: readonly number[];
 }
 
-function f1Curve({ labels, probabilities, targets }: LabelRows, label: number): F1Curve {
+function* f1Curve({ labels, probabilities, targets }: LabelRows, label: number): Steps<F1Curve> {
   const on: number[] = [];
   const off: number[] = [];
   for (let at = label; at < targets.length; at += labels) {
     (targets[at] === 1 ? on : off).push(probabilities[at] ?? 0);
   }
-  const f1s = candidates.map((threshold) => {
+  const f1s = yield* mapSteps(candidates, (threshold) => {
     const truePositive = on.filter((probability) => probability > threshold).length;
     const counts: LabelCounts = {
       truePositive,

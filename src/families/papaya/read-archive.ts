@@ -5,6 +5,7 @@ import {
   counted,
   findConfiguredFile,
   LABEL_FILE,
+  MAX_LABELS,
   openArchive,
   ProblemList,
   quoted,
@@ -13,6 +14,7 @@ import {
   readLines,
   type TextLine,
 } from '../../datasets/index.js';
+import { pacedMap } from '../../pauses.js';
 import { checkRow, idNotation, type RowRules } from './check-row.js';
 import { checkTrainable, findWarnings } from './check-splits.js';
 import { checkLabelCount, checkNumClassLabels, classificationConfigSchema } from './classification-config.js';
@@ -29,21 +31,26 @@ import {
  * are found in one pass, except that rows can't be checked without config.json and label_id.json.
  * @throws DatasetError with every problem; TypeError for a model type of another family.
  */
-export function readClassificationArchive(directory: string, type: ModelType): ClassificationDataset {
+export async function readClassificationArchive(
+  directory: string,
+  type: ModelType,
+  signal?: AbortSignal,
+): Promise<ClassificationDataset> {
   const kind = classificationKind(type);
   const problems = new ProblemList();
-  const dataset = readDataset(openArchive(directory), kind, problems);
+  const dataset = await readDataset(openArchive(directory), kind, problems, signal);
   if (dataset === undefined || problems.total > 0) throw problems.toError();
   return dataset;
 }
 
-function readDataset(
+async function readDataset(
   archive: ArchiveFolder,
   kind: ClassificationKind,
   problems: ProblemList,
-): ClassificationDataset | undefined {
-  const config = readArchiveConfig(archive, classificationConfigSchema, problems);
-  const labels = readLabelIds(archive, problems);
+  signal: AbortSignal | undefined,
+): Promise<ClassificationDataset | undefined> {
+  const config = await readArchiveConfig(archive, classificationConfigSchema, problems, signal);
+  const labels = await readLabelIds(archive, problems, { most: MAX_LABELS }, signal);
   if (labels) checkLabelCount(kind, labels, LABEL_FILE, problems);
   if (config === undefined || labels === undefined) return undefined;
   checkNumClassLabels(kind, labels, config, problems);
@@ -51,16 +58,17 @@ function readDataset(
   const devFile = findConfiguredFile(archive, config, 'DEV_FILE', config.DEV_FILE, problems);
   const { names, roles } = config.field_names;
   const rules = { kind, columns: roles, notation: idNotation(labels) };
-  const train = trainFile ? readSplit(trainFile, names, rules, problems) : [];
-  const dev = devFile ? readSplit(devFile, names, rules, problems) : [];
+  const reading = { names, rules, problems, signal };
+  const train = trainFile ? await readSplit(trainFile, reading) : [];
+  const dev = devFile ? await readSplit(devFile, reading) : [];
   if (problems.total === 0) checkTrainable(kind, labels, train, config.TRAIN_FILE, problems);
   if (problems.total > 0) return undefined;
   return {
     kind,
     labels,
-    train: train.map(withoutLocation),
-    dev: dev.map(withoutLocation),
-    warnings: findWarnings(labels, train, dev),
+    train: await pacedMap(train, withoutLocation, signal),
+    dev: await pacedMap(dev, withoutLocation, signal),
+    warnings: await findWarnings(labels, train, dev, signal),
   };
 }
 
@@ -68,15 +76,21 @@ function withoutLocation({ text, labelIds }: LocatedRow): LabelledText {
   return { text, labelIds };
 }
 
+interface SplitReading {
+  /** Of the columns. */
+  readonly names: readonly string[];
+  readonly rules: RowRules;
+  readonly problems: ProblemList;
+  readonly signal: AbortSignal | undefined;
+}
+
 /** The rows of a tab-separated file. Quotes are plain characters: the format has no quoting. */
-function readSplit(
+async function readSplit(
   file: ArchiveFile,
-  fieldNames: readonly string[],
-  rules: RowRules,
-  problems: ProblemList,
-): LocatedRow[] {
+  { names, rules, problems, signal }: SplitReading,
+): Promise<LocatedRow[]> {
   const before = problems.total;
-  const lines = readLines(file.path, file.name, problems);
+  const lines = await readLines(file.path, file.name, problems, signal);
   const areAllDecoded = problems.total === before;
   const [header, ...rest] = withoutTrailingBlanks(lines ?? []);
   // If the header can't be decoded, which is a problem already, the rows can't be read either.
@@ -85,11 +99,10 @@ function readSplit(
     const found = header ? 'found a header row and no other' : 'found an empty file';
     problems.add({ file: file.name, found, expected: 'a header row, then one row for each text' });
   }
-  const columns = header && readHeader(header, fieldNames, file.name, problems);
+  const columns = header && readHeader(header, names, file.name, problems);
   if (columns === undefined) return [];
-  return rest
-    .map((line) => readRow(line, file.name, columns, rules, problems))
-    .filter((row) => row !== undefined);
+  const rows = await pacedMap(rest, (line) => readRow(line, file.name, columns, rules, problems), signal);
+  return rows.filter((row) => row !== undefined);
 }
 
 function withoutTrailingBlanks(lines: readonly TextLine[]): readonly TextLine[] {

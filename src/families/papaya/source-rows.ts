@@ -36,19 +36,19 @@ export interface SourceTable {
  * in memory.
  * @param name of rows in memory, in problems.
  */
-export function readSource(
+export async function readSource(
   source: RowSource,
   name: string,
   kind: ClassificationKind,
   problems: ProblemList,
-): SourceTable {
+): Promise<SourceTable> {
   if (Symbol.iterator in source) {
     return { file: name, columns: { text: 'text', label: 'label' }, rows: rowsInMemory(source, name) };
   }
   const { textColumn: text = 'text', labelColumn: label = 'label' } = source;
   const columns = { text, label };
   const file = basename(source.path);
-  return { file, columns, rows: rowsOfFile(source, columns, kind, problems) };
+  return { file, columns, rows: await rowsOfFile(source, columns, kind, problems) };
 }
 
 function rowsInMemory(rows: Iterable<SourceRow>, file: string): WrittenRow[] {
@@ -60,14 +60,14 @@ function rowsInMemory(rows: Iterable<SourceRow>, file: string): WrittenRow[] {
   }));
 }
 
-function rowsOfFile(
+async function rowsOfFile(
   source: SourceFile,
   columns: ColumnRoles,
   kind: ClassificationKind,
   problems: ProblemList,
-): WrittenRow[] {
+): Promise<WrittenRow[]> {
   const file = basename(source.path);
-  const records = readRecords(source, [columns.text, columns.label], problems);
+  const records = await readRecords(source, [columns.text, columns.label], problems);
   return records.flatMap(({ line, values: [text, label] }) => {
     const labels = labelNames(label, kind);
     if (typeof text === 'string' && labels !== undefined) return [{ file, line, text, labels }];

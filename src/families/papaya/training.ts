@@ -8,7 +8,8 @@ import { readClassificationArchive } from './read-archive.js';
 const POOLING: Pooling = 'mean';
 
 export const papayaTraining: FamilyTraining = {
-  readArchive: (directory, type) => classificationTask(readClassificationArchive(directory, type), POOLING),
+  readArchive: async (directory, type, signal) =>
+    classificationTask(await readClassificationArchive(directory, type, signal), POOLING),
   exportedOutputs: (graph, encoder, inputs, { id2label, orchard }) => ({
     name: 'logits',
     tensor: classifierLogits(graph, encoder, inputs, {

@@ -53,15 +53,15 @@ function checkOptions(options: ClassificationArchiveOptions): void {
 }
 
 /** Reads and checks the rows. @throws DatasetError with every problem, ValidationError */
-export function prepareArchive(
+export async function prepareArchive(
   options: ClassificationArchiveOptions,
-): PreparedArchive<ClassificationArchiveSummary> {
+): Promise<PreparedArchive<ClassificationArchiveSummary>> {
   checkOptions(options);
   const { type, rows, devRows, devFraction = DEFAULT_DEV_FRACTION, seed = 0 } = options;
   const problems = new ProblemList();
   const kind = classificationKind(type);
-  const trainTable = readSource(rows, 'rows', kind, problems);
-  const devTable = devRows && readSource(devRows, 'devRows', kind, problems);
+  const trainTable = await readSource(rows, 'rows', kind, problems);
+  const devTable = devRows && (await readSource(devRows, 'devRows', kind, problems));
   const labels = options.labels ?? namesIn([...trainTable.rows, ...(devTable?.rows ?? [])]);
   const given = checkTable(trainTable, kind, labels, problems);
   const givenDev = devTable && checkTable(devTable, kind, labels, problems);
@@ -82,7 +82,7 @@ export function prepareArchive(
       dev: dev.length,
       removedDuplicates: given.removedDuplicates + (givenDev?.removedDuplicates ?? 0),
       respacedTexts: given.respacedTexts + (givenDev?.respacedTexts ?? 0),
-      warnings: findWarnings(labels, train, dev),
+      warnings: await findWarnings(labels, train, dev),
     },
   };
 }

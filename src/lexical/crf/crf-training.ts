@@ -1,4 +1,5 @@
 import type { AdaGradArrays } from '../../kernels/index.js';
+import type { Steps } from '../../pauses.js';
 import type { Random } from '../../random.js';
 import { type CrfMemory, FIRST_SQUARE } from './crf-memory.js';
 import { dropHalf } from './feature-bags.js';
@@ -11,6 +12,9 @@ const RATE = 0.2;
  * Gradients of emissions below this (of 1 at most) are ignored: most words are certain after a pass or two.
  */
 const IGNORED_GRADIENT = 1e-3;
+
+/** Weights that are shrunk between two pauses. */
+const WEIGHTS_A_STEP = 2 ** 16;
 
 /**
  * Trains the weights with AdaGrad (Duchi et al. 2011), one step per sentence, on the negative log-likelihood.
@@ -57,9 +61,10 @@ export class CrfTraining {
    * Pulls all weights towards 0: the proximal step of `strength` / 2 · Σ weight², each weight at its own
    * rate.
    */
-  shrink(strength: number): void {
+  *shrinking(strength: number): Steps<void> {
     for (const { table, squares } of [this.#memory.arrays, this.#start, this.#between]) {
       for (let at = 0; at < table.length; at += 1) {
+        if (at % WEIGHTS_A_STEP === 0) yield;
         table[at] = (table[at] ?? 0) / (1 + (RATE * strength) / Math.sqrt(squares[at] ?? 1));
       }
     }

@@ -1,14 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { AbortedError } from '../../errors.js';
+import { isPauseDue, pause } from '../../pauses.js';
 
 /** Words and the tag id of each. */
 export interface TaggedWords {
   readonly words: readonly string[];
   readonly tags: readonly number[];
 }
-
-/** How many words are handled between two turns of the event loop, in some 20 ms. */
-const WORDS_A_TURN = 2000;
 
 /**
  * Calls `visit` with every sentence, letting the event loop run in between.
@@ -19,14 +15,8 @@ export async function forEachSentence<T extends { readonly words: readonly strin
   signal: AbortSignal,
   visit: (sentence: T) => void,
 ): Promise<void> {
-  let words = WORDS_A_TURN;
   for (const sentence of sentences) {
-    words += sentence.words.length;
-    if (words >= WORDS_A_TURN) {
-      words = 0;
-      await nextTurn();
-      if (signal.aborted) throw new AbortedError('the CRF expert');
-    }
+    if (isPauseDue()) await pause(signal);
     visit(sentence);
   }
 }

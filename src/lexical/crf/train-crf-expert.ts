@@ -1,3 +1,4 @@
+import { withPauses } from '../../pauses.js';
 import { Random } from '../../random.js';
 import { chooseFeatures } from './choose-features.js';
 import { CrfExpert } from './crf-expert.js';
@@ -30,7 +31,7 @@ const MAX_WEIGHTS = 2 ** 24;
 
 /**
  * Trains a linear-chain conditional random field (Lafferty et al. 2001). The same arguments give
- * bit-identical weights. Blocks its thread for some 20 ms at a time.
+ * bit-identical weights.
  * @throws AbortedError soon after the signal fires.
  */
 export async function trainCrfExpert(
@@ -50,7 +51,7 @@ export async function trainCrfExpert(
     await forEachSentence(random.shuffle(placed), signal, ({ firstWord, tags }) =>
       training.learn(firstWord, tags),
     );
-    training.shrink(regularization);
+    await withPauses(training.shrinking(regularization), signal);
   }
   const weights = { hashes: features.hashes(), weights: memory.arrays.table, width: memory.width };
   return CrfExpert.fromWeights(weights, training.transitions, maxBytes);

@@ -1,12 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  fitRetrievalBlend,
+  fitRetrievalBlend as fitRetrievalBlendSteps,
   type JudgedCandidates,
   rankCandidates,
   rankOfAnswer,
 } from '../../../src/families/dragonfruit/blend-retrieval.js';
 import { Random } from '../../../src/random.js';
+import { atOnce } from '../../support/at-once.js';
+
+const fitRetrievalBlend = atOnce(fitRetrievalBlendSteps);
 
 /** A question with these scores, a passage each. */
 function question(

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { retrievalEvaluation } from '../../../src/families/dragonfruit/evaluation.js';
+import { retrievalEvaluation as retrievalEvaluationSteps } from '../../../src/families/dragonfruit/evaluation.js';
 import { MAX_MISTAKE_CHARACTERS, modelEvaluationSchema } from '../../../src/model-folder/index.js';
+import { atOnce } from '../../support/at-once.js';
+
+const retrievalEvaluation = atOnce(retrievalEvaluationSteps);
 
 const LONG = 'A passage that goes on. '.repeat(40);
 const passages = ['Paris', 'Rome', LONG, 'Oslo'];

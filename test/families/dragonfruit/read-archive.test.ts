@@ -15,16 +15,16 @@ async function problemsOf(archive: ArchiveBuilder): Promise<string[]> {
   return problems.map(describeDatasetProblem);
 }
 
-function warningsOf(archive: ArchiveBuilder) {
-  return read(archive).warnings;
+async function warningsOf(archive: ArchiveBuilder) {
+  return (await read(archive)).warnings;
 }
 
 const withTrain = (contents: string) => aRetrievalArchive().withFile('train.json', contents);
 const QUESTION = { question: 'Where is Paris?', context: PASSAGES[0] };
 
 describe('a sound archive', () => {
-  it('gives every passage, and each question with the index of its own', () => {
-    expect(read(aRetrievalArchive())).toEqual({
+  it('gives every passage, and each question with the index of its own', async () => {
+    expect(await read(aRetrievalArchive())).toEqual({
       passages: PASSAGES,
       train: [
         { question: 'Where is Paris?', passage: 0 },
@@ -35,21 +35,21 @@ describe('a sound archive', () => {
     });
   });
 
-  it('may list its questions in any order; they are read by index', () => {
+  it('may list its questions in any order; they are read by index', async () => {
     const archive = withTrain(
       `{"1": ${JSON.stringify({ ...QUESTION, question: 'second' })}, "0": ${JSON.stringify(QUESTION)}}`,
     );
-    expect(read(archive).train[1]?.question).toBe('second');
+    expect((await read(archive)).train[1]?.question).toBe('second');
   });
 
-  it('may hold 20,000 passages', () => {
+  it('may hold 20,000 passages', async () => {
     const passages = Array.from({ length: 20_000 }, (_, id) => `passage ${id}`);
     const rows = passages.map((context) => ({ question: `where is ${context}?`, context }));
     const archive = aRetrievalArchive()
       .withLabels(passages)
       .withFile('train.json', entries(...rows))
       .withFile('dev.json', entries(rows[5]));
-    const { train } = read(archive);
+    const { train } = await read(archive);
     expect(train[19_999]?.passage).toBe(19_999);
   });
 });
@@ -170,11 +170,11 @@ describe('an archive that can not be trained on', () => {
 });
 
 describe('a warning', () => {
-  it('names questions of train that occur twice, case and spacing aside', () => {
+  it('names questions of train that occur twice, case and spacing aside', async () => {
     const archive = withTrain(
       questions(['Where is Paris?', 0], ['Where is Rome?', 1], ['where  is paris?', 0]),
     );
-    expect(warningsOf(archive)).toEqual([
+    expect(await warningsOf(archive)).toEqual([
       {
         kind: 'duplicate_row',
         count: 1,
@@ -184,15 +184,15 @@ describe('a warning', () => {
     ]);
   });
 
-  it('does not warn of a question that two passages answer', () => {
-    expect(warningsOf(withTrain(questions(['Where?', 0], ['Where?', 1])))).toEqual([]);
+  it('does not warn of a question that two passages answer', async () => {
+    expect(await warningsOf(withTrain(questions(['Where?', 0], ['Where?', 1])))).toEqual([]);
   });
 
-  it('names questions that are in both splits', () => {
+  it('names questions that are in both splits', async () => {
     const archive = withTrain(
       questions(['Where is Paris?', 0], ['where is OSLO?', 2], ['Where is Rome?', 1]),
     );
-    expect(warningsOf(archive)).toEqual([
+    expect(await warningsOf(archive)).toEqual([
       {
         kind: 'train_row_in_dev',
         count: 1,
@@ -202,11 +202,11 @@ describe('a warning', () => {
     ]);
   });
 
-  it('names the fields that are not read, and counts the questions with them in both splits', () => {
+  it('names the fields that are not read, and counts the questions with them in both splits', async () => {
     const archive = withTrain(
       entries({ ...QUESTION, answer: 'x', id: 7 }, { ...QUESTION, question: 'Where is Rome?' }),
     ).withFile('dev.json', entries({ question: 'Where is Oslo?', context: PASSAGES[2], id: 8 }));
-    expect(warningsOf(archive)).toContainEqual({
+    expect(await warningsOf(archive)).toContainEqual({
       kind: 'unknown_field',
       count: 2,
       message: '2 questions with fields that are not read: "answer", "id"',
@@ -217,16 +217,18 @@ describe('a warning', () => {
     });
   });
 
-  it('names the first of many fields', () => {
+  it('names the first of many fields', async () => {
     const rows = Array.from({ length: 9 }, (_, at) => ({ ...QUESTION, question: `${at}?`, [`x${at}`]: 1 }));
-    const [warning] = warningsOf(withTrain(entries(...rows))).filter(({ kind }) => kind === 'unknown_field');
+    const [warning] = (await warningsOf(withTrain(entries(...rows)))).filter(
+      ({ kind }) => kind === 'unknown_field',
+    );
     expect(warning?.message).toBe(
       '9 questions with fields that are not read: "x0", "x1", "x2", "x3", "x4", "x5" and 3 more',
     );
   });
 
-  it('counts passages that no question asks for; they are searched all the same', () => {
-    const [warning, ...others] = warningsOf(withTrain(questions(['Where is Paris?', 0])));
+  it('counts passages that no question asks for; they are searched all the same', async () => {
+    const [warning, ...others] = await warningsOf(withTrain(questions(['Where is Paris?', 0])));
     expect(warning).toMatchObject({ kind: 'passage_without_question', count: 1 });
     expect(others).toEqual([]);
   });

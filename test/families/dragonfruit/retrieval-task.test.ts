@@ -43,7 +43,7 @@ describe('the examples of a retrieval task', () => {
 
 describe('the BM25 index of a retrieval task', () => {
   it('is made once for mining, for the expert, and for copies with more questions', async () => {
-    const made = vi.spyOn(Bm25Index, 'fromPassages');
+    const made = vi.spyOn(Bm25Index, 'indexing');
     const task = retrievalTask(dataset);
     expect(made).not.toHaveBeenCalled();
     for (const each of [task, task.augmented(1)]) {

@@ -26,7 +26,7 @@ async function roundTrip(...given: Parameters<typeof create>) {
   (await result)._unsafeUnwrap();
   const directory = temporaryDirectory();
   await unzip(output, directory);
-  const { passages, train } = readRetrievalArchive(directory);
+  const { passages, train } = await readRetrievalArchive(directory);
   return train.map(({ question, passage }) => [question, passages[passage]]);
 }
 

@@ -3,12 +3,15 @@ import { bioConstraints } from '../../../src/families/grapefruit/bio-constraints
 import {
   blendEmissions,
   blendTransitions,
-  fitTagWeights,
+  fitTagWeights as fitTagWeightsSteps,
   type TagBlendRows,
   type TagWeights,
 } from '../../../src/families/grapefruit/blend-tags.js';
 import { Random } from '../../../src/random.js';
 import { everyPath } from '../../lexical/crf/every-path.js';
+import { atOnce } from '../../support/at-once.js';
+
+const fitTagWeights = atOnce(fitTagWeightsSteps);
 
 const tags = ['O', 'B-X', 'I-X'];
 const constraints = bioConstraints(tags);

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { bioConstraints } from '../../../src/families/grapefruit/bio-constraints.js';
-import { sequenceEvaluation } from '../../../src/families/grapefruit/evaluation.js';
+import { sequenceEvaluation as sequenceEvaluationSteps } from '../../../src/families/grapefruit/evaluation.js';
 import { modelEvaluationSchema } from '../../../src/model-folder/index.js';
+import { atOnce } from '../../support/at-once.js';
+
+const sequenceEvaluation = atOnce(sequenceEvaluationSteps);
 
 const tags = ['O', 'B-PER', 'I-PER', 'B-LOC', 'I-LOC', 'B-ORG'];
 const NEVER = -60;

@@ -21,8 +21,8 @@ const nothingFound = texts.map((text): TextOutputs => {
 });
 
 describe('a sequence labelling task', () => {
-  it('reports the metrics of its family: entity F1 and no accuracy, which most words outside entities raise', () => {
-    const { value, ...metrics } = task.evaluate(nothingFound);
+  it('reports the metrics of its family: entity F1 and no accuracy, which most words outside entities raise', async () => {
+    const { value, ...metrics } = await task.evaluate(nothingFound);
     expect(Object.keys(metrics)).toEqual(grapefruit.metrics);
     expect(value).toBe(0);
   });
@@ -30,7 +30,7 @@ describe('a sequence labelling task', () => {
   it('keeps the accuracy of tags among the figures of its parts, for the report', async () => {
     const { signal } = new AbortController();
     const options = { lowercase: true, language: 'english', balanced: false, seed: 1, signal };
-    const { blend } = (await task.trainExpert(options)).finish(nothingFound);
+    const { blend } = await (await task.trainExpert(options)).finish(nothingFound);
     for (const part of [blend.encoder, blend.expert, blend.blend]) {
       expect(part.accuracy).toBeGreaterThanOrEqual(part.f1 ?? 1);
     }

@@ -31,7 +31,7 @@ async function problemsOf(options: Partial<SequenceArchiveOptions>) {
 async function readBack(path: string) {
   const directory = temporaryDirectory();
   await unzip(path, directory);
-  const { tags: names, train, dev } = readSequenceArchive(directory, 'sequence-labeling');
+  const { tags: names, train, dev } = await readSequenceArchive(directory, 'sequence-labeling');
   const named = (rows: typeof train) =>
     rows.map(({ words, tags }) => ({ words, tags: tags.map((id) => names[id] ?? '') }));
   return { names, train: named(train), dev: named(dev) };

@@ -2,15 +2,22 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { expectedCalibrationError } from '../../../src/families/calibration-error.js';
 import { balancedWeights } from '../../../src/families/papaya/balanced-weights.js';
-import { fitBlend } from '../../../src/families/papaya/blend.js';
+import { fitBlend as fitBlendSteps } from '../../../src/families/papaya/blend.js';
 import {
   type BlendRows,
   blendLogits,
-  fitBlendWeights,
+  fitBlendWeights as fitBlendWeightsSteps,
   startingWeights,
 } from '../../../src/families/papaya/blend-weights.js';
-import { labelThresholds } from '../../../src/families/papaya/label-thresholds.js';
+import { labelThresholds as labelThresholdsSteps } from '../../../src/families/papaya/label-thresholds.js';
 import { Random } from '../../../src/random.js';
+import { atOnce, inOneStep } from '../../support/at-once.js';
+
+const fitBlend = atOnce(fitBlendSteps);
+
+const labelThresholds = atOnce(labelThresholdsSteps);
+
+const fitBlendWeights = atOnce(fitBlendWeightsSteps);
 
 const both = ['encoder', 'expert', 'bias'] as const;
 
@@ -163,12 +170,12 @@ describe('fitBlend', () => {
     const blend = fitBlend({
       ...rows,
       multilabel: true,
-      score(logits) {
+      score: inOneStep((logits: Float32Array) => {
         const on = [...logits].map((logit) => (logit > 0 ? 1 : 0));
         const right = on.filter((each, at) => each === rows.targets[at]).length;
         values.push(right / on.length);
         return { f1: 0, value: right / on.length };
-      },
+      }),
     });
     // The mixture that does best is taken, whichever experts it leans to.
     expect(blend.blend.value).toBe(Math.max(...values));

@@ -1,9 +1,12 @@
 import { ConfusionMatrix } from 'ml-confusion-matrix';
 import { describe, expect, it } from 'vitest';
 import { calibrationBins } from '../../../src/families/calibration-error.js';
-import { classificationEvaluation } from '../../../src/families/papaya/evaluation.js';
+import { classificationEvaluation as classificationEvaluationSteps } from '../../../src/families/papaya/evaluation.js';
 import { MAX_MISTAKES, modelEvaluationSchema } from '../../../src/model-folder/index.js';
 import { Random } from '../../../src/random.js';
+import { atOnce } from '../../support/at-once.js';
+
+const classificationEvaluation = atOnce(classificationEvaluationSteps);
 
 const logit = (probability: number) => Math.log(probability / (1 - probability));
 const rowsOf = (...labelIds: number[][]) =>

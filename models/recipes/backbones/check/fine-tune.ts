@@ -72,7 +72,7 @@ export async function devAccuracy(
   const outputs = await evaluator.outputs(reader.read(task.dev), engine.parameterFeeds);
   await evaluator.release();
   await release();
-  return task.evaluate(outputs).accuracy ?? Number.NaN;
+  return (await task.evaluate(outputs)).accuracy ?? Number.NaN;
 }
 
 function taskOf({ type, labels, train, dev }: LabelledTexts): TrainingTask {
