@@ -8,6 +8,9 @@ import type { JsonValue, ListOptions, Storage, StoredRecord, Version, Versioned 
 import { whileDoing } from './storage-failure.js';
 import { StorageLayout } from './storage-layout.js';
 
+/** A storage in use looks this often for what processes left that have died meanwhile. */
+const SWEEP_INTERVAL_MS = 20_000;
+
 /**
  * Storage in a directory of the local disk, which is created if it doesn't exist. Several processes may use
  * one directory at the same time, and each may be killed at any point.
@@ -32,6 +35,7 @@ class FileStorage implements Storage {
   readonly #records: RecordFiles;
   readonly #folders: FolderStore;
   #sweeping: Promise<void> | undefined;
+  #sweptAt = Number.NEGATIVE_INFINITY;
   /** Whether records were ever found in the directory. */
   #hadRecords = false;
 
@@ -128,7 +132,7 @@ class FileStorage implements Storage {
   }
 
   #doing<T>(what: string, work: () => Promise<T>): Promise<T> {
-    this.#sweeping ??= this.#sweep();
+    this.#sweepNowAndThen();
     return whileDoing(what, async () => {
       await this.#layout.ready();
       return work();
@@ -156,8 +160,14 @@ class FileStorage implements Storage {
     this.#hadRecords ||= hasRecords;
   }
 
-  /** Runs once, alongside the first call. What it can't delete does no harm, so it never fails a call. */
-  async #sweep(): Promise<void> {
-    await Promise.allSettled([this.#records.sweep(), this.#folders.sweep()]);
+  /** Runs alongside the first call and later ones. What it can't delete does no harm, so it never fails a call. */
+  #sweepNowAndThen(): void {
+    if (this.#sweeping !== undefined || performance.now() - this.#sweptAt < SWEEP_INTERVAL_MS) return;
+    const isFirst = this.#sweptAt === Number.NEGATIVE_INFINITY;
+    this.#sweptAt = performance.now();
+    const folders = isFirst ? this.#folders.sweep() : this.#folders.emptyTrash();
+    this.#sweeping = Promise.allSettled([this.#records.sweep(), folders]).then(() => {
+      this.#sweeping = undefined;
+    });
   }
 }

@@ -63,8 +63,13 @@ export class FolderStore {
 
   /** Deletes what crashes left behind and nobody can see. */
   async sweep(): Promise<void> {
-    for (const name of await namesIn(this.#trash)) await deleteUnseen(join(this.#trash, name));
+    await this.emptyTrash();
     for (const name of await namesIn(this.#folders)) await deleteSuperseded(join(this.#folders, name));
+  }
+
+  /** Deletes what was removed by a process that died before it had deleted it. */
+  async emptyTrash(): Promise<void> {
+    for (const name of await namesIn(this.#trash)) await deleteUnseen(join(this.#trash, name));
   }
 
   async #moveToTrash(path: string, parent: string): Promise<void> {
