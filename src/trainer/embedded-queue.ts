@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { ownedName } from '../files/index.js';
 import type {
   JobHandler,
   JobLease,
@@ -67,6 +67,8 @@ class EmbeddedWorker implements JobWorker {
   readonly #stopBeating: () => void;
   #run: EmbeddedRun | undefined;
   #draining: Promise<void> | undefined;
+  /** Whether there are jobs to run and this worker may run them, as it finds at the moment. */
+  #looking: Promise<boolean> = Promise.resolve(false);
   /** Whether to look again once the jobs known now have been run. */
   #hasNews = false;
   #isClosed = false;
@@ -76,7 +78,7 @@ class EmbeddedWorker implements JobWorker {
     this.app_id = app_id;
     this.#handler = handler;
     this.#entries = new QueueEntries(storage, app_id);
-    this.#lease = new AccountLease(storage, app_id, { clock, holder: randomUUID() });
+    this.#lease = new AccountLease(storage, app_id, { clock, holder: ownedName() });
     this.#stopBeating = clock.every(HEARTBEAT_MS, () => this.#beat());
     this.wake();
   }
@@ -113,7 +115,8 @@ class EmbeddedWorker implements JobWorker {
 
   /** Runs jobs until there is none, or one is left. */
   async #drain(): Promise<void> {
-    if ((await this.#entries.oldest()) === undefined || !(await this.#lease.acquire())) return;
+    this.#looking = this.#mayRunJobs();
+    if (!(await this.#looking)) return;
     try {
       let outcome: JobOutcome = 'ended';
       while (outcome === 'ended' && !this.#isClosed) {
@@ -124,6 +127,10 @@ class EmbeddedWorker implements JobWorker {
     } finally {
       await this.#lease.release();
     }
+  }
+
+  async #mayRunJobs(): Promise<boolean> {
+    return (await this.#entries.oldest()) !== undefined && (await this.#lease.acquire());
   }
 
   /** @returns undefined where there is no job left, or the lease is lost. */
@@ -167,8 +174,12 @@ class EmbeddedWorker implements JobWorker {
   /** Keeps the lease of the run under way and looks whether it was cancelled elsewhere; without one, looks for jobs. */
   async #attend(): Promise<void> {
     const run = this.#run;
-    if (run === undefined) this.wake();
-    else if ((await run.renew()) && (await this.#entries.isCancelled(run.id))) run.stop('cancelled');
+    if (run === undefined) {
+      this.wake();
+      await this.#looking;
+    } else if ((await run.renew()) && (await this.#entries.isCancelled(run.id))) {
+      run.stop('cancelled');
+    }
   }
 }
 

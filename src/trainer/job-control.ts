@@ -137,8 +137,8 @@ export class JobControl {
 
   /** With each heartbeat: makes up for what failed, and sees how the jobs stand that run elsewhere. Never rejects. */
   #look(): Promise<void> {
-    this.#looking ??= this.#options.events
-      .poll(this.#runningId)
+    this.#looking ??= this.#started
+      .then(() => this.#options.events.poll(this.#runningId))
       .then(() => this.#addMissing())
       .finally(() => {
         this.#looking = undefined;
