@@ -8,6 +8,7 @@ export {
   moveIfPresent,
   namesIn,
   readTextIfPresent,
+  unlinkIfPresent,
   writeFlushed,
 } from './durable-files.js';
 export { failedWith } from './failed-with.js';

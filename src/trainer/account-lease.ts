@@ -126,7 +126,7 @@ export class AccountLease {
   async #write(lease: Lease, version: Version | undefined): Promise<boolean> {
     const writtenAt = this.#clock.elapsed();
     try {
-      await stored(() => this.#storage.write(LEASES, this.#key, lease, version));
+      await stored(() => this.#storage.write(LEASES, this.#key, lease, version, { isUrgent: true }));
     } catch (thrown) {
       if (isVersionConflict(thrown)) return false;
       throw thrown;

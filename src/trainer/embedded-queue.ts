@@ -11,6 +11,7 @@ import type {
 import type { Storage } from '../storage/index.js';
 import { AccountLease, HEARTBEAT_MS } from './account-lease.js';
 import type { Clock } from './clock.js';
+import { LastingTrouble } from './lasting-trouble.js';
 import { QueueEntries } from './queue-entries.js';
 
 /**
@@ -21,11 +22,18 @@ export class EmbeddedQueue implements JobQueue {
   readonly specificationVersion = 1;
   readonly #storage: Storage;
   readonly #clock: Clock;
+  readonly #trouble: LastingTrouble;
   readonly #workers = new Set<EmbeddedWorker>();
 
-  constructor(storage: Storage, clock: Clock) {
+  /** @param trouble is told of what fails in the background. */
+  constructor(
+    storage: Storage,
+    clock: Clock,
+    trouble: LastingTrouble = new LastingTrouble(clock, () => undefined),
+  ) {
     this.#storage = storage;
     this.#clock = clock;
+    this.#trouble = trouble;
   }
 
   async add({ app_id, id }: QueuedJob): Promise<void> {
@@ -39,7 +47,7 @@ export class EmbeddedQueue implements JobQueue {
   }
 
   work(app_id: string, handler: JobHandler): JobWorker {
-    const worker = new EmbeddedWorker(app_id, handler, this.#storage, this.#clock);
+    const worker = new EmbeddedWorker(app_id, handler, this.#storage, this.#clock, this.#trouble);
     this.#workers.add(worker);
     return {
       close: async () => {
@@ -64,6 +72,7 @@ class EmbeddedWorker implements JobWorker {
   readonly #handler: JobHandler;
   readonly #entries: QueueEntries;
   readonly #lease: AccountLease;
+  readonly #trouble: LastingTrouble;
   readonly #stopBeating: () => void;
   #run: EmbeddedRun | undefined;
   #draining: Promise<void> | undefined;
@@ -74,7 +83,8 @@ class EmbeddedWorker implements JobWorker {
   #isClosed = false;
   #beating: Promise<void> | undefined;
 
-  constructor(app_id: string, handler: JobHandler, storage: Storage, clock: Clock) {
+  constructor(app_id: string, handler: JobHandler, storage: Storage, clock: Clock, trouble: LastingTrouble) {
+    this.#trouble = trouble;
     this.app_id = app_id;
     this.#handler = handler;
     this.#entries = new QueueEntries(storage, app_id);
@@ -108,7 +118,10 @@ class EmbeddedWorker implements JobWorker {
   async #drainWhileNews(): Promise<void> {
     while (this.#hasNews && !this.#isClosed) {
       this.#hasNews = false;
-      await this.#drain().catch(() => undefined);
+      await this.#drain().then(
+        () => this.#trouble.succeeded('queue'),
+        (thrown: unknown) => this.#trouble.failed('queue', thrown),
+      );
     }
     this.#draining = undefined; // at once, so that no news comes between
   }
