@@ -330,12 +330,21 @@ export function isOrchardError(error: unknown): error is OrchardError {
 }
 
 /**
- * Turns anything thrown into a member of the union: an OrchardError stays as it is, anything else becomes an
- * {@link InternalError}.
+ * Turns anything thrown into a member of the union: an OrchardError stays as it is, a disk that fails becomes a
+ * {@link StorageError}, anything else an {@link InternalError}.
  * @param doing what failed, for the message.
  */
 export function toOrchardError(thrown: unknown, doing: string): OrchardError {
   if (isOrchardError(thrown)) return thrown;
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  if (isMediumFailure(thrown)) return new StorageError(`${doing}: ${reason}`, { cause: thrown });
   return new InternalError(`${doing}: ${reason}`, { cause: thrown });
+}
+
+/** True for the error of a system call that the disk failed: full, over quota, read-only, not allowed or broken. */
+function isMediumFailure(thrown: unknown): boolean {
+  const codes = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'];
+  if (!(thrown instanceof Error) || !('code' in thrown)) return false;
+  const isForbidden = (thrown.code === 'EACCES' || thrown.code === 'EPERM') && 'path' in thrown;
+  return isForbidden || codes.some((code) => code === thrown.code);
 }

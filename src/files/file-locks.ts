@@ -3,7 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
-import { deleteUnseen, linkIfAbsent, readTextIfPresent, unlinkIfPresent } from './durable-files.js';
+import { deleteUnseen, linkIfAbsent, namesIn, readTextIfPresent, unlinkIfPresent } from './durable-files.js';
+import { ownedName } from './owned-name.js';
 import { parseJson } from './parse-json.js';
 import { hasEnded, thisProcess } from './process-identity.js';
 
@@ -73,15 +74,27 @@ export class FileLocks {
     }
   }
 
+  /** Removes the locks of holders that have died, which nobody may ask for again. */
+  async sweep(): Promise<void> {
+    const names = await namesIn(this.#directory);
+    await Promise.allSettled(names.map((name) => this.#breakIfLeft(name)));
+  }
+
+  async #breakIfLeft(name: string): Promise<void> {
+    const path = join(this.#directory, name);
+    const found = await readTextIfPresent(path);
+    if (found !== undefined && isOfEndedProcess(found)) await this.#break(name, path, found);
+  }
+
   async #acquire(
     name: string,
     path: string,
     holding: string,
     { signal, signOfLife }: LockWaiting,
   ): Promise<void> {
-    const draft = join(this.#temporaryDirectory, randomUUID());
-    await writeFile(draft, holding, { flag: 'wx' });
+    const draft = join(this.#temporaryDirectory, ownedName());
     try {
+      await writeFile(draft, holding, { flag: 'wx' }); // on a full disk, it fails and leaves a part of it
       const patience = new Patience(this.#silenceMs);
       while (!(await linkIfAbsent(draft, path))) {
         signal?.throwIfAborted();

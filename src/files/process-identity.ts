@@ -4,7 +4,10 @@ import { hostname } from 'node:os';
 /** A process as others on the same disk can recognise it. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** The machine and, on Linux, the process id namespace (so the container) in which the pid is valid. */
+  /**
+   * The machine and, on Linux, the process id namespace (so the container) and the boot in which the pid is
+   * valid.
+   */
   readonly host: string;
   /**
    * When it started, in kernel ticks; tells it from a later process with the same pid. Linux only, else ''.
@@ -14,7 +17,7 @@ export interface ProcessIdentity {
 
 export const thisProcess: ProcessIdentity = {
   pid: process.pid,
-  host: `${hostname()} ${pidNamespace()}`.trim(),
+  host: `${hostname()} ${pidNamespace()} ${bootId()}`.trim(),
   started: linuxStatus(process.pid)?.started ?? '',
 };
 
@@ -55,6 +58,14 @@ function linuxStatus(pid: number): { started: string; isOver: boolean } | undefi
 function pidNamespace(): string {
   try {
     return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return '';
+  }
+}
+
+function bootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
   } catch {
     return '';
   }

@@ -1,11 +1,16 @@
 import { rmSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { deleteUnseen, namesIn } from './durable-files.js';
+import { ownedName, ownerOf } from './owned-name.js';
+
+const PREFIX = 'orchard-';
 
 /** The directories that are not removed yet; the process removes them when it exits. */
 const existing = new Set<string>();
 let removesAtExit = false;
+let sweeping: Promise<void> | undefined;
 
 /** A private directory in the system's temporary directory, created on first use. */
 export class TemporaryDirectory {
@@ -26,13 +31,25 @@ export class TemporaryDirectory {
 }
 
 async function make(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), 'orchard-'));
+  const path = join(tmpdir(), PREFIX + ownedName());
+  await mkdir(path, { mode: 0o700 });
   existing.add(path);
+  sweeping ??= sweep();
+  await sweeping;
   if (!removesAtExit) {
     removesAtExit = true;
     process.once('exit', removeExisting);
   }
   return path;
+}
+
+/** Removes those of processes that were killed. Runs once in a process; what it can't remove does no harm. */
+async function sweep(): Promise<void> {
+  const names = await namesIn(tmpdir()).catch(() => []);
+  const left = names.filter(
+    (name) => name.startsWith(PREFIX) && ownerOf(name.slice(PREFIX.length)) === 'ended',
+  );
+  await Promise.all(left.map((name) => deleteUnseen(join(tmpdir(), name))));
 }
 
 function removeExisting(): void {

@@ -22,4 +22,6 @@ export { canReach, hasEnded, isWaiting, moved } from './job-states.js';
 export { viewsOf } from './job-views.js';
 export { type ReadyModel, readyModel } from './ready-model.js';
 export { ReadyModels } from './ready-models.js';
+export { requireKnownVersion } from './record-version.js';
+export { Removals } from './removals.js';
 export { stored } from './stored.js';

@@ -1,5 +1,5 @@
 import { StorageError } from '../errors.js';
-import { isVersionConflict, type Storage } from '../storage/index.js';
+import { isVersionConflict, type Storage, type WriteOptions } from '../storage/index.js';
 import { stored } from './stored.js';
 
 const INDEX = 'job-index';
@@ -27,8 +27,8 @@ export class JobIndex {
     this.#prefix = prefix;
   }
 
-  async add(id: string, views: readonly string[]): Promise<void> {
-    await Promise.all(views.map((view) => this.#writeUnlessThere(this.#key(view, id), null)));
+  async add(id: string, views: readonly string[], options: WriteOptions = {}): Promise<void> {
+    await Promise.all(views.map((view) => this.#writeUnlessThere(this.#key(view, id), null, options)));
   }
 
   async remove(id: string, views: readonly string[]): Promise<void> {
@@ -95,9 +95,9 @@ export class JobIndex {
     await this.#writeUnlessThere(this.#versionKey, VERSION);
   }
 
-  async #writeUnlessThere(key: string, value: number | null): Promise<void> {
+  async #writeUnlessThere(key: string, value: number | null, options: WriteOptions = {}): Promise<void> {
     try {
-      await stored(() => this.#storage.write(INDEX, key, value, undefined));
+      await stored(() => this.#storage.write(INDEX, key, value, undefined, options));
     } catch (thrown) {
       if (!isVersionConflict(thrown)) throw thrown;
     }

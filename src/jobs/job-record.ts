@@ -93,6 +93,11 @@ export const jobRecordSchema = z.strictObject({
   blend: blendSchema.exactOptional(),
   warnings: z.array(warningSchema),
   error: jobErrorSchema.exactOptional(),
+  /**
+   * How many runs have begun since the job last came further, and the checkpoint that they began with. A run that
+   * is stopped in good order doesn't count.
+   */
+  attempts: z.strictObject({ count: z.int(), checkpoint: z.string().nullable() }).exactOptional(),
   /** Asks whichever process runs the job to stop it. */
   cancel_requested: z.literal(true).exactOptional(),
 });

@@ -1,7 +1,7 @@
 import { validate as isUuid } from 'uuid';
 import type { ListFilter, Page } from '../contract/index.js';
 import { NotFoundError, StorageError } from '../errors.js';
-import { isVersionConflict, type Storage, type Version } from '../storage/index.js';
+import { isVersionConflict, type Storage, type Version, type WriteOptions } from '../storage/index.js';
 import { JobIndex } from './job-index.js';
 import type { JobRecord } from './job-record.js';
 import { hasEnded, isWaiting } from './job-states.js';
@@ -15,6 +15,9 @@ const DEFAULT_PAGE_LIMIT = 20;
 const READ_TOGETHER = 100;
 /** Each conflict means that another write succeeded, so this many in a row mean a broken storage. */
 const MAX_WRITE_ATTEMPTS = 100;
+
+/** What becomes of a job is recorded even when the medium is full; new ones have to wait. */
+const URGENT: WriteOptions = { isUrgent: true };
 
 /** A job as it was read, with the version to write against. */
 interface StoredJob {
@@ -174,9 +177,9 @@ export class JobRepository {
   /** @returns false if someone else wrote first. */
   async #replace({ job, version }: StoredJob, changed: JobRecord): Promise<boolean> {
     const [before, now] = [viewsOf(job, this.#taskOf), viewsOf(changed, this.#taskOf)];
-    await this.#index.add(job.id, without(now, before));
+    await this.#index.add(job.id, without(now, before), URGENT);
     try {
-      await this.#write(changed, version);
+      await this.#write(changed, version, URGENT);
     } catch (thrown) {
       if (isVersionConflict(thrown)) return false;
       throw thrown;
@@ -186,8 +189,8 @@ export class JobRepository {
     return true;
   }
 
-  async #write(job: JobRecord, expected: Version | undefined): Promise<void> {
-    await stored(() => this.#storage.write(JOBS, this.#key(job.id), toJson(job), expected));
+  async #write(job: JobRecord, expected: Version | undefined, options: WriteOptions = {}): Promise<void> {
+    await stored(() => this.#storage.write(JOBS, this.#key(job.id), toJson(job), expected, options));
     noteWrite(this.#storage, job.id);
   }
 

@@ -1,7 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import { link, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import { ensureDirectory, FileLocks, failedWith, readTextIfPresent, replaceFile } from '../files/index.js';
+import {
+  ensureDirectory,
+  FileLocks,
+  failedWith,
+  ownedName,
+  readTextIfPresent,
+  replaceFile,
+} from '../files/index.js';
 
 const COMMIT = /^[0-9a-f]{40}$/;
 
@@ -32,10 +38,11 @@ export class HubCache {
     this.locks = new FileLocks(this.#lockDirectory, this.#lockDirectory, options);
   }
 
-  /** Creates the directories that files are downloaded into. */
+  /** Creates the directories that files are downloaded into, and removes what dead processes left in them. */
   async prepare(): Promise<void> {
     await ensureDirectory(join(this.#root, 'blobs'));
     await ensureDirectory(this.#lockDirectory);
+    await this.locks.sweep();
   }
 
   blob(hash: string): string {
@@ -68,7 +75,7 @@ export class HubCache {
     const path = this.#ref(revision);
     if ((await readTextIfPresent(path)) === commit) return;
     // Not beside it: huggingface_hub would take the draft for another revision.
-    await replaceFile(path, commit, { draft: join(this.#lockDirectory, randomUUID()) });
+    await replaceFile(path, commit, { draft: join(this.#lockDirectory, ownedName()) });
   }
 
   /** Adds a blob to the files of a commit. */

@@ -4,9 +4,21 @@ import { checkCollection, checkKey, checkLimit } from './check-arguments.js';
 import { FolderStore } from './folder-store.js';
 import { DEFAULT_LIMIT } from './listing.js';
 import { RecordFiles } from './record-files.js';
-import type { JsonValue, ListOptions, Storage, StoredRecord, Version, Versioned } from './storage.js';
+import { Reserve } from './reserve.js';
+import type {
+  JsonValue,
+  ListOptions,
+  Storage,
+  StoredRecord,
+  Version,
+  Versioned,
+  WriteOptions,
+} from './storage.js';
 import { whileDoing } from './storage-failure.js';
 import { StorageLayout } from './storage-layout.js';
+
+/** A storage in use looks this often for what processes left that have died meanwhile. */
+const SWEEP_INTERVAL_MS = 20_000;
 
 /**
  * Storage in a directory of the local disk, which is created if it doesn't exist. Several processes may use
@@ -15,7 +27,8 @@ import { StorageLayout } from './storage-layout.js';
  * ```
  * records/<collection>/<key>.json   folders/<key>/published-<n>/   folders/<key>/staged/
  * layout                            the version of this layout; an earlier one is converted on first use
- * locks/  temporary/  trash/        used for moments; what a crash left in them is deleted later
+ * locks/  temporary/  trash/        used for moments; what a process left in them that died is deleted later
+ * reserve                           1 MB that is freed when the disk is full, to record how jobs end
  * ```
  * The key of a record is split into nested directories, so that no directory grows large and a listing only
  * reads the records that it returns. Characters that not every file system allows are escaped (`A/1` is
@@ -31,7 +44,10 @@ class FileStorage implements Storage {
   readonly #layout: StorageLayout;
   readonly #records: RecordFiles;
   readonly #folders: FolderStore;
+  readonly #reserve: Reserve;
   #sweeping: Promise<void> | undefined;
+  #reserving: Promise<void> | undefined;
+  #sweptAt = Number.NEGATIVE_INFINITY;
   /** Whether records were ever found in the directory. */
   #hadRecords = false;
 
@@ -40,6 +56,7 @@ class FileStorage implements Storage {
     this.#layout = new StorageLayout(root);
     this.#records = new RecordFiles(root);
     this.#folders = new FolderStore(root);
+    this.#reserve = new Reserve(root);
   }
 
   async read(collection: string, key: string): Promise<Versioned | undefined> {
@@ -52,15 +69,25 @@ class FileStorage implements Storage {
     });
   }
 
-  write(collection: string, key: string, value: JsonValue, expected: Version | undefined): Promise<Version> {
+  write(
+    collection: string,
+    key: string,
+    value: JsonValue,
+    expected: Version | undefined,
+    { isUrgent = false }: WriteOptions = {},
+  ): Promise<Version> {
+    const write = () => this.#records.write(collection, key, value, expected);
     return this.#withRecord(collection, key, 'written', async () => {
       await this.#layout.mark();
-      return this.#records.write(collection, key, value, expected);
+      const version = await (isUrgent ? this.#reserve.using(write) : write());
+      await this.#keepReserve();
+      return version;
     });
   }
 
   remove(collection: string, key: string): Promise<void> {
-    return this.#withRecord(collection, key, 'removed', () => this.#records.remove(collection, key));
+    const remove = () => this.#records.remove(collection, key);
+    return this.#withRecord(collection, key, 'removed', () => this.#reserve.using(remove));
   }
 
   list(collection: string, options: ListOptions = {}): Promise<readonly StoredRecord[]> {
@@ -80,7 +107,8 @@ class FileStorage implements Storage {
   }
 
   discardStaged(key: string): Promise<void> {
-    return this.#withFolder(key, 'discarded', () => this.#folders.discard(key));
+    const discard = () => this.#folders.discard(key);
+    return this.#withFolder(key, 'discarded', () => this.#reserve.using(discard));
   }
 
   openFolder(key: string): Promise<string | undefined> {
@@ -88,7 +116,8 @@ class FileStorage implements Storage {
   }
 
   removeFolder(key: string): Promise<void> {
-    return this.#withFolder(key, 'removed', () => this.#folders.remove(key));
+    const remove = () => this.#folders.remove(key);
+    return this.#withFolder(key, 'removed', () => this.#reserve.using(remove));
   }
 
   async close(): Promise<void> {
@@ -128,7 +157,7 @@ class FileStorage implements Storage {
   }
 
   #doing<T>(what: string, work: () => Promise<T>): Promise<T> {
-    this.#sweeping ??= this.#sweep();
+    this.#sweepNowAndThen();
     return whileDoing(what, async () => {
       await this.#layout.ready();
       return work();
@@ -156,8 +185,22 @@ class FileStorage implements Storage {
     this.#hadRecords ||= hasRecords;
   }
 
-  /** Runs once, alongside the first call. What it can't delete does no harm, so it never fails a call. */
-  async #sweep(): Promise<void> {
-    await Promise.allSettled([this.#records.sweep(), this.#folders.sweep()]);
+  /** With the first write; later, sweeping sees to it. */
+  #keepReserve(): Promise<void> {
+    this.#reserving ??= this.#reserve.keep();
+    return this.#reserving;
+  }
+
+  /** Runs alongside the first call and later ones. What it can't delete does no harm, so it never fails a call. */
+  #sweepNowAndThen(): void {
+    if (this.#sweeping !== undefined || performance.now() - this.#sweptAt < SWEEP_INTERVAL_MS) return;
+    const isFirst = this.#sweptAt === Number.NEGATIVE_INFINITY;
+    this.#sweptAt = performance.now();
+    const folders = isFirst ? this.#folders.sweep() : this.#folders.emptyTrash();
+    this.#sweeping = Promise.allSettled([this.#records.sweep(), folders])
+      .then(() => this.#reserve.keep())
+      .finally(() => {
+        this.#sweeping = undefined;
+      });
   }
 }

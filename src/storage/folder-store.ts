@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   deleteUnseen,
@@ -10,6 +11,7 @@ import {
   namesIn,
 } from '../files/index.js';
 import { encodeFileName } from './file-name.js';
+import { isDiskFull } from './reserve.js';
 
 const STAGED = 'staged';
 const PUBLISHED = /^published-(\d+)$/;
@@ -63,14 +65,24 @@ export class FolderStore {
 
   /** Deletes what crashes left behind and nobody can see. */
   async sweep(): Promise<void> {
-    for (const name of await namesIn(this.#trash)) await deleteUnseen(join(this.#trash, name));
+    await this.emptyTrash();
     for (const name of await namesIn(this.#folders)) await deleteSuperseded(join(this.#folders, name));
+  }
+
+  /** Deletes what was removed by a process that died before it had deleted it. */
+  async emptyTrash(): Promise<void> {
+    for (const name of await namesIn(this.#trash)) await deleteUnseen(join(this.#trash, name));
   }
 
   async #moveToTrash(path: string, parent: string): Promise<void> {
     const grave = join(this.#trash, randomUUID());
-    await ensureDirectory(this.#trash);
-    if (!(await moveIfPresent(path, grave))) return;
+    try {
+      await ensureDirectory(this.#trash);
+      if (!(await moveIfPresent(path, grave))) return;
+    } catch (thrown) {
+      if (!isDiskFull(thrown)) throw thrown;
+      await rm(path, { recursive: true, force: true }); // where there is no room for another name
+    }
     await flushDirectory(parent);
     await deleteUnseen(grave);
   }

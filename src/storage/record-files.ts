@@ -8,6 +8,7 @@ import {
   isPresent,
   type Lock,
   move,
+  ownedName,
   sweepTemporaryFiles,
   unlinkWithEmptyParents,
   writeFlushed,
@@ -60,7 +61,7 @@ export class RecordFiles {
   ): Promise<Version> {
     const path = this.#path(collection, key);
     const version = randomUUID();
-    const draft = join(this.#temporary, version);
+    const draft = join(this.#temporary, ownedName());
     await this.#ensureDirectories();
     try {
       await writeFlushed(draft, recordText({ key, version, value }));
@@ -116,9 +117,9 @@ export class RecordFiles {
     return isPresent(this.#records);
   }
 
-  /** Deletes the drafts of writers that crashed. */
-  sweep(): Promise<void> {
-    return sweepTemporaryFiles(this.#temporary);
+  /** Deletes the drafts and locks of processes that have died. */
+  async sweep(): Promise<void> {
+    await Promise.allSettled([sweepTemporaryFiles(this.#temporary), this.#locks.sweep()]);
   }
 
   /**

@@ -6,6 +6,7 @@ import {
   ensureDirectory,
   FileLocks,
   isPresent,
+  ownedName,
   parseJson,
   readTextIfPresent,
   replaceFile,
@@ -93,8 +94,11 @@ export class StorageLayout {
     );
   }
 
-  #write(): Promise<void> {
-    return replaceFile(this.#file, `${JSON.stringify({ version: VERSION })}\n`);
+  async #write(): Promise<void> {
+    const temporary = join(this.#root, 'temporary');
+    await ensureDirectory(temporary);
+    const draft = join(temporary, ownedName());
+    await replaceFile(this.#file, `${JSON.stringify({ version: VERSION })}\n`, { draft });
   }
 
   get #records(): string {

@@ -34,6 +34,15 @@ export interface ListOptions {
   readonly reverse?: boolean;
 }
 
+/** How a record is written. */
+export interface WriteOptions {
+  /**
+   * Whether the write may use room that the storage keeps back for when the medium is full: one that records what
+   * has become of something, rather than begins something new. Default false.
+   */
+  readonly isUrgent?: boolean;
+}
+
 /** Marks our conflicts across duplicate copies of the package, where `instanceof` would miss them. */
 const CONFLICT = Symbol.for('orchard-nlp.version-conflict');
 
@@ -75,7 +84,13 @@ export interface Storage {
    * @returns the new version.
    * @throws VersionConflict otherwise, leaving the record as it was.
    */
-  write(collection: string, key: string, value: JsonValue, expected: Version | undefined): Promise<Version>;
+  write(
+    collection: string,
+    key: string,
+    value: JsonValue,
+    expected: Version | undefined,
+    options?: WriteOptions,
+  ): Promise<Version>;
 
   /** Removes a record; no error if there is none. */
   remove(collection: string, key: string): Promise<void>;

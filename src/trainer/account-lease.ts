@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { StorageError } from '../errors.js';
-import { stored } from '../jobs/index.js';
+import { ownerOf } from '../files/index.js';
+import { requireKnownVersion, stored } from '../jobs/index.js';
 import { isVersionConflict, type Storage, type Version } from '../storage/index.js';
 import type { Clock } from './clock.js';
 
@@ -10,23 +10,36 @@ export const HEARTBEAT_MS = 5_000;
 export const LEASE_MS = 30_000;
 
 const LEASES = 'job-leases';
+/** The version of a lease's record. Leases of releases before versions have none. */
+const VERSION = 1;
 
 const leaseSchema = z.strictObject({
+  record_version: z.literal(VERSION).exactOptional(),
   /** Null where nobody runs a job. */
   holder: z.string().nullable(),
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970, for people and earlier releases: clocks may be wrong. */
   expires_at: z.number(),
   /** The job that the holder runs, or that an earlier one left. */
   job_id: z.string().nullable(),
 });
 type Lease = z.infer<typeof leaseSchema>;
 
-const FREE: Lease = { holder: null, expires_at: 0, job_id: null };
+const FREE: Lease = { record_version: VERSION, holder: null, expires_at: 0, job_id: null };
+interface Sighting {
+  readonly version: Version | undefined;
+  /** By {@link Clock.elapsed}. */
+  readonly since: number;
+}
+
+/** Stands for the holder of a record that can't be read. */
+const UNREADABLE: Lease = { ...FREE, holder: '' };
 
 /**
  * The right to run an account's jobs, as a lease that one worker holds at a time over all processes that share the
  * storage. One record an account makes both rules exact: one running job an account, and no job run twice.
- * The clocks of machines that share a storage must agree to some seconds.
+ *
+ * A lease is free at once where its holder was a process of this machine that has ended. Otherwise it is free once its
+ * record has stayed the same for {@link LEASE_MS} by the clock of whoever looks, so no two clocks need to agree.
  */
 export class AccountLease {
   readonly #storage: Storage;
@@ -34,8 +47,12 @@ export class AccountLease {
   readonly #clock: Clock;
   readonly #holder: string;
   #known = FREE;
+  /** When the lease that is known here was written, at the latest, by {@link Clock.elapsed}. */
+  #writtenAt = Number.NEGATIVE_INFINITY;
+  /** Another's lease as it was last found, and since when it has been like this. */
+  #seen: Sighting | undefined;
 
-  /** @param holder an id of this worker alone. */
+  /** @param holder a name of this worker alone, by {@link ownedName}. */
   constructor(storage: Storage, appId: string, { clock, holder }: { clock: Clock; holder: string }) {
     this.#storage = storage;
     this.#key = encodeURIComponent(appId);
@@ -48,12 +65,21 @@ export class AccountLease {
     return this.#known.job_id;
   }
 
-  /** Takes the lease where it is free or has run out. @returns whether this worker holds it now. */
+  /** Takes the lease where it is free. @returns whether this worker holds it now. */
   async acquire(): Promise<boolean> {
     const { lease, version } = await this.#read();
-    const isHeld = lease.holder !== null && lease.holder !== this.#holder;
-    if (isHeld && lease.expires_at > this.#clock.now()) return false;
+    const { holder } = lease;
+    const isFree = holder === null || holder === this.#holder || this.#isLeft(holder, version);
+    if (!isFree) return false;
     return this.#write(this.#prolonged(lease), version);
+  }
+
+  #isLeft(holder: string, version: Version | undefined): boolean {
+    const now = this.#clock.elapsed();
+    const seen =
+      this.#seen !== undefined && this.#seen.version === version ? this.#seen : { version, since: now };
+    this.#seen = seen;
+    return ownerOf(holder) === 'ended' || now - seen.since >= LEASE_MS;
   }
 
   /** Says which job runs now, and prolongs the lease. @returns false where it is lost. */
@@ -61,12 +87,12 @@ export class AccountLease {
     return this.#rewrite((lease) => ({ ...this.#prolonged(lease), job_id }));
   }
 
-  /** Prolongs the lease. @returns false where it is lost; a storage that fails loses it only once it has run out. */
+  /** Prolongs the lease. @returns false where it is lost; a storage that fails loses it only after {@link LEASE_MS}. */
   async renew(): Promise<boolean> {
     try {
       return await this.#rewrite((lease) => this.#prolonged(lease));
     } catch {
-      return this.#clock.now() < this.#known.expires_at;
+      return this.#clock.elapsed() - this.#writtenAt < LEASE_MS;
     }
   }
 
@@ -76,7 +102,7 @@ export class AccountLease {
   }
 
   #prolonged({ job_id }: Lease): Lease {
-    return { holder: this.#holder, expires_at: this.#clock.now() + LEASE_MS, job_id };
+    return { ...FREE, holder: this.#holder, expires_at: this.#clock.now() + LEASE_MS, job_id };
   }
 
   /** @returns false, and changes nothing, where this worker doesn't hold the lease. */
@@ -91,20 +117,22 @@ export class AccountLease {
   async #read(): Promise<{ lease: Lease; version: Version | undefined }> {
     const found = await stored(() => this.#storage.read(LEASES, this.#key));
     if (found === undefined) return { lease: FREE, version: undefined };
+    requireKnownVersion(`${LEASES}/${this.#key}`, found.value, VERSION);
     const lease = leaseSchema.safeParse(found.value);
-    if (lease.success) return { lease: lease.data, version: found.version };
-    throw new StorageError(`record ${LEASES}/${this.#key} is no lease; remove it`, { cause: lease.error });
+    return { lease: lease.success ? lease.data : UNREADABLE, version: found.version };
   }
 
   /** @returns false where someone else wrote first. */
   async #write(lease: Lease, version: Version | undefined): Promise<boolean> {
+    const writtenAt = this.#clock.elapsed();
     try {
-      await stored(() => this.#storage.write(LEASES, this.#key, lease, version));
+      await stored(() => this.#storage.write(LEASES, this.#key, lease, version, { isUrgent: true }));
     } catch (thrown) {
       if (isVersionConflict(thrown)) return false;
       throw thrown;
     }
     this.#known = lease;
+    this.#writtenAt = writtenAt;
     return true;
   }
 }

@@ -2,6 +2,8 @@
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
+  /** Milliseconds from some start, by a clock that nobody sets: it neither jumps ahead nor back. */
+  elapsed(): number;
   /**
    * Calls `work`, which must never reject, at every interval. Doesn't keep the process alive.
    * @returns what stops it.
@@ -11,6 +13,7 @@ export interface Clock {
 
 export const systemClock: Clock = {
   now: Date.now,
+  elapsed: () => performance.now(),
   every(intervalMs, work) {
     const timer = setInterval(() => void work(), intervalMs);
     timer.unref();

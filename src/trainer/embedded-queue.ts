@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { ownedName } from '../files/index.js';
 import type {
   JobHandler,
   JobLease,
@@ -11,6 +11,7 @@ import type {
 import type { Storage } from '../storage/index.js';
 import { AccountLease, HEARTBEAT_MS } from './account-lease.js';
 import type { Clock } from './clock.js';
+import { LastingTrouble } from './lasting-trouble.js';
 import { QueueEntries } from './queue-entries.js';
 
 /**
@@ -21,11 +22,18 @@ export class EmbeddedQueue implements JobQueue {
   readonly specificationVersion = 1;
   readonly #storage: Storage;
   readonly #clock: Clock;
+  readonly #trouble: LastingTrouble;
   readonly #workers = new Set<EmbeddedWorker>();
 
-  constructor(storage: Storage, clock: Clock) {
+  /** @param trouble is told of what fails in the background. */
+  constructor(
+    storage: Storage,
+    clock: Clock,
+    trouble: LastingTrouble = new LastingTrouble(clock, () => undefined),
+  ) {
     this.#storage = storage;
     this.#clock = clock;
+    this.#trouble = trouble;
   }
 
   async add({ app_id, id }: QueuedJob): Promise<void> {
@@ -39,7 +47,7 @@ export class EmbeddedQueue implements JobQueue {
   }
 
   work(app_id: string, handler: JobHandler): JobWorker {
-    const worker = new EmbeddedWorker(app_id, handler, this.#storage, this.#clock);
+    const worker = new EmbeddedWorker(app_id, handler, this.#storage, this.#clock, this.#trouble);
     this.#workers.add(worker);
     return {
       close: async () => {
@@ -64,19 +72,23 @@ class EmbeddedWorker implements JobWorker {
   readonly #handler: JobHandler;
   readonly #entries: QueueEntries;
   readonly #lease: AccountLease;
+  readonly #trouble: LastingTrouble;
   readonly #stopBeating: () => void;
   #run: EmbeddedRun | undefined;
   #draining: Promise<void> | undefined;
+  /** Whether there are jobs to run and this worker may run them, as it finds at the moment. */
+  #looking: Promise<boolean> = Promise.resolve(false);
   /** Whether to look again once the jobs known now have been run. */
   #hasNews = false;
   #isClosed = false;
   #beating: Promise<void> | undefined;
 
-  constructor(app_id: string, handler: JobHandler, storage: Storage, clock: Clock) {
+  constructor(app_id: string, handler: JobHandler, storage: Storage, clock: Clock, trouble: LastingTrouble) {
+    this.#trouble = trouble;
     this.app_id = app_id;
     this.#handler = handler;
     this.#entries = new QueueEntries(storage, app_id);
-    this.#lease = new AccountLease(storage, app_id, { clock, holder: randomUUID() });
+    this.#lease = new AccountLease(storage, app_id, { clock, holder: ownedName() });
     this.#stopBeating = clock.every(HEARTBEAT_MS, () => this.#beat());
     this.wake();
   }
@@ -106,14 +118,18 @@ class EmbeddedWorker implements JobWorker {
   async #drainWhileNews(): Promise<void> {
     while (this.#hasNews && !this.#isClosed) {
       this.#hasNews = false;
-      await this.#drain().catch(() => undefined);
+      await this.#drain().then(
+        () => this.#trouble.succeeded('queue'),
+        (thrown: unknown) => this.#trouble.failed('queue', thrown),
+      );
     }
     this.#draining = undefined; // at once, so that no news comes between
   }
 
   /** Runs jobs until there is none, or one is left. */
   async #drain(): Promise<void> {
-    if ((await this.#entries.oldest()) === undefined || !(await this.#lease.acquire())) return;
+    this.#looking = this.#mayRunJobs();
+    if (!(await this.#looking)) return;
     try {
       let outcome: JobOutcome = 'ended';
       while (outcome === 'ended' && !this.#isClosed) {
@@ -124,6 +140,10 @@ class EmbeddedWorker implements JobWorker {
     } finally {
       await this.#lease.release();
     }
+  }
+
+  async #mayRunJobs(): Promise<boolean> {
+    return (await this.#entries.oldest()) !== undefined && (await this.#lease.acquire());
   }
 
   /** @returns undefined where there is no job left, or the lease is lost. */
@@ -167,8 +187,12 @@ class EmbeddedWorker implements JobWorker {
   /** Keeps the lease of the run under way and looks whether it was cancelled elsewhere; without one, looks for jobs. */
   async #attend(): Promise<void> {
     const run = this.#run;
-    if (run === undefined) this.wake();
-    else if ((await run.renew()) && (await this.#entries.isCancelled(run.id))) run.stop('cancelled');
+    if (run === undefined) {
+      this.wake();
+      await this.#looking;
+    } else if ((await run.renew()) && (await this.#entries.isCancelled(run.id))) {
+      run.stop('cancelled');
+    }
   }
 }
 

@@ -9,15 +9,18 @@ import {
   type JobWorker,
   moved,
   type QueuedJob,
+  Removals,
   stored,
 } from '../jobs/index.js';
 import { HEARTBEAT_MS } from './account-lease.js';
 import type { Clock } from './clock.js';
 import { JobRun, type JobRunContext } from './job-run.js';
+import type { LastingTrouble } from './lasting-trouble.js';
 
 export interface JobControlOptions extends JobRunContext {
   readonly queue: JobQueue;
   readonly clock: Clock;
+  readonly trouble: LastingTrouble;
 }
 
 /**
@@ -26,6 +29,7 @@ export interface JobControlOptions extends JobRunContext {
  */
 export class JobControl {
   readonly #options: JobControlOptions;
+  readonly #removals: Removals;
   readonly #started: Promise<void>;
   readonly #stopLooking: () => void;
   #worker: JobWorker | undefined;
@@ -41,6 +45,7 @@ export class JobControl {
   /** Begins to work, with what earlier trainers of this account left. */
   constructor(options: JobControlOptions) {
     this.#options = options;
+    this.#removals = new Removals(options.storage, options.settings.account.app_id);
     this.#stopLooking = options.clock.every(HEARTBEAT_MS, () => this.#look());
     this.#started = this.#start();
   }
@@ -88,11 +93,13 @@ export class JobControl {
     const { jobs, events, storage } = this.#options;
     const job = await jobs.get(id, 'model');
     if (!hasEnded(job.status)) await this.cancel(id).catch(unlessEndedOtherwise);
+    await this.#removals.begin(id);
     const deleted = await jobs.update(id, (ended) =>
       ended.status === 'DELETED' ? ended : moved(ended, 'DELETED'),
     );
     events.publishState(deleted);
     await stored(() => storage.removeFolder(id));
+    await this.#removals.done(id);
   }
 
   /** Starts nothing more, stops the run under way and leaves its job RUNNING, for the next trainer. */
@@ -108,6 +115,7 @@ export class JobControl {
   async #start(): Promise<void> {
     const { queue, settings } = this.#options;
     await this.#addMissing();
+    await this.#finishRemovals();
     if (!this.#isClosed) this.#worker = queue.work(settings.account.app_id, (lease) => this.#run(lease));
   }
 
@@ -137,9 +145,10 @@ export class JobControl {
 
   /** With each heartbeat: makes up for what failed, and sees how the jobs stand that run elsewhere. Never rejects. */
   #look(): Promise<void> {
-    this.#looking ??= this.#options.events
-      .poll(this.#runningId)
+    this.#looking ??= this.#started
+      .then(() => this.#options.events.poll(this.#runningId))
       .then(() => this.#addMissing())
+      .then(() => this.#finishRemovals())
       .finally(() => {
         this.#looking = undefined;
       });
@@ -152,9 +161,28 @@ export class JobControl {
     this.#mayLackJobs = false;
     try {
       for (const { id } of await this.#options.jobs.unfinished()) await this.#enqueue(id);
-    } catch {
+      this.#options.trouble.succeeded('jobs');
+    } catch (thrown) {
       this.#mayLackJobs = true;
+      this.#options.trouble.failed('jobs', thrown);
     }
+  }
+
+  /** Removes the folders of deleted jobs that a process left when it was killed. Tried again where it fails. */
+  async #finishRemovals(): Promise<void> {
+    try {
+      for (const left of await this.#removals.left()) await this.#finishRemoval(left);
+    } catch {
+      // with the next heartbeat
+    }
+  }
+
+  async #finishRemoval({ id, isOver }: { id: string; isOver: boolean }): Promise<void> {
+    const { jobs, storage } = this.#options;
+    const job = await jobs.find(id);
+    const isDeleted = job === undefined || job.status === 'DELETED';
+    if (isDeleted) await stored(() => storage.removeFolder(id));
+    if (isDeleted || isOver) await this.#removals.done(id); // else a process of another machine is at it
   }
 
   #named(id: string): QueuedJob {

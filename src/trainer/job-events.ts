@@ -71,6 +71,11 @@ export class JobEvents {
   /** Ends every watch, and each one begun later, with this error. */
   fail(error: Error): void {
     this.#failure = error;
+    this.failPresent(error);
+  }
+
+  /** Ends the watches of now with this error; the jobs go on. */
+  failPresent(error: unknown): void {
     for (const watchers of this.#watchers.values()) for (const watcher of watchers) watcher.fail(error);
   }
 

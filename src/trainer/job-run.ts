@@ -14,7 +14,13 @@ import {
   toJobError,
 } from '../jobs/index.js';
 import type { Storage } from '../storage/index.js';
-import type { BackboneSource, TrainingHost, TrainingRunEvent } from '../training/index.js';
+import {
+  type BackboneSource,
+  checkpointMark,
+  type TrainingHost,
+  type TrainingRunEvent,
+} from '../training/index.js';
+import { claimed, requireAttempt, withoutAttempt } from './attempts.js';
 import type { JobEvents } from './job-events.js';
 import { type LoaderOf, loadBackbone } from './load-backbone.js';
 import type { TrainerSettings } from './trainer-options.js';
@@ -55,15 +61,19 @@ export class JobRun {
 
   /** @throws StorageError where the job can't be claimed or its end recorded; another run makes up for that. */
   async run(): Promise<JobOutcome> {
-    const { jobs, events, storage } = this.#context;
-    const job = await jobs.update(this.#id, claimed).catch(unlessGone);
-    if (job === undefined || hasEnded(job.status)) return 'ended'; // cancelled or deleted since it was queued
+    const { jobs, events } = this.#context;
+    const found = await jobs.find(this.#id);
+    if (found === undefined || hasEnded(found.status)) return 'ended'; // cancelled or deleted since it was queued
+    // An earlier run may have published the folder and died before it could say so.
+    const isPublished = found.status === 'RUNNING' && (await this.#isPublished());
+    const checkpoint = found.status === 'RUNNING' && !isPublished ? await this.#checkpoint() : null;
+    const job = await jobs.update(this.#id, (job) => claimed(job, checkpoint)).catch(unlessGone);
+    if (job === undefined || hasEnded(job.status)) return 'ended';
     events.publishState(job);
     this.#isCancelled = job.cancel_requested ?? false;
     try {
       this.#requireGoingOn();
-      // An earlier run may have published the folder and died before it could say so.
-      if ((await stored(() => storage.openFolder(job.id))) === undefined) await this.#train(job);
+      if (!isPublished) await this.#train(job);
     } catch (thrown) {
       return this.#fail(toOrchardError(thrown, `training job ${job.id}`));
     }
@@ -71,10 +81,19 @@ export class JobRun {
     return 'ended';
   }
 
+  async #isPublished(): Promise<boolean> {
+    return (await stored(() => this.#context.storage.openFolder(this.#id))) !== undefined;
+  }
+
+  async #checkpoint(): Promise<string | null> {
+    return checkpointMark(await stored(() => this.#context.storage.stageFolder(this.#id)));
+  }
+
   /** Trains and publishes the model folder. */
   async #train(job: JobRecord): Promise<void> {
     const { storage, host, settings } = this.#context;
     const { id, dataset_url, model_config, training_config, seed } = job;
+    requireAttempt(job);
     const directory = await stored(() => storage.stageFolder(id));
     const backbone = await this.#backbone(job);
     this.#requireGoingOn();
@@ -83,6 +102,7 @@ export class JobRun {
       allowFileUrls: job.allow_file_url ?? settings.allowFileUrls,
       allowPrivateAddresses: job.allow_private_addresses ?? settings.allowPrivateAddresses,
       tuning: job.tuning ?? settings.tuning,
+      checkpointIntervalMs: settings.checkpointIntervalMs,
       ...(backbone && { backbone }),
     };
     const onEvent = (event: TrainingRunEvent) => this.#onEvent(event);
@@ -165,24 +185,33 @@ export class JobRun {
 
   /** Records how a run that failed or was stopped leaves its job. */
   async #fail(error: OrchardError): Promise<JobOutcome> {
-    const { jobs, events, storage } = this.#context;
+    const { jobs, events } = this.#context;
     await this.#lease.renew();
     const reason = this.#stopReason;
-    if (reason === 'lost' || (reason === 'closing' && error.code === 'aborted')) return 'left';
+    if (reason === 'lost' || (reason === 'closing' && error.code === 'aborted')) return this.#leave();
+    // First of all, as it may be what fills the disk.
+    const isRemoved = await this.#removeFolder();
     const ended = await jobs.update(this.#id, (job) =>
       reason === 'cancelled' ? moved(job, 'CANCELLED') : { ...moved(job, 'ERROR'), error: toJobError(error) },
     );
-    // Left where this fails: the record counts, and deleteModel removes folders again.
-    await storage.removeFolder(this.#id).catch(() => undefined);
+    // Left where this fails again: the record counts, and deleteModel removes folders again.
+    if (!isRemoved) await this.#removeFolder();
     events.publishState(ended);
     return 'ended';
   }
-}
 
-/** RUNNING, unless it has ended; a job left RUNNING by an earlier run stays so. */
-function claimed(job: JobRecord): JobRecord {
-  if (job.status === 'CREATED') return claimed(moved(job, 'QUEUED'));
-  return job.status === 'QUEUED' ? moved(job, 'RUNNING') : job;
+  async #removeFolder(): Promise<boolean> {
+    return this.#context.storage.removeFolder(this.#id).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** The job stays RUNNING, for another run. */
+  async #leave(): Promise<JobOutcome> {
+    await this.#context.jobs.update(this.#id, withoutAttempt).catch(() => undefined);
+    return 'left';
+  }
 }
 
 /** A job whose record somebody removed is none to run. */

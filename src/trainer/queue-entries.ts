@@ -1,16 +1,28 @@
 import * as z from 'zod';
-import { StorageError } from '../errors.js';
-import { stored } from '../jobs/index.js';
-import { isVersionConflict, type JsonValue, type Storage, type Version } from '../storage/index.js';
+import { requireKnownVersion, stored } from '../jobs/index.js';
+import {
+  isVersionConflict,
+  type JsonValue,
+  type Storage,
+  type Version,
+  type WriteOptions,
+} from '../storage/index.js';
 
 const ENTRIES = 'job-queue';
+/** The version of an entry's record. Entries of releases before versions have none. */
+const VERSION = 1;
+/** Changes of entries go on when the medium is full. */
+const URGENT: WriteOptions = { isUrgent: true };
 
 const entrySchema = z.strictObject({
+  record_version: z.literal(VERSION).exactOptional(),
   /** Whether it has been handed to a worker. */
   started: z.boolean(),
   cancelled: z.boolean(),
 });
 type Entry = z.infer<typeof entrySchema>;
+
+const NEW: Entry = { record_version: VERSION, started: false, cancelled: false };
 
 /**
  * The jobs of one account that are in the embedded queue, as `job-queue/<app_id>/<id>`, so that keys sort by time.
@@ -27,7 +39,7 @@ export class QueueEntries {
 
   /** Adds a job that is not there yet. */
   async add(id: string): Promise<void> {
-    await this.#write(id, { started: false, cancelled: false }, undefined);
+    await this.#write(id, NEW, undefined);
   }
 
   async oldest(): Promise<string | undefined> {
@@ -64,7 +76,7 @@ export class QueueEntries {
       const found = await this.#read(id);
       if (found === undefined) return undefined;
       const changed = change(found.entry);
-      if (changed === found.entry || (await this.#write(id, changed, found.version))) return changed;
+      if (changed === found.entry || (await this.#write(id, changed, found.version, URGENT))) return changed;
     }
   }
 
@@ -75,9 +87,14 @@ export class QueueEntries {
   }
 
   /** @returns false where someone else wrote first. */
-  async #write(id: string, entry: Entry, version: Version | undefined): Promise<boolean> {
+  async #write(
+    id: string,
+    entry: Entry,
+    version: Version | undefined,
+    options: WriteOptions = {},
+  ): Promise<boolean> {
     try {
-      await stored(() => this.#storage.write(ENTRIES, this.#prefix + id, entry, version));
+      await stored(() => this.#storage.write(ENTRIES, this.#prefix + id, entry, version, options));
       return true;
     } catch (thrown) {
       if (isVersionConflict(thrown)) return false;
@@ -87,9 +104,6 @@ export class QueueEntries {
 }
 
 function parseEntry(key: string, value: JsonValue): Entry {
-  const parsed = entrySchema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw new StorageError(`record ${ENTRIES}/${key} is no entry of the queue; remove it`, {
-    cause: parsed.error,
-  });
+  requireKnownVersion(`${ENTRIES}/${key}`, value, VERSION);
+  return entrySchema.safeParse(value).data ?? NEW; // the job's own record says how it stands
 }

@@ -41,6 +41,11 @@ export interface TrainerOptions {
    * here. Set it to false where strangers give the URLs. Default true.
    */
   readonly allowPrivateAddresses?: boolean;
+  /**
+   * A running job writes a checkpoint with the first epoch that ends this many milliseconds after the one before. What
+   * a crash loses is at most this much, and the epoch under way. Default 30,000.
+   */
+  readonly checkpointIntervalMs?: number;
   /** How many jobs of the account may wait; one more is a QueueFullError. Default 100. */
   readonly maxWaitingJobs?: number;
   /**
@@ -74,6 +79,7 @@ const trainerSchema = z.strictObject({
   ).optional(),
   allowFileUrls: z.boolean().default(true),
   allowPrivateAddresses: z.boolean().default(true),
+  checkpointIntervalMs: z.int().min(0).default(30_000),
   maxWaitingJobs: z.int().min(1).default(100),
   queue: implementation<JobQueue>(
     ['add', 'cancel', 'work', 'close'],

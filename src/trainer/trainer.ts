@@ -20,6 +20,7 @@ import { internalsOf } from './internals.js';
 import { JobControl } from './job-control.js';
 import { JobEvents } from './job-events.js';
 import { type JobInformation, toJobInformation, toModelRecord } from './job-information.js';
+import { LastingTrouble } from './lasting-trouble.js';
 import { backboneLoader } from './load-backbone.js';
 import { type TrainerOptions, type TrainerSettings, trainerSettings } from './trainer-options.js';
 import type { TrainingEvent } from './training-event.js';
@@ -58,14 +59,27 @@ export class Trainer {
     const { clock } = internalsOf(options);
     const loaderOf = backboneLoader(settings);
     const host = settings.host ?? createTrainingHost(isolation, executor);
-    const queue = settings.queue ?? new EmbeddedQueue(storage, clock);
     const jobs = new JobRepository(storage, account.app_id, taskOf);
     const events = new JobEvents(jobs, clock);
+    const trouble = new LastingTrouble(clock, (thrown) =>
+      events.failPresent(toOrchardError(thrown, 'keeping the training jobs')),
+    );
+    const queue = settings.queue ?? new EmbeddedQueue(storage, clock, trouble);
     this.#settings = settings;
     this.#clock = clock;
     this.#jobs = jobs;
     this.#events = events;
-    this.#control = new JobControl({ settings, storage, host, queue, jobs, events, clock, loaderOf });
+    this.#control = new JobControl({
+      settings,
+      storage,
+      host,
+      queue,
+      jobs,
+      events,
+      clock,
+      loaderOf,
+      trouble,
+    });
     this.#own = [settings.queue ? [] : [queue], settings.host ? [] : [host]].flat();
   }
 
@@ -145,7 +159,8 @@ export class Trainer {
   /**
    * The job's present state, then its events until it has ended; leaving the loop stops watching. A reader slower
    * than the events misses progress, never a state or the latest figures. Of a job that another process runs, only
-   * states come, some seconds late.
+   * states come, some seconds late. A storage that fails for half a minute ends it with its StorageError; the job goes
+   * on by itself once the storage works again.
    * @throws (from the loop) NotFoundError, StorageError, ClosedError; AbortedError when the signal fires
    */
   async *watch(id: string, { signal }: SignalOptions = {}): AsyncGenerator<TrainingEvent, void, undefined> {

@@ -5,6 +5,7 @@ import { bertConfigOfSize } from '../encoder/index.js';
 import type { TrainingTask } from '../families/index.js';
 import { type GraphExecutor, onnxExecutor } from '../graph/index.js';
 import { type Backbone, readBackbone } from './backbone.js';
+import { checkpointFile, WORK_FOLDER } from './checkpoint-mark.js';
 import { finishModel } from './finish-model.js';
 import { resolveHyperparameters } from './hyperparameters.js';
 import { prepareTask } from './prepare-task.js';
@@ -17,9 +18,6 @@ import { namedBackbone, writeModel } from './write-model.js';
 
 /** A crash loses at most this much of a training, and the epoch in progress. */
 const CHECKPOINT_INTERVAL_MS = 30_000;
-
-/** Downloads, checkpoints and whatever else a run needs only while it runs. */
-const WORK_FOLDER = 'work';
 
 /**
  * One training job from its dataset's URL to a model folder in `spec.directory`.
@@ -61,9 +59,9 @@ export async function runTraining(
     signal,
     progress,
     checkpoint: {
-      file: join(work, 'checkpoint.safetensors'),
+      file: checkpointFile(spec.directory),
       fingerprint: fingerprintOf(spec, task),
-      intervalMs: CHECKPOINT_INTERVAL_MS,
+      intervalMs: spec.checkpointIntervalMs ?? CHECKPOINT_INTERVAL_MS,
     },
   };
   const trained = await trainModel(input);

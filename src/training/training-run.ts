@@ -27,6 +27,8 @@ export interface TrainingSpec {
   readonly threads: number;
   /** Decides every random choice of the run. */
   readonly seed: number;
+  /** A checkpoint is written with the first epoch that ends this long after the one before. Default 30,000. */
+  readonly checkpointIntervalMs?: number;
   /** Of the trainer that created the job. */
   readonly tuning: Tuning;
   /**

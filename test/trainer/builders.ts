@@ -2,6 +2,7 @@ import type { ResultAsync } from 'neverthrow';
 import { onTestFinished } from 'vitest';
 import type { OrchardError } from '../../src/errors.js';
 import { memoryStorage, type Storage } from '../../src/storage/index.js';
+import { HEARTBEAT_MS, LEASE_MS } from '../../src/trainer/account-lease.js';
 import { Trainer, type TrainerOptions } from '../../src/trainer/index.js';
 import { withInternals } from '../../src/trainer/internals.js';
 import { resultOf } from '../support/outcomes.js';
@@ -30,6 +31,20 @@ export function aTrainer({
   const trainer = new Trainer(withInternals({ host, ...options, storage }, { clock }));
   onTestFinished(() => trainer.close());
   return { trainer, host, clock, storage };
+}
+
+/** A trainer after the time in which the leases of suspended ones, which it can't see, have become free. */
+export async function aSuccessor(options: Partial<TrainerOptions>): Promise<TrainerInTest> {
+  const successor = aTrainer(options);
+  await outlastLeases(successor.clock);
+  return successor;
+}
+
+/** Lets a trainer see for the time of a lease that nobody renews it. */
+export async function outlastLeases(clock: ManualClock): Promise<void> {
+  for (let passedMs = 0; passedMs <= LEASE_MS + HEARTBEAT_MS; passedMs += HEARTBEAT_MS) {
+    await clock.advance(HEARTBEAT_MS);
+  }
 }
 
 export function aMemoryStorage(): Storage {

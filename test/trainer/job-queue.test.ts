@@ -3,7 +3,16 @@ import { TrainingError } from '../../src/errors.js';
 import { fileStorage } from '../../src/storage/index.js';
 import { HEARTBEAT_MS, LEASE_MS } from '../../src/trainer/account-lease.js';
 import { aDirectory } from '../storage/temporary-place.js';
-import { aMemoryStorage, aTrainer, createJob, nextWrite, resultOf, statusOf } from './builders.js';
+import {
+  aMemoryStorage,
+  aSuccessor,
+  aTrainer,
+  createJob,
+  nextWrite,
+  outlastLeases,
+  resultOf,
+  statusOf,
+} from './builders.js';
 import { type FakeRun, statsAfter } from './fake-host.js';
 import { ManualClock } from './manual-clock.js';
 
@@ -87,9 +96,7 @@ describe('a trainer that starts', () => {
     const id = await createJob(dead.trainer);
     const started = await dead.host.nextRun();
 
-    const clock = new ManualClock();
-    clock.jump(LEASE_MS);
-    const { trainer, host } = aTrainer({ storage: fileStorage(directory), clock, seed: 6 });
+    const { trainer, host } = await aSuccessor({ storage: fileStorage(directory), seed: 6 });
     const run = await host.nextRun();
     expect(run.spec).toMatchObject({ id, directory: started.spec.directory, seed: 5 });
     expect(await statusOf(trainer, id)).toBe('RUNNING');
@@ -121,7 +128,7 @@ describe('a trainer that starts', () => {
     const dying = aTrainer({ storage });
     const id = await createJob(dying.trainer);
     await dying.host.nextRun();
-    await clock.advance(LEASE_MS);
+    await outlastLeases(clock);
     expect((await host.nextRun()).spec.id).toBe(id);
   });
 
@@ -130,9 +137,7 @@ describe('a trainer that starts', () => {
     const suspended = aTrainer({ storage });
     const id = await createJob(suspended.trainer);
     const lost = await suspended.host.nextRun();
-    const clock = new ManualClock();
-    clock.jump(LEASE_MS);
-    const { trainer, host } = aTrainer({ storage, clock });
+    const { trainer, host } = await aSuccessor({ storage });
     const run = await host.nextRun();
     await suspended.clock.advance(HEARTBEAT_MS);
     expect(lost.options.signal.aborted).toBe(true);
@@ -152,9 +157,7 @@ describe('a trainer that starts', () => {
     const suspended = aTrainer({ storage });
     const id = await createJob(suspended.trainer);
     const lost = await suspended.host.nextRun();
-    const clock = new ManualClock();
-    clock.jump(LEASE_MS);
-    const { trainer, host } = aTrainer({ storage, clock });
+    const { trainer, host } = await aSuccessor({ storage });
     await host.nextRun();
     await end(lost);
     await suspended.trainer.close();
@@ -197,9 +200,7 @@ describe('a trainer that starts', () => {
     const id = await createJob(dead.trainer);
     await dead.host.nextRun();
     await storage.publishFolder(id);
-    const clock = new ManualClock();
-    clock.jump(LEASE_MS);
-    const { trainer, host } = aTrainer({ storage, clock });
+    const { trainer, host } = await aSuccessor({ storage });
     expect((await resultOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
     expect(host.runs).toEqual([]);
     expect(await storage.openFolder(id)).toBeDefined();
@@ -215,7 +216,7 @@ describe('a trainer that starts', () => {
     const requested = nextWrite(storage, 'jobs');
     const cancelling = trainer.cancelTrainingJob(id);
     await requested;
-    await clock.advance(LEASE_MS);
+    await outlastLeases(clock);
     await resultOf(cancelling);
     expect(await statusOf(trainer, id)).toBe('CANCELLED');
     expect(host.runs).toEqual([]);

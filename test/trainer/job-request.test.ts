@@ -4,24 +4,14 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { folderModels } from '../../src/model-loader/index.js';
 import type { JsonValue, Storage } from '../../src/storage/index.js';
-import { LEASE_MS } from '../../src/trainer/account-lease.js';
-import type { TrainerOptions } from '../../src/trainer/index.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-import { aMemoryStorage, aRequest, aTrainer, createJob, resultOf } from './builders.js';
-import { ManualClock } from './manual-clock.js';
+import { aMemoryStorage, aRequest, aSuccessor, aTrainer, createJob, resultOf } from './builders.js';
 
 /** Has backbones of three names, in folders that hold nothing. */
 function aLoader() {
   const root = temporaryDirectory();
   for (const name of ['chosen', 'other', 'english-mini']) mkdirSync(join(root, name));
   return folderModels(root);
-}
-
-/** A trainer that goes on with what one left that died. */
-function aSuccessor(storage: Storage, options: Partial<TrainerOptions>) {
-  const clock = new ManualClock();
-  clock.jump(LEASE_MS);
-  return aTrainer({ ...options, storage, clock });
 }
 
 describe('a job that a trainer of other options runs', () => {
@@ -43,7 +33,7 @@ describe('a job that a trainer of other options runs', () => {
     await creator.host.nextRun();
 
     const options = { modelLoader, tuning: { quantize: true }, backbone: 'other', seed: 4, threads: 2 };
-    const { host } = aSuccessor(storage, options);
+    const { host } = await aSuccessor({ ...options, storage });
     const { spec } = await host.nextRun();
     expect(spec).toMatchObject({
       id,
@@ -62,7 +52,7 @@ describe('a job that a trainer of other options runs', () => {
     const creator = aTrainer({ storage, modelLoader });
     await createJob(creator.trainer);
     await creator.host.nextRun();
-    const { host } = aSuccessor(storage, { modelLoader, backbone: 'other' });
+    const { host } = await aSuccessor({ modelLoader, backbone: 'other', storage });
     expect((await host.nextRun()).spec.backbone?.name).toBe('english-mini');
   });
 
@@ -72,7 +62,7 @@ describe('a job that a trainer of other options runs', () => {
     const request = { ...aRequest, dataset_url: 'file:///data/reviews.zip' };
     await resultOf(creator.trainer.createTrainingJob(request, { allowFileUrl: true }));
     await creator.host.nextRun();
-    const { host } = aSuccessor(storage, { allowFileUrls: false });
+    const { host } = await aSuccessor({ allowFileUrls: false, storage });
     expect((await host.nextRun()).spec.allowFileUrls).toBe(true);
   });
 
@@ -87,7 +77,7 @@ describe('a job that a trainer of other options runs', () => {
 
     const tuning = { labelSmoothing: 0.3 };
     const options = { modelLoader, tuning, backbone: 'other', allowFileUrls: false };
-    const { host } = aSuccessor(storage, { ...options, allowPrivateAddresses: false });
+    const { host } = await aSuccessor({ ...options, allowPrivateAddresses: false, storage });
     const { spec } = await host.nextRun();
     expect(spec).toMatchObject({ allowFileUrls: false, allowPrivateAddresses: false, tuning });
     expect(spec.backbone?.name).toBe('other');

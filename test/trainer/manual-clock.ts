@@ -11,10 +11,22 @@ interface Repetition {
 export class ManualClock implements Clock {
   readonly #repetitions = new Set<Repetition>();
 
+  /** How far the time of day was set ahead. */
+  #setAheadMs = 0;
+
   constructor(private time = Date.UTC(2026, 10, 20, 8, 15, 30, 123)) {}
 
   now(): number {
+    return this.time + this.#setAheadMs;
+  }
+
+  elapsed(): number {
     return this.time;
+  }
+
+  /** Sets the time of day, ahead or back, while no time passes. */
+  set(aheadMs: number): void {
+    this.#setAheadMs += aheadMs;
   }
 
   every(intervalMs: number, work: () => Promise<void>): () => void {

@@ -18,6 +18,10 @@ class HastyClock implements Clock {
     return this.#time;
   }
 
+  elapsed(): number {
+    return this.#time;
+  }
+
   every(intervalMs: number, work: () => Promise<void>): () => void {
     const timer = setInterval(() => {
       this.#time += intervalMs;
