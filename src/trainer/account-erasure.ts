@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isOrchardError, StorageError } from '../errors.js';
-import { AccountRecords, idIn, type JobQueue, stored } from '../jobs/index.js';
+import { AccountRecords, idIn, type JobQueue, type JobRepository, stored } from '../jobs/index.js';
 import type { Storage } from '../storage/index.js';
 import { AccountLease, LEASE_MS } from './account-lease.js';
 import type { Clock } from './clock.js';
@@ -24,6 +24,7 @@ export interface ErasedAccount {
 export interface ErasureContext {
   readonly storage: Storage;
   readonly queue: JobQueue;
+  readonly jobs: JobRepository;
   readonly clock: Clock;
   readonly app_id: string;
   /** Cancels a job that has not ended, waits until nothing of it runs, and removes its files. */
@@ -100,14 +101,22 @@ export class AccountErasure {
     try {
       await deleteJob(id);
     } catch (thrown) {
-      if (!isOrchardError(thrown) || (thrown.code !== 'storage' && thrown.code !== 'not_found')) throw thrown;
-      // What is no job's record can only be removed. Where the storage itself fails, so does this.
+      if (!isOrchardError(thrown) || (await this.#isJob(id))) throw thrown;
+      // What is no job can't be cancelled, only removed.
       await queue.cancel({ app_id, id }).catch(() => undefined);
       await stored(() => storage.removeFolder(id));
     }
     await this.#records.removeJob(id);
     this.#jobIds.add(id);
     this.#removed += 1;
+  }
+
+  /** Whether the record of a job can be read. */
+  async #isJob(id: string): Promise<boolean> {
+    return this.#context.jobs.find(id).then(
+      (job) => job !== undefined,
+      () => false,
+    );
   }
 
   /** Removes what names a job, unless there is such a job: created just now, it is for the next pass. */
@@ -143,11 +152,16 @@ export class AccountErasure {
 
   /** Before the files go: of a running job, what there is by now. */
   async #measure(id: string): Promise<void> {
-    const { storage } = this.#context;
+    const { storage, jobs } = this.#context;
+    const job = await jobs.find(id).catch(() => undefined); // it may be no job any more
     const published = await stored(() => storage.openFolder(id));
-    const bytes = await bytesIn(published ?? (await stored(() => storage.stageFolder(id))));
-    if (published !== undefined || bytes > 0) this.#folders += 1;
-    this.#bytes += bytes;
+    // Another process may be about to remove what is staged.
+    const staged =
+      job?.status === 'RUNNING' ? await storage.stageFolder(id).catch(() => undefined) : undefined;
+    const directories = [published, staged].filter((each) => each !== undefined);
+    const bytes = await Promise.all(directories.map(bytesIn));
+    if (directories.length > 0) this.#folders += 1;
+    for (const each of bytes) this.#bytes += each;
   }
 }
 
