@@ -9,6 +9,7 @@ import type { Quota } from './limiters.js';
 import { type AccessLogEntry, observe } from './observe.js';
 import { openApiDocument } from './open-api.js';
 import type { Operation } from './operation.js';
+import { addOperatorRoutes, type OperatorAccess } from './operator-routes.js';
 import { pageOperations } from './page-operations.js';
 import { addPageRoutes, pageMethods } from './page-routes.js';
 import { readBody } from './read-body.js';
@@ -19,7 +20,7 @@ import type { Services } from './services.js';
 import { trainerOperations } from './trainer-operations.js';
 import { withinQuota } from './within-quota.js';
 
-export interface HandlerOptions extends Services, Admission {
+export interface HandlerOptions extends Services, Admission, OperatorAccess {
   /** Counts the inference calls of each account: every query of a batch is one, a medley one. Default: no limit. */
   readonly quota?: Quota;
   /** Largest body of a request, in bytes. Default 1 MiB. */
@@ -59,6 +60,7 @@ export function createHandler(options: HandlerOptions): Handler {
   for (const operation of all) addOperation(app, operation, options);
   addPages(app, registry, openApiDocument(described, options));
   if (page !== undefined) addPageRoutes(app, page, options);
+  addOperatorRoutes(app, options);
   refuseOtherMethods(app, all, page === undefined ? {} : pageMethods);
   app.notFound((context) => refuse(context, nothingThere()));
   app.onError((thrown, context) => refuse(context, refusalOf(thrown, context.get('route')?.places)));

@@ -12,12 +12,12 @@ import type { BodyLimits } from './read-body.js';
 import { Refusal } from './refusal.js';
 import { saveBody } from './save-body.js';
 import { outcomeOf, type TrainerService } from './services.js';
+import { eraseUploads, uploadFileName, ZIP_EXTENSION } from './upload-files.js';
 
 /** How many uploads of an account may wait for a job; one more removes the oldest. */
 export const MAX_WAITING_UPLOADS = 3;
 /** What a process has left that took no job with it is removed by a later one. */
 const ABANDONED_AFTER_MS = 60 * 60_000;
-const ZIP_EXTENSION = '.zip';
 
 interface Upload {
   readonly app_id: string;
@@ -31,7 +31,7 @@ const takenSchema = z.strictObject({ account: accountSchema, job: z.string() });
 type Taken = z.infer<typeof takenSchema>;
 
 /**
- * Dataset zips that accounts have sent: `<id>.zip` in a folder for this user alone, with an `<id>.zip.json` that names
+ * Dataset zips that accounts have sent: `<account>-<id>.zip` in a folder for this user alone, with a `….zip.json` that names
  * the job once one has taken it. Each is for one job of its account, and is removed when that job has ended.
  */
 export class DatasetUploads {
@@ -56,7 +56,7 @@ export class DatasetUploads {
   /** Keeps the body of a request, which must be a zip. @returns what to name it by. @throws Refusal */
   async save({ app_id }: Account, request: Request, limits: BodyLimits): Promise<string> {
     const id = randomUUID();
-    const path = join(await this.#directory(), id + ZIP_EXTENSION);
+    const path = join(await this.#directory(), uploadFileName(app_id, id));
     await saveBody(request, path, limits);
     const kind = fileKind(path);
     if (kind !== ZIP) {
@@ -93,6 +93,12 @@ export class DatasetUploads {
       upload.isTaken = false;
       throw thrown;
     }
+  }
+
+  /** Removes all that an account has sent; its jobs must be gone by then. @returns how many zips. */
+  async erase(app_id: string): Promise<number> {
+    for (const [id, upload] of this.#uploads) if (upload.app_id === app_id) this.#uploads.delete(id);
+    return eraseUploads(await this.#directory(), app_id);
   }
 
   /** Call it when the trainers are closed: no job reads an upload any more. Idempotent. */

@@ -2,6 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Account } from '../../src/contract/index.js';
 import { Predictor } from '../../src/predictor/index.js';
 import { fileStorage, type Storage } from '../../src/storage/index.js';
 import { eraseAccount, Trainer } from '../../src/trainer/index.js';
@@ -44,7 +45,7 @@ async function keysOf(storage: Storage, { app_id }: { app_id: string }): Promise
 }
 
 /** An account with a model, a deleted one, a failed one, one that runs and one that waits. */
-async function aBusyAccount(storage: Storage, account = acme, clock = new ManualClock()) {
+async function aBusyAccount(storage: Storage, account: Account = acme, clock = new ManualClock()) {
   const made = aTrainer({ storage, account, clock });
   const { trainer, host } = made;
   const ready = await createJob(trainer);
