@@ -77,7 +77,8 @@ function addOperation(app: App, operation: Operation, options: HandlerOptions): 
     // A GET or DELETE may come with a body; nobody reads it.
     const hasBody = operation.method === 'POST';
     const body = hasBody ? await readBody(request, { maxBodyBytes, bodyTimeoutMs }) : undefined;
-    const call = operation.prepare({ path: context.req.param(), query: queryOf(request), body });
+    const header = operation.input.shape.header && { header: Object.fromEntries(request.headers) };
+    const call = operation.prepare({ path: context.req.param(), query: queryOf(request), ...header, body });
     const caller = { account, signal: request.signal };
     const answer = await withinQuota(quota, account, call.inferenceCalls, () => call.answer(options, caller));
     if (call.inferenceCalls > 0) context.set('inferenceCalls', call.inferenceCalls);

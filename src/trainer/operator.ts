@@ -48,8 +48,9 @@ export function eraseAccount(options: EraseAccountOptions): ResultAsync<ErasedAc
       ...{ storage, account: { app_id, tier: 'pro' }, host: idleHost, modelLoader: idleLoader },
       ...(queue !== undefined && { queue }),
     };
-    await using trainer = new Trainer(withInternals(idle, internalsOf(options)));
+    const trainer = new Trainer(withInternals(idle, internalsOf(options)));
     const erased = await trainer.eraseAccount(app_id);
+    await trainer.close();
     if (erased.isErr()) throw erased.error;
     return erased.value;
   });
