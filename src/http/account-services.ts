@@ -5,6 +5,7 @@ import { catalogueModels, type ModelLoader } from '../model-loader/index.js';
 import { Predictor } from '../predictor/index.js';
 import type { Storage } from '../storage/index.js';
 import { Trainer, type TrainerOptions } from '../trainer/index.js';
+import { type OperatorServices, operatorServices } from './operator-services.js';
 import { type PageServices, pageServices } from './page-services.js';
 import type { Services } from './services.js';
 import type { UploadLimits } from './upload-budget.js';
@@ -33,6 +34,8 @@ export interface AccountServices extends Services {
   readonly predictor: (account: Account) => Predictor;
   readonly medley: (account: Account) => Medley;
   readonly page: PageServices;
+  /** For a handler with `authenticateOperator`. */
+  readonly operator: OperatorServices;
   /** Closes them all: calls come to their end, and running jobs stay resumable. Idempotent. */
   close(): Promise<void>;
 }
@@ -58,6 +61,11 @@ export function accountServices({
     predictor: predictors.of,
     medley: medleys.of,
     page,
+    operator: operatorServices({
+      storage,
+      queue: trainer?.queue,
+      eraseUploads: (app_id) => page.uploads.erase(app_id),
+    }),
     async close() {
       await Promise.all([trainers.close(), predictors.close(), medleys.close()]);
       await Promise.all([inference.close(), page.uploads.close()]);

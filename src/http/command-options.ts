@@ -9,6 +9,7 @@ export const USAGE = `Usage:
     --port <number>                   (8080)
     --data <folder>                   where jobs and models live (./orchard-data)
     --keys <file>                     the API keys, as new-key writes them; their JSON may be in ORCHARD_KEYS instead
+    --operator-keys <file>            keys of new-key for /operator: erasing accounts, unused models (no such routes)
     --requests-per-minute <number>    most requests of an account (no limit)
     --quota <number>/day|month        most inference calls of an account, such as 10000/month (no limit)
     --wrong-keys-per-minute <number>  beyond them no key from a client's address is looked at (10)
@@ -40,6 +41,7 @@ const serveSchema = z.strictObject({
   port: numberSchema.pipe(z.int().max(65_535)).default(8080),
   data: z.string().min(1).default('./orchard-data'),
   keys: z.string().min(1).optional(),
+  'operator-keys': z.string().min(1).optional(),
   'requests-per-minute': numberSchema.pipe(z.int().min(1)).optional(),
   quota: quotaSchema.optional(),
   'wrong-keys-per-minute': numberSchema.pipe(z.int().min(1)).default(10),
@@ -70,6 +72,7 @@ export function serveSettings(args: string[]): ServeSettings {
     port: text,
     data: text,
     keys: text,
+    'operator-keys': text,
     'requests-per-minute': text,
     quota: text,
     'wrong-keys-per-minute': text,

@@ -3,6 +3,7 @@ import { toOrchardError } from '../errors.js';
 import { newApiKey, parseStoredKeys, type StoredKey } from './api-keys.js';
 import { newKeySettings, serveSettings, USAGE } from './command-options.js';
 import { addToKeyFile, readKeyFile } from './key-file.js';
+import { eraseCommand, OPERATOR_USAGE, unusedCommand } from './operator-commands.js';
 import type { RunningServer } from './serve.js';
 import { startService } from './start-service.js';
 
@@ -10,7 +11,7 @@ import { startService } from './start-service.js';
 export async function orchard([command = '', ...args]: readonly string[]): Promise<void> {
   const run = commands.get(command);
   if (run === undefined) {
-    console.error(USAGE);
+    console.error(USAGE + OPERATOR_USAGE);
     process.exitCode = 2;
     return;
   }
@@ -25,6 +26,8 @@ export async function orchard([command = '', ...args]: readonly string[]): Promi
 const commands = new Map([
   ['serve', serveCommand],
   ['new-key', newKeyCommand],
+  ['erase', eraseCommand],
+  ['unused', unusedCommand],
 ]);
 
 /** Serves until SIGTERM or SIGINT, then closes; a second signal ends it at once. */
@@ -32,7 +35,8 @@ async function serveCommand(args: string[]): Promise<void> {
   const settings = serveSettings(args);
   const keys = await keysFor(settings.keys, process.env.ORCHARD_KEYS);
   const log = (entry: object) => console.log(JSON.stringify(entry));
-  const service = await startService({ ...settings, keys, log });
+  const operatorKeys = await operatorKeysFor(settings['operator-keys']);
+  const service = await startService({ ...settings, keys, operatorKeys, log });
   console.error(
     `Orchard answers at ${service.url}; a browser shows a page to try it there, and its reference at ${service.url}/docs`,
   );
@@ -54,6 +58,10 @@ async function keysFor(file: string | undefined, json: string | undefined): Prom
   const { apiKey, stored } = newApiKey(LOCAL_ACCOUNT);
   console.error(`No keys were given; x-api-key for this run: ${apiKey}`);
   return [stored];
+}
+
+async function operatorKeysFor(file: string | undefined): Promise<readonly StoredKey[]> {
+  return file === undefined ? [] : readKeyFile(file);
 }
 
 /** How long a stop may take: requests under way have the first half of it, running jobs the rest for a checkpoint. */

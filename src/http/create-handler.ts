@@ -9,6 +9,7 @@ import type { Quota } from './limiters.js';
 import { type AccessLogEntry, observe } from './observe.js';
 import { openApiDocument } from './open-api.js';
 import type { Operation } from './operation.js';
+import { addOperatorRoutes, type OperatorAccess } from './operator-routes.js';
 import { pageOperations } from './page-operations.js';
 import { addPageRoutes, pageMethods } from './page-routes.js';
 import { readBody } from './read-body.js';
@@ -20,7 +21,7 @@ import { staticFiles } from './static-file.js';
 import { trainerOperations } from './trainer-operations.js';
 import { withinQuota } from './within-quota.js';
 
-export interface HandlerOptions extends Services, Admission {
+export interface HandlerOptions extends Services, Admission, OperatorAccess {
   /**
    * Counts the inference calls of each account: every query of a batch is one, a medley one for each query; a query of
    * more than 5,000 characters is one for every 5,000 begun. Default: no limit.
@@ -63,6 +64,7 @@ export function createHandler(options: HandlerOptions): Handler {
   for (const operation of all) addOperation(app, operation, options);
   addPages(app, registry, openApiDocument(described, options));
   if (page !== undefined) addPageRoutes(app, page, options);
+  addOperatorRoutes(app, options);
   refuseOtherMethods(app, all, page === undefined ? {} : pageMethods);
   app.notFound((context) => refuse(context, nothingThere()));
   app.onError((thrown, context) => refuse(context, refusalOf(thrown, context.get('route')?.places)));
@@ -79,7 +81,8 @@ function addOperation(app: App, operation: Operation, options: HandlerOptions): 
     // A GET or DELETE may come with a body; nobody reads it.
     const hasBody = operation.method === 'POST';
     const body = hasBody ? await readBody(request, { maxBodyBytes, bodyTimeoutMs }) : undefined;
-    const call = operation.prepare({ path: context.req.param(), query: queryOf(request), body });
+    const header = operation.input.shape.header && { header: Object.fromEntries(request.headers) };
+    const call = operation.prepare({ path: context.req.param(), query: queryOf(request), ...header, body });
     const caller = { account, signal: request.signal };
     const answer = await withinQuota(quota, account, call.inferenceCalls, () => call.answer(options, caller));
     if (call.inferenceCalls > 0) context.set('inferenceCalls', call.inferenceCalls);

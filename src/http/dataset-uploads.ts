@@ -13,12 +13,12 @@ import { Refusal } from './refusal.js';
 import { saveBody } from './save-body.js';
 import { outcomeOf, type TrainerService } from './services.js';
 import { UploadBudget, type UploadLimits } from './upload-budget.js';
+import { eraseUploads, uploadFileName, ZIP_EXTENSION } from './upload-files.js';
 
 /** How many uploads of an account may wait for a job; one more removes the oldest. */
 export const MAX_WAITING_UPLOADS = 3;
 /** What a process has left that took no job with it is removed by a later one. */
 const ABANDONED_AFTER_MS = 60 * 60_000;
-const ZIP_EXTENSION = '.zip';
 
 interface Upload {
   readonly app_id: string;
@@ -33,7 +33,7 @@ const takenSchema = z.strictObject({ account: accountSchema, job: z.string() });
 type Taken = z.infer<typeof takenSchema>;
 
 /**
- * Dataset zips that accounts have sent: `<id>.zip` in a folder for this user alone, with an `<id>.zip.json` that names
+ * Dataset zips that accounts have sent: `<account>-<id>.zip` in a folder for this user alone, with a `….zip.json` that names
  * the job once one has taken it. Each is for one job of its account, and is removed when that job has ended.
  */
 export class DatasetUploads {
@@ -64,7 +64,7 @@ export class DatasetUploads {
     let bytes = 0;
     try {
       const id = randomUUID();
-      const path = join(await this.#directory(), id + ZIP_EXTENSION);
+      const path = join(await this.#directory(), uploadFileName(app_id, id));
       bytes = await saveZip(request, path, limits);
       this.#uploads.set(id, { app_id, path, bytes, isTaken: false });
       await this.#removeOldest(app_id, MAX_WAITING_UPLOADS);
@@ -99,6 +99,13 @@ export class DatasetUploads {
       upload.isTaken = false;
       throw thrown;
     }
+  }
+
+  /** Removes all that an account has sent; its jobs must be gone by then. @returns how many zips. */
+  async erase(app_id: string): Promise<number> {
+    let removed = 0;
+    while (await this.#removeOldest(app_id, 0)) removed += 1;
+    return removed + (await eraseUploads(await this.#directory(), app_id));
   }
 
   /** Call it when the trainers are closed: no job reads an upload any more. Idempotent. */

@@ -10,6 +10,8 @@ export type { Connection } from './environment.js';
 export type { InstalledModel } from './installed-models.js';
 export type { Quota, RateLimiter, WrongKeyLimiter } from './limiters.js';
 export type { AccessLogEntry } from './observe.js';
+export type { OperatorAccess } from './operator-routes.js';
+export type { ErasedData, OperatorServices } from './operator-services.js';
 export type { PageServices } from './page-services.js';
 export type { BodyLimits } from './read-body.js';
 export { type RunningServer, type ServeOptions, serve } from './serve.js';

@@ -59,13 +59,13 @@ const documentOptions: CreateDocumentOptions = { reused: 'inline' };
 
 function operationObject(operation: Operation, limits: DocumentedLimits): ZodOpenApiOperationObject {
   const { id, tag, summary, input, output } = operation;
-  const { path, query, body } = input.shape;
+  const { path, query, header, body } = input.shape;
   const failures = [...failuresOf(operation, limits)];
   return {
     operationId: id,
     tags: [tag],
     summary,
-    requestParams: { ...(path && { path }), query },
+    requestParams: { ...(path && { path }), query, ...(header && { header }) },
     ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
     responses: {
       200: { description: 'Success', content: { 'application/json': { schema: output } } },

@@ -6,7 +6,13 @@ import type { Route } from './route.js';
 import type { Services } from './services.js';
 
 /** The parts of a request that an operation reads; {@link noQuery} for one that takes no query string. */
-type InputSchema = z.ZodObject<{ path?: z.ZodObject; query: z.ZodObject; body?: z.ZodType }>;
+type InputSchema = z.ZodObject<{
+  path?: z.ZodObject;
+  query: z.ZodObject;
+  /** By their names in lower case; others are ignored. */
+  header?: z.ZodObject;
+  body?: z.ZodType;
+}>;
 
 /** Who asks, and for whom there may be nobody left to answer. */
 export interface Caller {
@@ -18,6 +24,8 @@ export interface Caller {
 export interface RawInput {
   readonly path: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, unknown>>;
+  /** Only for an operation that reads headers. */
+  readonly header?: Readonly<Record<string, string>>;
   readonly body: unknown;
 }
 

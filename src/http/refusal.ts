@@ -102,6 +102,7 @@ function invalidArguments(problems: readonly ValidationProblem[], { input, subje
   if (impossible) return new Refusal(404, [{ loc: subject, msg: impossible.msg, type: 'not_found' }]);
   return invalid(
     problems.map(({ loc, ...problem }) => {
+      if (loc[0] === 'idempotencyKey') return { ...problem, loc: ['header', 'idempotency-key'] };
       const isModel = MODEL_FIELDS.includes(String(loc[0]));
       return { ...problem, loc: isModel ? subject : [input, ...loc] };
     }),

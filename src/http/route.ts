@@ -4,7 +4,7 @@ import type { Places } from './refusal.js';
 export interface Route {
   /** With the names of its parameters: `/trainer/language/models/{model_id}`. */
   readonly path: `/${string}`;
-  readonly tag: 'trainer' | 'predictor' | 'batch predictor' | 'medley' | 'page';
+  readonly tag: 'trainer' | 'predictor' | 'batch predictor' | 'medley' | 'page' | 'operator';
   readonly needsPro?: true;
   readonly places: Places;
 }

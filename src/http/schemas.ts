@@ -10,6 +10,7 @@ import {
   trainingJobInformationSchema,
 } from '../contract/index.js';
 import { MAX_LISTED_PROBLEMS } from '../errors.js';
+import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../jobs/index.js';
 
 export const problemSchema = z.strictObject({
   loc: z
@@ -32,6 +33,12 @@ export const errorSchema = z.strictObject({
 
 /** Of an operation that takes no query string: a parameter all the same is a mistake. */
 export const noQuery = z.strictObject({});
+
+export const idempotencySchema = z.object({
+  'idempotency-key': z.string().min(1).max(MAX_IDEMPOTENCY_KEY_LENGTH).optional().meta({
+    description: 'Names this request: the same key within 24 hours gives the same job.',
+  }),
+});
 
 export const modelPathSchema = z.object({ model_id: z.string() });
 export const pretrainedPathSchema = z.object({ model_name: z.string().meta({ example: 'customer-review' }) });

@@ -12,6 +12,8 @@ import { type RunningServer, serve } from './serve.js';
 
 export interface ServiceOptions extends Omit<ServeSettings, 'keys'> {
   readonly keys: readonly StoredKey[];
+  /** Who may erase accounts and remove unused models. */
+  readonly operatorKeys?: readonly StoredKey[];
   readonly log: (entry: AccessLogEntry) => void;
 }
 
@@ -20,7 +22,7 @@ export interface ServiceOptions extends Omit<ServeSettings, 'keys'> {
  * Its `close` answers what is under way, then stops training; running jobs go on when the service starts again.
  */
 export async function startService(options: ServiceOptions): Promise<RunningServer> {
-  const { data, keys, log } = options;
+  const { data, keys, operatorKeys = [], log } = options;
   const storage = fileStorage(data);
   const services = accountServices({
     storage,
@@ -33,6 +35,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const handler = createHandler({
     ...services,
     authenticate: hashedKeys(keys),
+    ...(operatorKeys.length > 0 && { authenticateOperator: hashedKeys(operatorKeys) }),
     ...(requestsPerMinute && { rateLimiter: perMinute(requestsPerMinute) }),
     wrongKeyLimiter: perMinute(options['wrong-keys-per-minute']),
     ...(quota && { quota }),

@@ -5,6 +5,7 @@ import { type Operation, operation } from './operation.js';
 import {
   createdSchema,
   detailSchema,
+  idempotencySchema,
   jobAnswerSchema,
   jobListSchema,
   modelAnswerSchema,
@@ -78,11 +79,20 @@ export function trainerOperations(types: readonly TrainableType[]): readonly Ope
       id: 'createTrainingJob',
       tag: 'trainer',
       summary: 'Train a custom model; question answering needs the pro tier',
-      input: z.object({ query: noQuery, body: trainingRequestSchema(types) }),
+      input: z.object({
+        query: noQuery,
+        header: idempotencySchema,
+        body: trainingRequestSchema(types),
+      }),
       output: createdSchema,
       failures: ['tier', 'queue_full'],
-      answer: ({ trainer }, { account, signal }, { body }) =>
-        outcomeOf(trainer(account).createTrainingJob(body, { signal })),
+      answer: ({ trainer }, { account, signal }, { header: { 'idempotency-key': key }, body }) =>
+        outcomeOf(
+          trainer(account).createTrainingJob(body, {
+            signal,
+            ...(key !== undefined && { idempotencyKey: key }),
+          }),
+        ),
     }),
     operation({
       method: 'GET',

@@ -1,3 +1,4 @@
+export { AccountRecords, accountsWithJobs, idIn } from './account-records.js';
 export type {
   JobHandler,
   JobLease,
@@ -18,8 +19,10 @@ export {
   tuningSchema,
 } from './job-record.js';
 export { JobRepository } from './job-repository.js';
+export { JobRequests, MAX_IDEMPOTENCY_KEY_LENGTH } from './job-requests.js';
 export { canReach, hasEnded, isWaiting, moved } from './job-states.js';
 export { viewsOf } from './job-views.js';
+export { ModelUses } from './model-uses.js';
 export { type ReadyModel, readyModel } from './ready-model.js';
 export { ReadyModels } from './ready-models.js';
 export { requireKnownVersion } from './record-version.js';

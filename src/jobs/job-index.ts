@@ -31,6 +31,13 @@ export class JobIndex {
     await Promise.all(views.map((view) => this.#writeUnlessThere(this.#key(view, id), null, options)));
   }
 
+  /** Whether all these markers are there. */
+  async has(id: string, views: readonly string[]): Promise<boolean> {
+    const keys = views.map((view) => this.#key(view, id));
+    const found = await Promise.all(keys.map((key) => stored(() => this.#storage.read(INDEX, key))));
+    return found.every((marker) => marker !== undefined);
+  }
+
   async remove(id: string, views: readonly string[]): Promise<void> {
     await Promise.all(views.map((view) => stored(() => this.#storage.remove(INDEX, this.#key(view, id)))));
   }

@@ -62,8 +62,11 @@ export class JobRepository {
     await this.#ensureIndex();
     if (!this.#isMarked) await this.#index.markComplete();
     this.#isMarked = true;
-    await this.#index.add(job.id, viewsOf(job, this.#taskOf));
+    const views = viewsOf(job, this.#taskOf);
+    await this.#index.add(job.id, views);
     await this.#write(job, undefined);
+    // An erasure of the account may have taken the markers before there was a job to be seen.
+    if (!(await this.#index.has(job.id, views))) await this.#index.add(job.id, views);
   }
 
   /**

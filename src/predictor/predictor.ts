@@ -27,7 +27,7 @@ import {
   type StreamedAnswer,
   type StreamOptions,
 } from '../inference/index.js';
-import { ReadyModels } from '../jobs/index.js';
+import { ModelUses, ReadyModels } from '../jobs/index.js';
 import { type PredictorOptions, predictorSchema } from './predictor-options.js';
 
 /** The answer to one query, or how the call fails. */
@@ -48,6 +48,7 @@ const OF_THE_CALL: readonly OrchardError['code'][] = ['aborted', 'deadline', 'ov
 export class Predictor implements AsyncDisposable {
   readonly #account: Account;
   readonly #ready: ReadyModels;
+  readonly #uses: ModelUses;
   readonly #inference: InferenceService;
   /** The service that this predictor made and has to close. */
   readonly #ownInference: InferenceService | undefined;
@@ -60,6 +61,7 @@ export class Predictor implements AsyncDisposable {
     const { storage, account, modelLoader, inference, ...service } = validate(predictorSchema, options ?? {});
     this.#account = account;
     this.#ready = new ReadyModels(storage, account.app_id);
+    this.#uses = new ModelUses(storage, account.app_id);
     this.#inference = inference ?? createService(service);
     this.#ownInference = inference === undefined ? this.#inference : undefined;
     this.#pretrained = new PretrainedModels(modelLoader, this.#inference);
@@ -166,7 +168,7 @@ export class Predictor implements AsyncDisposable {
   async close(): Promise<void> {
     this.#closed = true;
     this.#pretrained.close();
-    await this.#ownInference?.close();
+    await Promise.all([this.#ownInference?.close(), this.#uses.flush()]);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -203,7 +205,9 @@ export class Predictor implements AsyncDisposable {
     const found = this.#ready.directoryOf(model_id);
     const directory = typeof found === 'string' ? found : await found;
     try {
-      return await this.#inference.predict(directory, queries, request);
+      const predictions = await this.#inference.predict(directory, queries, request);
+      this.#uses.note(model_id);
+      return predictions;
     } catch (thrown) {
       if (isOrchardError(thrown) && OF_THE_CALL.includes(thrown.code)) throw thrown;
       // A model that failed may have been deleted by another process: that tells more than how it failed.

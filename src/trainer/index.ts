@@ -9,7 +9,16 @@ export type {
   QueuedJob,
   StopReason,
 } from '../jobs/index.js';
+export type { ErasedAccount } from './account-erasure.js';
 export type { JobInformation } from './job-information.js';
+export {
+  type EraseAccountOptions,
+  eraseAccount,
+  listUnusedModels,
+  type OperatorOptions,
+  removeUnusedModels,
+} from './operator.js';
 export { type CreateJobOptions, type SignalOptions, Trainer } from './trainer.js';
 export type { TrainerOptions } from './trainer-options.js';
 export type { StateEvent, TrainingEvent } from './training-event.js';
+export type { UnusedModel, UnusedOptions } from './unused-models.js';

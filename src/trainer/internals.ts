@@ -1,5 +1,4 @@
 import { type Clock, systemClock } from './clock.js';
-import type { TrainerOptions } from './trainer-options.js';
 
 /** What tests put in the place of the system's. */
 export interface TrainerInternals {
@@ -9,7 +8,7 @@ export interface TrainerInternals {
 const given = new WeakMap<object, TrainerInternals>();
 
 /** The same options, for a trainer with these internals: for tests, and exported by no entry of the package. */
-export function withInternals<Options extends TrainerOptions>(
+export function withInternals<Options extends object>(
   options: Options,
   internals: TrainerInternals,
 ): Options {
@@ -18,6 +17,6 @@ export function withInternals<Options extends TrainerOptions>(
   return own;
 }
 
-export function internalsOf(options: TrainerOptions): TrainerInternals {
+export function internalsOf(options: object): TrainerInternals {
   return given.get(options) ?? { clock: systemClock };
 }

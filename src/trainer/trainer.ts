@@ -10,11 +10,21 @@ import {
 } from '../contract/index.js';
 import { AbortedError, ClosedError, type OrchardError, toOrchardError } from '../errors.js';
 import { modelTypes, taskOf } from '../families/index.js';
-import { type JobQueue, type JobRecord, JobRepository, newJobRecord, readyModel } from '../jobs/index.js';
+import {
+  type JobQueue,
+  type JobRecord,
+  JobRepository,
+  JobRequests,
+  newJobRecord,
+  readyModel,
+} from '../jobs/index.js';
 import { requirePublicHost } from '../network/index.js';
 import { createTrainingHost, type TrainingHost } from '../training/index.js';
+import { AccountData } from './account-data.js';
+import type { ErasedAccount } from './account-erasure.js';
 import { checkTrainingRequest } from './check-request.js';
 import { type Clock, timestamp } from './clock.js';
+import { createOnce } from './create-once.js';
 import { EmbeddedQueue } from './embedded-queue.js';
 import { internalsOf } from './internals.js';
 import { JobControl } from './job-control.js';
@@ -24,6 +34,7 @@ import { LastingTrouble } from './lasting-trouble.js';
 import { backboneLoader } from './load-backbone.js';
 import { type TrainerOptions, type TrainerSettings, trainerSettings } from './trainer-options.js';
 import type { TrainingEvent } from './training-event.js';
+import type { UnusedModel, UnusedOptions } from './unused-models.js';
 
 export interface SignalOptions {
   readonly signal?: AbortSignal;
@@ -32,6 +43,12 @@ export interface SignalOptions {
 export interface CreateJobOptions extends SignalOptions {
   /** Whether this dataset_url may be a `file:` URL, such as one that the application wrote. Default: as the trainer's. */
   readonly allowFileUrl?: boolean;
+  /**
+   * Names this request, 1 to 255 characters. The same key and request within 24 hours give the same id without a second
+   * job, from whichever process they come, also at the same time; the same key with another request is a ValidationError.
+   * Default: each call creates a job.
+   */
+  readonly idempotencyKey?: string;
 }
 
 /**
@@ -46,7 +63,9 @@ export class Trainer {
   readonly #clock: Clock;
   readonly #jobs: JobRepository;
   readonly #events: JobEvents;
+  readonly #requests: JobRequests;
   readonly #control: JobControl;
+  readonly #data: AccountData;
   /** What this trainer made itself and has to close. */
   readonly #own: readonly (TrainingHost | JobQueue)[];
   readonly #calls = new Set<Promise<unknown>>();
@@ -69,17 +88,12 @@ export class Trainer {
     this.#clock = clock;
     this.#jobs = jobs;
     this.#events = events;
-    this.#control = new JobControl({
-      settings,
-      storage,
-      host,
-      queue,
-      jobs,
-      events,
-      clock,
-      loaderOf,
-      trouble,
+    this.#requests = new JobRequests(storage, account.app_id, clock);
+    const control = new JobControl({
+      ...{ settings, storage, host, queue, jobs, events, clock, loaderOf, trouble },
     });
+    this.#control = control;
+    this.#data = new AccountData({ storage, queue, jobs, clock, app_id: account.app_id, control });
     this.#own = [settings.queue ? [] : [queue], settings.host ? [] : [host]].flat();
   }
 
@@ -91,15 +105,16 @@ export class Trainer {
    */
   createTrainingJob(
     request: TrainingRequest,
-    { signal, allowFileUrl = this.#settings.allowFileUrls }: CreateJobOptions = {},
+    { signal, allowFileUrl = this.#settings.allowFileUrls, idempotencyKey }: CreateJobOptions = {},
   ): ResultAsync<{ id: string }, OrchardError> {
     return this.#call('creating a training job', async () => {
       if (signal?.aborted) throw new AbortedError('creating the training job', { cause: signal.reason });
       const checked = checkTrainingRequest(request, { ...this.#settings, allowFileUrls: allowFileUrl });
       if (!this.#settings.allowPrivateAddresses) await requirePublicHost(checked.dataset_url);
       const job = this.#newJob(checked, allowFileUrl);
-      await this.#control.create(job, signal);
-      return { id: job.id };
+      const id = await this.#create(job, checked, idempotencyKey, signal);
+      await this.#data.created(id);
+      return { id };
     });
   }
 
@@ -153,7 +168,32 @@ export class Trainer {
    * deleted model again does no harm and removes files that a failure left. Fails with a NotFoundError.
    */
   deleteModel(id: string): ResultAsync<void, OrchardError> {
-    return this.#call('deleting a model', () => this.#control.delete(id));
+    return this.#call('deleting a model', () => this.#data.delete(id));
+  }
+
+  /**
+   * The READY models that nobody has asked for more than so many days, newest first. Uses are known to the hour. Models
+   * of a release that did not track them count from the first call of this. Fails with a ValidationError.
+   */
+  listUnusedModels(options: UnusedOptions = {}): ResultAsync<readonly UnusedModel[], OrchardError> {
+    return this.#call('listing unused models', () => this.#data.unused(options));
+  }
+
+  /** Deletes those models, as `deleteModel` does. Fails with a ValidationError. @returns what it deleted. */
+  removeUnusedModels(options: UnusedOptions = {}): ResultAsync<readonly UnusedModel[], OrchardError> {
+    return this.#call('removing unused models', () => this.#data.removeUnused(options));
+  }
+
+  /**
+   * Removes all that the storage has of this trainer's account: records, models, reports, checkpoints, what waits and
+   * what deleted models left. Jobs that have not ended are cancelled first, also those of other processes. Nothing of
+   * other accounts is touched. After a failure or a crash, call it again; a repetition does no harm. A job that is
+   * created meanwhile is erased too or stays whole.
+   * Fails with a ValidationError where `app_id` is another account's; an operator has `eraseAccount`.
+   * @param app_id the account of this trainer, to say so once more.
+   */
+  eraseAccount(app_id: string): ResultAsync<ErasedAccount, OrchardError> {
+    return this.#call('erasing an account', () => this.#data.erase(app_id));
   }
 
   /**
@@ -196,6 +236,21 @@ export class Trainer {
     await this.#control.close();
     await Promise.allSettled(this.#calls);
     for (const each of this.#own) await each.close();
+  }
+
+  async #create(
+    job: JobRecord,
+    request: TrainingRequest,
+    idempotencyKey: string | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<string> {
+    const create = (each: JobRecord) => this.#control.create(each, signal);
+    if (idempotencyKey !== undefined) {
+      const context = { jobs: this.#jobs, requests: this.#requests, idempotencyKey, request, job };
+      return createOnce(context, create);
+    }
+    await create(job);
+    return job.id;
   }
 
   #newJob(request: TrainingRequest, allow_file_url: boolean): JobRecord {

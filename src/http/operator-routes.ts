@@ -1,0 +1,76 @@
+import type { Hono } from 'hono';
+import * as z from 'zod';
+import { type Admission, admit } from './admission.js';
+import type { Authenticate } from './api-keys.js';
+import type { HandlerEnvironment } from './environment.js';
+import { checked } from './operation.js';
+import type { OperatorServices } from './operator-services.js';
+import { Refusal } from './refusal.js';
+import { queryOf, type Route, routePath } from './route.js';
+import { noQuery } from './schemas.js';
+
+/** Who may ask for what an operator does, over HTTP. Without either there are no such routes. */
+export interface OperatorAccess {
+  /** Whose a key of an operator is. A key of an account is none, nor the other way round. Default: there is no operator. */
+  readonly authenticateOperator?: Authenticate;
+  /** What `accountServices` has. */
+  readonly operator?: OperatorServices;
+}
+
+const accountRoute: Route = {
+  path: '/operator/accounts/{app_id}',
+  tag: 'operator',
+  places: { input: 'query', subject: ['path', 'app_id'] },
+};
+const unusedRoute: Route = {
+  path: '/operator/unused-models',
+  tag: 'operator',
+  places: { input: 'query', subject: ['query'] },
+};
+
+const accountInput = z.object({ query: noQuery });
+const unusedInput = z.object({
+  query: z.strictObject({
+    days: z
+      .string()
+      .regex(/^\d{1,5}$/, 'give whole days, 1 to 36500')
+      .transform(Number)
+      .optional(),
+  }),
+});
+
+/** What an operator does for all accounts; not in the OpenAPI document, which is for those who have an account. */
+export function addOperatorRoutes(
+  app: Hono<HandlerEnvironment>,
+  { operator, authenticateOperator, wrongKeyLimiter }: OperatorAccess & Pick<Admission, 'wrongKeyLimiter'>,
+): void {
+  if (operator === undefined || authenticateOperator === undefined) return;
+  const admission = { authenticate: authenticateOperator, ...(wrongKeyLimiter && { wrongKeyLimiter }) };
+  app.delete(routePath(accountRoute), async (context) => {
+    await admit(context, accountRoute, admission);
+    checked(accountInput, { query: queryOf(context.req.raw) });
+    return context.json({ data: await operator.eraseAccount(context.req.param('app_id') ?? '') });
+  });
+  app.get(routePath(unusedRoute), async (context) => {
+    await admit(context, unusedRoute, admission);
+    return context.json({ data: await operator.listUnusedModels(daysIn(context.req.raw)) });
+  });
+  app.delete(routePath(unusedRoute), async (context) => {
+    await admit(context, unusedRoute, admission);
+    return context.json({ data: await operator.removeUnusedModels(daysIn(context.req.raw)) });
+  });
+  refuseOthers(app, accountRoute, 'DELETE');
+  refuseOthers(app, unusedRoute, 'GET, HEAD, DELETE');
+}
+
+function daysIn(request: Request): { readonly days?: number } {
+  const { days } = checked(unusedInput, { query: queryOf(request) }).query;
+  return days === undefined ? {} : { days };
+}
+
+function refuseOthers(app: Hono<HandlerEnvironment>, route: Route, allow: string): void {
+  const detail = [{ loc: ['method'], msg: `this path takes ${allow}`, type: 'method' }];
+  app.all(routePath(route), () => {
+    throw new Refusal(405, detail, { headers: { allow } });
+  });
+}

@@ -1,0 +1,47 @@
+import type { JobQueue } from '../jobs/index.js';
+import type { Storage } from '../storage/index.js';
+import {
+  type ErasedAccount,
+  eraseAccount,
+  listUnusedModels,
+  removeUnusedModels,
+  type UnusedModel,
+  type UnusedOptions,
+} from '../trainer/index.js';
+import { outcomeOf } from './services.js';
+
+/** What erasing an account has removed, the datasets that it uploaded included. */
+export interface ErasedData extends ErasedAccount {
+  /** How many zips. */
+  readonly uploads: number;
+}
+
+/** What whoever runs the service does for all accounts. */
+export interface OperatorServices {
+  /** Removes all that there is of an account. Rejects with a ValidationError or a StorageError. */
+  eraseAccount(app_id: string): Promise<ErasedData>;
+  listUnusedModels(options: UnusedOptions): Promise<readonly UnusedModel[]>;
+  removeUnusedModels(options: UnusedOptions): Promise<readonly UnusedModel[]>;
+}
+
+export interface OperatorServicesOptions {
+  readonly storage: Storage;
+  readonly queue?: JobQueue | undefined;
+  /** Removes the account's uploads. @returns how many. */
+  readonly eraseUploads: (app_id: string) => Promise<number>;
+}
+
+export function operatorServices({
+  storage,
+  queue,
+  eraseUploads,
+}: OperatorServicesOptions): OperatorServices {
+  return {
+    async eraseAccount(app_id) {
+      const erased = await outcomeOf(eraseAccount({ storage, app_id, ...(queue && { queue }) }));
+      return { ...erased, uploads: await eraseUploads(app_id) }; // last: jobs read them
+    },
+    listUnusedModels: (options) => outcomeOf(listUnusedModels({ storage, ...options })),
+    removeUnusedModels: (options) => outcomeOf(removeUnusedModels({ storage, ...options })),
+  };
+}

@@ -1,0 +1,104 @@
+import { LRUCache } from 'lru-cache';
+import * as z from 'zod';
+import { isVersionConflict, type Storage } from '../storage/index.js';
+import { accountKey } from './account-records.js';
+import { JobRepository } from './job-repository.js';
+import { stored } from './stored.js';
+
+const USES = 'model-uses';
+/** A model's use is written at most this often by each process. */
+const COARSENESS_MS = 60 * 60_000;
+/** How long the first use after that may wait to be written, together with those of other models. */
+const WRITE_AFTER_MS = 1000;
+/** Models whose last use is remembered here; of others it may be written more often. */
+const MAX_REMEMBERED = 10_000;
+
+const useSchema = z.object({
+  /** Milliseconds since 1970. */
+  at: z.number(),
+});
+
+/**
+ * When the models of an account were used last, as `model-uses/<app_id>/<id>`, to the hour. A query only costs a look
+ * in a map: uses are written in the background, and one that can't be written is lost without an error.
+ */
+export class ModelUses {
+  readonly #storage: Storage;
+  readonly #account: string;
+  readonly #jobs: JobRepository;
+  readonly #now: () => number;
+  readonly #noted = new LRUCache<string, number>({ max: MAX_REMEMBERED });
+  /** The uses to be written, by model. */
+  readonly #unwritten = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  /** @param now tells the time in milliseconds since 1970. */
+  constructor(storage: Storage, appId: string, now: () => number = Date.now) {
+    this.#storage = storage;
+    this.#account = accountKey(appId);
+    this.#jobs = new JobRepository(storage, appId);
+    this.#now = now;
+  }
+
+  /** The model answers a query now. */
+  note(id: string): void {
+    const now = this.#now();
+    if (now - (this.#noted.get(id) ?? Number.NEGATIVE_INFINITY) < COARSENESS_MS) return;
+    this.#noted.set(id, now);
+    this.#unwritten.set(id, now);
+    this.#timer ??= setTimeout(() => void this.flush(), WRITE_AFTER_MS).unref();
+  }
+
+  /** When the model was used last or, if never, when its job was created; undefined if nobody has looked yet. */
+  async last(id: string): Promise<number | undefined> {
+    return (await this.#read(id)).at;
+  }
+
+  /**
+   * Counts a model from this time on, unless it is known to be used later. A deleted model stays without a trace.
+   * @throws StorageError
+   */
+  async track(id: string, at: number): Promise<void> {
+    const { at: known, version } = await this.#read(id);
+    if (known !== undefined && at - known < COARSENESS_MS) return;
+    try {
+      await stored(() => this.#storage.write(USES, this.#key(id), { at }, version));
+    } catch (thrown) {
+      if (!isVersionConflict(thrown)) throw thrown; // else another process has seen the same use
+    }
+    // Whoever deletes the model does so first, and then removes this.
+    const job = await this.#jobs.find(id);
+    if (job === undefined || job.status === 'DELETED') await this.forget(id);
+  }
+
+  /** @throws StorageError */
+  async forget(id: string): Promise<void> {
+    this.#noted.delete(id);
+    await stored(() => this.#storage.remove(USES, this.#key(id)));
+  }
+
+  /** Writes what was noted so far. Never rejects. */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#writing = this.#writing.then(async () => {
+      const uses = [...this.#unwritten];
+      this.#unwritten.clear();
+      for (const [id, at] of uses) {
+        await this.track(id, at).catch(() => this.#noted.delete(id)); // the next use tries again
+      }
+    });
+    return this.#writing;
+  }
+
+  async #read(id: string) {
+    const found = await stored(() => this.#storage.read(USES, this.#key(id)));
+    const at = found && useSchema.safeParse(found.value).data?.at;
+    return { at, version: found?.version };
+  }
+
+  #key(id: string): string {
+    return `${this.#account}/${id}`;
+  }
+}

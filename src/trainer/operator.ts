@@ -1,0 +1,124 @@
+import { ResultAsync } from 'neverthrow';
+import * as z from 'zod';
+import { accountSchema, validate } from '../contract/index.js';
+import { AbortedError, type OrchardError, toOrchardError } from '../errors.js';
+import { taskOf } from '../families/index.js';
+import { accountsWithJobs, type JobQueue, JobRepository, ModelUses, moved, stored } from '../jobs/index.js';
+import type { ModelLoader } from '../model-loader/index.js';
+import type { Storage } from '../storage/index.js';
+import type { TrainingHost } from '../training/index.js';
+import type { ErasedAccount } from './account-erasure.js';
+import { internalsOf, withInternals } from './internals.js';
+import { Trainer } from './trainer.js';
+import type { TrainerOptions } from './trainer-options.js';
+import {
+  removeUnused,
+  type UnusedContext,
+  type UnusedModel,
+  type UnusedOptions,
+  unusedModels,
+  unusedSettings,
+} from './unused-models.js';
+
+/** What an operator's functions work on. */
+export interface OperatorOptions {
+  /** Where the jobs and models of all accounts live. Stays open. */
+  readonly storage: Storage;
+}
+
+export interface EraseAccountOptions extends OperatorOptions {
+  readonly app_id: string;
+  /** The queue that the trainers of this storage were given, if they were. Stays open. */
+  readonly queue?: JobQueue;
+}
+
+const appIdSchema = z.object({ app_id: accountSchema.shape.app_id });
+
+/**
+ * Removes all that a storage has of one account, as its trainer's `eraseAccount` does, for who runs the service: also
+ * while trainers of the account work on it, in this process or another. Those notice within seconds that their jobs are
+ * gone; take the account's keys first, or it goes on with new jobs.
+ * Fails with a ValidationError or a StorageError; then call it again.
+ */
+export function eraseAccount(options: EraseAccountOptions): ResultAsync<ErasedAccount, OrchardError> {
+  return called('erasing an account', async () => {
+    const { storage, queue } = options;
+    const { app_id } = validate(appIdSchema, { app_id: options.app_id });
+    const idle: TrainerOptions = {
+      ...{ storage, account: { app_id, tier: 'pro' }, host: idleHost, modelLoader: idleLoader },
+      ...(queue !== undefined && { queue }),
+    };
+    const trainer = new Trainer(withInternals(idle, internalsOf(options)));
+    const erased = await trainer.eraseAccount(app_id);
+    await trainer.close();
+    if (erased.isErr()) throw erased.error;
+    return erased.value;
+  });
+}
+
+/** The unused models of all accounts, as `Trainer.listUnusedModels` finds those of one. */
+export function listUnusedModels(
+  options: OperatorOptions & UnusedOptions,
+): ResultAsync<readonly UnusedModel[], OrchardError> {
+  return called('listing unused models', () =>
+    ofAllAccounts(options, async (context, days) => {
+      const found: UnusedModel[] = [];
+      for await (const model of unusedModels(context, days)) found.push(model);
+      return found;
+    }),
+  );
+}
+
+/** Deletes the unused models of all accounts. @returns what it deleted. */
+export function removeUnusedModels(
+  options: OperatorOptions & UnusedOptions,
+): ResultAsync<readonly UnusedModel[], OrchardError> {
+  return called('removing unused models', () =>
+    ofAllAccounts(options, (context, days) => removeUnused(context, days, (id) => deleteReady(id, context))),
+  );
+}
+
+async function ofAllAccounts(
+  options: OperatorOptions & UnusedOptions,
+  work: (context: UnusedContext, days: number) => Promise<readonly UnusedModel[]>,
+): Promise<readonly UnusedModel[]> {
+  const { storage, days: given } = options;
+  const { clock } = internalsOf(options);
+  const { days } = unusedSettings({ ...(given !== undefined && { days: given }) });
+  const found: UnusedModel[] = [];
+  for await (const app_id of accountsWithJobs(storage)) {
+    const jobs = new JobRepository(storage, app_id, taskOf);
+    const uses = new ModelUses(storage, app_id, () => clock.now());
+    found.push(...(await work({ storage, jobs, uses, clock }, days)));
+  }
+  return found;
+}
+
+/** A READY model needs no trainer to be deleted. */
+async function deleteReady(id: string, { storage, jobs, uses }: UnusedContext): Promise<void> {
+  await jobs.update(id, (job) => (job.status === 'DELETED' ? job : moved(job, 'DELETED')), 'model');
+  await stored(() => storage.removeFolder(id));
+  await uses.forget(id);
+}
+
+function called<T>(doing: string, work: () => Promise<T>): ResultAsync<T, OrchardError> {
+  return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, doing));
+}
+
+/** Trains nothing: a job that waits may get here before it is cancelled. */
+const idleHost: TrainingHost = {
+  run: ({ id }, { signal }) => untilAborted(`training job ${id}`, signal),
+  close: async () => undefined,
+};
+const idleLoader: ModelLoader = {
+  specificationVersion: 1,
+  load: (name, { signal } = {}) => untilAborted(`loading ${name}`, signal),
+};
+
+function untilAborted(doing: string, signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_, reject) => {
+    const abort = () => reject(new AbortedError(doing));
+    if (signal?.aborted) abort();
+    signal?.addEventListener('abort', abort, { once: true });
+  });
+}

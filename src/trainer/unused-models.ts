@@ -1,0 +1,108 @@
+import { stat } from 'node:fs/promises';
+import * as z from 'zod';
+import { type ModelRecord, validate } from '../contract/index.js';
+import { isOrchardError } from '../errors.js';
+import { type JobRecord, type JobRepository, type ModelUses, stored } from '../jobs/index.js';
+import type { Storage } from '../storage/index.js';
+import { bytesIn } from './account-erasure.js';
+import { type Clock, timestamp } from './clock.js';
+import { toModelRecord } from './job-information.js';
+
+/** A READY model that nobody has asked for some time. */
+export interface UnusedModel {
+  readonly model: ModelRecord;
+  /** Its last use or, if there was none, when it became READY: ISO 8601, to the hour. */
+  readonly unused_since: string;
+  /** What its files take. */
+  readonly bytes: number;
+}
+
+export interface UnusedOptions {
+  /** More than so many days without a query, 1 to 36,500. Default 30. */
+  readonly days?: number;
+}
+
+const unusedSchema = z.strictObject({ days: z.number().min(1).max(36_500).default(30) });
+const DAY_MS = 24 * 60 * 60_000;
+const PAGE = 100;
+
+/** @throws ValidationError */
+export function unusedSettings(options: UnusedOptions): { readonly days: number } {
+  return validate(unusedSchema, options);
+}
+
+export interface UnusedContext {
+  readonly storage: Storage;
+  readonly jobs: JobRepository;
+  readonly uses: ModelUses;
+  readonly clock: Clock;
+}
+
+/**
+ * The models that count as unused, newest first. A model of a release that did not track uses counts from the first
+ * time that somebody looks for unused ones, so none goes that was asked all the while.
+ */
+export async function* unusedModels(
+  context: UnusedContext,
+  days: number,
+): AsyncGenerator<UnusedModel, void, undefined> {
+  const before = context.clock.now() - days * DAY_MS;
+  for (let cursor: string | undefined; ; ) {
+    const filter = { trainingStatus: 'READY', limit: PAGE, ...(cursor !== undefined && { cursor }) } as const;
+    const { data, pagination } = await context.jobs.page(filter);
+    for (const job of data) {
+      const unused = await unusedModel(context, job, before);
+      if (unused !== undefined) yield unused;
+    }
+    if (pagination.next_cursor === null) return;
+    cursor = pagination.next_cursor;
+  }
+}
+
+/** Deletes those that are unused still when it is their turn. @returns what was deleted. */
+export async function removeUnused(
+  context: UnusedContext,
+  days: number,
+  deleteJob: (id: string) => Promise<void>,
+): Promise<UnusedModel[]> {
+  const removed: UnusedModel[] = [];
+  const found: UnusedModel[] = [];
+  for await (const unused of unusedModels(context, days)) found.push(unused);
+  for (const { model } of found) {
+    const job = await context.jobs.find(model.id);
+    if (job?.status !== 'READY') continue;
+    const unused = await unusedModel(context, job, context.clock.now() - days * DAY_MS);
+    if (unused === undefined) continue;
+    await deleteJob(model.id).catch(unlessErased);
+    removed.push({ ...unused, model: { ...model, training_status: 'DELETED' } });
+  }
+  return removed;
+}
+
+/** @returns undefined where the model is in use. */
+async function unusedModel(
+  { storage, uses, clock }: UnusedContext,
+  job: JobRecord,
+  before: number,
+): Promise<UnusedModel | undefined> {
+  if (Date.parse(job.created) >= before) return undefined;
+  const last = await uses.last(job.id);
+  if (last === undefined) await uses.track(job.id, clock.now());
+  if (last === undefined || last >= before) return undefined;
+  const directory = await stored(() => storage.openFolder(job.id));
+  const readyAt = directory === undefined ? 0 : await changedAt(directory);
+  const since = Math.max(last, readyAt, Date.parse(job.created));
+  if (since >= before) return undefined;
+  const bytes = directory === undefined ? 0 : await bytesIn(directory);
+  return { model: toModelRecord(job), unused_since: timestamp(since), bytes };
+}
+
+/** When a published folder got its last file, which is when the model was READY. */
+async function changedAt(directory: string): Promise<number> {
+  const found = await stat(directory).catch(() => undefined);
+  return found?.mtimeMs ?? 0;
+}
+
+function unlessErased(thrown: unknown): void {
+  if (!isOrchardError(thrown) || thrown.code !== 'not_found') throw thrown;
+}
