@@ -18,10 +18,10 @@ const names = ['__proto__', 'constructor', 'toString'];
 describe.each(names)('the name %s', (name) => {
   const path = () => join(temporaryDirectory(), 'file');
 
-  it('is a column of JSON Lines where it is written, and missing where it is not', () => {
+  it('is a column of JSON Lines where it is written, and missing where it is not', async () => {
     const file = path();
     writeFileSync(file, `{"${name}": "there"}\n{"other": 1}\n`);
-    const records = readRecords({ path: file, format: 'jsonl' }, [name], new ProblemList());
+    const records = await readRecords({ path: file, format: 'jsonl' }, [name], new ProblemList());
     expect(records.map(({ values }) => values)).toEqual([['there'], [undefined]]);
   });
 
