@@ -42,6 +42,7 @@ describe.runIf(process.platform === 'linux')('the telemetry of ONNX Runtime', ()
     ['the main thread', ['compute']],
     ['the main thread where the environment asks for it', ['compute'], { ORT_DISABLE_TELEMETRY: '0' }],
     ["a thread of the application's", ['compute-in-thread', '{}']],
+    ['a thread of a thread', ['compute-in-thread-of-thread']],
     ['a thread with no environment', ['compute-in-thread', '{"env":{}}']],
     [
       'a thread whose environment alone has the variable',
