@@ -42,6 +42,7 @@ describe.runIf(process.platform === 'linux')('the telemetry of ONNX Runtime', ()
     ['the main thread', ['compute']],
     ['the main thread where the environment asks for it', ['compute'], { ORT_DISABLE_TELEMETRY: '0' }],
     ["a thread of the application's", ['compute-in-thread', '{}']],
+    ['a thread of a thread', ['compute-in-thread-of-thread']],
     ['a thread with no environment', ['compute-in-thread', '{"env":{}}']],
     [
       'a thread whose environment alone has the variable',
@@ -56,5 +57,23 @@ describe.runIf(process.platform === 'linux')('the telemetry of ONNX Runtime', ()
     const [path = '', ...rest] = args.filter((arg) => !arg.startsWith('--'));
     const options = args.filter((arg) => arg.startsWith('--'));
     expect(await leftAtHome([...options, script(path), ...rest], environment)).toEqual([]);
+  });
+
+  describe('in a thread of a process with permissions, which may not ask its main thread', () => {
+    const flag = process.allowedNodeEnvironmentFlags.has('--permission')
+      ? '--permission'
+      : '--experimental-permission';
+    const permissions = [flag, '--allow-worker', '--allow-addons', '--allow-fs-read=*', '--allow-fs-write=*'];
+    const args = [...permissions, script('compute-in-thread'), '{}'];
+
+    it('is never on: the thread computes nothing, and says what to set', async () => {
+      await expect(leftAtHome(args)).rejects.toThrow(
+        'set ORT_DISABLE_TELEMETRY=1 in the environment of the process',
+      );
+    });
+
+    it('is off where the process has the variable', async () => {
+      expect(await leftAtHome(args, { ORT_DISABLE_TELEMETRY: '1' })).toEqual([]);
+    });
   });
 });

@@ -14,10 +14,8 @@ const rows = names.flatMap((type, at) =>
 const archive = join(folder, 'entities.zip');
 await resultOf(createSequenceArchive({ name: names[0], rows }, archive));
 
-/** Without 8-bit weights training ends sooner. */
-const tuning = { quantize: false };
 const model = { type: 'named-entity-recognition', family: 'Grapefruit' };
 const query = 'we met constructor person1 on day3';
-const { answer, report } = await round({ folder, archive, model, query, isolation: 'process', tuning });
+const { answer, report } = await round({ folder, archive, model, query, isolation: 'process' });
 assert.equal(answer.labels.length, answer.tokens.length);
 for (const type of names) assert(report.includes(`>${type}<`), `the report has a row for ${type}`);

@@ -20,9 +20,7 @@ await resultOf(
   createRetrievalArchive({ name: questionColumn, rows: { path, questionColumn, contextColumn } }, archive),
 );
 
-/** Without 8-bit weights training ends sooner. */
-const tuning = { quantize: false };
 const model = { type: 'question-answering', family: 'Dragonfruit' };
-const { answer } = await round({ folder, archive, model, query: '__proto__', isolation: 'inline', tuning });
+const { answer } = await round({ folder, archive, model, query: '__proto__', isolation: 'inline' });
 assert.equal(answer.labels.length, 10);
 assert(answer.labels.every((passage) => rows.some(([, context]) => context === passage)));

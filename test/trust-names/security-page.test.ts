@@ -1,0 +1,32 @@
+/** SECURITY.md against the tests that it names. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const page = readFileSync(join(root, 'SECURITY.md'), 'utf8');
+
+/** Rows of its tables: a promise, and the file and title of the test that keeps it. */
+const promises = [...page.matchAll(/^\| (.+) \| `(test\/\S+)`: (.+) \|$/gm)].map(
+  ([, promise = '', file = '', title = '']) => ({ promise, file, title }),
+);
+
+describe('SECURITY.md', () => {
+  it('names a test for every promise', () => {
+    const rows = page.split('\n').filter((line) => /^\| (?!promise)/.test(line));
+    expect(promises).toHaveLength(rows.length);
+    expect(promises.length).toBeGreaterThan(30);
+  });
+
+  it.each(promises)('$promise: $file has the test', ({ file, title }) => {
+    const path = join(root, file);
+    expect(existsSync(path)).toBe(true);
+    expect(readFileSync(path, 'utf8').replaceAll("\\'", "'")).toContain(title);
+  });
+
+  it('links only to pages that there are', () => {
+    for (const [, target = ''] of page.matchAll(/\]\(([^)]+)\)/g))
+      expect(existsSync(join(root, target))).toBe(true);
+  });
+});
