@@ -3,7 +3,12 @@ import { LinearExpert, trainLinearExpert } from '../../src/lexical/index.js';
 import { SVM_C, svmMemory } from '../../src/lexical/svm-problem.js';
 import { TfIdf } from '../../src/lexical/tf-idf.js';
 import { Random } from '../../src/random.js';
-import { decodeSafetensors, encodeSafetensors } from '../../src/safetensors/index.js';
+import {
+  decodeSafetensors,
+  encodeSafetensors,
+  type IntegerTensor,
+  type NamedTensor,
+} from '../../src/safetensors/index.js';
 import { failureOf } from '../support/outcomes.js';
 
 const subjects = ['film', 'book', 'meal', 'hotel', 'train', 'phone'];
@@ -209,7 +214,9 @@ describe('the file of an expert', () => {
     const scales = tensors.get('scales')?.values ?? new Float32Array();
     if (scale !== undefined) scales[0] = scale;
     const options = { ...JSON.parse(metadata.n_grams ?? ''), ...n_grams };
-    const bytes = encodeSafetensors(new Map([...tensors, ...integers]), { n_grams: JSON.stringify(options) });
+    const bytes = encodeSafetensors(new Map<string, NamedTensor | IntegerTensor>([...tensors, ...integers]), {
+      n_grams: JSON.stringify(options),
+    });
     const error = await failureOf('model_folder', () => LinearExpert.decode(bytes, 'lexical.safetensors'));
     expect(error.file).toBe('lexical.safetensors');
   });
