@@ -92,8 +92,10 @@ function parsed(bytes: Buffer, path: string): Field[] {
     const [field, wire] = [Math.floor(tag / 8), tag % 8];
     const from = at;
     if (wire === 0) number();
-    else if (wire === 2) at += number();
-    else at += wire === 1 ? 8 : 4;
+    else if (wire === 2) {
+      const length = number();
+      at += length;
+    } else at += wire === 1 ? 8 : 4;
     const own = `${path}${field}`;
     const isMessage = wire === 2 && MESSAGES.has(own);
     const content = wire === 2 ? withoutLength(bytes.subarray(from, at)) : bytes.subarray(from, at);
