@@ -2,24 +2,34 @@ import * as z from 'zod';
 import type { ModelSize } from '../contract/index.js';
 import { ModelFolderError } from '../errors.js';
 
+/** Numbers of a hidden state; the widest BERT has 1,024. */
+const MAX_WIDTH = 65_536;
+
+/** A size is known before its weights are: none is so large that lists of that length take up memory. */
+const size = (most: number) => z.int().positive().max(most);
+
 /**
  * The fields of a Hugging Face BERT config.json that decide what the encoder computes, by their names there.
  */
 const bertConfigSchema = z.object({
   model_type: z.literal('bert'),
-  vocab_size: z.int().positive(),
-  hidden_size: z.int().positive(),
-  num_hidden_layers: z.int().positive(),
-  num_attention_heads: z.int().positive(),
-  intermediate_size: z.int().positive(),
+  vocab_size: size(2 ** 24),
+  hidden_size: size(MAX_WIDTH),
+  num_hidden_layers: size(1024),
+  num_attention_heads: size(MAX_WIDTH),
+  intermediate_size: size(16 * MAX_WIDTH),
   hidden_act: z.literal('gelu').default('gelu'),
   hidden_dropout_prob: z.number().min(0).max(1).default(0.1),
   attention_probs_dropout_prob: z.number().min(0).max(1).default(0.1),
-  max_position_embeddings: z.int().positive().default(512),
-  type_vocab_size: z.int().positive().default(2),
+  max_position_embeddings: size(2 ** 20).default(512),
+  type_vocab_size: size(256).default(2),
   initializer_range: z.number().positive().default(0.02),
   layer_norm_eps: z.number().positive().default(1e-12),
-  pad_token_id: z.int().nonnegative().default(0),
+  pad_token_id: z
+    .int()
+    .nonnegative()
+    .max(2 ** 24)
+    .default(0),
   position_embedding_type: z.literal('absolute').default('absolute'),
 });
 export type BertConfig = z.infer<typeof bertConfigSchema>;

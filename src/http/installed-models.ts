@@ -1,7 +1,5 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { type ModelType, pretrainedModelNames } from '../contract/index.js';
-import { CONFIG_FILE, modelFolderConfig } from '../model-folder/index.js';
+import { CONFIG_FILE, modelFolderConfig, readFolderFile } from '../model-folder/index.js';
 import type { ModelLoader } from '../model-loader/index.js';
 
 export interface InstalledModel {
@@ -18,7 +16,7 @@ export async function installedModels(loader: ModelLoader): Promise<InstalledMod
 async function installedModel(loader: ModelLoader, name: string): Promise<InstalledModel | undefined> {
   try {
     const { directory } = await loader.load(name, { files: [CONFIG_FILE] });
-    const config: unknown = JSON.parse(await readFile(join(directory, CONFIG_FILE), 'utf8'));
+    const config: unknown = JSON.parse((await readFolderFile(directory, CONFIG_FILE)).toString('utf8'));
     return { name, type: modelFolderConfig(config, CONFIG_FILE).orchard.type };
   } catch {
     return undefined; // to ask it would fail, so it isn't offered

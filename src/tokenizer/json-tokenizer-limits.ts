@@ -2,6 +2,7 @@
  * What a tokenizer.json may ask of @huggingface/tokenizers. The package checks nothing: a step of length 0 never ends,
  * one that repeats a text takes as much memory as it likes, and an id of a billion is a list as long.
  */
+import { ModelFolderError } from '../errors.js';
 import {
   either,
   fields,
@@ -21,7 +22,7 @@ import {
   text,
   whole,
 } from '../json-shape.js';
-import { idShape, templatesShape } from './tokenizer-json.js';
+import { type AnyTokenizerJson, idShape, templatesShape } from './tokenizer-json.js';
 
 /** Steps within steps; two are usual. */
 const MAX_DEPTH = 8;
@@ -140,7 +141,8 @@ function matchesNothing(expression: string): boolean {
 
 const affix = nullable(shortText(MAX_INSERTED));
 /** Ids by piece, or pieces with the logarithms of their probabilities. */
-const vocabulary = either(listOf(pairOf(text, number())), recordOf(idShape));
+const pieces = listOf(pairOf(text, number()));
+const vocabulary = either(pieces, recordOf(idShape));
 const limits = fields(
   {
     model: fields(
@@ -148,6 +150,7 @@ const limits = fields(
       {
         vocab: vocabulary,
         continuing_subword_prefix: affix,
+        continuing_subword_suffix: affix,
         end_of_word_suffix: affix,
         unk_id: nullable(idShape),
       },
@@ -160,7 +163,26 @@ const limits = fields(
   },
 );
 
-/** Checks the parts of a file that the package would run as they are. @throws ModelFolderError */
-export function requireLimits(json: unknown, file: string): void {
-  requireShape(limits, json, file);
+/** Characters of all listed pieces, which become a tree: five times those of the largest list on the Hub. */
+const MAX_PIECES_CHARACTERS = 8_000_000;
+/** Characters of all added tokens, which become another. */
+const MAX_ADDED_CHARACTERS = 1_000_000;
+
+/**
+ * Checks the parts of a file that the package would take as they are.
+ * @throws ModelFolderError
+ */
+export function requireLimits(json: AnyTokenizerJson, file: string): void {
+  const { model } = requireShape(limits, json, file);
+  const listed = shaped(pieces, model.vocab)?.reduce((sum, [piece]) => sum + piece.length, 0) ?? 0;
+  if (listed > MAX_PIECES_CHARACTERS) throw tooLong(file, 'model.vocab', listed, MAX_PIECES_CHARACTERS);
+  const added = json.added_tokens?.reduce((sum, { content }) => sum + content.length, 0) ?? 0;
+  if (added > MAX_ADDED_CHARACTERS) throw tooLong(file, 'added_tokens', added, MAX_ADDED_CHARACTERS);
+}
+
+function tooLong(file: string, field: string, characters: number, most: number): ModelFolderError {
+  return new ModelFolderError(
+    file,
+    `${field}: has ${characters} characters in all; at most ${most} are read`,
+  );
 }

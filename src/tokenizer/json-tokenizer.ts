@@ -93,8 +93,9 @@ export function createJsonTokenizer(json: AnyTokenizerJson, config: SpecialToken
   const { Tokenizer } = loadPackage();
   try {
     return withTimeLimit(MAX_LOAD_MS, () => {
-      // Nothing is decoded, so that the decoder's own patterns needn't be made.
-      const tokenizer = new Tokenizer({ ...absent, ...json, decoder: null }, config);
+      // Nothing is decoded: what only decoding needs isn't made.
+      const settings = { ...config, additional_special_tokens: [] };
+      const tokenizer = new Tokenizer({ ...absent, ...json, decoder: null }, settings);
       const specialTokens = findSpecialTokens((token) => tokenizer.token_to_id(token), config);
       return new JsonTokenizer(tokenizer, specialTokens, notationOf(json));
     });

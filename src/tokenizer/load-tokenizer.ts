@@ -39,7 +39,7 @@ export function loadTokenizer(tokenizerJson: unknown, config: unknown = {}): Tok
   const names = requireShape(specialTokenNamesShape, config, 'tokenizer_config.json');
   const json = requireShape(anyTokenizerJsonShape, tokenizerJson, TOKENIZER_FILE);
   if (!isBertStyle(json)) {
-    requireLimits(tokenizerJson, TOKENIZER_FILE);
+    requireLimits(json, TOKENIZER_FILE);
     return createJsonTokenizer(json, names);
   }
   return createWordPieceTokenizer(requireShape(bertTokenizerJsonShape, tokenizerJson, TOKENIZER_FILE), names);

@@ -182,6 +182,10 @@ describe('another encoder', () => {
     [{ hidden_act: 'gelu_new' }, 'hidden_act'],
     [{ position_embedding_type: 'relative_key' }, 'position_embedding_type'],
     [{ is_decoder: true }, 'a decoder'],
+    [{ num_hidden_layers: 1e9 }, 'num_hidden_layers: Too big'],
+    [{ hidden_size: 2 ** 31 }, 'hidden_size: Too big'],
+    [{ vocab_size: 1e12 }, 'vocab_size: Too big'],
+    [{ max_position_embeddings: 1e12 }, 'max_position_embeddings: Too big'],
     [{ num_attention_heads: 3 }, 'hidden_size 8 is not a multiple of num_attention_heads 3'],
   ])('with %j is refused with the reason', async (fields, reason) => {
     const error = await refusalOf(bertTensors, { ...bertConfig, ...fields });

@@ -93,6 +93,16 @@ describe('an ONNX file', () => {
       model(tensor(...Array.from({ length: 5_000 }, () => number(1, 1)), float)),
       /too many dimensions/,
     ],
+    [
+      'an axis of two billion, at which the runtime crashes',
+      model(node(span(5, span(1, 'axis'), number(3, 2 ** 31), number(20, 2)))),
+      /an operation with the setting 2147483648/,
+    ],
+    [
+      'axes without end',
+      model(node(span(5, span(8, varint(1e12))))),
+      /an operation with the setting 1000000000000/,
+    ],
     ['a loop or a branch', model(node(span(5, span(6)))), /loops or branches/],
     ['operations of its own', Buffer.concat([model(), span(25)]), /operations of its own/],
     ['operations of somebody else', model(node(span(7, 'com.example'))), /operations of "com.example"/],

@@ -185,6 +185,16 @@ describe('a tokenizer.json', () => {
       /added_tokens\.0\.content: expected a text of at most 512/,
     ],
     [
+      'pieces of 9 million characters',
+      { model: { type: 'Unigram', unk_id: 0, vocab: Array(9).fill(['x'.repeat(1e6), -1]) } },
+      /model\.vocab: has 9000000 characters in all; at most 8000000/,
+    ],
+    [
+      'added tokens of 1.1 million characters',
+      { added_tokens: Array.from({ length: 11_000 }, () => ({ id: 1, content: 'x'.repeat(100) })) },
+      /added_tokens: has 1100000 characters in all/,
+    ],
+    [
       'a text 5,000 times',
       template(Array(5_000).fill(a)),
       /post_processor\.single: expected a list of at most 32/,

@@ -1,5 +1,6 @@
 /** Ways to spoil a file of a model folder, each decided by a seed. */
 import { Random } from '../../src/random.js';
+import { mutatedGraph } from './mutated-graph.js';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
@@ -41,15 +42,9 @@ const DEEP_JSON = '['.repeat(50_000) + ']'.repeat(50_000);
 export function mutated(name: string, bytes: Buffer, random: Random): Buffer {
   if (name.endsWith('.json') && random.uniform() < 0.8) return mutatedJson(bytes, random);
   if (name.endsWith('.safetensors') && random.uniform() < 0.6) return mutatedHeader(bytes, random);
-  // A graph's nodes come first, its weights last.
-  if (name.endsWith('.onnx') && random.uniform() < 0.7) {
-    return Buffer.concat([mutatedBytes(bytes.subarray(0, GRAPH_BYTES), random), bytes.subarray(GRAPH_BYTES)]);
-  }
+  if (name.endsWith('.onnx') && random.uniform() < 0.8) return mutatedGraph(bytes, random);
   return mutatedBytes(bytes, random);
 }
-
-/** What the nodes of a tiny graph take. */
-const GRAPH_BYTES = 7_000;
 
 function mutatedBytes(bytes: Buffer, random: Random): Buffer {
   const changed = Buffer.from(bytes);

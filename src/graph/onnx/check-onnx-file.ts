@@ -7,12 +7,14 @@ import { open } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { isOrchardError, ModelFolderError } from '../../errors.js';
 import { fileWithin } from '../../files/index.js';
-import { type Span, WireFile } from './wire-file.js';
+import { type Span, type WireField, WireFile } from './wire-file.js';
 
 /** Of protobuf messages: 2 GiB. */
 const MAX_BYTES = 2 ** 31 - 1;
 /** Operations; an encoder of 48 layers has some 2,000. */
 const MAX_NODES = 100_000;
+/** Of a setting of an operation, positive or negative, in 64 bits; widths and axes are far below. */
+const MAX_INTEGER = 2 ** 20;
 const MAX_NAME_BYTES = 4096;
 const MAX_DIMENSIONS = 16;
 
@@ -23,7 +25,16 @@ const DOMAINS: readonly string[] = ['', 'ai.onnx', 'ai.onnx.ml', 'com.microsoft'
 const Model = { graph: 7, functions: 25 } as const;
 const Graph = { node: 1, initializer: 5, sparse: 15 } as const;
 const Node = { operation: 4, attribute: 5, domain: 7 } as const;
-const Attribute = { tensor: 5, graph: 6, tensors: 10, graphs: 11, sparse: 22, sparses: 23 } as const;
+const Attribute = {
+  int: 3,
+  ints: 8,
+  tensor: 5,
+  graph: 6,
+  tensors: 10,
+  graphs: 11,
+  sparse: 22,
+  sparses: 23,
+} as const;
 const Tensor = { dims: 1, type: 2, raw: 9, external: 13, location: 14 } as const;
 const Entry = { key: 1, value: 2 } as const;
 
@@ -125,12 +136,21 @@ class OnnxCheck {
   #attribute(attribute: Span): void {
     for (const field of this.#file.fields(attribute)) {
       const { number } = field;
-      if (number === Attribute.tensor || number === Attribute.tensors) this.#tensor(field);
+      if (number === Attribute.int || number === Attribute.ints) this.#integers(field);
+      else if (number === Attribute.tensor || number === Attribute.tensors) this.#tensor(field);
       else if (number === Attribute.graph || number === Attribute.graphs) {
         throw new Error('it has loops or branches, which no encoder needs');
       } else if (number === Attribute.sparse || number === Attribute.sparses) {
         throw new Error('it has sparse tensors');
       }
+    }
+  }
+
+  /** Axes, types, numbers of heads: the runtime crashes at some that are too large for 32 bits. */
+  #integers(field: WireField): void {
+    for (const value of this.#file.numbers(field)) {
+      if (value <= MAX_INTEGER || value >= 2 ** 64 - MAX_INTEGER) continue;
+      throw new Error(`it has an operation with the setting ${value}`);
     }
   }
 
