@@ -47,6 +47,8 @@ export class Dispatcher implements InferenceService {
   readonly #requests = { answered: 0, refused: 0, cancelled: 0, failed: 0 };
   /** Requests whose models are being measured. */
   readonly #arriving = new Set<PendingRequest>();
+  /** Folders to forget once nobody waits for their models. */
+  readonly #forgotten = new Set<string>();
   #isScheduled = false;
   #closing: Promise<void> | undefined;
 
@@ -58,7 +60,10 @@ export class Dispatcher implements InferenceService {
     this.#memory = new ModelMemory(memoryLimit, this.#lanes, sizeOf, () => this.#textBytes);
     this.#pool = new LanePool(this.#lanes, this.#memory);
     this.#batches = new Batches(this.#queue, this.#pool, this.#memory, {
-      idle: () => this.#schedule(),
+      idle: () => {
+        this.#schedule();
+        this.#forgetAgain();
+      },
       answered: (request, predictions) => this.#end(request, 'answered', () => request.resolve(predictions)),
       failed: (request, thrown) => this.#fail(request, thrown),
     });
@@ -104,6 +109,8 @@ export class Dispatcher implements InferenceService {
 
   forget(directory: string): void {
     this.#pool.forget(directory);
+    // What was asked before may load it again.
+    if (this.#isAsked(directory)) this.#forgotten.add(directory);
   }
 
   stats(): InferenceStats {
@@ -187,6 +194,21 @@ export class Dispatcher implements InferenceService {
       this.#fail(request, thrown);
     } finally {
       this.#arriving.delete(request);
+    }
+  }
+
+  #isAsked(directory: string): boolean {
+    return (
+      this.#queue.waitingFor(directory) > 0 ||
+      this.#batches.begun.some(({ flow }) => flow.directory === directory)
+    );
+  }
+
+  #forgetAgain(): void {
+    for (const directory of this.#forgotten) {
+      if (this.#isAsked(directory)) continue;
+      this.#forgotten.delete(directory);
+      this.#pool.forget(directory);
     }
   }
 

@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
+import { isOrchardError } from '../errors.js';
 import type { Storage } from '../storage/index.js';
 import { JobRepository } from './job-repository.js';
-import { lastWrite } from './job-writes.js';
+import { lastWrite, onWrite } from './job-writes.js';
 import { readyModel } from './ready-model.js';
 
 /** How long another process's deletion of a model may go unnoticed. */
@@ -9,6 +10,9 @@ const FRESH_MS = 1000;
 /** After this, a model that is asked is looked up again while it answers, so that no query waits for the storage. */
 const RENEW_MS = 500;
 const MAX_KEPT = 1000;
+
+/** How often models that nobody asks are looked up, so that deleted ones leave the memory. */
+const CHECK_MS = 5000;
 
 interface Found {
   readonly directory: string;
@@ -19,6 +23,15 @@ interface Found {
   isRenewed: boolean;
 }
 
+export interface ReadyModelsOptions {
+  /** Called with the directory of a model that was found before and can't answer any more. */
+  readonly gone?: (directory: string) => void;
+  /** Tells the time in milliseconds. */
+  readonly clock?: { now(): number };
+  /** How often models that nobody asks are looked up, in milliseconds. Default 5 s. */
+  readonly checkMs?: number;
+}
+
 /**
  * The directories of an account's READY models, each kept for a second after it was looked up, or until this process
  * writes its job.
@@ -26,44 +39,97 @@ interface Found {
 export class ReadyModels {
   readonly #storage: Storage;
   readonly #jobs: JobRepository;
+  readonly #gone: (directory: string) => void;
   readonly #clock: { now(): number };
+  readonly #checkMs: number;
   readonly #found = new LRUCache<string, Found>({ max: MAX_KEPT });
+  readonly #stopListening: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
-  /** @param clock tells the time in milliseconds. */
-  constructor(storage: Storage, appId: string, clock: { now(): number } = performance) {
+  constructor(
+    storage: Storage,
+    appId: string,
+    { gone = () => {}, clock = performance, checkMs = CHECK_MS }: ReadyModelsOptions = {},
+  ) {
     this.#storage = storage;
     this.#jobs = new JobRepository(storage, appId);
+    this.#gone = gone;
     this.#clock = clock;
+    this.#checkMs = checkMs;
+    this.#stopListening = onWrite(storage, this);
   }
 
   /** @returns at once for a model that is kept. @throws what {@link readyModel} throws. */
   directoryOf(id: string): string | Promise<string> {
     const known = this.#found.get(id);
-    if (known === undefined || known.write !== lastWrite(this.#storage, id)) return this.#lookUp(id);
+    if (known === undefined || known.write !== lastWrite(this.#storage, id)) return this.lookUp(id);
     const age = this.#clock.now() - known.foundAt;
-    if (age >= FRESH_MS) return this.#lookUp(id);
+    if (age >= FRESH_MS) return this.lookUp(id);
     if (age >= RENEW_MS && !known.isRenewed) {
       known.isRenewed = true;
-      // What is wrong will be told to the next query, which finds nothing kept.
-      this.#lookUp(id).catch(() => undefined);
+      this.#renew(id);
     }
     return known.directory;
   }
 
-  /** Drops a model that was kept. */
-  forget(id: string): void {
-    this.#found.delete(id);
-  }
-
-  async #lookUp(id: string): Promise<string> {
+  /** As {@link directoryOf}, whatever is kept. */
+  async lookUp(id: string): Promise<string> {
     const [write, foundAt] = [lastWrite(this.#storage, id), this.#clock.now()];
     try {
       const { directory } = await readyModel(id, this.#jobs, this.#storage);
+      if (this.#isClosed) return directory;
       this.#found.set(id, { directory, write, foundAt, isRenewed: false });
+      this.#timer ??= this.#checks();
       return directory;
     } catch (thrown) {
+      const known = this.#found.get(id);
       this.#found.delete(id);
+      if (known !== undefined && isGone(thrown)) this.#gone(known.directory);
       throw thrown;
     }
   }
+
+  /** This process has written a job. */
+  written(id: string): void {
+    if (this.#found.has(id)) this.#renew(id);
+  }
+
+  /** Looks no more for what is gone. */
+  close(): void {
+    this.#isClosed = true;
+    this.#stopListening();
+    clearInterval(this.#timer);
+    this.#found.clear();
+  }
+
+  /** What is wrong will be told to the next query, which finds nothing kept. */
+  #renew(id: string): void {
+    this.lookUp(id).catch(() => undefined);
+  }
+
+  /** Looks models up from time to time while there are any, and somebody refers to this. */
+  #checks(): NodeJS.Timeout {
+    const self = new WeakRef(this);
+    const timer = setInterval(() => {
+      const models = self.deref();
+      if (models === undefined) clearInterval(timer);
+      else models.#check();
+    }, this.#checkMs);
+    return timer.unref();
+  }
+
+  #check(): void {
+    if (this.#found.size === 0) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }
+    const before = this.#clock.now() - this.#checkMs;
+    for (const [id, { foundAt }] of this.#found.entries()) if (foundAt <= before) this.#renew(id);
+  }
+}
+
+/** Whether an error tells that a model won't answer again; a storage that fails tells nothing of it. */
+function isGone(thrown: unknown): boolean {
+  return isOrchardError(thrown) && (thrown.code === 'not_found' || thrown.code === 'model_not_ready');
 }

@@ -25,6 +25,12 @@ export interface NGramHashes {
   readonly end: number;
 }
 
+/** Longer buffers are released at the next text, so that one huge text doesn't take up memory for good. */
+const MAX_KEPT_HASHES = 1 << 17;
+const MAX_KEPT_CODE_POINTS = 1 << 15;
+const INITIAL_HASHES = 4096;
+const INITIAL_CODE_POINTS = 256;
+
 const SPACE = 0x20;
 const WORD_SEED = 0x2f0b4c47;
 const PAIR_SEED = 0x6b43a9b5;
@@ -33,14 +39,17 @@ const CHARACTER_SEED = 0x1b56c4e9;
 
 /** Hashes n-grams into buffers that it reuses, so that a text costs no allocation. */
 export class NGramHasher {
-  #codePoints = new Int32Array(256);
-  #hashes = new Int32Array(4096);
+  #codePoints = new Int32Array(INITIAL_CODE_POINTS);
+  #hashes = new Int32Array(INITIAL_HASHES);
   #end = 0;
 
   constructor(readonly options: NGramOptions) {}
 
   /** The result is overwritten by the next call. */
   hash(text: string): NGramHashes {
+    if (this.#hashes.length > MAX_KEPT_HASHES) this.#hashes = new Int32Array(INITIAL_HASHES);
+    if (this.#codePoints.length > MAX_KEPT_CODE_POINTS)
+      this.#codePoints = new Int32Array(INITIAL_CODE_POINTS);
     const length = this.#read(this.options.lowercase ? text.toLowerCase() : text);
     this.#end = 0;
     if (this.options.words) this.#hashWords(length, this.options.triples ?? false);

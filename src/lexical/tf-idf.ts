@@ -2,6 +2,9 @@ import { allAtOnce, type Steps } from '../pauses.js';
 import { HashTable } from './hash-table.js';
 import { NGramHasher, type NGramOptions } from './n-grams.js';
 
+/** Longer buffers are released at the next text, so that one huge text doesn't take up memory for good. */
+const MAX_KEPT_FEATURES = 1 << 16;
+
 /** The features of a text, in no particular order. */
 export interface SparseVector {
   /** Both are overwritten by the next text. */
@@ -70,7 +73,7 @@ export class TfIdf {
   /** @returns views that the next call overwrites; n-grams that aren't features are left out. */
   vector(text: string): SparseVector {
     const { hashes, wordsEnd, end } = this.#hasher.hash(text);
-    if (this.#ids.length < end) {
+    if (this.#ids.length < end || this.#ids.length > Math.max(MAX_KEPT_FEATURES, 2 * end)) {
       this.#ids = new Int32Array(2 * end);
       this.#values = new Float32Array(2 * end);
     }

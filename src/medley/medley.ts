@@ -113,7 +113,7 @@ export class Medley implements AsyncDisposable {
     return { inference_calls: this.#calls };
   }
 
-  /** Waits for what runs and frees the models. Idempotent. */
+  /** Waits for what runs, 10 s at most, and frees the models. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#models.close();

@@ -36,13 +36,19 @@ export type PredictionResult = ResultAsync<InferenceResponse<InferenceResult>, O
 export type BatchPredictionResult = ResultAsync<InferenceResponse<readonly InferenceResult[]>, OrchardError>;
 
 /** Failures that say nothing of the model. */
-const OF_THE_CALL: readonly OrchardError['code'][] = ['aborted', 'deadline', 'overloaded', 'closed'];
+const OF_THE_CALL: readonly OrchardError['code'][] = [
+  'aborted',
+  'deadline',
+  'overloaded',
+  'memory_limit',
+  'closed',
+];
 
 /**
  * Answers queries with trained models. Models are loaded on first use and kept while memory allows.
  *
- * Every call can fail with a ValidationError, an OverloadedError while too many texts wait, an AbortedError when its
- * signal fires, a DeadlineError and, after `close`, a ClosedError; batches and streams need the pro tier, and fail with a
+ * Every call can fail with a ValidationError, an OverloadedError while too many texts wait, a MemoryLimitError for a model
+ * that takes more than the memory limit, an AbortedError when its signal fires, a DeadlineError and, after `close`, a ClosedError; batches and streams need the pro tier, and fail with a
  * TierError without it.
  */
 export class Predictor implements AsyncDisposable {
@@ -60,9 +66,10 @@ export class Predictor implements AsyncDisposable {
   constructor(options: PredictorOptions) {
     const { storage, account, modelLoader, inference, ...service } = validate(predictorSchema, options ?? {});
     this.#account = account;
-    this.#ready = new ReadyModels(storage, account.app_id);
+    const own = inference ?? createService(service);
+    this.#inference = own;
+    this.#ready = new ReadyModels(storage, account.app_id, { gone: (directory) => own.forget(directory) });
     this.#uses = new ModelUses(storage, account.app_id);
-    this.#inference = inference ?? createService(service);
     this.#ownInference = inference === undefined ? this.#inference : undefined;
     this.#pretrained = new PretrainedModels(modelLoader, this.#inference);
   }
@@ -164,10 +171,11 @@ export class Predictor implements AsyncDisposable {
     return { inference_calls: this.#calls };
   }
 
-  /** Waits for what runs and frees the models. Idempotent. */
+  /** Waits for what runs, 10 s at most, and frees the models. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#pretrained.close();
+    this.#ready.close();
     await Promise.all([this.#ownInference?.close(), this.#uses.flush()]);
   }
 
@@ -211,8 +219,7 @@ export class Predictor implements AsyncDisposable {
     } catch (thrown) {
       if (isOrchardError(thrown) && OF_THE_CALL.includes(thrown.code)) throw thrown;
       // A model that failed may have been deleted by another process: that tells more than how it failed.
-      this.#ready.forget(model_id);
-      await this.#ready.directoryOf(model_id);
+      await this.#ready.lookUp(model_id);
       throw thrown;
     }
   }

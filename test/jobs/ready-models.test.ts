@@ -37,7 +37,7 @@ describe('a READY model', () => {
   it('is looked up again after a second', async () => {
     const { id, ours, reads } = await aReadyModel();
     const clock = new ManualClock();
-    const models = new ReadyModels(ours, app_id, clock);
+    const models = new ReadyModels(ours, app_id, { clock });
     const directory = await models.directoryOf(id);
     clock.jump(499);
     expect(models.directoryOf(id)).toBe(directory);
@@ -50,7 +50,7 @@ describe('a READY model', () => {
   it('that is asked all the time is looked up beside the queries, of which none waits', async () => {
     const { id, ours, theirs, reads } = await aReadyModel();
     const clock = new ManualClock();
-    const models = new ReadyModels(ours, app_id, clock);
+    const models = new ReadyModels(ours, app_id, { clock });
     const directory = await models.directoryOf(id);
     for (let second = 1; second <= 3; second += 1) {
       clock.jump(600);
@@ -69,7 +69,7 @@ describe('a READY model', () => {
 
   it('is not looked up again because another job was written', async () => {
     const { id, ours, reads } = await aReadyModel();
-    const models = new ReadyModels(ours, app_id, new ManualClock());
+    const models = new ReadyModels(ours, app_id, { clock: new ManualClock() });
     const directory = await models.directoryOf(id);
     const other = newJobRecord(aRequest, { id: OTHER_ID, app_id, created: CREATED, seed: 1 });
     await new JobRepository(ours, app_id).create(other);
@@ -80,7 +80,7 @@ describe('a READY model', () => {
 
   it('is gone at once if this process deletes it', async () => {
     const { id, ours } = await aReadyModel();
-    const models = new ReadyModels(ours, app_id, new ManualClock());
+    const models = new ReadyModels(ours, app_id, { clock: new ManualClock() });
     await models.directoryOf(id);
     await deleteModel(ours, id);
     await expect(models.directoryOf(id)).rejects.toMatchObject({ code: 'not_found' });
@@ -89,7 +89,7 @@ describe('a READY model', () => {
   it('is gone within a second if another process deletes it', async () => {
     const { id, ours, theirs } = await aReadyModel();
     const clock = new ManualClock();
-    const models = new ReadyModels(ours, app_id, clock);
+    const models = new ReadyModels(ours, app_id, { clock });
     await models.directoryOf(id);
     await deleteModel(theirs, id);
     clock.jump(1001);
