@@ -150,6 +150,8 @@ export interface TrainingTask<Head extends TrainingHead = TrainingHead> {
   evaluate(outputs: readonly TextOutputs[], signal?: AbortSignal): Scores | Promise<Scores>;
   /** Trains the lexical expert on the training rows. @throws AbortedError soon after the signal fires. */
   trainExpert(options: ExpertOptions): Promise<TrainedExpert>;
+  /** Bytes of memory that training the lexical expert takes at most, roughly. Default 0. */
+  expertBytes?(): number;
   /** The fields of config.json that this task decides. */
   describe(): TaskDescription;
 }

@@ -21,7 +21,8 @@ export function* termWeights(
   outputs: number,
 ): Steps<Float32Array> {
   const inAll = new Float64Array(tfIdf.size);
-  const inLabel = Array.from({ length: outputs }, () => new Float64Array(tfIdf.size));
+  // Counts of rows are whole numbers far below 2²⁴, which float32 has exactly.
+  const inLabel = Array.from({ length: outputs }, () => new Float32Array(tfIdf.size));
   for (const [row, text] of texts.entries()) {
     yield;
     const counts = [inAll, ...(active[row] ?? []).flatMap((output) => inLabel[output] ?? [])];

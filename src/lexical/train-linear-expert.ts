@@ -81,6 +81,22 @@ async function pacedPass(
   return violation;
 }
 
+/** N-grams of each character of a text, at most: four of characters, and up to three of words. */
+const NGRAMS_A_CHARACTER = 6;
+/** Bytes for each feature and output: counts, weights, and twice as the bytes of the expert. */
+const BYTES_A_WEIGHT = 4 + 4 + 2;
+/** Bytes for each n-gram of each row (its id and value), and for each that is counted before features are chosen. */
+const BYTES_AN_NGRAM = 16;
+
+/** Bytes of memory that {@link trainLinearExpert} takes at most, roughly. */
+export function linearExpertBytes(rows: readonly { readonly text: string }[], outputs: number): number {
+  const characters = rows.reduce((sum, { text }) => sum + text.length, 0);
+  const nGrams = NGRAMS_A_CHARACTER * characters;
+  const features = Math.min(featureLimit(outputs), nGrams);
+  const ofRows = rows.length * (16 + 4 * paddedOutputs(outputs));
+  return BYTES_A_WEIGHT * features * outputs + BYTES_AN_NGRAM * nGrams + ofRows;
+}
+
 function chooseNGrams(texts: readonly string[], lowercase: boolean): NGramOptions {
   if (isUnspaced(texts)) return { lowercase, words: false, characters: { shortest: 1, longest: 4 } };
   const length = texts.reduce((sum, text) => sum + text.length, 0) / Math.max(1, texts.length);

@@ -98,7 +98,8 @@ export class JobRun {
     const backbone = await this.#backbone(job);
     this.#requireGoingOn();
     const spec = {
-      ...{ id, dataset_url, model_config, training_config, seed, directory, threads: settings.threads },
+      ...{ id, dataset_url, model_config, training_config, seed, directory },
+      ...{ threads: settings.threads, memoryLimit: settings.memoryLimit },
       allowFileUrls: job.allow_file_url ?? settings.allowFileUrls,
       allowPrivateAddresses: job.allow_private_addresses ?? settings.allowPrivateAddresses,
       tuning: job.tuning ?? settings.tuning,

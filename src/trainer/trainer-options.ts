@@ -8,6 +8,7 @@ import { type JobQueue, tuningSchema } from '../jobs/index.js';
 import type { ModelLoader } from '../model-loader/index.js';
 import type { Storage } from '../storage/index.js';
 import type { TrainingHost, TrainingIsolation, Tuning } from '../training/index.js';
+import { defaultMemoryLimit } from './memory-limit.js';
 
 export interface TrainerOptions {
   /** Where jobs and models live. Several trainers, also of other processes, may share one. Stays open on close. */
@@ -18,6 +19,11 @@ export interface TrainerOptions {
   readonly isolation?: TrainingIsolation;
   /** Threads that the jobs running here may use. Default: the processors available. */
   readonly threads?: number;
+  /**
+   * Most bytes of memory that a job running here may need. What it needs is estimated before it trains; one that needs
+   * more ends in ERROR, and says how much. Default: three quarters of the memory that this process may use.
+   */
+  readonly memoryLimit?: number;
   /** Decides every random choice of the jobs created here; the same data and seed give the same model. Default 0. */
   readonly seed?: number;
   /** Choices beyond the documented training_config, for every job created here. */
@@ -70,6 +76,7 @@ const trainerSchema = z.strictObject({
   account: accountSchema.default(LOCAL_ACCOUNT),
   isolation: z.enum(['worker', 'process', 'inline']).default('worker'),
   threads: z.int().min(1).default(availableParallelism),
+  memoryLimit: z.int().min(1).default(defaultMemoryLimit),
   seed: z.int32().default(0),
   tuning: (tuningSchema satisfies z.ZodType<Tuning>).default({}),
   backbone: z.string().min(1, 'the name of the backbone is empty').nullable().default(null),

@@ -1,8 +1,8 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { type Runner, runnerHost, runnerUrl } from './runner-host.js';
+import { heapLimit, type Runner, runnerHost, runnerUrl } from './runner-host.js';
 import { STOP_SIGNALS } from './stop-signals.js';
-import type { TrainingHost } from './training-run.js';
+import type { TrainingHost, TrainingSpec } from './training-run.js';
 
 /**
  * Trains in a child process: neither a crash of the runtime nor the system's out-of-memory killer can end the
@@ -12,8 +12,10 @@ export function childProcessHost(): TrainingHost {
   return runnerHost(startChild);
 }
 
-function startChild(): Runner {
-  const child = fork(fileURLToPath(runnerUrl()), { serialization: 'advanced', execArgv: [] });
+function startChild(spec: TrainingSpec): Runner {
+  const heap = heapLimit(spec);
+  const execArgv = heap === undefined ? [] : [`--max-old-space-size=${heap}`];
+  const child = fork(fileURLToPath(runnerUrl()), { serialization: 'advanced', execArgv });
   return {
     send(message) {
       if (child.connected) child.send(message);

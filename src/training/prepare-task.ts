@@ -1,8 +1,10 @@
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fetchDataset, unzip } from '../datasets/index.js';
 import { ValidationError } from '../errors.js';
 import { type Family, familyNamed, type TrainingTask } from '../families/index.js';
 import { publicFetch } from '../network/index.js';
+import { requireMemoryToRead } from './memory-estimate.js';
 import type { ProgressReporter } from './progress-reporter.js';
 import type { TrainingSpec } from './training-run.js';
 
@@ -13,7 +15,7 @@ export interface PreparedTask {
 
 /**
  * Fetches the dataset, unpacks it under `directory` and reads it.
- * @throws ValidationError, DownloadError, DatasetError; AbortedError when the signal fires.
+ * @throws ValidationError, DownloadError, DatasetError, TrainingError if it is too large for the memory; AbortedError when the signal fires.
  */
 export async function prepareTask(
   spec: TrainingSpec,
@@ -32,8 +34,14 @@ export async function prepareTask(
   const { readArchive } = await family.training();
   if (dataset.kind === 'folder') return { family, task: await readArchive(dataset.path, type, signal) };
   const folder = join(directory, 'dataset');
-  await unzip(dataset.path, folder, { name: dataset.name, signal });
+  const files = await unzip(dataset.path, folder, { name: dataset.name, signal });
+  requireMemoryToRead(spec.id, await bytesOf(files, folder), spec.memoryLimit);
   return { family, task: await readArchive(folder, type, signal) };
+}
+
+async function bytesOf(files: readonly string[], folder: string): Promise<number> {
+  const all = await Promise.all(files.map((file) => stat(join(folder, file))));
+  return all.reduce((sum, { size }) => sum + size, 0);
 }
 
 function unavailable(family: string): ValidationError {

@@ -8,6 +8,7 @@ import { type Backbone, readBackbone } from './backbone.js';
 import { checkpointFile, WORK_FOLDER } from './checkpoint-mark.js';
 import { finishModel } from './finish-model.js';
 import { resolveHyperparameters } from './hyperparameters.js';
+import { estimateMemory, requireMemory } from './memory-estimate.js';
 import { prepareTask } from './prepare-task.js';
 import { ProgressReporter } from './progress-reporter.js';
 import { runWarnings } from './run-warnings.js';
@@ -41,6 +42,8 @@ export async function runTraining(
     backbone,
   );
   progress.planned(hyperparameters.epochs, hyperparameters.batchSize);
+  const estimate = estimateMemory(plain, spec, hyperparameters, backbone?.encoder);
+  requireMemory(spec.id, estimate, spec.memoryLimit);
   const task = hyperparameters.augment ? plain.augmented(spec.seed) : plain;
   const rows = await tokenize(task, family, hyperparameters, backbone, signal);
   const warnings = [...task.warnings, ...runWarnings(spec, rows, hyperparameters, backbone)];

@@ -30,8 +30,8 @@ const STOPPED_TOGETHER_MS = 2000;
  * Trains each run in a runner of its own. A runner is asked to stop and exits by itself: terminating a thread
  * while ONNX Runtime works would crash the whole process.
  */
-export function runnerHost(start: () => Runner): TrainingHost {
-  return trackingHost((spec, options) => runIn(start(), spec, options));
+export function runnerHost(start: (spec: TrainingSpec) => Runner): TrainingHost {
+  return trackingHost((spec, options) => runIn(start(spec), spec, options));
 }
 
 function runIn(
@@ -65,6 +65,14 @@ async function firesWithin(signal: AbortSignal, ms: number): Promise<boolean> {
   await sleep(ms, undefined, { signal }).catch(() => undefined);
   return signal.aborted;
 }
+
+/** The largest heap of a runner in MiB; undefined leaves it to Node.js. Numbers of the runtime lie beside it. */
+export function heapLimit({ memoryLimit }: TrainingSpec): number | undefined {
+  return memoryLimit === undefined ? undefined : Math.max(SMALLEST_HEAP, Math.floor(memoryLimit / 1024 ** 2));
+}
+
+/** In MiB: less would not even load what trains. */
+const SMALLEST_HEAP = 64;
 
 /** The built entry point of the runner lies beside every built file of this package. */
 export function runnerUrl(): URL {

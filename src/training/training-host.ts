@@ -11,7 +11,7 @@ import { workerHost } from './worker-host.js';
 export type TrainingIsolation = 'worker' | 'process' | 'inline';
 
 const hosts: Readonly<Record<TrainingIsolation, (executor?: GraphExecutor) => TrainingHost>> = {
-  worker: workerHost,
+  worker: () => workerHost(),
   process: childProcessHost,
   inline: (executor) =>
     trackingHost(async (spec, options) => {

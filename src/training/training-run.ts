@@ -23,6 +23,8 @@ export interface TrainingSpec {
   readonly allowFileUrls: boolean;
   /** Whether dataset_url may lead to a loopback, link-local or private address. Default true. */
   readonly allowPrivateAddresses?: boolean;
+  /** Most bytes of memory that the run may need, as judged before it trains. Default: no limit. */
+  readonly memoryLimit?: number;
   /** Threads that training may use. */
   readonly threads: number;
   /** Decides every random choice of the run. */

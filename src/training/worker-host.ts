@@ -1,16 +1,20 @@
 import { Worker } from 'node:worker_threads';
 import { turnTelemetryOffForThreads } from '../runtime-telemetry.js';
-import { type Runner, runnerHost, runnerUrl } from './runner-host.js';
-import type { TrainingHost } from './training-run.js';
+import { heapLimit, type Runner, runnerHost, runnerUrl } from './runner-host.js';
+import type { TrainingHost, TrainingSpec } from './training-run.js';
 
-/** Trains in a worker thread: the caller's event loop stays free. */
-export function workerHost(): TrainingHost {
-  return runnerHost(startWorker);
+/**
+ * Trains in a worker thread: the caller's event loop stays free. Where a run fills its heap, it alone ends.
+ * @param entry of the worker. Default: the runner's.
+ */
+export function workerHost(entry = runnerUrl()): TrainingHost {
+  return runnerHost((spec) => startWorker(entry, spec));
 }
 
-function startWorker(): Runner {
+function startWorker(entry: URL, spec: TrainingSpec): Runner {
+  const heap = heapLimit(spec);
   turnTelemetryOffForThreads();
-  const worker = new Worker(runnerUrl());
+  const worker = new Worker(entry, { ...(heap && { resourceLimits: { maxOldGenerationSizeMb: heap } }) });
   let reason: string | undefined;
   worker.on('error', (error) => {
     reason = error.message;

@@ -1,5 +1,11 @@
 import type { RowHead } from '../../engine/index.js';
-import { type CrfExpert, type TagTransitions, trainCrfExpert, viterbi } from '../../lexical/index.js';
+import {
+  type CrfExpert,
+  crfExpertBytes,
+  type TagTransitions,
+  trainCrfExpert,
+  viterbi,
+} from '../../lexical/index.js';
 import { EXPERT_FILE } from '../../model-folder/index.js';
 import { mapSteps, pacedMap, type Steps, withPauses } from '../../pauses.js';
 import type { TextOutputs } from '../../text-reader/index.js';
@@ -48,6 +54,7 @@ export function sequenceTask(dataset: SequenceDataset): TrainingTask<RowHead> {
       return { f1, value: f1 };
     },
     trainExpert: (options) => trainExpert(dataset, constraints, options),
+    expertBytes: () => crfExpertBytes(train, tags.length),
     describe: () => describe(dataset),
   };
 }

@@ -1,6 +1,6 @@
 import type { Pooling } from '../../encoder/index.js';
 import type { RowHead } from '../../engine/index.js';
-import { trainLinearExpert } from '../../lexical/index.js';
+import { linearExpertBytes, trainLinearExpert } from '../../lexical/index.js';
 import { EXPERT_FILE } from '../../model-folder/index.js';
 import { mapSteps, type Steps, withPauses } from '../../pauses.js';
 import type { TextOutputs } from '../../text-reader/index.js';
@@ -67,6 +67,7 @@ export function classificationTask(dataset: ClassificationDataset, pooling: Pool
       classificationTask({ ...dataset, train: [...train, ...augmentTexts(train, seed)] }, pooling),
     evaluate: (texts, signal) => withPauses(score(flatOutputs(texts)), signal),
     trainExpert: (options) => trainExpert(dataset, outputs, options, score),
+    expertBytes: () => linearExpertBytes(train, outputs),
     describe: () => describe(dataset, pooling),
   };
 }

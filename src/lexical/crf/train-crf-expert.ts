@@ -5,6 +5,7 @@ import { CrfExpert } from './crf-expert.js';
 import { crfMemory } from './crf-memory.js';
 import { CrfTraining } from './crf-training.js';
 import { collectBags } from './feature-bags.js';
+import { MAX_FEATURES_A_WORD } from './feature-templates.js';
 import { forEachSentence, type TaggedWords } from './for-each-sentence.js';
 import { WordFeatureHasher } from './word-features.js';
 
@@ -55,6 +56,19 @@ export async function trainCrfExpert(
   }
   const weights = { hashes: features.hashes(), weights: memory.arrays.table, width: memory.width };
   return CrfExpert.fromWeights(weights, training.transitions, maxBytes);
+}
+
+/** Bytes for each feature of each word: its id, and its place in the table while features are chosen. */
+const BYTES_A_FEATURE = 24;
+
+/** Bytes of memory that {@link trainCrfExpert} takes at most, roughly. */
+export function crfExpertBytes(sentences: readonly TaggedWords[], tags: number): number {
+  const words = sentences.reduce((sum, sentence) => sum + sentence.words.length, 0);
+  const longest = sentences.reduce((most, sentence) => Math.max(most, sentence.words.length), 0);
+  const features = words * MAX_FEATURES_A_WORD;
+  // Weights and squared gradients; then a lattice of the longest sentence, forwards and backwards.
+  const weights = Math.min(MAX_WEIGHTS, features * tags);
+  return BYTES_A_FEATURE * features + 8 * weights + 8 * tags * (tags + 6 * longest);
 }
 
 function defaultPasses(sentences: number): number {
