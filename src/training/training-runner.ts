@@ -4,6 +4,7 @@ import { describeError } from '../error-description.js';
 import { toOrchardError } from '../errors.js';
 import type { HostMessage, RunnerMessage } from './messages.js';
 import { runTraining } from './run-training.js';
+import { announceRunner, endEarlierRunner } from './sole-runner.js';
 import type { TrainingRunEvent } from './training-events.js';
 import type { TrainingSpec } from './training-run.js';
 
@@ -39,6 +40,8 @@ process.on('disconnect', () => stop.abort());
 async function run(spec: TrainingSpec): Promise<void> {
   const onEvent = (event: TrainingRunEvent) => port.send({ type: 'event', event });
   try {
+    await endEarlierRunner(spec.directory);
+    if (parentPort === null) await announceRunner(spec.directory);
     const stats = await runTraining(spec, { signal: stop.signal, onEvent });
     port.send({ type: 'done', stats });
   } catch (thrown) {
