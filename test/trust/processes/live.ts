@@ -2,7 +2,10 @@
  * `live.ts <settings>`: trains one model after the other in a storage, asks each, and deletes earlier ones, until it is
  * killed or told to end. Says what it is about to do and has done, a line each.
  */
+import { createHash } from 'node:crypto';
 import { writeSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileStorage, Predictor, Trainer, type TrainingIsolation, type TrainingRequest } from 'orchard-nlp';
 
 interface Settings {
@@ -45,6 +48,9 @@ async function finishOthers(): Promise<void> {
 }
 
 async function ask(id: string): Promise<void> {
+  const folder = (await storage.openFolder(id)) ?? 'no folder';
+  const weights = await readFile(join(folder, 'model.safetensors')).catch(() => '');
+  say('weights', createHash('sha256').update(weights).digest('hex'));
   say('load', id);
   const answer = await predictor.predictCustom(id, 'the lamp works perfectly');
   say(answer.isOk() ? 'answered' : `refused ${answer.error.code}`, id);
@@ -52,7 +58,7 @@ async function ask(id: string): Promise<void> {
 
 async function deleteOld(): Promise<void> {
   const ready = (await models()).filter(({ training_status }) => training_status === 'READY');
-  for (const { id } of ready.slice(3)) {
+  for (const { id } of ready.slice(2)) {
     say('delete', id);
     const deleted = await trainer.deleteModel(id);
     say(deleted.isOk() ? 'deleted' : `kept ${deleted.error.code}`, id);
