@@ -15,7 +15,7 @@ export { failedWith } from './failed-with.js';
 export { FileLocks, type Lock } from './file-locks.js';
 export { fileWithin, isInnerName, readWithin } from './file-within.js';
 export { inDirectory, unlinkWithEmptyParents } from './nested-directories.js';
-export { ownedName, ownerOf } from './owned-name.js';
+export { endOwnerOf, ownedName, ownerOf } from './owned-name.js';
 export { parseJson } from './parse-json.js';
 export { type ReplaceOptions, replaceFile } from './replace-file.js';
 export { sweepTemporaryFiles } from './sweep-temporary-files.js';

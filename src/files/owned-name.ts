@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { hasEnded, type ProcessIdentity, thisProcess } from './process-identity.js';
 
 const OWNED = /^(\d+)\.(\d*)\.([0-9a-f]{16})\.[0-9a-f-]{36}$/;
@@ -17,6 +18,26 @@ export function ownerOf(name: string): 'living' | 'ended' | 'unknown' {
   const [, pid, started = '', host] = OWNED.exec(name) ?? [];
   if (pid === undefined || host !== THIS_HOST) return 'unknown';
   return hasEnded({ pid: Number(pid), host: thisProcess.host, started }) ? 'ended' : 'living';
+}
+
+/**
+ * Ends the process that made a name, if it lives and is certainly the one. Waits until it has ended, at most as
+ * long as this.
+ */
+export async function endOwnerOf(name: string, patienceMs: number): Promise<void> {
+  const [, pid, started] = OWNED.exec(name) ?? [];
+  const isOther = pid !== undefined && Number(pid) !== process.pid;
+  if (isOther && started !== '' && ownerOf(name) === 'living') killIfThere(Number(pid));
+  const since = performance.now();
+  while (isOther && ownerOf(name) === 'living' && performance.now() - since < patienceMs) await delay(10);
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // it has ended meanwhile, or is another user's
+  }
 }
 
 function hostDigits({ host }: ProcessIdentity): string {

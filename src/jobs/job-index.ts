@@ -92,6 +92,10 @@ export class JobIndex {
     const key = this.#versionKey;
     const found = await stored(() => this.#storage.read(INDEX, key));
     if (found === undefined || found.value === VERSION) return found !== undefined;
+    if (found.damage !== undefined) {
+      await stored(() => this.#storage.remove(INDEX, key));
+      return false;
+    }
     throw new StorageError(
       `record ${INDEX}/${key} has version ${JSON.stringify(found.value)}, but this release of orchard-nlp only knows ${VERSION}; use the release that wrote it or a later one, or remove the collection ${INDEX}, which is then built anew`,
     );

@@ -1,14 +1,21 @@
 import { validate as isUuid } from 'uuid';
 import type { ListFilter, Page } from '../contract/index.js';
 import { NotFoundError, StorageError } from '../errors.js';
-import { isVersionConflict, type Storage, type Version, type WriteOptions } from '../storage/index.js';
+import {
+  isVersionConflict,
+  type Storage,
+  type Version,
+  type Versioned,
+  type WriteOptions,
+} from '../storage/index.js';
+import { keepDamaged } from './damaged-job.js';
 import { JobIndex } from './job-index.js';
 import type { JobRecord } from './job-record.js';
 import { hasEnded, isWaiting } from './job-states.js';
 import { type JobFilter, matches, OPEN_VIEW, type TaskOf, viewsOf, viewsWith } from './job-views.js';
 import { noteWrite } from './job-writes.js';
 import { stored } from './stored.js';
-import { JOBS, parseJob, toJson } from './stored-job.js';
+import { JOBS, type ParsedJob, parseJob, toJson } from './stored-job.js';
 
 const DEFAULT_PAGE_LIMIT = 20;
 /** Records read at a time. */
@@ -28,10 +35,12 @@ interface StoredJob {
 /**
  * The jobs of one account, as `jobs/<app_id>/<id>`. Ids sort by time, and so do keys. Lists and counts look
  * in a {@link JobIndex}, which is built on first use for an account that an earlier release wrote. Every
- * method throws a StorageError if the storage fails, or has something that isn't a job.
+ * method throws a StorageError if the storage fails, or the record of a job is a later release's. A damaged record is
+ * set aside, in `damaged-jobs/<app_id>/<id>`, and an ERROR takes its place.
  */
 export class JobRepository {
   readonly #storage: Storage;
+  readonly #appId: string;
   readonly #prefix: string;
   readonly #index: JobIndex;
   readonly #taskOf: TaskOf;
@@ -43,6 +52,7 @@ export class JobRepository {
   constructor(storage: Storage, appId: string, taskOf: TaskOf = (type) => type) {
     this.#taskOf = taskOf;
     this.#storage = storage;
+    this.#appId = appId;
     this.#prefix = `${encodeURIComponent(appId)}/`;
     this.#index = new JobIndex(storage, this.#prefix);
   }
@@ -137,7 +147,7 @@ export class JobRepository {
   }
 
   async #findAll(ids: readonly string[]): Promise<JobRecord[]> {
-    const jobs = await Promise.all(ids.map((id) => this.find(id)));
+    const jobs = await Promise.all(ids.map((id) => this.find(id).catch(standInOfNewer)));
     return jobs.filter((job) => job !== undefined);
   }
 
@@ -160,7 +170,8 @@ export class JobRepository {
     for (let isLast = false; !isLast; ) {
       const listing = { prefix: this.#prefix, limit: READ_TOGETHER, ...(after !== undefined && { after }) };
       const records = await stored(() => this.#storage.list(JOBS, listing));
-      const jobs = records.map(({ key, value }) => parseJob(key, value));
+      const found = records.filter(({ key }) => isUuid(key.slice(this.#prefix.length)));
+      const jobs = found.map((record) => this.#parse(record.key.slice(this.#prefix.length), record).job);
       await Promise.all(jobs.map((job) => this.#index.add(job.id, viewsOf(job, this.#taskOf))));
       after = records.at(-1)?.key;
       isLast = records.length < READ_TOGETHER;
@@ -174,7 +185,28 @@ export class JobRepository {
     if (!isUuid(id)) return undefined;
     const key = this.#key(id);
     const found = await stored(() => this.#storage.read(JOBS, key));
-    return found && { job: parseJob(key, found.value), version: found.version };
+    if (found === undefined) return undefined;
+    const { job, problem } = this.#parse(id, found);
+    if (problem?.kind === 'newer') throw new NewerRecord(problem.message, job);
+    const { version } = found;
+    return problem === undefined ? { job, version } : this.#setAside(job, found, problem.message);
+  }
+
+  #parse(id: string, found: Versioned): ParsedJob {
+    return parseJob({ app_id: this.#appId, id }, found);
+  }
+
+  /** Puts the ERROR that stands for a damaged job in its place, for good where the storage can be written. */
+  async #setAside(job: JobRecord, found: Versioned, message: string): Promise<StoredJob> {
+    const key = this.#key(job.id);
+    try {
+      await keepDamaged(this.#storage, key, found, message);
+      await this.#index.add(job.id, viewsOf(job, this.#taskOf), URGENT);
+      const write = () => this.#storage.write(JOBS, key, toJson(job), found.version, URGENT);
+      return { job, version: await stored(write) };
+    } catch {
+      return { job, version: found.version };
+    }
   }
 
   /** @returns false if someone else wrote first. */
@@ -200,6 +232,23 @@ export class JobRepository {
   #key(id: string): string {
     return this.#prefix + id;
   }
+}
+
+/** A record that a later release wrote. */
+class NewerRecord extends StorageError {
+  constructor(
+    message: string,
+    /** What listings show of it. */
+    readonly standIn: JobRecord,
+  ) {
+    super(message);
+    this.name = 'StorageError';
+  }
+}
+
+function standInOfNewer(thrown: unknown): JobRecord {
+  if (thrown instanceof NewerRecord) return thrown.standIn;
+  throw thrown;
 }
 
 function without(views: readonly string[], others: readonly string[]): string[] {

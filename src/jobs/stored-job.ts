@@ -1,17 +1,34 @@
 import type { ZodError } from 'zod';
-import { InternalError, StorageError } from '../errors.js';
-import type { JsonValue } from '../storage/index.js';
+import { InternalError } from '../errors.js';
+import type { JsonValue, Versioned } from '../storage/index.js';
+import { damagedJob } from './damaged-job.js';
 import { type JobRecord, jobRecordSchema } from './job-record.js';
+import { laterVersion, newerOrchard } from './record-version.js';
 
 /** The collection of all jobs. */
 export const JOBS = 'jobs';
+/** The version of a job's record. Jobs of releases before versions have none. */
+export const JOB_VERSION = 1;
 
-/** @throws StorageError for what isn't a job. */
-export function parseJob(key: string, value: JsonValue): JobRecord {
-  const parsed = jobRecordSchema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const problem = firstProblem(parsed.error);
-  throw new StorageError(`record ${JOBS}/${key} is not a training job (${problem}); repair or remove it`);
+/** A job as its record says. `problem` says why it can't be taken at its word; the job is an ERROR then. */
+export interface ParsedJob {
+  readonly job: JobRecord;
+  readonly problem?: { readonly kind: 'damaged' | 'newer'; readonly message: string };
+}
+
+/** @param names the account and the id that the key is made of. */
+export function parseJob(names: { app_id: string; id: string }, { value, damage }: Versioned): ParsedJob {
+  const record = `${JOBS}/${encodeURIComponent(names.app_id)}/${names.id}`;
+  const version = laterVersion(value, JOB_VERSION);
+  if (version !== undefined) {
+    const message = newerOrchard(record, version, JOB_VERSION);
+    return { job: damagedJob(names, value, message), problem: { kind: 'newer', message } };
+  }
+  const parsed = damage === undefined ? jobRecordSchema.safeParse(withoutVersion(value)) : undefined;
+  if (parsed?.success) return { job: parsed.data };
+  const reason = damage ?? firstProblem(parsed?.error);
+  const message = `record ${record} is damaged (${reason}); what was left of it is kept as damaged-${record}: delete this model, and train it again`;
+  return { job: damagedJob(names, value, message), problem: { kind: 'damaged', message } };
 }
 
 /**
@@ -23,9 +40,16 @@ export function toJson(job: JobRecord): JsonValue {
   if (!checked.success) {
     throw new InternalError(`training job ${job.id} can't be recorded: ${firstProblem(checked.error)}`);
   }
-  return JSON.parse(JSON.stringify(job));
+  return JSON.parse(JSON.stringify({ record_version: JOB_VERSION, ...job }));
 }
 
-function firstProblem({ issues: [issue] }: ZodError): string {
+function withoutVersion(value: JsonValue): unknown {
+  if (typeof value !== 'object' || value === null || !('record_version' in value)) return value;
+  const { record_version: _, ...job } = value;
+  return job;
+}
+
+function firstProblem(error: ZodError | undefined): string {
+  const issue = error?.issues[0];
   return issue ? `${issue.path.join('.')}: ${issue.message}` : 'it does not fit';
 }

@@ -49,8 +49,10 @@ export class RecordFiles {
   }
 
   async read(collection: string, key: string): Promise<Versioned | undefined> {
-    const record = await readRecord(this.#path(collection, key));
-    return record && { value: record.value, version: record.version };
+    const record = await readRecord(this.#path(collection, key), key);
+    if (record === undefined) return undefined;
+    const { key: _, ...versioned } = record;
+    return versioned;
   }
 
   async write(
@@ -66,7 +68,7 @@ export class RecordFiles {
     try {
       await writeFlushed(draft, recordText({ key, version, value }));
       await this.#alone(collection, key, async (lock) => {
-        const present = await readRecord(path);
+        const present = await readRecord(path, key);
         if (present?.version !== expected) throw new VersionConflict(collection, key);
         await inDirectory(dirname(path), async () => {
           await lock.confirm();
@@ -95,7 +97,7 @@ export class RecordFiles {
       const missing = limit - found.length;
       const rest = { ...range, ...(after !== undefined && { after }) };
       const places = await findRecords(this.#directory(collection), rest, missing);
-      const records = await readRecords(places.map(({ path }) => path));
+      const records = await readRecords(places);
       for (const record of records) found.push(record);
       if (places.length < missing) break;
       after = places.at(-1)?.key; // some of the records were removed meanwhile

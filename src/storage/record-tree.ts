@@ -1,7 +1,7 @@
 import { join, sep } from 'node:path';
 import { failedWith, isPresent, namesIn } from '../files/index.js';
 import { isListed, type KeyRange, mayBeginListed } from './listing.js';
-import { readRecord } from './record-file.js';
+import { type RecordPlace, readRecord } from './record-file.js';
 import { directoryOfPrefix, parseRecordName, pathOfKey } from './record-path.js';
 
 /** How many directories are read at once, at most. */
@@ -14,12 +14,6 @@ interface Entry {
   readonly isFile: boolean;
   /** False if the file has not been seen. */
   readonly isSure?: boolean;
-}
-
-/** Where a record is stored; it may have been removed since. */
-export interface RecordPlace {
-  readonly key: string;
-  readonly path: string;
 }
 
 /**

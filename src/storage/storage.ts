@@ -15,6 +15,11 @@ export interface Versioned {
   readonly value: JsonValue;
   /** The version of the write that stored it. */
   readonly version: Version;
+  /**
+   * Present where the medium holds something else than a record under this key, such as a file that was cut short:
+   * what is wrong with it. `value` is then what is left, as text. It can be replaced and removed like any record.
+   */
+  readonly damage?: string;
 }
 
 /** A record of a listing, with its key. */

@@ -1,6 +1,7 @@
 import type { GraphExecutor } from '../graph/index.js';
 import { childProcessHost } from './child-process-host.js';
 import { trackingHost } from './runner-host.js';
+import { endEarlierRunner } from './sole-runner.js';
 import type { TrainingHost } from './training-run.js';
 import { workerHost } from './worker-host.js';
 
@@ -16,6 +17,7 @@ const hosts: Readonly<Record<TrainingIsolation, (executor?: GraphExecutor) => Tr
   inline: (executor) =>
     trackingHost(async (spec, options) => {
       const { runTraining } = await import('./run-training.js');
+      await endEarlierRunner(spec.directory);
       return runTraining(spec, options, executor);
     }),
 };

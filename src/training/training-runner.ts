@@ -3,6 +3,7 @@ import { parentPort } from 'node:worker_threads';
 import { describeError } from '../error-description.js';
 import { toOrchardError } from '../errors.js';
 import type { HostMessage, RunnerMessage } from './messages.js';
+import { announceRunner, endEarlierRunner } from './sole-runner.js';
 import { STOP_SIGNALS } from './stop-signals.js';
 import type { TrainingRunEvent } from './training-events.js';
 import type { TrainingSpec } from './training-run.js';
@@ -43,6 +44,8 @@ async function run(spec: TrainingSpec): Promise<void> {
   try {
     // Loaded here: a signal before the lines above would end the process, and what trains takes a while to load.
     const { runTraining } = await import('./run-training.js');
+    await endEarlierRunner(spec.directory);
+    if (parentPort === null) await announceRunner(spec.directory);
     const stats = await runTraining(spec, { signal: stop.signal, onEvent });
     port.send({ type: 'done', stats });
   } catch (thrown) {
