@@ -63,6 +63,7 @@ export function accountServices({
     page,
     operator: operatorServices({
       storage,
+      trainerOf: trainers.madeFor,
       queue: trainer?.queue,
       eraseUploads: (app_id) => page.uploads.erase(app_id),
     }),
@@ -82,6 +83,8 @@ function perAccount<T extends { close(): Promise<void> }>(create: (account: Acco
       made.set(key, found);
       return found;
     },
+    /** One that has been made for the account, whatever its tier. */
+    madeFor: (app_id: string): T | undefined => made.get(`pro ${app_id}`) ?? made.get(`basic ${app_id}`),
     async close(): Promise<void> {
       await Promise.all([...made.values()].map((each) => each.close()));
     },

@@ -5,6 +5,7 @@ import {
   eraseAccount,
   listUnusedModels,
   removeUnusedModels,
+  type Trainer,
   type UnusedModel,
   type UnusedOptions,
 } from '../trainer/index.js';
@@ -26,6 +27,8 @@ export interface OperatorServices {
 
 export interface OperatorServicesOptions {
   readonly storage: Storage;
+  /** A trainer of the account that there is already: what it runs stops at once. Default: none. */
+  readonly trainerOf?: (app_id: string) => Pick<Trainer, 'eraseAccount'> | undefined;
   readonly queue?: JobQueue | undefined;
   /** Removes the account's uploads. @returns how many. */
   readonly eraseUploads: (app_id: string) => Promise<number>;
@@ -33,12 +36,16 @@ export interface OperatorServicesOptions {
 
 export function operatorServices({
   storage,
+  trainerOf,
   queue,
   eraseUploads,
 }: OperatorServicesOptions): OperatorServices {
   return {
     async eraseAccount(app_id) {
-      const erased = await outcomeOf(eraseAccount({ storage, app_id, ...(queue && { queue }) }));
+      const trainer = trainerOf?.(app_id);
+      const erasing =
+        trainer?.eraseAccount(app_id) ?? eraseAccount({ storage, app_id, ...(queue && { queue }) });
+      const erased = await outcomeOf(erasing);
       return { ...erased, uploads: await eraseUploads(app_id) }; // last: jobs read them
     },
     listUnusedModels: (options) => outcomeOf(listUnusedModels({ storage, ...options })),
