@@ -26,15 +26,16 @@ export function answerBrokenRequest(
 }
 
 /** There is no place for another connection. */
-export function refuseConnection(socket: Duplex & { destroySoon(): void }): void {
+export function refuseConnection(socket: Duplex): void {
   const msg = 'too many connections are open; try again after the seconds that retry-after tells';
   hangUp(socket, '503 Service Unavailable', msg, 'overloaded', 'retry-after: 1\r\n');
-  socket.destroySoon();
+  socket.once('finish', () => socket.destroy());
 }
 
-/** This is no proxy. */
+/** This is no proxy. Node has let go of the connection by then, so nothing else would end it. */
 export function refuseTunnel(socket: Duplex): void {
   hangUp(socket, '405 Method Not Allowed', 'no path takes CONNECT', 'method');
+  socket.once('finish', () => socket.destroy());
 }
 
 /** RFC 9110, 10.1.1: the only expectation is 100-continue. */
@@ -60,5 +61,6 @@ export function answerUnreadable(isRequests: boolean): Response {
 function hangUp(socket: Duplex, status: string, msg: string, type: string, headers = ''): void {
   const body = JSON.stringify({ detail: [{ loc: [], msg, type }] });
   const head = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close`;
+  socket.on('error', () => undefined); // nobody is left to read it
   socket.end(`HTTP/1.1 ${status}\r\n${headers}${head}\r\n\r\n${body}`);
 }

@@ -47,6 +47,11 @@ export class Connections {
     return this.#open.get(socket)?.current;
   }
 
+  /** Breaks them all, also those that Node has let go of. */
+  endAll(): void {
+    for (const socket of this.#open.keys()) this.#end(socket);
+  }
+
   #opened(socket: Socket): void {
     if (this.#open.size >= this.#limits.maxConnections && !this.#makePlace()) {
       refuseConnection(socket);

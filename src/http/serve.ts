@@ -50,18 +50,22 @@ const DEFAULT_STALL_TIMEOUT_MS = 20_000;
 const DEFAULT_MAX_UNTAKEN_BYTES = 64 * 2 ** 20;
 /** For the head of a request to arrive, from its first byte. */
 const HEAD_TIMEOUT_MS = 15_000;
+/** How long a connection that had its answer is kept for another request. */
+const KEEP_ALIVE_MS = 5000;
 /** How often Node looks for heads and bodies that are late. */
 const LATE_CHECK_MS = 5000;
 
 /** Serves a handler with Node's HTTP server. Rejects where it can't listen, such as on a port in use. */
 export async function serve(handler: Handler, options: ServeOptions = {}): Promise<RunningServer> {
   const { host = '127.0.0.1', port = DEFAULT_PORT, drainTimeoutMs = DEFAULT_DRAIN_TIMEOUT_MS } = options;
+  const limits = limitsOf(options);
   const server = createServer({
+    keepAliveTimeout: Math.min(KEEP_ALIVE_MS, limits.stallTimeoutMs),
     headersTimeout: HEAD_TIMEOUT_MS,
     connectionsCheckingInterval: LATE_CHECK_MS,
     requireHostHeader: false, // its refusal has no body; the listener has another
   });
-  const connections = new Connections(server, limitsOf(options), listener(handler, options));
+  const connections = new Connections(server, limits, listener(handler, options));
   server.on('clientError', (error, socket) => {
     answerBrokenRequest(error, socket, socket instanceof Socket ? connections.answering(socket) : undefined);
   });
@@ -82,7 +86,7 @@ export async function serve(handler: Handler, options: ServeOptions = {}): Promi
   return {
     url: urlOf(server, host),
     close() {
-      closing ??= drain(server, drainTimeoutMs);
+      closing ??= drain(server, connections, drainTimeoutMs);
       for (const stream of eventStreams) stream.destroy(); // they have no end to wait for
       return closing;
     },
@@ -113,10 +117,13 @@ function urlOf(server: Server, host: string): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-async function drain(server: Server, timeoutMs: number): Promise<void> {
+async function drain(server: Server, connections: Connections, timeoutMs: number): Promise<void> {
   const closed = once(server, 'close');
   server.close();
-  const timer = setTimeout(() => server.closeAllConnections(), timeoutMs);
+  const timer = setTimeout(() => {
+    connections.endAll();
+    server.closeAllConnections();
+  }, timeoutMs);
   await closed;
   clearTimeout(timer);
 }

@@ -24,7 +24,7 @@ export async function rawConnection(url: string) {
       let text = '';
       try {
         for await (const piece of socket.iterator({ destroyOnReturn: false })) {
-          text += String(piece);
+          text += piece.toString('latin1');
           if (isEnough(text)) break;
         }
       } catch {

@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Account } from '../../src/contract/index.js';
 import { type Handler, serve } from '../../src/http/index.js';
 import { aService, MODEL, useCatalogue } from './a-service.js';
+import { rawConnection } from './raw-connection.js';
 
 const catalogue = useCatalogue();
 
@@ -108,6 +109,24 @@ describe('what is wrong with a connection', () => {
     const { statusLine, body } = await exchange(url, bytes);
     expect(statusLine).toContain(`HTTP/1.1 ${status} `);
     expect(body).toEqual({ detail: [{ loc: expect.any(Array), msg: expect.any(String), type }] });
+  });
+
+  it('a client that resets a refused tunnel does no harm', async () => {
+    const { url } = await aServer(async () => new Response('fine'));
+    for (let made = 0; made < 20; made += 1) {
+      const { socket, write } = await rawConnection(url);
+      write('CONNECT test:1 HTTP/1.1\r\nhost: test\r\n\r\n');
+      socket.resetAndDestroy();
+    }
+    expect(await (await fetch(url)).text()).toBe('fine');
+  });
+
+  it('a client that keeps a refused tunnel open does not hold the server up', async () => {
+    const { url, close } = await serve(async () => new Response(), { port: 0, drainTimeoutMs: 100 });
+    const { write, read } = await rawConnection(url);
+    write('CONNECT test:1 HTTP/1.1\r\nhost: test\r\n\r\n');
+    await read((text) => text.includes('"method"'));
+    await close();
   });
 
   it('garbage after a request does not get into the answer', async () => {
