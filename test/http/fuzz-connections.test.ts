@@ -1,7 +1,7 @@
 /**
  * Whatever bytes a connection brings, and however it takes its answers: each ends within 5 s, every answer is a whole one,
  * refusals have a `detail`, nothing is left to fail by itself, and memory stays within a bound.
- * `npm run fuzz:http` makes 20,000 exchanges.
+ * `npm run test:fuzz` makes 20,000 exchanges.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';

@@ -1,6 +1,6 @@
 /**
  * Whatever is sent: never a 500, every refusal of the documented shape, and no promise left to fail by itself.
- * `npm run fuzz:http` sends 20,000 requests.
+ * `npm run test:fuzz` sends 20,000 requests.
  */
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';

@@ -33,6 +33,7 @@ function random(): number {
 
 const clock: Clock = {
   now: () => Date.now() * SPEED,
+  elapsed: () => performance.now() * SPEED,
   every(intervalMs, work) {
     const timer = setInterval(() => void work(), intervalMs / SPEED);
     timer.unref();
