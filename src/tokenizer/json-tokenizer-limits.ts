@@ -22,6 +22,7 @@ import {
   text,
   whole,
 } from '../json-shape.js';
+import { withTimeLimit } from './time-limit.js';
 import { type AnyTokenizerJson, idShape, templatesShape } from './tokenizer-json.js';
 
 /** Steps within steps; two are usual. */
@@ -117,10 +118,14 @@ const spacing = fields(
   { replacement: nullable(inserted), str_rep: nullable(inserted) },
 );
 
+/** Of UTF-8: each becomes a character of its own, also when it is one already. */
+const MAX_BYTES_OF_CHARACTER = 4;
+
 /** How many characters a character may become at most. */
 function growthOf(step: Step): number {
   const space = shaped(spacing, step);
   if (space !== undefined) return Math.max(1, space.str_rep?.length ?? 0, space.replacement?.length ?? 0);
+  if (step.type === 'ByteLevel') return MAX_BYTES_OF_CHARACTER;
   const replace = shaped(replacement, step);
   if (replace === undefined) return 1;
   const { content } = replace;
@@ -129,11 +134,14 @@ function growthOf(step: Step): number {
   return matchesNothing(expression) ? 1 + content.length : Math.max(1, content.length);
 }
 
+/** What a pattern may take on an empty text, in milliseconds. */
+const MAX_PATTERN_MS = 500;
+
 /** Whether a pattern may match between characters, so that its replacement is put in beside each of them. */
 function matchesNothing(expression: string): boolean {
   if (/\(\?[=!<]|\\[bBAzZGK]|[$^]/.test(expression)) return true;
   try {
-    return new RegExp(expression, 'u').test('');
+    return withTimeLimit(MAX_PATTERN_MS, () => new RegExp(expression, 'u').test(''));
   } catch {
     return true;
   }

@@ -195,6 +195,16 @@ describe('a tokenizer.json', () => {
       /added_tokens: has 1100000 characters in all/,
     ],
     [
+      'bytes of bytes of bytes',
+      { pre_tokenizer: { type: 'Sequence', pretokenizers: Array(60).fill(byteLevel) } },
+      /pre_tokenizer: expected steps that make a text at most 256 times as long/,
+    ],
+    [
+      'a pattern that repeats nothing, again and again',
+      { normalizer: sequence(Array(4).fill(replacing('(((){1000}){1000}){1000}', 'x'.repeat(60)))) },
+      /at most 256 times/,
+    ],
+    [
       'a text 5,000 times',
       template(Array(5_000).fill(a)),
       /post_processor\.single: expected a list of at most 32/,

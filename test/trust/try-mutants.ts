@@ -17,6 +17,8 @@ export interface Attempt {
 /** A mutant that took its process with it, or never came to an end. */
 export interface Casualty {
   readonly seed: number;
+  /** The file that was spoiled. */
+  readonly file: string;
   /** A signal, an exit code, or `hang`. */
   readonly how: string;
 }
@@ -43,8 +45,8 @@ export async function tryMutants(
   for (const seed of seeds) {
     child ??= await started(mutant, bases);
     const answer = await ask(child, seed, hangMs);
-    if (typeof answer === 'string') {
-      casualties.push({ seed, how: answer });
+    if ('how' in answer) {
+      casualties.push(answer);
       child = undefined;
     } else attempts.push(answer);
   }
@@ -63,19 +65,23 @@ async function started(mutant: string, bases: readonly string[]): Promise<ChildP
 }
 
 /** @returns how it ended, where it did. */
-function ask(child: ChildProcess, seed: number, hangMs: number): Promise<Attempt | string> {
+function ask(child: ChildProcess, seed: number, hangMs: number): Promise<Attempt | Casualty> {
   return new Promise((resolve) => {
-    const end = (answer: Attempt | string) => {
+    let file = '';
+    const end = (answer: Attempt | Casualty) => {
       clearTimeout(timer);
       child.removeAllListeners();
       resolve(answer);
     };
     const timer = setTimeout(() => {
       child.kill('SIGKILL');
-      end('hang');
+      end({ seed, file, how: 'hang' });
     }, hangMs);
-    child.once('message', (attempt: Attempt) => end(attempt));
-    child.once('exit', (code, signal) => end(signal ?? `exit code ${code}`));
+    child.on('message', (said: Attempt | Pick<Attempt, 'file'>) => {
+      if ('outcomes' in said) end(said);
+      else file = said.file;
+    });
+    child.once('exit', (code, signal) => end({ seed, file, how: signal ?? `exit code ${code}` }));
     child.send(seed);
   });
 }

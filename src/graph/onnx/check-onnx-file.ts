@@ -3,8 +3,8 @@
  * they say, that data outside the file stays in its folder, and that nothing in it can run for ever. What its operations
  * take, in memory and in time, nobody can tell without running them.
  */
-import { open } from 'node:fs/promises';
-import { basename, dirname } from 'node:path';
+import { open, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { isOrchardError, ModelFolderError } from '../../errors.js';
 import { fileWithin } from '../../files/index.js';
 import { type Span, type WireField, WireFile } from './wire-file.js';
@@ -65,8 +65,10 @@ interface ExternalData {
 /** @throws ModelFolderError */
 export async function checkOnnxFile(path: string): Promise<void> {
   try {
-    const { bytes } = await fileWithin(dirname(path), basename(path), MAX_BYTES);
-    for (const data of await externalData(path, bytes)) await checkExternal(path, data);
+    const found = await stat(path);
+    if (!found.isFile()) throw new Error('it is not a file');
+    if (found.size > MAX_BYTES) throw new Error(`it has ${found.size} bytes; at most ${MAX_BYTES} are read`);
+    for (const data of await externalData(path, found.size)) await checkExternal(path, data);
   } catch (cause) {
     if (isOrchardError(cause)) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);

@@ -78,6 +78,7 @@ async function outcomeOf(work: () => Promise<unknown>): Promise<string> {
 
 process.on('message', async (seed: number) => {
   const file = await makeMutant(seed);
+  process.send?.({ file });
   const from = performance.now();
   const outcomes = [
     await outcomeOf(ask),
