@@ -392,6 +392,18 @@ describe('a model', () => {
   });
 });
 
+describe('a service that nobody asks', () => {
+  it('gives back its memory after a while, and answers when it is asked again', async () => {
+    const { dispatcher, lane } = aDispatcher({ idleMs: 10, sizeOf: () => 1000 });
+    await dispatcher.predict(MODEL, ['a']);
+    expect(dispatcher.stats().memory.models).toBe(1000);
+    await expect.poll(() => lane.rests, { timeout: 20_000 }).toBe(1);
+    expect(dispatcher.stats().memory.models).toBe(0);
+    expect((await dispatcher.predict(MODEL, ['b'])).results).toHaveLength(1);
+    expect(dispatcher.stats().memory.models).toBe(1000);
+  });
+});
+
 describe('closing', () => {
   it('answers what waits, refuses what comes, and ends the threads', async () => {
     const { dispatcher, lanes } = aDispatcher({ lanes: 2 });
