@@ -172,9 +172,13 @@ export class Dispatcher implements InferenceService {
 
   /** An empty queue takes any request, or one that is larger than the bounds could never be answered. */
   #checkRoom(texts: readonly string[]): void {
-    const { waitingTexts, waitingCharacters } = this.#queue;
+    let { waitingTexts, waitingCharacters } = this.#queue;
+    for (const arriving of this.#arriving) {
+      waitingTexts += arriving.waiting;
+      waitingCharacters += charactersOf(arriving.texts);
+    }
     if (waitingTexts === 0) return;
-    const characters = texts.reduce((sum, { length }) => sum + length, 0);
+    const characters = charactersOf(texts);
     const fits =
       waitingTexts + texts.length <= this.#maxWaiting &&
       waitingCharacters + characters <= MAX_WAITING_CHARACTERS &&
@@ -264,4 +268,8 @@ export class Dispatcher implements InferenceService {
       }),
     );
   }
+}
+
+function charactersOf(texts: readonly string[]): number {
+  return texts.reduce((sum, { length }) => sum + length, 0);
 }
