@@ -18,6 +18,7 @@ const WAITING_BYTES = 2;
 const RUNNING_BYTES = 100;
 /** How long closing waits for what has not been answered. */
 const CLOSE_MS = 10_000;
+const IDLE_MS = 600_000;
 
 export interface DispatcherOptions {
   /** Most texts that may wait. */
@@ -28,6 +29,8 @@ export interface DispatcherOptions {
   readonly sizeOf?: ModelSize;
   /** Default 10 s. */
   readonly closeMs?: number;
+  /** How long nothing must have been asked for threads to end and give their memory back. Default 10 minutes. */
+  readonly idleMs?: number;
   readonly patience?: Patience;
 }
 
@@ -67,7 +70,9 @@ export class Dispatcher implements InferenceService {
       answered: (request, predictions) => this.#end(request, 'answered', () => request.resolve(predictions)),
       failed: (request, thrown) => this.#fail(request, thrown),
     });
-    this.#watch = new LaneWatch(this.#lanes, () => this.#batches.start(), options.patience);
+    const tick = () => this.#batches.start();
+    const { idleMs = IDLE_MS, patience } = options;
+    this.#watch = new LaneWatch(this.#lanes, { tick, idleMs, patience });
   }
 
   predict(
@@ -167,9 +172,13 @@ export class Dispatcher implements InferenceService {
 
   /** An empty queue takes any request, or one that is larger than the bounds could never be answered. */
   #checkRoom(texts: readonly string[]): void {
-    const { waitingTexts, waitingCharacters } = this.#queue;
+    let { waitingTexts, waitingCharacters } = this.#queue;
+    for (const arriving of this.#arriving) {
+      waitingTexts += arriving.waiting;
+      waitingCharacters += charactersOf(arriving.texts);
+    }
     if (waitingTexts === 0) return;
-    const characters = texts.reduce((sum, { length }) => sum + length, 0);
+    const characters = charactersOf(texts);
     const fits =
       waitingTexts + texts.length <= this.#maxWaiting &&
       waitingCharacters + characters <= MAX_WAITING_CHARACTERS &&
@@ -259,4 +268,8 @@ export class Dispatcher implements InferenceService {
       }),
     );
   }
+}
+
+function charactersOf(texts: readonly string[]): number {
+  return texts.reduce((sum, { length }) => sum + length, 0);
 }

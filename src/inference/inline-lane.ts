@@ -67,6 +67,10 @@ export class InlineLane implements Lane {
   /** Nobody else could go on in this thread. */
   abandon(): void {}
 
+  rest(): void {
+    void this.close().catch(() => undefined);
+  }
+
   async close(): Promise<void> {
     await this.#next(() => {
       for (const id of [...this.#unfinished.keys()]) this.#end(id);

@@ -102,6 +102,12 @@ export class LaneState {
     this.lane.forget(directory);
   }
 
+  /** Gives back the memory of a lane that has nothing to do. */
+  rest(): void {
+    this.models.clear();
+    this.lane.rest();
+  }
+
   #modelOf(directory: string, bytes: number): LaneModel {
     const known = this.models.get(directory);
     const model = known ?? { bytes, usedAt: 0, uses: 0 };

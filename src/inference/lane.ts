@@ -59,6 +59,8 @@ export interface Lane {
   forget(directory: string): void;
   /** Fails what the lane was asked, as it doesn't answer. Its thread is left to itself, and replaced when next asked. */
   abandon(reason: string): void;
+  /** Frees its memory while it has nothing to do: its thread ends, and starts again when it is next asked. */
+  rest(): void;
   /** Called when the thread has ended by itself, and with it what it had loaded and not answered. */
   onLost?: () => void;
   /** Ends the thread once it has answered. Idempotent. */

@@ -14,6 +14,7 @@ export function lazyLane(load: () => Promise<Lane>): Lane {
     load: async (directory) => (await loaded()).load(directory),
     forget: (directory) => void loading?.then((lane) => lane.forget(directory)),
     abandon: (reason) => void loading?.then((lane) => lane.abandon(reason)),
+    rest: () => void loading?.then((lane) => lane.rest()),
     close: async () => (await loading)?.close(),
   };
 }

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { ONNX_FILE, readConfig } from '../model-folder/index.js';
 
 /**
@@ -14,8 +15,21 @@ export function memoryOfModel(fileBytes: number): number {
   return Math.round(FIXED_BYTES + BYTES_A_BYTE * fileBytes);
 }
 
+/** How long a folder may take to be looked at; a disk that is slower is waited for when the model is loaded. */
+const MEASURE_MS = 2000;
+
 /** What a folder's model will take in memory; 0 where the folder can't be read, which loading it will tell. */
 export async function memoryOfFolder(directory: string): Promise<number> {
+  const stop = new AbortController();
+  const late = setTimeout(MEASURE_MS, 0, { signal: stop.signal, ref: false }).catch(() => 0);
+  try {
+    return await Promise.race([measured(directory), late]);
+  } finally {
+    stop.abort();
+  }
+}
+
+async function measured(directory: string): Promise<number> {
   try {
     const { orchard } = await readConfig(directory);
     const names = [orchard.graph ?? ONNX_FILE, ...orchard.files];

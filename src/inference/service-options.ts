@@ -30,6 +30,11 @@ export interface ServiceOptions {
    * takes about 100 MiB more, and 20 MiB a worker. Default: half of the memory that the process may use, at most 4 GiB.
    */
   readonly memoryLimit?: number;
+  /**
+   * After so many milliseconds in which nothing was asked, the threads end and give their memory back; models are loaded
+   * again when they are next asked. Default 10 minutes; Infinity keeps them.
+   */
+  readonly idleMs?: number;
   /** Most texts that may wait; a request for more fails with an OverloadedError. Default 2,000. */
   readonly maxWaiting?: number;
 }
@@ -60,6 +65,7 @@ const serviceSchema = z.strictObject({
   workers: z.int().min(1).default(PROCESSORS),
   threads: z.int().min(1).default(PROCESSORS),
   memoryLimit: z.int().min(1).default(defaultMemoryLimit),
+  idleMs: z.number().min(1).or(z.literal(Number.POSITIVE_INFINITY)).default(600_000),
   maxWaiting: z.int().min(1).default(2000),
 });
 type ServiceSettings = z.infer<typeof serviceSchema>;

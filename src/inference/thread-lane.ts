@@ -68,6 +68,14 @@ export class ThreadLane implements Lane {
     this.#leave(worker);
   }
 
+  rest(): void {
+    const worker = this.#worker;
+    if (worker === undefined || this.#unanswered.size > 0) return;
+    this.#tell({ type: 'close' });
+    this.#lose(worker, new InternalError('the inference worker has ended'));
+    worker.unref();
+  }
+
   async close(): Promise<void> {
     const worker = this.#worker;
     if (worker === undefined) return;

@@ -329,6 +329,19 @@ describe('a service that is asked too much', () => {
     expect(dispatcher.stats().requests).toEqual({ answered: 3, refused: 1, cancelled: 0, failed: 0 });
   });
 
+  it('counts those whose model it has yet to measure', async () => {
+    const sizeOf = async () => 0;
+    const { dispatcher } = aDispatcher({ maxWaiting: 2, sizeOf });
+    const asked = texts(5).map((text) => dispatcher.predict(MODEL, [text]));
+    const outcomes = await Promise.allSettled(asked);
+    expect(outcomes.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      ...Array(3).fill('rejected'),
+    ]);
+    expect(dispatcher.stats().requests).toMatchObject({ answered: 2, refused: 3, failed: 0 });
+  });
+
   it('counts what waits exactly, whatever comes and goes', async () => {
     const command = fc.record({ count: fc.integer({ min: 1, max: 8 }), isGivenUp: fc.boolean() });
     await fc.assert(
@@ -389,6 +402,18 @@ describe('a model', () => {
     expect(lanes.map(({ loaded }) => loaded)).toEqual([[MODEL], [OTHER]]);
     await dispatcher.predict(OTHER, ['a']);
     expect(lanes.map(({ batches }) => batches.length)).toEqual([0, 1]);
+  });
+});
+
+describe('a service that nobody asks', () => {
+  it('gives back its memory after a while, and answers when it is asked again', async () => {
+    const { dispatcher, lane } = aDispatcher({ idleMs: 10, sizeOf: () => 1000 });
+    await dispatcher.predict(MODEL, ['a']);
+    expect(dispatcher.stats().memory.models).toBe(1000);
+    await expect.poll(() => lane.rests, { timeout: 20_000 }).toBe(1);
+    expect(dispatcher.stats().memory.models).toBe(0);
+    expect((await dispatcher.predict(MODEL, ['b'])).results).toHaveLength(1);
+    expect(dispatcher.stats().memory.models).toBe(1000);
   });
 });
 

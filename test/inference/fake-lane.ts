@@ -12,6 +12,7 @@ export class FakeLane implements Lane {
   readonly abandoned: string[] = [];
   onLost?: () => void;
   isClosed = false;
+  rests = 0;
   /** What a text takes, in milliseconds, as it tells. */
   textMs = 1;
   loadMs = 0;
@@ -66,6 +67,10 @@ export class FakeLane implements Lane {
     this.abandoned.push(reason);
     this.onLost?.();
     for (const { fail } of this.#waiting.splice(0)) fail(new Error(reason));
+  }
+
+  rest(): void {
+    this.rests += 1;
   }
 
   async close(): Promise<void> {

@@ -31,13 +31,19 @@ async function finish(id: number, first: BatchAnswer): Promise<{ slices: number;
   return { slices, answer };
 }
 
+/** On a busy machine a short text may take several slices too. */
+async function shortAnswer(): Promise<BatchAnswer> {
+  const { id, answer } = begin([short]);
+  return (await finish(id, await answer)).answer;
+}
+
 describe('a long text', () => {
   it('is answered in slices, with other texts of the same model between them, and as without them', async () => {
     const whole = await (async () => {
       const { id, answer } = begin([long]);
       return finish(id, await answer);
     })();
-    const [alone] = (await begin([short]).answer).results;
+    const [alone] = (await shortAnswer()).results;
     expect(alone?.tokens).toEqual(['Angela Merkel', 'Berlin']);
     const one = begin([long]);
     const two = begin([long]);
@@ -48,7 +54,7 @@ describe('a long text', () => {
       for (const [at, { id }] of [one, two].entries()) {
         if (answers[at]?.isUnfinished) answers[at] = await lane.resume(id, false);
       }
-      expect((await begin([short]).answer).results).toEqual([alone]);
+      expect((await shortAnswer()).results).toEqual([alone]);
     }
     expect(slices).toBeGreaterThan(3);
     expect(whole.answer.results[0]?.labels.length).toBeGreaterThan(600);

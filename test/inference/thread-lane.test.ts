@@ -77,6 +77,25 @@ describe('a worker thread that dies', () => {
   });
 });
 
+describe('a worker thread that rests', () => {
+  it('ends, and is started again when something is asked', async () => {
+    const threads: Worker[] = [];
+    const lane = new ThreadLane({ threads: 1 }, () => {
+      const thread = new Worker(program, { eval: true });
+      threads.push(thread);
+      return thread;
+    });
+    const batch = { directory: '/m', texts: ['a'], alone: false };
+    await lane.run({ id: 1, ...batch });
+    const ended = new Promise((resolve) => threads[0]?.once('exit', resolve));
+    lane.rest();
+    expect((await lane.run({ id: 2, ...batch })).results).toHaveLength(1);
+    expect(await ended).toBe(0);
+    expect(threads).toHaveLength(2);
+    await lane.close();
+  });
+});
+
 describe('a worker thread that hangs', () => {
   it.each(['hang', 'silence'])('(%s) is replaced, and its request fails', async (text) => {
     const { service, threads } = aService({ runMs: 100, loadMs: 100 });
