@@ -119,7 +119,7 @@ describe('a mutated archive', () => {
   });
 
   it(`is read or refused with a typed error, ${ARCHIVES} times`, {
-    timeout: 120_000 + 200 * ARCHIVES,
+    timeout: 120_000 + 1000 * ARCHIVES,
   }, async () => {
     const root = temporaryDirectory();
     const before = process.memoryUsage.rss();
