@@ -39,5 +39,12 @@ function doubled(array: Int32Array): Int32Array<ArrayBuffer> {
 /** The lowest count that at most `limit` features reach. */
 function leastCount(counts: Int32Array, limit: number): number {
   if (counts.length <= limit) return 0;
-  return (counts.slice().sort()[counts.length - limit - 1] ?? 0) + 1;
+  const featuresOf = new Int32Array(1 + counts.reduce((most, count) => Math.max(most, count), 0));
+  for (const count of counts) featuresOf[count] = (featuresOf[count] ?? 0) + 1;
+  let least = featuresOf.length;
+  for (let kept = 0; least > 0; least -= 1) {
+    kept += featuresOf[least - 1] ?? 0;
+    if (kept > limit) break;
+  }
+  return least;
 }
