@@ -151,6 +151,7 @@ export {
   type Version,
   VersionConflict,
   type Versioned,
+  type WriteOptions,
 } from './storage/index.js';
 export * from './trainer/index.js';
 export type {

@@ -26,7 +26,8 @@ export function parseJob(names: { app_id: string; id: string }, { value, damage 
   }
   const parsed = damage === undefined ? jobRecordSchema.safeParse(withoutVersion(value)) : undefined;
   if (parsed?.success) return { job: parsed.data };
-  const reason = damage ?? firstProblem(parsed?.error);
+  // Not `damage`, which may name a path of the machine: whoever asks for the job reads this.
+  const reason = damage === undefined ? firstProblem(parsed?.error) : 'it is no record';
   const message = `record ${record} is damaged (${reason}); what was left of it is kept as damaged-${record}: delete this model, and train it again`;
   return { job: damagedJob(names, value, message), problem: { kind: 'damaged', message } };
 }

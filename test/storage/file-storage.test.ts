@@ -185,14 +185,21 @@ describe('fileStorage on a medium that fails', () => {
     expect((await storage.read('jobs', 'a'))?.value).toBe(1);
   });
 
-  it('says which file a person has damaged', async () => {
+  it('hands on what is left of a record that a person has damaged, and lets it be replaced and removed', async () => {
     const directory = await aDirectory();
     const storage = fileStorage(directory);
     const version = await storage.write('jobs', 'a', 1, undefined);
+    await storage.write('jobs', 'b', 2, undefined);
     const path = join(directory, 'records', 'jobs', 'a.json');
     await writeFile(path, '{ "key": "a"');
-    await expect(storage.read('jobs', 'a')).rejects.toThrow(path);
-    await expect(storage.list('jobs')).rejects.toThrow(path);
-    await expect(storage.write('jobs', 'a', 2, version)).rejects.toThrow(path);
+    const found = await storage.read('jobs', 'a');
+    expect(found).toMatchObject({ value: '{ "key": "a"', damage: expect.stringContaining(path) });
+    expect(await storage.list('jobs')).toMatchObject([{ key: 'a', damage: found?.damage }, { value: 2 }]);
+    await expect(storage.write('jobs', 'a', 2, version)).rejects.toThrow('since it was read');
+    await storage.write('jobs', 'a', 3, found?.version);
+    expect(await storage.read('jobs', 'a')).toEqual({ value: 3, version: expect.any(String) });
+    await writeFile(path, '');
+    await storage.remove('jobs', 'a');
+    expect(await storage.read('jobs', 'a')).toBeUndefined();
   });
 });

@@ -1,0 +1,61 @@
+import { spawnSync } from 'node:child_process';
+import { expect, it } from 'vitest';
+import { ownedName } from '../../src/files/index.js';
+import type { Storage } from '../../src/storage/index.js';
+import { HEARTBEAT_MS } from '../../src/trainer/account-lease.js';
+import { aMemoryStorage, aTrainer, createJob, resultOf, statusOf } from './builders.js';
+
+const ended = spawnSync(process.execPath, ['--version']).pid;
+
+/** A READY model whose deletion stops where the process is killed, before this call of the storage. */
+async function killedWithinDelete(storage: Storage, before: 'write' | 'removeFolder'): Promise<string> {
+  const { trainer, host } = aTrainer({ storage });
+  const id = await createJob(trainer);
+  await (await host.nextRun()).finish();
+  await resultOf(trainer.waitForTrainingJob(id));
+  const { write, removeFolder } = storage;
+  const killed = () => Promise.reject(new Error('killed'));
+  storage.write = (collection, key, ...rest) => {
+    if (collection === 'jobs' && before === 'write') return killed();
+    return write.call(storage, collection, key, ...rest);
+  };
+  storage.removeFolder = killed;
+  expect((await trainer.deleteModel(id)).isErr()).toBe(true);
+  await trainer.close();
+  Object.assign(storage, { write, removeFolder });
+  const note = await storage.read('job-removals', `local/${id}`);
+  const dead = ownedName().replace(/^\d+/, String(ended));
+  await storage.write('job-removals', `local/${id}`, dead, note?.version);
+  return id;
+}
+
+it('is finished by the next process where one was killed before it had removed the folder', async () => {
+  const storage = aMemoryStorage();
+  const id = await killedWithinDelete(storage, 'removeFolder');
+  expect(await storage.openFolder(id)).toBeDefined();
+  const { trainer, clock } = aTrainer({ storage });
+  await clock.advance(HEARTBEAT_MS);
+  expect(await statusOf(trainer, id)).toBe('DELETED');
+  expect(await storage.openFolder(id)).toBeUndefined();
+  expect(await storage.listKeys('job-removals')).toEqual([]);
+});
+
+it('is forgotten where the process was killed before the job was DELETED, and leaves the model', async () => {
+  const storage = aMemoryStorage();
+  const id = await killedWithinDelete(storage, 'write');
+  const { trainer, clock } = aTrainer({ storage });
+  await clock.advance(HEARTBEAT_MS);
+  expect(await statusOf(trainer, id)).toBe('READY');
+  expect(await storage.openFolder(id)).toBeDefined();
+  expect(await storage.listKeys('job-removals')).toEqual([]);
+});
+
+it('leaves no note of itself', async () => {
+  const storage = aMemoryStorage();
+  const { trainer, host } = aTrainer({ storage });
+  const id = await createJob(trainer);
+  await (await host.nextRun()).finish();
+  await resultOf(trainer.waitForTrainingJob(id));
+  await resultOf(trainer.deleteModel(id));
+  expect(await storage.listKeys('job-removals')).toEqual([]);
+});
