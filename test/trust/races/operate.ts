@@ -9,7 +9,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ResultAsync } from 'neverthrow';
 import { AbortedError, type OrchardError } from '../../../src/errors.js';
 import { fileStorage } from '../../../src/storage/index.js';
-import type { Clock } from '../../../src/trainer/clock.js';
 import { Trainer } from '../../../src/trainer/index.js';
 import { withInternals } from '../../../src/trainer/internals.js';
 import type { TrainingHost } from '../../../src/training/index.js';
@@ -31,9 +30,10 @@ function random(): number {
   return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
 }
 
-const clock: Clock = {
+const clock = {
   now: () => Date.now() * SPEED,
-  every(intervalMs, work) {
+  elapsed: () => performance.now() * SPEED,
+  every(intervalMs: number, work: () => Promise<void>) {
     const timer = setInterval(() => void work(), intervalMs / SPEED);
     timer.unref();
     return () => clearInterval(timer);
