@@ -117,4 +117,4 @@ it('keeps no text of a query, and texts of the dataset only in the folder of the
   expect(`${written.join('\n')}\n${metrics}`).not.toContain(TRAINING);
   expect(await filesWith(QUERY, data)).toEqual([]);
   for (const mark of [TRAINING, 'acme', id]) expect(await filesWith(mark, data)).toEqual([]);
-});
+}, 300_000);
