@@ -32,7 +32,7 @@ export interface ErasureContext {
 }
 
 /** Collections with records that belong to one job, whose id their keys end in. */
-const OF_JOBS = ['job-queue', 'job-index', 'model-uses'];
+const OF_JOBS = ['job-queue', 'job-index', 'job-removals', 'damaged-jobs', 'model-uses'];
 /** The other collections with records of an account. Its leases come apart. */
 const OF_ACCOUNT = ['job-requests', 'quota'];
 const LEASES = 'job-leases';

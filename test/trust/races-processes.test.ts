@@ -66,11 +66,7 @@ async function play(round: number): Promise<void> {
 
   const storage = fileStorage(directory);
   // The processes ended in a time that runs twice as fast.
-  const clock = {
-    now: () => Date.now() * 3,
-    elapsed: () => performance.now() * 3,
-    every: everyMoment,
-  };
+  const clock = { now: () => Date.now() * 3, elapsed: () => performance.now() * 3, every: everyMoment };
   const trainer = new Trainer(withInternals({ storage, host }, { clock }));
   const created = new Set(calls.filter(({ call }) => call === 'create').map(({ id }) => id));
   const deleted = new Set(calls.filter(({ call }) => call === 'delete').map(({ id }) => id));

@@ -233,7 +233,7 @@ describe('eraseAccount', () => {
 
   it('removes what is no job and no lease any more', async () => {
     const storage = aMemoryStorage();
-    const { trainer } = aTrainer({ storage, account: acme });
+    const { trainer, clock } = aTrainer({ storage, account: acme });
     const account = encodeURIComponent(acme.app_id);
     const id = '0190a6f0-0000-7000-8000-000000000007';
     await storage.write('jobs', `${account}/${id}`, { nonsense: true }, undefined);
@@ -241,7 +241,8 @@ describe('eraseAccount', () => {
     await storage.write('job-leases', account, 'nonsense', undefined);
     await writeFile(join(await storage.stageFolder(id), 'passages.json'), 'text');
     await storage.publishFolder(id);
-    expect(await resultOf(trainer.eraseAccount(acme.app_id))).toMatchObject({
+    const erasing = resultOf(trainer.eraseAccount(acme.app_id));
+    expect(await untilSettled(erasing, { clock })).toMatchObject({
       job_ids: [id],
       folders: 1,
       bytes: 4,

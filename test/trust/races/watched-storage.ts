@@ -34,9 +34,10 @@ export function watched(storage: Storage, history: JobHistory, scheduler?: fc.Sc
       await turn(`read ${args[0]}`);
       return storage.read(...args);
     },
-    write: async (collection, key, value, expected) => {
+    write: async (...args) => {
+      const [collection, key, value] = args;
       await turn(`write ${collection}`);
-      const version = await storage.write(collection, key, value, expected);
+      const version = await storage.write(...args);
       if (collection === 'jobs') history.note(key, statusIn(value));
       return version;
     },
