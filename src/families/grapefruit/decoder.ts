@@ -1,8 +1,8 @@
-import { allSteps } from '../../all-steps.js';
 import type { InferenceResult } from '../../contract/index.js';
 import { ModelFolderError } from '../../errors.js';
 import { CrfExpert } from '../../lexical/index.js';
 import { CONFIG_FILE, EXPERT_FILE, type ModelFolderConfig } from '../../model-folder/index.js';
+import { allAtOnce } from '../../pauses.js';
 import type { TextOutputs } from '../../text-reader/index.js';
 import type { Decoder, ModelFiles } from '../family.js';
 import { bioConstraints } from './bio-constraints.js';
@@ -32,5 +32,7 @@ export function grapefruitDecoder({ orchard }: ModelFolderConfig, files: ModelFi
     const entities = yield* decoder.entitiesInSteps(evidence);
     return entityResult(text, words, entities);
   }
-  return Object.assign((text: string, outputs: TextOutputs) => allSteps(inSteps(text, outputs)), { inSteps });
+  return Object.assign((text: string, outputs: TextOutputs) => allAtOnce(inSteps(text, outputs)), {
+    inSteps,
+  });
 }

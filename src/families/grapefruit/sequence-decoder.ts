@@ -1,6 +1,6 @@
-import { allSteps } from '../../all-steps.js';
 import type { InferenceResult } from '../../contract/index.js';
 import { type CrfExpert, LogMatrix, TagLattice, type TagTransitions, viterbi } from '../../lexical/index.js';
+import { allAtOnce } from '../../pauses.js';
 import { type BioTag, beginTag, insideTag, parseTag } from './bio-tags.js';
 import { blendEmissions, blendTransitions, type TagEvidence, type TagWeights } from './blend-tags.js';
 import { type EntitySpan, spansOfParsed } from './entity-spans.js';
@@ -60,7 +60,7 @@ export class SequenceDecoder {
 
   /** The entities of the most probable valid tags, left to right. */
   entities(evidence: TagEvidence): FoundEntity[] {
-    return allSteps(this.entitiesInSteps(evidence));
+    return allAtOnce(this.entitiesInSteps(evidence));
   }
 
   /** The same in steps, between which other texts may be decoded. */
@@ -74,7 +74,7 @@ export class SequenceDecoder {
 
   /** Given entities with their probabilities. */
   scored(evidence: TagEvidence, spans: readonly EntitySpan[]): FoundEntity[] {
-    return allSteps(this.#scored(blendEmissions(evidence, this.#weights), spans));
+    return allAtOnce(this.#scored(blendEmissions(evidence, this.#weights), spans));
   }
 
   *#scored(emissions: Float32Array, spans: readonly EntitySpan[]): Generator<undefined, FoundEntity[]> {
@@ -106,7 +106,7 @@ export function tagEvidence(
   expert: CrfExpert,
   lowercase: boolean,
 ): TagEvidence {
-  return allSteps(tagEvidenceInSteps(words, logits, tags, expert, lowercase));
+  return allAtOnce(tagEvidenceInSteps(words, logits, tags, expert, lowercase));
 }
 
 /** The same in steps, between which other texts may be decoded. */

@@ -1,6 +1,6 @@
-import { allSteps } from '../../all-steps.js';
 import { ModelFolderError } from '../../errors.js';
 import { Arena, type IdBags, type Kernels, loadKernels } from '../../kernels/index.js';
+import { allAtOnce } from '../../pauses.js';
 import { roundRow } from '../../round-row.js';
 import {
   decodeSafetensors,
@@ -105,7 +105,7 @@ export class CrfExpert {
 
   /** The score of each tag for each word. [words, tags] */
   emissions(words: readonly string[]): Float32Array {
-    return allSteps(this.emissionsInSteps(words));
+    return allAtOnce(this.emissionsInSteps(words));
   }
 
   /** The same in steps of some milliseconds, between which other sentences may be scored. [words, tags] */

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { allSteps } from '../../all-steps.js';
+import { allAtOnce } from '../../pauses.js';
 import { combineHash } from '../hash-table.js';
 import { COLUMNS, Context, MAX_FEATURES_A_WORD, REACH, templates } from './feature-templates.js';
 import { TRAITS, Trait, type WordTraits, wordTraits } from './word-traits.js';
@@ -40,7 +40,7 @@ export class WordFeatureHasher {
 
   /** The features of all words. The hashes are overwritten by the next call. */
   hash(words: readonly string[]): HashedFeatures {
-    return this.hashesOf(allSteps(this.read(words)), 0, words.length);
+    return this.hashesOf(allAtOnce(this.read(words)), 0, words.length);
   }
 
   /** The features of `count` words from `first` on. The hashes are overwritten by the next call. */
