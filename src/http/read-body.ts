@@ -79,15 +79,14 @@ export function brokenOff(): Refusal {
   return new Refusal(400, [{ loc: ['body'], msg: 'the body broke off', type: 'incomplete' }]);
 }
 
+/** The server reads on for a moment: a client that is still sending when the connection closes never sees the answer. */
 export function tooLarge(maxBodyBytes: number): Refusal {
   const msg = `the body is larger than ${maxBodyBytes.toLocaleString('en-US')} bytes`;
-  return new Refusal(413, [{ loc: ['body'], msg, type: 'too_large' }], { headers: HANG_UP });
+  return new Refusal(413, [{ loc: ['body'], msg, type: 'too_large' }]);
 }
 
 export function tooSlow(bodyTimeoutMs: number): Refusal {
   const msg = `the body did not arrive within ${bodyTimeoutMs / 1000} s`;
-  return new Refusal(408, [{ loc: ['body'], msg, type: 'too_slow' }], { headers: HANG_UP });
+  // What the client still sends is not read.
+  return new Refusal(408, [{ loc: ['body'], msg, type: 'too_slow' }], { headers: { connection: 'close' } });
 }
-
-/** What the client still sends is not read. */
-const HANG_UP = { connection: 'close' };

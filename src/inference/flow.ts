@@ -97,11 +97,13 @@ export class Flow implements TurnTaker {
     else this.#requests.push(request);
   }
 
-  remove(request: PendingRequest): void {
+  /** @returns whether it was there. */
+  remove(request: PendingRequest): boolean {
     const at = this.#requests.indexOf(request);
-    if (at < 0) return;
+    if (at < 0) return false;
     this.#requests.splice(at, 1);
     this.#texts -= request.waiting;
+    return true;
   }
 
   /** Adds to what is taken, in the order in which it came, those of a solo request by themselves. @returns the work */

@@ -72,11 +72,10 @@ export class RequestQueue {
     this.#count(request, 1);
   }
 
-  /** Takes a request out of the queue; without effect if all of its texts were taken. */
+  /** Takes a request out of the queue; without effect if all of its texts were taken, or it never came in. */
   remove(request: PendingRequest): void {
-    if (request.waiting === 0) return;
-    this.#count(request, -1);
-    this.#accounts.get(request.account)?.flows.get(request.directory)?.remove(request);
+    const flow = this.#accounts.get(request.account)?.flows.get(request.directory);
+    if (flow?.remove(request)) this.#count(request, -1);
   }
 
   /** Has a batch wait for its next slice. */

@@ -209,7 +209,7 @@ describe('the memory limit', () => {
     await failureOf('memory_limit', () => dispatcher.warm('/large'));
     expect((await dispatcher.predict('/small', ['x'])).results).toHaveLength(1);
     expect(lane.batches.map(({ directory }) => directory)).toEqual(['/small']);
-    expect(dispatcher.stats().requests.failed).toBe(1);
+    expect(dispatcher.stats()).toMatchObject({ requests: { failed: 1 }, waitingTexts: 0, waitingRequests: 0 });
   });
 
   it('keeps a model that is in use, and has the next one wait for its place', async () => {
@@ -340,6 +340,16 @@ describe('a service that is asked too much', () => {
       ...Array(3).fill('rejected'),
     ]);
     expect(dispatcher.stats().requests).toMatchObject({ answered: 2, refused: 3, failed: 0 });
+  });
+
+  it('counts no longer those that were given up before their model was measured', async () => {
+    const { dispatcher } = aDispatcher({ sizeOf: () => settled().then(() => 0) });
+    const leaving = new AbortController();
+    const asked = failureOf('aborted', () => dispatcher.predict(MODEL, ['x'], { signal: leaving.signal }));
+    leaving.abort();
+    await asked;
+    expect(dispatcher.stats()).toMatchObject({ waitingTexts: 0, waitingRequests: 0 });
+    await dispatcher.close();
   });
 
   it('counts what waits exactly, whatever comes and goes', async () => {

@@ -46,7 +46,7 @@ describe.each(names)('the name %s', (name) => {
       ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', 'a'].map((piece, id) => [piece, id]),
     );
     const special = { SpecialToken: { id: name, type_id: 0 } };
-    const text = { Sequence: { id: 'A', type_id: 0 } };
+    const text = (id: 'A' | 'B') => ({ Sequence: { id, type_id: 0 } });
     const json = {
       added_tokens: [],
       normalizer: {
@@ -59,8 +59,8 @@ describe.each(names)('the name %s', (name) => {
       pre_tokenizer: { type: 'BertPreTokenizer' },
       post_processor: {
         type: 'TemplateProcessing',
-        single: [special, text],
-        pair: [text, text],
+        single: [special, text('A')],
+        pair: [text('A'), text('B')],
         special_tokens: {},
       },
       decoder: { type: 'WordPiece', prefix: '##', cleanup: true },
