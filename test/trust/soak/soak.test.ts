@@ -3,17 +3,13 @@
  * does it for half an hour and holds memory and times to figures; `npm test` does it for seconds and looks at the
  * answers alone.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { newApiKey, type StoredKey } from '../../../src/http/index.js';
+import { describe, expect, it } from 'vitest';
+import { newApiKey } from '../../../src/http/index.js';
 import { Random } from '../../../src/random.js';
 import { anArchive } from '../../support/archive-builder.js';
-import { temporaryDirectory } from '../../support/temporary-directory.js';
+import { aDatasetServer, aServiceProcess } from '../service-process.js';
 import {
   type Act,
   askPretrained,
@@ -34,39 +30,8 @@ const SHARES = { alone: 0.15, attacked: 0.2 };
 const WARM_UP = 0.5;
 const BYSTANDER_PAUSE_MS = 50;
 
-const command = fileURLToPath(new URL('../../../dist/orchard.js', import.meta.url));
-
 const training_config = { num_epochs: 1, batch_size: 8, use_pretrained: false };
 const model_config = { name: 'reviews', type: 'binary-text-classification', family: 'Papaya', size: 'mini' };
-
-async function aDataset() {
-  const zip = await anArchive().zipped();
-  const server = createServer((_, response) => response.end(zip));
-  onTestFinished(() => void server.close());
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const address = server.address();
-  const port = typeof address === 'object' ? address?.port : undefined;
-  return { zip, url: `http://127.0.0.1:${port}/reviews.zip` };
-}
-
-async function aService(keys: readonly StoredKey[]): Promise<{ child: ChildProcess; url: string }> {
-  const args = ['serve', '--port', '0', '--data', temporaryDirectory(), '--allow-private-addresses'];
-  const child = spawn(process.execPath, [command, ...args], {
-    env: { ...process.env, ORCHARD_KEYS: JSON.stringify(keys) },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  const lines: string[] = [];
-  for await (const line of createInterface(child.stderr)) {
-    lines.push(line);
-    const url = /Orchard answers at (\S+);/.exec(line)?.[1];
-    if (url !== undefined) {
-      child.stderr.resume();
-      return { child, url };
-    }
-  }
-  throw new Error(`orchard serve ended: ${lines.join('\n')}`);
-}
 
 /** An act again and again until the time is over. @returns milliseconds of each. */
 async function repeat(act: Act, client: Client, untilMs: number, pauseMs = 0): Promise<number[]> {
@@ -87,10 +52,11 @@ describe.skipIf(process.platform !== 'linux')('a service that five accounts use'
   it(
     'answers everybody, and keeps its memory and its files in bounds while one attacks',
     async () => {
-      const dataset = await aDataset();
+      const zip = await anArchive().zipped();
+      const dataset_url = await aDatasetServer(zip);
       const names = ['bystander', 'attacker', 'trains', 'cancels', 'uploads'] as const;
       const keys = names.map((app_id) => newApiKey({ app_id, tier: 'pro' }));
-      const { child, url } = await aService(keys.map(({ stored }) => stored));
+      const { child, url } = await aServiceProcess(keys.map(({ stored }) => stored));
       const faults: string[] = [];
       const counts = new Map<number, number>();
       const [bystander, attacker, trains, cancels, uploads] = keys.map(
@@ -106,14 +72,14 @@ describe.skipIf(process.platform !== 'linux')('a service that five accounts use'
       const alone = await bystands(SHARES.alone);
       const attacks = repeat(attack, attacker, at(1));
       const attacked = await bystands(SHARES.alone + SHARES.attacked);
-      const request = { dataset_url: dataset.url, model_config, training_config };
+      const request = { dataset_url, model_config, training_config };
       await Promise.all([
         attacks,
         bystands(1),
         repeat(trainAskDelete(request), trains, at(1)),
         repeat(askPretrained, trains, at(1)),
         repeat(startAndCancel(request), cancels, at(1)),
-        repeat(uploadAndWatch(dataset.zip, { model_config, training_config }), uploads, at(1)),
+        repeat(uploadAndWatch(zip, { model_config, training_config }), uploads, at(1)),
       ]);
       figures.stop();
       const exited = once(child, 'exit');
