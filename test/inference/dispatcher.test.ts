@@ -209,7 +209,11 @@ describe('the memory limit', () => {
     await failureOf('memory_limit', () => dispatcher.warm('/large'));
     expect((await dispatcher.predict('/small', ['x'])).results).toHaveLength(1);
     expect(lane.batches.map(({ directory }) => directory)).toEqual(['/small']);
-    expect(dispatcher.stats()).toMatchObject({ requests: { failed: 1 }, waitingTexts: 0, waitingRequests: 0 });
+    expect(dispatcher.stats()).toMatchObject({
+      requests: { failed: 1 },
+      waitingTexts: 0,
+      waitingRequests: 0,
+    });
   });
 
   it('keeps a model that is in use, and has the next one wait for its place', async () => {
