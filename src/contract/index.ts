@@ -2,6 +2,7 @@ export * from './account.js';
 export * from './enumeration-schemas.js';
 export * from './enumerations.js';
 export * from './fields.js';
+export * from './idempotency.js';
 export * from './inference.js';
 export * from './lists.js';
 export * from './medley.js';

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import {
   answerViews,
   inferenceResultSchema,
+  MAX_IDEMPOTENCY_KEY_LENGTH,
   metadataSchema,
   modelRecordSchema,
   modelTypeSchema,
@@ -10,7 +11,6 @@ import {
   trainingJobInformationSchema,
 } from '../contract/index.js';
 import { MAX_LISTED_PROBLEMS } from '../errors.js';
-import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../jobs/index.js';
 
 export const problemSchema = z.strictObject({
   loc: z

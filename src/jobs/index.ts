@@ -19,7 +19,7 @@ export {
   tuningSchema,
 } from './job-record.js';
 export { JobRepository } from './job-repository.js';
-export { JobRequests, MAX_IDEMPOTENCY_KEY_LENGTH } from './job-requests.js';
+export { JobRequests } from './job-requests.js';
 export { canReach, hasEnded, isWaiting, moved } from './job-states.js';
 export { viewsOf } from './job-views.js';
 export { ModelUses } from './model-uses.js';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { type TrainingRequest, validate } from '../contract/index.js';
+import { MAX_IDEMPOTENCY_KEY_LENGTH, type TrainingRequest, validate } from '../contract/index.js';
 import { StorageError, ValidationError } from '../errors.js';
 import { isVersionConflict, type Storage } from '../storage/index.js';
 import { accountKey } from './account-records.js';
@@ -12,8 +12,6 @@ const REMEMBERED_MS = 24 * 60 * 60_000;
 /** An account's keys are in 256 records, by the first digits of their hashes, so that each stays small. */
 const SHARD_DIGITS = 2;
 
-/** The longest idempotency key, in UTF-16 code units. */
-export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
 const keySchema = z
   .string()
   .min(1, 'the idempotency key is empty; give a text that names this request, such as a UUID')
