@@ -22,7 +22,7 @@ export async function readBody(request: Request, limits: BodyLimits): Promise<un
 
 async function readBytes(request: Request, { maxBodyBytes, bodyTimeoutMs }: BodyLimits): Promise<Uint8Array> {
   const announced = request.headers.get('content-length');
-  if (Number(announced) > maxBodyBytes) throw tooLarge(maxBodyBytes);
+  if (Number(announced) > maxBodyBytes) throw tooLarge(maxBodyBytes, true);
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), bodyTimeoutMs);
   // A server holds a body to the length that it announces; to read it at once spares a web stream.
@@ -32,7 +32,7 @@ async function readBytes(request: Request, { maxBodyBytes, bodyTimeoutMs }: Body
       throw late.signal.aborted ? tooSlow(bodyTimeoutMs) : brokenOff();
     })
     .finally(() => clearTimeout(timer));
-  if (bytes.byteLength > maxBodyBytes) throw tooLarge(maxBodyBytes);
+  if (bytes.byteLength > maxBodyBytes) throw tooLarge(maxBodyBytes, false);
   return bytes;
 }
 
@@ -79,14 +79,20 @@ export function brokenOff(): Refusal {
   return new Refusal(400, [{ loc: ['body'], msg: 'the body broke off', type: 'incomplete' }]);
 }
 
-/** The server reads on for a moment: a client that is still sending when the connection closes never sees the answer. */
-export function tooLarge(maxBodyBytes: number): Refusal {
+/**
+ * @param isAnnounced whether its length says so. Then the server reads on for a moment, since a client that is still
+ *   sending when the connection closes never sees the answer. A body without a length may never end.
+ */
+export function tooLarge(maxBodyBytes: number, isAnnounced: boolean): Refusal {
   const msg = `the body is larger than ${maxBodyBytes.toLocaleString('en-US')} bytes`;
-  return new Refusal(413, [{ loc: ['body'], msg, type: 'too_large' }]);
+  const headers = isAnnounced ? {} : HANG_UP;
+  return new Refusal(413, [{ loc: ['body'], msg, type: 'too_large' }], { headers });
 }
 
 export function tooSlow(bodyTimeoutMs: number): Refusal {
   const msg = `the body did not arrive within ${bodyTimeoutMs / 1000} s`;
-  // What the client still sends is not read.
-  return new Refusal(408, [{ loc: ['body'], msg, type: 'too_slow' }], { headers: { connection: 'close' } });
+  return new Refusal(408, [{ loc: ['body'], msg, type: 'too_slow' }], { headers: HANG_UP });
 }
+
+/** What the client still sends is not read. */
+const HANG_UP = { connection: 'close' };

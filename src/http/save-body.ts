@@ -14,7 +14,7 @@ export async function saveBody(
   path: string,
   { maxBodyBytes, bodyTimeoutMs }: BodyLimits,
 ): Promise<number> {
-  if (Number(headers.get('content-length')) > maxBodyBytes) throw tooLarge(maxBodyBytes);
+  if (Number(headers.get('content-length')) > maxBodyBytes) throw tooLarge(maxBodyBytes, true);
   const late = AbortSignal.timeout(bodyTimeoutMs);
   /** What is wrong with the body; what else goes wrong is the file's. */
   let refused: Refusal | undefined;
@@ -24,7 +24,7 @@ export async function saveBody(
       for await (const piece of pieces) {
         length += piece.byteLength;
         if (length > maxBodyBytes) {
-          refused = tooLarge(maxBodyBytes);
+          refused = tooLarge(maxBodyBytes, false);
           throw refused;
         }
         yield piece;
