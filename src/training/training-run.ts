@@ -47,7 +47,7 @@ export const GOES_ON_LATER = 'closing';
 export interface TrainingRunOptions {
   /**
    * Stops the run within two training steps, or within about a second outside of them; it then rejects with an
-   * AbortedError. With the reason {@link GOES_ON_LATER}, it writes a checkpoint first.
+   * AbortedError. With the reason `'closing'`, it writes a checkpoint first.
    */
   readonly signal: AbortSignal;
   /** Called with each event, in their order. */
