@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { StorageError } from '../errors.js';
+import { QUOTA } from '../jobs/index.js';
 import { isVersionConflict, type JsonValue, memoryStorage, type Storage } from '../storage/index.js';
 import type { Quota } from './limiters.js';
 
@@ -28,7 +29,6 @@ export function calendarQuota(options: CalendarQuotaOptions): CalendarQuota {
   return new StoredQuota(options);
 }
 
-const COLLECTION = 'quota';
 const SAVE_AFTER_MS = 1000;
 
 const savedSchema = z.object({ period: z.string(), calls: z.number() });
@@ -127,7 +127,7 @@ class StoredQuota implements CalendarQuota {
       const sum = calls + (saved?.period === period ? saved.calls : 0);
       const value: JsonValue = { period, calls: sum };
       try {
-        await this.#storage.write(COLLECTION, encodeURIComponent(account), value, version);
+        await this.#storage.write(QUOTA, encodeURIComponent(account), value, version);
         return sum;
       } catch (thrown) {
         if (!isVersionConflict(thrown)) throw thrown;
@@ -137,11 +137,11 @@ class StoredQuota implements CalendarQuota {
 
   async #read(account: string) {
     const key = encodeURIComponent(account);
-    const found = await this.#storage.read(COLLECTION, key);
+    const found = await this.#storage.read(QUOTA, key);
     if (found === undefined) return { saved: undefined, version: undefined };
     const saved = savedSchema.safeParse(found.value);
     if (saved.success) return { saved: saved.data, version: found.version };
-    throw new StorageError(`record ${COLLECTION}/${key} is no count of calls; repair or remove it`);
+    throw new StorageError(`record ${QUOTA}/${key} is no count of calls; repair or remove it`);
   }
 }
 

@@ -15,7 +15,7 @@ import { addPageRoutes, pageMethods } from './page-routes.js';
 import { readBody } from './read-body.js';
 import { referencePage } from './reference-page.js';
 import { Refusal, refusalOf, refuse } from './refusal.js';
-import { queryOf, routePath } from './route.js';
+import { type AllowedMethods, queryOf, routePath } from './route.js';
 import type { Services } from './services.js';
 import { staticFiles } from './static-file.js';
 import { trainerOperations } from './trainer-operations.js';
@@ -64,8 +64,8 @@ export function createHandler(options: HandlerOptions): Handler {
   for (const operation of all) addOperation(app, operation, options);
   addPages(app, registry, openApiDocument(described, options));
   if (page !== undefined) addPageRoutes(app, page, options);
-  addOperatorRoutes(app, options);
-  refuseOtherMethods(app, all, page === undefined ? {} : pageMethods);
+  const operatorMethods = addOperatorRoutes(app, options);
+  refuseOtherMethods(app, all, { ...(page !== undefined && pageMethods), ...operatorMethods });
   app.notFound((context) => refuse(context, nothingThere()));
   app.onError((thrown, context) => refuse(context, refusalOf(thrown, context.get('route')?.places)));
   return async (request, connection = {}) => app.fetch(request, connection);
@@ -101,20 +101,16 @@ function addPages(app: App, registry: Registry, document: object): void {
 }
 
 /** Answers 405 for what has other methods; runs after all that have been added. */
-function refuseOtherMethods(
-  app: App,
-  operations: readonly Operation[],
-  others: Readonly<Record<string, string>>,
-): void {
+function refuseOtherMethods(app: App, operations: readonly Operation[], others: AllowedMethods): void {
   const methods = new Map<string, string[]>();
   for (const operation of operations) {
     const path = routePath(operation);
     methods.set(path, [...(methods.get(path) ?? []), operation.method]);
   }
   for (const path of ['/health', '/openapi.json', '/metrics']) methods.set(path, ['GET']);
-  for (const [path, method] of Object.entries(others)) methods.set(path, [method]);
+  for (const [path, allowed] of Object.entries(others)) methods.set(path, [...allowed]);
   for (const [path, allowed] of methods) {
-    const allow = allowed.includes('GET') ? [...allowed, 'HEAD'].join(', ') : allowed.join(', ');
+    const allow = allowed.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : method)).join(', ');
     const detail = [{ loc: ['method'], msg: `this path takes ${allow}`, type: 'method' }];
     app.all(path, () => {
       throw new Refusal(405, detail, { headers: { allow } });

@@ -5,8 +5,7 @@ import type { Authenticate } from './api-keys.js';
 import type { HandlerEnvironment } from './environment.js';
 import { checked } from './operation.js';
 import type { OperatorServices } from './operator-services.js';
-import { Refusal } from './refusal.js';
-import { queryOf, type Route, routePath } from './route.js';
+import { type AllowedMethods, queryOf, type Route, routePath } from './route.js';
 import { noQuery } from './schemas.js';
 
 /** Who may ask for what an operator does, over HTTP. Without either there are no such routes. */
@@ -39,12 +38,12 @@ const unusedInput = z.object({
   }),
 });
 
-/** What an operator does for all accounts; not in the OpenAPI document, which is for those who have an account. */
+/** What an operator does for all accounts; not in the OpenAPI document, which is for those who have an account. @returns the methods of what was added. */
 export function addOperatorRoutes(
   app: Hono<HandlerEnvironment>,
   { operator, authenticateOperator, wrongKeyLimiter }: OperatorAccess & Pick<Admission, 'wrongKeyLimiter'>,
-): void {
-  if (operator === undefined || authenticateOperator === undefined) return;
+): AllowedMethods {
+  if (operator === undefined || authenticateOperator === undefined) return {};
   const admission = { authenticate: authenticateOperator, ...(wrongKeyLimiter && { wrongKeyLimiter }) };
   app.delete(routePath(accountRoute), async (context) => {
     await admit(context, accountRoute, admission);
@@ -59,18 +58,10 @@ export function addOperatorRoutes(
     await admit(context, unusedRoute, admission);
     return context.json({ data: await operator.removeUnusedModels(daysIn(context.req.raw)) });
   });
-  refuseOthers(app, accountRoute, 'DELETE');
-  refuseOthers(app, unusedRoute, 'GET, HEAD, DELETE');
+  return { [routePath(accountRoute)]: ['DELETE'], [routePath(unusedRoute)]: ['GET', 'DELETE'] };
 }
 
 function daysIn(request: Request): { readonly days?: number } {
   const { days } = checked(unusedInput, { query: queryOf(request) }).query;
   return days === undefined ? {} : { days };
-}
-
-function refuseOthers(app: Hono<HandlerEnvironment>, route: Route, allow: string): void {
-  const detail = [{ loc: ['method'], msg: `this path takes ${allow}`, type: 'method' }];
-  app.all(routePath(route), () => {
-    throw new Refusal(405, detail, { headers: { allow } });
-  });
 }

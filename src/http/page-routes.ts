@@ -8,7 +8,7 @@ import { checked } from './operation.js';
 import { pageFiles } from './page-files.js';
 import type { PageServices } from './page-services.js';
 import { otherType } from './read-body.js';
-import { queryOf, type Route, routePath } from './route.js';
+import { type AllowedMethods, queryOf, type Route, routePath } from './route.js';
 import { noQuery } from './schemas.js';
 import { outcomeOf, type Services } from './services.js';
 
@@ -27,11 +27,10 @@ const eventsRoute: Route = {
   places: { input: 'query', subject: ['path', 'model_id'] },
 };
 
-/** The method of each path here. */
-export const pageMethods: Readonly<Record<string, string>> = {
-  '/': 'GET',
-  [routePath(uploadsRoute)]: 'POST',
-  [routePath(eventsRoute)]: 'GET',
+export const pageMethods: AllowedMethods = {
+  '/': ['GET'],
+  [routePath(uploadsRoute)]: ['POST'],
+  [routePath(eventsRoute)]: ['GET'],
 };
 
 const DEFAULT_MAX_UPLOAD_BYTES = 128 * 2 ** 20;

@@ -9,6 +9,9 @@ export interface Route {
   readonly places: Places;
 }
 
+/** The methods that each path takes, as {@link routePath} writes it. HEAD comes with GET. */
+export type AllowedMethods = Readonly<Record<string, readonly string[]>>;
+
 /** `/models/{model_id}` as Hono writes it: `/models/:model_id`. */
 export function routePath({ path }: Route): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');

@@ -49,7 +49,7 @@ export class Dispatcher implements InferenceService {
   readonly #closeMs: number;
   readonly #requests = { answered: 0, refused: 0, cancelled: 0, failed: 0 };
   /** Requests whose models are being measured. */
-  readonly #arriving = new Set<PendingRequest>();
+  readonly #arriving = new Map<PendingRequest, Promise<void>>();
   /** Folders to forget once nobody waits for their models. */
   readonly #forgotten = new Set<string>();
   #isScheduled = false;
@@ -92,7 +92,7 @@ export class Dispatcher implements InferenceService {
         if (signal !== undefined) this.#heed(signal, request);
         if (deadlineMs !== undefined) this.#limit(deadlineMs, request);
         if (measuring === undefined) this.#enqueue(request);
-        else void this.#enqueueAfter(measuring, request);
+        else this.#arriving.set(request, this.#enqueueAfter(measuring, request));
       });
     return tracePredict(directory, texts.length, ask);
   }
@@ -150,14 +150,14 @@ export class Dispatcher implements InferenceService {
     });
     await Promise.race([this.#drained(), late]);
     clearTimeout(timer);
-    for (const request of this.#arriving) this.#fail(request, new ClosedError('inference service'));
+    for (const request of this.#arriving.keys()) this.#fail(request, new ClosedError('inference service'));
     this.#batches.failAll(new ClosedError('inference service'));
     await Promise.all(this.#lanes.map(({ lane }) => lane.close()));
     this.#watch.stop();
   }
 
   async #drained(): Promise<void> {
-    while (this.#arriving.size > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    await Promise.all(this.#arriving.values());
     await this.#batches.drained();
   }
 
@@ -173,7 +173,7 @@ export class Dispatcher implements InferenceService {
   /** An empty queue takes any request, or one that is larger than the bounds could never be answered. */
   #checkRoom(texts: readonly string[]): void {
     let { waitingTexts, waitingCharacters } = this.#queue;
-    for (const arriving of this.#arriving) {
+    for (const arriving of this.#arriving.keys()) {
       waitingTexts += arriving.waiting;
       waitingCharacters += charactersOf(arriving.texts);
     }
@@ -195,7 +195,6 @@ export class Dispatcher implements InferenceService {
   }
 
   async #enqueueAfter(measuring: Promise<void>, request: PendingRequest): Promise<void> {
-    this.#arriving.add(request);
     try {
       await measuring;
       if (!request.ended) this.#enqueue(request);

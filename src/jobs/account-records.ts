@@ -1,7 +1,7 @@
 import type { Storage } from '../storage/index.js';
+import { JOBS } from './collections.js';
 import { noteWrite } from './job-writes.js';
 import { stored } from './stored.js';
-import { JOBS } from './stored-job.js';
 
 /** Keys listed at a time. */
 const LISTED_TOGETHER = 1000;

@@ -1,11 +1,9 @@
 import * as z from 'zod';
 import { type ModelConfig, modelConfigSchema } from '../contract/index.js';
 import { isVersionConflict, type JsonValue, type Storage, type Versioned } from '../storage/index.js';
+import { DAMAGED_JOBS } from './collections.js';
 import { type JobRecord, newJobRecord } from './job-record.js';
 import { stored } from './stored.js';
-
-/** The collection of what is left of damaged records of jobs, by the same keys. */
-export const DAMAGED_JOBS = 'damaged-jobs';
 
 /** What a job's model is called where its record doesn't tell. */
 const UNKNOWN_MODEL: ModelConfig = {

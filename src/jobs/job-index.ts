@@ -1,8 +1,8 @@
 import { StorageError } from '../errors.js';
 import { isVersionConflict, type Storage, type WriteOptions } from '../storage/index.js';
+import { JOB_INDEX } from './collections.js';
 import { stored } from './stored.js';
 
-const INDEX = 'job-index';
 /** The version of the views and their keys; a later release writes another one. */
 const VERSION = 1;
 /** How many ids are read at a time if all of a view are wanted. */
@@ -34,12 +34,14 @@ export class JobIndex {
   /** Whether all these markers are there. */
   async has(id: string, views: readonly string[]): Promise<boolean> {
     const keys = views.map((view) => this.#key(view, id));
-    const found = await Promise.all(keys.map((key) => stored(() => this.#storage.read(INDEX, key))));
+    const found = await Promise.all(keys.map((key) => stored(() => this.#storage.read(JOB_INDEX, key))));
     return found.every((marker) => marker !== undefined);
   }
 
   async remove(id: string, views: readonly string[]): Promise<void> {
-    await Promise.all(views.map((view) => stored(() => this.#storage.remove(INDEX, this.#key(view, id)))));
+    await Promise.all(
+      views.map((view) => stored(() => this.#storage.remove(JOB_INDEX, this.#key(view, id)))),
+    );
   }
 
   /**
@@ -90,14 +92,14 @@ export class JobIndex {
    */
   async isComplete(): Promise<boolean> {
     const key = this.#versionKey;
-    const found = await stored(() => this.#storage.read(INDEX, key));
+    const found = await stored(() => this.#storage.read(JOB_INDEX, key));
     if (found === undefined || found.value === VERSION) return found !== undefined;
     if (found.damage !== undefined) {
-      await stored(() => this.#storage.remove(INDEX, key));
+      await stored(() => this.#storage.remove(JOB_INDEX, key));
       return false;
     }
     throw new StorageError(
-      `record ${INDEX}/${key} has version ${JSON.stringify(found.value)}, but this release of orchard-nlp only knows ${VERSION}; use the release that wrote it or a later one, or remove the collection ${INDEX}, which is then built anew`,
+      `record ${JOB_INDEX}/${key} has version ${JSON.stringify(found.value)}, but this release of orchard-nlp only knows ${VERSION}; use the release that wrote it or a later one, or remove the collection ${JOB_INDEX}, which is then built anew`,
     );
   }
 
@@ -108,7 +110,7 @@ export class JobIndex {
 
   async #writeUnlessThere(key: string, value: number | null, options: WriteOptions = {}): Promise<void> {
     try {
-      await stored(() => this.#storage.write(INDEX, key, value, undefined, options));
+      await stored(() => this.#storage.write(JOB_INDEX, key, value, undefined, options));
     } catch (thrown) {
       if (!isVersionConflict(thrown)) throw thrown;
     }
@@ -120,7 +122,7 @@ export class JobIndex {
   ): Promise<string[]> {
     const prefix = this.#key(view, '');
     const listing = { prefix, ...(after !== undefined && { after: prefix + after }), ...options };
-    const keys = await stored(() => this.#storage.listKeys(INDEX, listing));
+    const keys = await stored(() => this.#storage.listKeys(JOB_INDEX, listing));
     return keys.map((key) => key.slice(prefix.length));
   }
 

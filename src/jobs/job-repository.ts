@@ -8,6 +8,7 @@ import {
   type Versioned,
   type WriteOptions,
 } from '../storage/index.js';
+import { JOBS } from './collections.js';
 import { keepDamaged } from './damaged-job.js';
 import { JobIndex } from './job-index.js';
 import type { JobRecord } from './job-record.js';
@@ -15,7 +16,7 @@ import { hasEnded, isWaiting } from './job-states.js';
 import { type JobFilter, matches, OPEN_VIEW, type TaskOf, viewsOf, viewsWith } from './job-views.js';
 import { noteWrite } from './job-writes.js';
 import { stored } from './stored.js';
-import { JOBS, type ParsedJob, parseJob, toJson } from './stored-job.js';
+import { type ParsedJob, parseJob, toJson } from './stored-job.js';
 
 const DEFAULT_PAGE_LIMIT = 20;
 /** Records read at a time. */

@@ -4,9 +4,9 @@ import { MAX_IDEMPOTENCY_KEY_LENGTH, type TrainingRequest, validate } from '../c
 import { StorageError, ValidationError } from '../errors.js';
 import { isVersionConflict, type Storage } from '../storage/index.js';
 import { accountKey } from './account-records.js';
+import { JOB_REQUESTS } from './collections.js';
 import { stored } from './stored.js';
 
-const REQUESTS = 'job-requests';
 /** How long a key is remembered. */
 const REMEMBERED_MS = 24 * 60 * 60_000;
 /** An account's keys are in 256 records, by the first digits of their hashes, so that each stays small. */
@@ -65,7 +65,7 @@ export class JobRequests {
         return earlier.id;
       }
       try {
-        await stored(() => this.#storage.write(REQUESTS, record, [...remembered, asked], version));
+        await stored(() => this.#storage.write(JOB_REQUESTS, record, [...remembered, asked], version));
         return newId;
       } catch (thrown) {
         if (!isVersionConflict(thrown)) throw thrown;
@@ -75,10 +75,10 @@ export class JobRequests {
 
   /** Without those that are too old. */
   async #read(record: string) {
-    const found = await stored(() => this.#storage.read(REQUESTS, record));
+    const found = await stored(() => this.#storage.read(JOB_REQUESTS, record));
     const parsed = rememberedSchema.safeParse(found?.value ?? []);
     if (!parsed.success) {
-      throw new StorageError(`record ${REQUESTS}/${record} is no list of requests; remove it`, {
+      throw new StorageError(`record ${JOB_REQUESTS}/${record} is no list of requests; remove it`, {
         cause: parsed.error,
       });
     }

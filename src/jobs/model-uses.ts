@@ -2,10 +2,10 @@ import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
 import { isVersionConflict, type Storage } from '../storage/index.js';
 import { accountKey } from './account-records.js';
+import { MODEL_USES } from './collections.js';
 import { JobRepository } from './job-repository.js';
 import { stored } from './stored.js';
 
-const USES = 'model-uses';
 /** A model's use is written at most this often by each process. */
 const COARSENESS_MS = 60 * 60_000;
 /** How long the first use after that may wait to be written, together with those of other models. */
@@ -63,7 +63,7 @@ export class ModelUses {
     const { at: known, version } = await this.#read(id);
     if (known !== undefined && at - known < COARSENESS_MS) return;
     try {
-      await stored(() => this.#storage.write(USES, this.#key(id), { at }, version));
+      await stored(() => this.#storage.write(MODEL_USES, this.#key(id), { at }, version));
     } catch (thrown) {
       if (!isVersionConflict(thrown)) throw thrown; // else another process has seen the same use
     }
@@ -75,7 +75,7 @@ export class ModelUses {
   /** @throws StorageError */
   async forget(id: string): Promise<void> {
     this.#noted.delete(id);
-    await stored(() => this.#storage.remove(USES, this.#key(id)));
+    await stored(() => this.#storage.remove(MODEL_USES, this.#key(id)));
   }
 
   /** Writes what was noted so far. Never rejects. */
@@ -93,7 +93,7 @@ export class ModelUses {
   }
 
   async #read(id: string) {
-    const found = await stored(() => this.#storage.read(USES, this.#key(id)));
+    const found = await stored(() => this.#storage.read(MODEL_USES, this.#key(id)));
     const at = found && useSchema.safeParse(found.value).data?.at;
     return { at, version: found?.version };
   }

@@ -1,9 +1,8 @@
 import { ownedName, ownerOf } from '../files/index.js';
 import { isVersionConflict, type Storage } from '../storage/index.js';
+import { JOB_REMOVALS } from './collections.js';
 import { stored } from './stored.js';
 
-/** The collection of the deletions under way. */
-export const REMOVALS = 'job-removals';
 const READ_TOGETHER = 100;
 
 /**
@@ -23,8 +22,9 @@ export class Removals {
   async begin(id: string): Promise<void> {
     const key = this.#prefix + id;
     try {
-      const found = await stored(() => this.#storage.read(REMOVALS, key));
-      const write = () => this.#storage.write(REMOVALS, key, ownedName(), found?.version, { isUrgent: true });
+      const found = await stored(() => this.#storage.read(JOB_REMOVALS, key));
+      const write = () =>
+        this.#storage.write(JOB_REMOVALS, key, ownedName(), found?.version, { isUrgent: true });
       await stored(write);
     } catch (thrown) {
       if (!isVersionConflict(thrown)) throw thrown; // else another call is at it
@@ -32,7 +32,7 @@ export class Removals {
   }
 
   async done(id: string): Promise<void> {
-    await stored(() => this.#storage.remove(REMOVALS, this.#prefix + id));
+    await stored(() => this.#storage.remove(JOB_REMOVALS, this.#prefix + id));
   }
 
   /**
@@ -41,7 +41,7 @@ export class Removals {
    */
   async left(): Promise<{ readonly id: string; readonly isOver: boolean }[]> {
     const listing = { prefix: this.#prefix, limit: READ_TOGETHER };
-    const found = await stored(() => this.#storage.list(REMOVALS, listing));
+    const found = await stored(() => this.#storage.list(JOB_REMOVALS, listing));
     return found.flatMap(({ key, value }) => {
       const owner = typeof value === 'string' ? ownerOf(value) : 'unknown';
       return owner === 'living' ? [] : { id: key.slice(this.#prefix.length), isOver: owner === 'ended' };

@@ -1,12 +1,11 @@
 import type { ZodError } from 'zod';
 import { InternalError } from '../errors.js';
 import type { JsonValue, Versioned } from '../storage/index.js';
+import { JOBS } from './collections.js';
 import { damagedJob } from './damaged-job.js';
 import { type JobRecord, jobRecordSchema } from './job-record.js';
 import { laterVersion, newerOrchard } from './record-version.js';
 
-/** The collection of all jobs. */
-export const JOBS = 'jobs';
 /** The version of a job's record. Jobs of releases before versions have none. */
 export const JOB_VERSION = 1;
 

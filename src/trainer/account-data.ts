@@ -46,9 +46,7 @@ export class AccountData {
   /** @throws ValidationError, StorageError */
   async unused(options: UnusedOptions): Promise<readonly UnusedModel[]> {
     const { days } = unusedSettings(options);
-    const found: UnusedModel[] = [];
-    for await (const model of unusedModels({ ...this.#options, uses: this.#uses }, days)) found.push(model);
-    return found;
+    return unusedModels({ ...this.#options, uses: this.#uses }, days);
   }
 
   /** @throws ValidationError, StorageError */

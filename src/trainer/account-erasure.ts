@@ -3,7 +3,16 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isOrchardError, StorageError } from '../errors.js';
-import { AccountRecords, idIn, type JobQueue, type JobRepository, stored } from '../jobs/index.js';
+import {
+  AccountRecords,
+  idIn,
+  JOB_LEASES,
+  type JobQueue,
+  type JobRepository,
+  OF_A_JOB,
+  OF_AN_ACCOUNT,
+  stored,
+} from '../jobs/index.js';
 import type { Storage } from '../storage/index.js';
 import { AccountLease, LEASE_MS } from './account-lease.js';
 import type { Clock } from './clock.js';
@@ -31,11 +40,6 @@ export interface ErasureContext {
   readonly deleteJob: (id: string) => Promise<void>;
 }
 
-/** Collections with records that belong to one job, whose id their keys end in. */
-const OF_JOBS = ['job-queue', 'job-index', 'job-removals', 'damaged-jobs', 'model-uses'];
-/** The other collections with records of an account. Its leases come apart. */
-const OF_ACCOUNT = ['job-requests', 'quota'];
-const LEASES = 'job-leases';
 /** Each pass ends only jobs that were created during the one before. */
 const MAX_PASSES = 100;
 const DELETED_TOGETHER = 8;
@@ -83,13 +87,13 @@ export class AccountErasure {
     for (let next = 0; next < ids.length; next += DELETED_TOGETHER) {
       await Promise.all(ids.slice(next, next + DELETED_TOGETHER).map((id) => this.#eraseJob(id)));
     }
-    for (const collection of OF_JOBS) {
+    for (const collection of OF_A_JOB) {
       for (const key of await this.#records.keys(collection)) {
         if (!(await this.#removeOrphan(collection, key))) return false;
       }
     }
     if ((await this.#records.jobIds()).length > 0) return false;
-    for (const collection of OF_ACCOUNT) {
+    for (const collection of OF_AN_ACCOUNT) {
       for (const key of await this.#records.keys(collection)) await this.#remove(collection, key);
     }
     return this.#removeLease();
@@ -134,7 +138,7 @@ export class AccountErasure {
 
   /** Removes the lease while nobody can run a job under it. @returns false where somebody does. */
   async #removeLease(): Promise<boolean> {
-    const keys = await this.#records.keys(LEASES);
+    const keys = await this.#records.keys(JOB_LEASES);
     if (keys.length === 0) return true;
     const { storage, clock, app_id } = this.#context;
     const lease = new AccountLease(storage, app_id, { clock, holder: `erasure ${randomUUID()}` });
@@ -142,11 +146,13 @@ export class AccountErasure {
     for (let waited = 0; !(await acquired(lease)); waited += LEASE_PAUSE_MS) {
       if ((await this.#records.jobIds()).length > 0) return false;
       if (waited > 2 * LEASE_MS) {
-        throw new StorageError(`somebody holds on to ${LEASES}/${keys[0]}; erase the account again later`);
+        throw new StorageError(
+          `somebody holds on to ${JOB_LEASES}/${keys[0]}; erase the account again later`,
+        );
       }
       await delay(LEASE_PAUSE_MS);
     }
-    for (const key of keys) await this.#remove(LEASES, key);
+    for (const key of keys) await this.#remove(JOB_LEASES, key);
     return true;
   }
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { ownerOf } from '../files/index.js';
-import { requireKnownVersion, stored } from '../jobs/index.js';
+import { JOB_LEASES, requireKnownVersion, stored } from '../jobs/index.js';
 import { isVersionConflict, type Storage, type Version } from '../storage/index.js';
 import type { Clock } from './clock.js';
 
@@ -9,7 +9,6 @@ export const HEARTBEAT_MS = 5_000;
 /** How long a lease lasts that is not renewed: its process has died, or was suspended. */
 export const LEASE_MS = 30_000;
 
-const LEASES = 'job-leases';
 /** The version of a lease's record. Leases of releases before versions have none. */
 const VERSION = 1;
 
@@ -115,9 +114,9 @@ export class AccountLease {
   }
 
   async #read(): Promise<{ lease: Lease; version: Version | undefined }> {
-    const found = await stored(() => this.#storage.read(LEASES, this.#key));
+    const found = await stored(() => this.#storage.read(JOB_LEASES, this.#key));
     if (found === undefined) return { lease: FREE, version: undefined };
-    requireKnownVersion(`${LEASES}/${this.#key}`, found.value, VERSION);
+    requireKnownVersion(`${JOB_LEASES}/${this.#key}`, found.value, VERSION);
     const lease = leaseSchema.safeParse(found.value);
     return { lease: lease.success ? lease.data : UNREADABLE, version: found.version };
   }
@@ -126,7 +125,7 @@ export class AccountLease {
   async #write(lease: Lease, version: Version | undefined): Promise<boolean> {
     const writtenAt = this.#clock.elapsed();
     try {
-      await stored(() => this.#storage.write(LEASES, this.#key, lease, version, { isUrgent: true }));
+      await stored(() => this.#storage.write(JOB_LEASES, this.#key, lease, version, { isUrgent: true }));
     } catch (thrown) {
       if (isVersionConflict(thrown)) return false;
       throw thrown;

@@ -60,13 +60,7 @@ export function eraseAccount(options: EraseAccountOptions): ResultAsync<ErasedAc
 export function listUnusedModels(
   options: OperatorOptions & UnusedOptions,
 ): ResultAsync<readonly UnusedModel[], OrchardError> {
-  return called('listing unused models', () =>
-    ofAllAccounts(options, async (context, days) => {
-      const found: UnusedModel[] = [];
-      for await (const model of unusedModels(context, days)) found.push(model);
-      return found;
-    }),
-  );
+  return called('listing unused models', () => ofAllAccounts(options, unusedModels));
 }
 
 /** Deletes the unused models of all accounts. @returns what it deleted. */

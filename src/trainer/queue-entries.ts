@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { requireKnownVersion, stored } from '../jobs/index.js';
+import { JOB_QUEUE, requireKnownVersion, stored } from '../jobs/index.js';
 import {
   isVersionConflict,
   type JsonValue,
@@ -8,7 +8,6 @@ import {
   type WriteOptions,
 } from '../storage/index.js';
 
-const ENTRIES = 'job-queue';
 /** The version of an entry's record. Entries of releases before versions have none. */
 const VERSION = 1;
 /** Changes of entries go on when the medium is full. */
@@ -43,7 +42,7 @@ export class QueueEntries {
   }
 
   async oldest(): Promise<string | undefined> {
-    const [first] = await stored(() => this.#storage.list(ENTRIES, { prefix: this.#prefix, limit: 1 }));
+    const [first] = await stored(() => this.#storage.list(JOB_QUEUE, { prefix: this.#prefix, limit: 1 }));
     return first?.key.slice(this.#prefix.length);
   }
 
@@ -67,7 +66,7 @@ export class QueueEntries {
   }
 
   async remove(id: string): Promise<void> {
-    await stored(() => this.#storage.remove(ENTRIES, this.#prefix + id));
+    await stored(() => this.#storage.remove(JOB_QUEUE, this.#prefix + id));
   }
 
   /** @returns the entry as it is then; undefined where there is none. */
@@ -82,7 +81,7 @@ export class QueueEntries {
 
   async #read(id: string): Promise<{ entry: Entry; version: Version } | undefined> {
     const key = this.#prefix + id;
-    const found = await stored(() => this.#storage.read(ENTRIES, key));
+    const found = await stored(() => this.#storage.read(JOB_QUEUE, key));
     return found && { entry: parseEntry(key, found.value), version: found.version };
   }
 
@@ -94,7 +93,7 @@ export class QueueEntries {
     options: WriteOptions = {},
   ): Promise<boolean> {
     try {
-      await stored(() => this.#storage.write(ENTRIES, this.#prefix + id, entry, version, options));
+      await stored(() => this.#storage.write(JOB_QUEUE, this.#prefix + id, entry, version, options));
       return true;
     } catch (thrown) {
       if (isVersionConflict(thrown)) return false;
@@ -104,6 +103,6 @@ export class QueueEntries {
 }
 
 function parseEntry(key: string, value: JsonValue): Entry {
-  requireKnownVersion(`${ENTRIES}/${key}`, value, VERSION);
+  requireKnownVersion(`${JOB_QUEUE}/${key}`, value, VERSION);
   return entrySchema.safeParse(value).data ?? NEW; // the job's own record says how it stands
 }

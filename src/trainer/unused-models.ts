@@ -42,19 +42,17 @@ export interface UnusedContext {
  * The models that count as unused, newest first. A model of a release that did not track uses counts from the first
  * time that somebody looks for unused ones, so none goes that was asked all the while.
  */
-export async function* unusedModels(
-  context: UnusedContext,
-  days: number,
-): AsyncGenerator<UnusedModel, void, undefined> {
+export async function unusedModels(context: UnusedContext, days: number): Promise<UnusedModel[]> {
+  const found: UnusedModel[] = [];
   const before = context.clock.now() - days * DAY_MS;
   for (let cursor: string | undefined; ; ) {
     const filter = { trainingStatus: 'READY', limit: PAGE, ...(cursor !== undefined && { cursor }) } as const;
     const { data, pagination } = await context.jobs.page(filter);
     for (const job of data) {
       const unused = await unusedModel(context, job, before);
-      if (unused !== undefined) yield unused;
+      if (unused !== undefined) found.push(unused);
     }
-    if (pagination.next_cursor === null) return;
+    if (pagination.next_cursor === null) return found;
     cursor = pagination.next_cursor;
   }
 }
@@ -66,9 +64,7 @@ export async function removeUnused(
   deleteJob: (id: string) => Promise<void>,
 ): Promise<UnusedModel[]> {
   const removed: UnusedModel[] = [];
-  const found: UnusedModel[] = [];
-  for await (const unused of unusedModels(context, days)) found.push(unused);
-  for (const { model } of found) {
+  for (const { model } of await unusedModels(context, days)) {
     const job = await context.jobs.find(model.id);
     if (job?.status !== 'READY') continue;
     const unused = await unusedModel(context, job, context.clock.now() - days * DAY_MS);

@@ -3,59 +3,32 @@ import { loadTokenizer, type Tokenizer } from '../../src/tokenizer/index.js';
 import { TimeLimitError, withTimeLimit } from '../../src/tokenizer/time-limit.js';
 import { failureOf } from '../support/outcomes.js';
 import { encodeByRust, rustTokenizer, withoutRust } from './rust-tokenizers.js';
+import { byteCharacters, byteLevelStep, bytePairModel, tokenizerFrame } from './tokenizer-parts.js';
 
 const SPECIAL = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'];
 const cls = { SpecialToken: { id: '[CLS]', type_id: 0 } };
 const a = { Sequence: { id: 'A', type_id: 0 } };
 const b = { Sequence: { id: 'B', type_id: 1 } };
 
-/** GPT-2's characters for the 256 bytes. */
-const BYTES = [
-  ...Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)),
-  ...Array.from({ length: 12 }, (_, i) => String.fromCharCode(161 + i)),
-  ...Array.from({ length: 82 }, (_, i) => String.fromCharCode(174 + i)),
-  ...Array.from({ length: 68 }, (_, i) => String.fromCharCode(256 + i)),
-];
-
-const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: false };
+const byteLevel = byteLevelStep(false);
 
 /** A tokenizer.json that isn't of BERT's kind, with these parts. */
 const file = (parts: object) => ({
-  version: '1.0',
-  truncation: null,
-  padding: null,
-  added_tokens: SPECIAL.map((content, id) => ({
-    id,
-    content,
-    single_word: false,
-    lstrip: false,
-    rstrip: false,
-    normalized: false,
-    special: true,
-  })),
-  normalizer: null,
+  ...tokenizerFrame(SPECIAL),
   pre_tokenizer: byteLevel,
   post_processor: null,
   decoder: byteLevel,
-  model: {
-    type: 'BPE',
-    dropout: null,
-    unk_token: '[UNK]',
-    continuing_subword_prefix: '',
-    end_of_word_suffix: '',
-    fuse_unk: false,
-    byte_fallback: false,
-    vocab: Object.fromEntries(
-      [...SPECIAL, ...BYTES, 'th', 'the', 'Ġthe', '12', '123'].map((each, id) => [each, id]),
-    ),
-    merges: [
+  model: bytePairModel(
+    '[UNK]',
+    [...SPECIAL, ...byteCharacters, 'th', 'the', 'Ġthe', '12', '123'],
+    [
       ['t', 'h'],
       ['th', 'e'],
       ['Ġ', 'the'],
       ['1', '2'],
       ['12', '3'],
     ],
-  },
+  ),
   ...parts,
 });
 

@@ -2,23 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { loadTokenizer, type Tokenizer } from '../../src/tokenizer/index.js';
 import { hardTexts } from './generated-texts.js';
 import { encodeByRust, rustTokenizer, withoutRust } from './rust-tokenizers.js';
+import {
+  byteCharacters,
+  byteLevelStep,
+  bytePairModel,
+  tokenizerFrame,
+  vocabularyOf,
+} from './tokenizer-parts.js';
 
 const SPECIAL = ['<pad>', '<unk>', '<s>', '</s>', '<mask>'];
 
 const common = {
-  version: '1.0',
-  truncation: null,
-  padding: null,
-  added_tokens: SPECIAL.map((content, id) => ({
-    id,
-    content,
-    single_word: false,
-    lstrip: false,
-    rstrip: false,
-    normalized: false,
-    special: true,
-  })),
-  normalizer: null,
+  ...tokenizerFrame(SPECIAL),
   post_processor: {
     type: 'RobertaProcessing',
     sep: ['</s>', 3],
@@ -28,35 +23,21 @@ const common = {
   },
 };
 
-/** GPT-2's characters for the 256 bytes, printable ones first. */
-const byteCharacters = [
-  ...Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)),
-  ...Array.from({ length: 12 }, (_, i) => String.fromCharCode(161 + i)),
-  ...Array.from({ length: 82 }, (_, i) => String.fromCharCode(174 + i)),
-  ...Array.from({ length: 68 }, (_, i) => String.fromCharCode(256 + i)),
-];
-
 const byteLevel = {
   ...common,
-  pre_tokenizer: { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: true },
-  decoder: { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: true },
-  model: {
-    type: 'BPE',
-    dropout: null,
-    unk_token: '<unk>',
-    continuing_subword_prefix: '',
-    end_of_word_suffix: '',
-    fuse_unk: false,
-    byte_fallback: false,
-    vocab: ids([...SPECIAL, ...byteCharacters, 'th', 'the', 'Ġt', 'Ġc', 'at']),
-    merges: [
+  pre_tokenizer: byteLevelStep(true),
+  decoder: byteLevelStep(true),
+  model: bytePairModel(
+    '<unk>',
+    [...SPECIAL, ...byteCharacters, 'th', 'the', 'Ġt', 'Ġc', 'at'],
+    [
       ['t', 'h'],
       ['th', 'e'],
       ['Ġ', 't'],
       ['Ġ', 'c'],
       ['a', 't'],
     ],
-  },
+  ),
 };
 
 const unigram = {
@@ -88,7 +69,7 @@ const wordPiece = {
     unk_token: '<unk>',
     continuing_subword_prefix: '##',
     max_input_chars_per_word: 100,
-    vocab: ids([...SPECIAL, 'the', 'cat', '##s']),
+    vocab: vocabularyOf([...SPECIAL, 'the', 'cat', '##s']),
   },
 };
 
@@ -178,10 +159,6 @@ describe('JsonTokenizer', () => {
 
 function load(json: unknown): Tokenizer {
   return loadTokenizer(json);
-}
-
-function ids(tokens: readonly string[]): Record<string, number> {
-  return Object.fromEntries(tokens.map((token, id) => [token, id]));
 }
 
 function tokensOf(tokenizer: Tokenizer, text: string, options?: { maxLength?: number; pair?: string }) {

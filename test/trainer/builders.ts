@@ -94,3 +94,13 @@ export function holdWrites(storage: Storage): () => void {
   };
   return letWrite;
 }
+
+/** Lets no write of a collection through. @returns what lets them through again. */
+export function refuseWrites(storage: Storage, refused: string, error: Error): () => void {
+  const { write } = storage;
+  storage.write = (collection, ...rest) =>
+    collection === refused ? Promise.reject(error) : write.call(storage, collection, ...rest);
+  return () => {
+    storage.write = write;
+  };
+}

@@ -7,7 +7,7 @@ import { fileStorage } from '../../src/storage/index.js';
 import { HEARTBEAT_MS } from '../../src/trainer/account-lease.js';
 import { LASTING_MS } from '../../src/trainer/lasting-trouble.js';
 import { aSmallDisk, fill, mayMount, remount } from '../storage/small-disk.js';
-import { aRequest, aTrainer, createJob, errorOf, resultOf, statusOf } from './builders.js';
+import { aRequest, aTrainer, createJob, errorOf, refuseWrites, resultOf, statusOf } from './builders.js';
 import type { ManualClock } from './manual-clock.js';
 
 const DISK_KB = 4096;
@@ -82,11 +82,7 @@ describe.runIf(mayMount)('a disk that becomes read-only', () => {
 describe('a storage that is not allowed to write', () => {
   it('is told to who waits for a job that can not begin, and the job goes on once it is allowed', async () => {
     const { trainer, host, storage, clock } = aTrainer();
-    const { write } = storage;
-    storage.write = (collection, ...rest) =>
-      collection === 'job-leases'
-        ? Promise.reject(new Error('EACCES: permission denied'))
-        : write.call(storage, collection, ...rest);
+    const allowWrites = refuseWrites(storage, 'job-leases', new Error('EACCES: permission denied'));
     const id = await createJob(trainer);
     let isTold = false;
     const end = errorOf(trainer.waitForTrainingJob(id)).finally(() => {
@@ -99,7 +95,7 @@ describe('a storage that is not allowed to write', () => {
     const error = await advancingUntil(end, clock);
     expect(error).toBeInstanceOf(StorageError);
     expect(error.message).toContain('EACCES');
-    storage.write = write;
+    allowWrites();
     const ready = resultOf(trainer.waitForTrainingJob(id));
     await clock.advance(HEARTBEAT_MS);
     await (await host.nextRun()).finish();

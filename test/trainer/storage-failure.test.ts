@@ -4,7 +4,7 @@ import { StorageError } from '../../src/errors.js';
 import { fileStorage } from '../../src/storage/index.js';
 import { HEARTBEAT_MS, LEASE_MS } from '../../src/trainer/account-lease.js';
 import { aDirectory } from '../storage/temporary-place.js';
-import { aRequest, aTrainer, createJob, errorOf, resultOf, statusOf } from './builders.js';
+import { aRequest, aTrainer, createJob, errorOf, refuseWrites, resultOf, statusOf } from './builders.js';
 import { statsAfter } from './fake-host.js';
 import type { ManualClock } from './manual-clock.js';
 
@@ -92,15 +92,11 @@ describe('a storage that fails', () => {
 
   it('delays, and does not lose, the start of a job', async () => {
     const { trainer, host, storage, clock } = aTrainer();
-    const { write } = storage;
-    storage.write = (collection, ...rest) =>
-      collection === 'job-leases'
-        ? Promise.reject(new Error('locked'))
-        : write.call(storage, collection, ...rest);
+    const allowWrites = refuseWrites(storage, 'job-leases', new Error('locked'));
     const id = await createJob(trainer);
     await clock.advance(HEARTBEAT_MS);
     expect(await statusOf(trainer, id)).toBe('QUEUED');
-    storage.write = write;
+    allowWrites();
     await clock.advance(HEARTBEAT_MS);
     expect((await host.nextRun()).spec.id).toBe(id);
   });

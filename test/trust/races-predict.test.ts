@@ -1,8 +1,12 @@
 import { expect, it } from 'vitest';
 import { JobRepository, readyModel } from '../../src/jobs/index.js';
+import type { Trainer } from '../../src/trainer/index.js';
 import { aMemoryStorage, aTrainer, createJob, resultOf } from '../trainer/builders.js';
 
-it('says that a model is deleted where that happens while its files are looked for', async () => {
+it.each([
+  ['is deleted', (trainer: Trainer, id: string) => resultOf(trainer.deleteModel(id))],
+  ['goes with its account', (trainer: Trainer) => resultOf(trainer.eraseAccount('local'))],
+])('finds no model that %s while its files are looked for', async (_, remove) => {
   const storage = aMemoryStorage();
   const { trainer, host } = aTrainer({ storage });
   const id = await createJob(trainer);
@@ -11,25 +15,7 @@ it('says that a model is deleted where that happens while its files are looked f
   const { openFolder } = storage;
   storage.openFolder = async (key) => {
     storage.openFolder = openFolder;
-    await resultOf(trainer.deleteModel(key));
-    return openFolder.call(storage, key);
-  };
-  await expect(readyModel(id, new JobRepository(storage, 'local'), storage)).rejects.toMatchObject({
-    code: 'not_found',
-    id,
-  });
-});
-
-it('says that a model is unknown where its account is erased while its files are looked for', async () => {
-  const storage = aMemoryStorage();
-  const { trainer, host } = aTrainer({ storage });
-  const id = await createJob(trainer);
-  await (await host.nextRun()).finish();
-  await trainer.waitForTrainingJob(id);
-  const { openFolder } = storage;
-  storage.openFolder = async (key) => {
-    storage.openFolder = openFolder;
-    await resultOf(trainer.eraseAccount('local'));
+    await remove(trainer, key);
     return openFolder.call(storage, key);
   };
   await expect(readyModel(id, new JobRepository(storage, 'local'), storage)).rejects.toMatchObject({
