@@ -15,7 +15,7 @@ export const USAGE = `Usage:
     --wrong-keys-per-minute <number>  beyond them no key from a client's address is looked at (10)
     --trust-proxy                     takes the client's address from x-forwarded-for, as a proxy before this adds it
     --allow-private-addresses         lets dataset_url lead into this machine and its network
-    --isolation worker|process        where training runs: a thread, or a process of its own whose end harms nothing (worker)
+    --isolation worker|process        where training runs: a thread, or a process of its own whose end harms nothing (process)
     --workers <number>                threads that answer queries (2)
     --max-waiting <number>            queries that may wait for a thread; with more, requests get a 503 (2000)
     --max-connections <number>        connections at a time (1000)
@@ -47,7 +47,7 @@ const serveSchema = z.strictObject({
   'wrong-keys-per-minute': numberSchema.pipe(z.int().min(1)).default(10),
   'trust-proxy': z.boolean().default(false),
   'allow-private-addresses': z.boolean().default(false),
-  isolation: z.enum(['worker', 'process'], 'give worker or process').default('worker'),
+  isolation: z.enum(['worker', 'process'], 'give worker or process').default('process'),
   workers: numberSchema.pipe(z.int().min(1)).optional(),
   'max-waiting': numberSchema.pipe(z.int().min(1)).optional(),
   'max-connections': numberSchema.pipe(z.int().min(1)).optional(),

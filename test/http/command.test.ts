@@ -172,7 +172,7 @@ describe('orchard serve', () => {
       'wrong-keys-per-minute': 10,
       'trust-proxy': false,
       'allow-private-addresses': false,
-      isolation: 'worker',
+      isolation: 'process',
     });
   });
 
