@@ -15,7 +15,10 @@ export interface TrainerOptions {
   readonly storage: Storage;
   /** Whose jobs these are. Default: `{ app_id: 'local', tier: 'pro' }`. */
   readonly account?: Account;
-  /** Where training takes place: a worker thread, a child process or (blocking it) this thread. Default worker. */
+  /**
+   * Where training takes place: a worker thread, a child process or (blocking it) this thread. Default worker. A child
+   * process takes a moment longer to start, and gives all its memory back when it ends.
+   */
   readonly isolation?: TrainingIsolation;
   /** Threads that the jobs running here may use. Default: the processors available. */
   readonly threads?: number;
