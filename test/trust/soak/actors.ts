@@ -8,6 +8,8 @@ export type Act = (client: Client, random: Random) => Promise<void>;
 
 const ENDED = new Set(['READY', 'ERROR', 'CANCELLED', 'DELETED']);
 const POLL_MS = 300;
+/** Of an events stream, which ends with its job. */
+const JOB_PATIENCE_MS = 600_000;
 /** Characters of the attacker's texts: about as long as a query may be. */
 const LONG_TEXT = 99_000;
 
@@ -86,7 +88,9 @@ export function uploadAndWatch(archive: Buffer, request: object): Act {
     const { status, body } = await client.post('/page/training-jobs', { ...request, upload });
     if (status !== 200) return client.fault(`a job of an upload was refused: ${body}`);
     const { id } = z.object({ id: z.string() }).parse(JSON.parse(body));
-    const events = await client.send('GET', `/page/training-jobs/${id}/events`);
+    const events = await client.send('GET', `/page/training-jobs/${id}/events`, undefined, {
+      patienceMs: JOB_PATIENCE_MS,
+    });
     if (!events.body.includes('READY')) client.fault(`the events of ${id} end without READY`);
     await client.send('DELETE', `/trainer/language/models/${id}`);
   };

@@ -1,11 +1,17 @@
 import { z } from 'zod';
 
-/** Longest that any request may take here: a stop of the service is asked for within it. */
+/** Longest that any request may take here, but for one that waits for a job. */
 const PATIENCE_MS = 60_000;
 
 export interface Answer {
   readonly status: number;
   readonly body: string;
+}
+
+interface SendOptions {
+  readonly type?: string;
+  readonly signal?: AbortSignal;
+  readonly patienceMs?: number;
 }
 
 /** One account's requests. Whatever is wrong with an answer of the service is noted. */
@@ -31,12 +37,12 @@ export class Client {
     method: string,
     path: string,
     body?: string | Buffer,
-    { type = 'application/json', signal }: { type?: string; signal?: AbortSignal } = {},
+    { type = 'application/json', signal, patienceMs = PATIENCE_MS }: SendOptions = {},
   ): Promise<Answer> {
     const response = await fetch(this.#url + path, {
       method,
       headers: { 'x-api-key': this.#apiKey, ...(body !== undefined && { 'content-type': type }) },
-      signal: AbortSignal.any([AbortSignal.timeout(PATIENCE_MS), ...(signal ? [signal] : [])]),
+      signal: AbortSignal.any([AbortSignal.timeout(patienceMs), ...(signal ? [signal] : [])]),
       ...(body !== undefined && { body }),
     });
     const answer = { status: response.status, body: await response.text() };

@@ -26,7 +26,7 @@ const MINUTES = Number(process.env.SOAK_MINUTES ?? 0.35);
 /** Whether the figures are held to their bounds: a short run is all warming up. */
 const IS_LONG = MINUTES >= 10;
 /** Of the time: the bystander alone, then beside the attacker, then all. */
-const SHARES = { alone: 0.15, attacked: 0.2 };
+const SHARES = { alone: 0.1, attacked: 0.15 };
 const WARM_UP = 0.5;
 const BYSTANDER_PAUSE_MS = 50;
 
