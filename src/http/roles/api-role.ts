@@ -36,7 +36,7 @@ function servicesOf(options: ServiceOptions, { storage, queue, uploads, forget }
   const { workers, 'max-waiting': maxWaiting } = options;
   return accountServices({
     storage,
-    ...(uploads !== 'storage' && { uploadDirectory: uploads.directory }),
+    ...(uploads === 'storage' ? { uploadsInStorage: true } : { uploadDirectory: uploads.directory }),
     trainer: {
       allowPrivateAddresses: options['allow-private-addresses'],
       isolation: options.isolation,
