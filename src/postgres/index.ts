@@ -1,2 +1,3 @@
 export type { PostgresSource } from './connection-pool.js';
 export { Database, type DatabaseOptions } from './database.js';
+export { type PostgresStorageOptions, postgresStorage } from './postgres-storage.js';
