@@ -1,5 +1,9 @@
 export { AccountRecords, accountsWithJobs, idIn } from './account-records.js';
+<<<<<<< HEAD
 export { JOB_LEASES, JOB_QUEUE, OF_A_JOB, OF_AN_ACCOUNT, QUOTA, UPLOADS } from './collections.js';
+=======
+export { JOB_LEASES, JOB_QUEUE, JOBS, OF_A_JOB, OF_AN_ACCOUNT, QUOTA } from './collections.js';
+>>>>>>> pg/storage
 export type {
   JobHandler,
   JobLease,

@@ -1,4 +1,5 @@
-import { StorageError } from '../errors.js';
+import { isOrchardError, StorageError } from '../errors.js';
+import { isVersionConflict } from '../storage/index.js';
 import { codeOf, isConnectionLost } from './connection-failure.js';
 
 /** SQLSTATEs of a server that has no place for another connection, or is not done with starting. */
@@ -14,4 +15,14 @@ export function isUnavailable(thrown: unknown): boolean {
 export function databaseFailure(doing: string, thrown: unknown): StorageError {
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
   return new StorageError(`${doing}: ${reason}`, { cause: thrown, isUnavailable: isUnavailable(thrown) });
+}
+
+/** Runs `work`. @throws errors of ours as they are, and what else it fails with as {@link databaseFailure} makes it. */
+export async function whileAsking<T>(doing: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (isVersionConflict(thrown) || isOrchardError(thrown)) throw thrown;
+    throw databaseFailure(doing, thrown);
+  }
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { RateLimiterPostgres, type RateLimiterRes } from 'rate-limiter-flexible';
 import type { Database } from './database.js';
-import { databaseFailure } from './database-failure.js';
+import { whileAsking } from './database-failure.js';
 import { QUOTAS, RATES } from './limit-tables.js';
 
 /** A day or a month of the calendar, in UTC. */
@@ -86,12 +86,8 @@ export class SharedLimits {
     });
   }
 
-  async #send<T>(doing: string, work: (database: Database) => Promise<T>): Promise<T> {
-    try {
-      return await work(this.#database);
-    } catch (thrown) {
-      throw databaseFailure(doing, thrown);
-    }
+  #send<T>(doing: string, work: (database: Database) => Promise<T>): Promise<T> {
+    return whileAsking(doing, () => work(this.#database));
   }
 }
 

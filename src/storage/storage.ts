@@ -68,6 +68,25 @@ export function isVersionConflict(thrown: unknown): thrown is VersionConflict {
   return typeof thrown === 'object' && thrown !== null && CONFLICT in thrown;
 }
 
+/** Marks our errors across duplicate copies of the package, where `instanceof` would miss them. */
+const STAGING_LOST = Symbol.for('orchard-nlp.staging-lost');
+
+/** Thrown where a folder that was staged here has been staged by another process since, whose work counts now. */
+export class StagingLost extends Error {
+  override readonly name = 'StagingLost';
+  readonly [STAGING_LOST] = true;
+  constructor(readonly key: string) {
+    super(
+      `folder ${key} was staged elsewhere since it was staged here; what is prepared here counts no more`,
+    );
+  }
+}
+
+/** True for such an error, even for one that another copy of this package threw. */
+export function isStagingLost(thrown: unknown): thrown is StagingLost {
+  return typeof thrown === 'object' && thrown !== null && STAGING_LOST in thrown;
+}
+
 /**
  * Where records (small JSON values) and folders (the files of one model) live. Implementations pass
  * `storageContract` from `orchard-nlp/testing`.
@@ -110,15 +129,31 @@ export interface Storage {
   listKeys(collection: string, options?: ListOptions): Promise<readonly string[]>;
 
   /**
+   * Calls back with the keys of records of a collection that other processes write or remove, soon after they do. A
+   * storage may pass over some, and need not have this at all: it only spares others from looking often.
+   * @returns what ends it.
+   */
+  watch?(collection: string, changed: (key: string) => void): () => void;
+
+  /**
    * An empty private directory on the local disk to prepare a folder in, which `publishFolder` takes over.
    * The same key gives the same directory, with its files, until it is published or discarded. So a
-   * checkpoint written there survives a restart if the medium does.
+   * checkpoint written there survives a restart if the medium does. Of several machines, the one that staged a folder
+   * last may save and publish it.
    */
   stageFolder(key: string): Promise<string>;
 
   /**
+   * Puts what is staged now where `stageFolder` finds it on every machine. Only storages have this whose directories
+   * others can't see; what was staged and not saved is lost with the machine then.
+   * @throws StagingLost if another process has staged the folder since.
+   */
+  saveStaged?(key: string): Promise<void>;
+
+  /**
    * Makes the staged directory the folder of this key, whole or not at all; replaces an earlier one.
    * Rejects if nothing is staged, and leaves what is published as it was.
+   * @throws StagingLost if another process has staged the folder since.
    */
   publishFolder(key: string): Promise<void>;
 
