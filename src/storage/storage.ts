@@ -68,6 +68,27 @@ export function isVersionConflict(thrown: unknown): thrown is VersionConflict {
   return typeof thrown === 'object' && thrown !== null && CONFLICT in thrown;
 }
 
+/** Marks the next class across duplicate copies of the package. */
+const STAGED_ELSEWHERE = Symbol.for('orchard-nlp.staged-elsewhere');
+
+/**
+ * Thrown where somebody else has staged a folder since, over a storage that many machines share: what is staged here
+ * is not to replace the work of whoever came later.
+ */
+export class StagedElsewhere extends Error {
+  override readonly name = 'StagedElsewhere';
+  readonly [STAGED_ELSEWHERE] = true;
+  constructor(readonly key: string) {
+    super(`folder ${key} was staged by another process since`);
+  }
+}
+
+/** True for that error, and for one that it is the cause of, even of another copy of this package. */
+export function isStagedElsewhere(thrown: unknown): boolean {
+  if (typeof thrown !== 'object' || thrown === null) return false;
+  return STAGED_ELSEWHERE in thrown || ('cause' in thrown && isStagedElsewhere(thrown.cause));
+}
+
 /**
  * Where records (small JSON values) and folders (the files of one model) live. Implementations pass
  * `storageContract` from `orchard-nlp/testing`.

@@ -11,7 +11,7 @@ import {
   stored,
   toJobError,
 } from '../jobs/index.js';
-import { isStorageUnavailable, type Storage } from '../storage/index.js';
+import { isStagedElsewhere, type Storage } from '../storage/index.js';
 import {
   type BackboneSource,
   checkpointMark,
@@ -201,7 +201,7 @@ export class JobRun {
       try {
         return await work();
       } catch (thrown) {
-        if (!isStorageUnavailable(thrown) || this.#controller.signal.aborted) throw thrown;
+        if (!isUnavailable(thrown) || this.#controller.signal.aborted) throw thrown;
       }
       await delay(UNAVAILABLE_PAUSE_MS);
     }
@@ -212,7 +212,9 @@ export class JobRun {
     await this.#lease.renew();
     const reason = this.#stopReason;
     if (reason === 'lost' || (reason === 'closing' && error.code === 'aborted')) return this.#leave();
-    if (reason !== 'cancelled' && isStorageUnavailable(error)) {
+    // A run that came back late staged the folder before it saw that the job is no longer its own.
+    if (reason !== 'cancelled' && isStagedElsewhere(error)) return this.#leave();
+    if (reason !== 'cancelled' && isUnavailable(error)) {
       await this.#leave();
       throw error; // no fault of the job: another run goes on with it
     }
@@ -252,6 +254,11 @@ export class JobRun {
     await this.#claim.update(withoutAttempt).catch(() => undefined);
     return 'left';
   }
+}
+
+/** Whether the storage could not be reached, and may be soon. */
+function isUnavailable(thrown: unknown): boolean {
+  return isOrchardError(thrown) && thrown.code === 'storage' && thrown.isUnavailable;
 }
 
 /** A job whose record somebody removed is none to run. */
