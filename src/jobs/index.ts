@@ -1,9 +1,5 @@
 export { AccountRecords, accountsWithJobs, idIn } from './account-records.js';
-<<<<<<< HEAD
-export { JOB_LEASES, JOB_QUEUE, OF_A_JOB, OF_AN_ACCOUNT, QUOTA, UPLOADS } from './collections.js';
-=======
-export { JOB_LEASES, JOB_QUEUE, JOBS, OF_A_JOB, OF_AN_ACCOUNT, QUOTA } from './collections.js';
->>>>>>> pg/storage
+export { JOB_LEASES, JOB_QUEUE, JOBS, OF_A_JOB, OF_AN_ACCOUNT, QUOTA, UPLOADS } from './collections.js';
 export type {
   JobHandler,
   JobLease,

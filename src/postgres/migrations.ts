@@ -12,7 +12,11 @@ export interface Migration {
 }
 
 /** All steps, in the order in which they are applied. What is new goes to the end. */
-export const MIGRATIONS: readonly Migration[] = [...RECORD_MIGRATIONS, ...FOLDER_MIGRATIONS, ...LIMIT_MIGRATIONS];
+export const MIGRATIONS: readonly Migration[] = [
+  ...RECORD_MIGRATIONS,
+  ...FOLDER_MIGRATIONS,
+  ...LIMIT_MIGRATIONS,
+];
 
 /** Sends one text of SQL, in the transaction that the migrations are in. */
 type Send = (sql: string, values?: readonly unknown[]) => Promise<readonly { readonly name?: string }[]>;

@@ -82,9 +82,10 @@ export class StagingLost extends Error {
   }
 }
 
-/** True for such an error, even for one that another copy of this package threw. */
-export function isStagingLost(thrown: unknown): thrown is StagingLost {
-  return typeof thrown === 'object' && thrown !== null && STAGING_LOST in thrown;
+/** True for such an error and for one that it is the cause of, even of another copy of this package. */
+export function isStagingLost(thrown: unknown): boolean {
+  if (typeof thrown !== 'object' || thrown === null) return false;
+  return STAGING_LOST in thrown || ('cause' in thrown && isStagingLost(thrown.cause));
 }
 
 /**
