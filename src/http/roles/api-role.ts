@@ -41,6 +41,7 @@ function servicesOf(options: ServiceOptions, { storage, queue, uploads, forget }
       allowPrivateAddresses: options['allow-private-addresses'],
       isolation: options.isolation,
       ...(queue && { queue }),
+      runsJobs: options.role !== 'api',
     },
     inference: { ...(workers && { workers }), ...(maxWaiting && { maxWaiting }) },
     forget,
