@@ -31,7 +31,7 @@ export async function databaseBackend(settings: DatabaseSettings): Promise<Backe
   const pool = await connections.get();
   const options = { ...(schema !== undefined && { schema }) };
   const database = new Database(pool, options);
-  await opened(database, settings.warn).catch(async (thrown: unknown) => {
+  await opened(database, `opening the database ${connections.place}`, settings.warn).catch(async (thrown: unknown) => {
     await connections.close();
     throw thrown;
   });
@@ -59,11 +59,11 @@ export async function databaseBackend(settings: DatabaseSettings): Promise<Backe
   };
 }
 
-async function opened(database: Database, warn: (message: string) => void): Promise<void> {
+async function opened(database: Database, doing: string, warn: (message: string) => void): Promise<void> {
   try {
     await database.ready();
   } catch (thrown) {
-    const failure = databaseFailure('opening the database', thrown);
+    const failure = databaseFailure(doing, thrown);
     if (!failure.isUnavailable) throw failure;
     warn(`${failure.message}; it is tried again with each request`);
   }
