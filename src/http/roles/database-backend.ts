@@ -14,10 +14,10 @@ export interface DatabaseSettings {
   readonly database: string;
   readonly schema?: string | undefined;
   readonly connections?: number | undefined;
-  /** What is kept of the database on this machine. */
-  readonly data: string;
-  /** Is told that the database is away for now. */
-  readonly warn: (message: string) => void;
+  /** For copies of models on this machine. Default: a temporary folder, gone after `close`. */
+  readonly data?: string;
+  /** Is told that the database is away for now. Default: then it can't be used. */
+  readonly warn?: (message: string) => void;
 }
 
 /**
@@ -31,12 +31,17 @@ export async function databaseBackend(settings: DatabaseSettings): Promise<Backe
   const pool = await connections.get();
   const options = { ...(schema !== undefined && { schema }) };
   const database = new Database(pool, options);
-  await opened(database, `opening the database ${connections.place}`, settings.warn).catch(async (thrown: unknown) => {
-    await connections.close();
-    throw thrown;
-  });
+  await opened(database, `opening the database ${connections.place}`, settings.warn).catch(
+    async (thrown: unknown) => {
+      await connections.close();
+      throw thrown;
+    },
+  );
   const limits = new SharedLimits(database);
-  const storage = postgresStorage(pool, { ...options, cache: join(data, 'cache') });
+  const storage = postgresStorage(pool, {
+    ...options,
+    ...(data !== undefined && { cache: join(data, 'cache') }),
+  });
   return {
     storage,
     uploads: 'storage',
@@ -59,12 +64,12 @@ export async function databaseBackend(settings: DatabaseSettings): Promise<Backe
   };
 }
 
-async function opened(database: Database, doing: string, warn: (message: string) => void): Promise<void> {
+async function opened(database: Database, doing: string, warn: DatabaseSettings['warn']): Promise<void> {
   try {
     await database.ready();
   } catch (thrown) {
     const failure = databaseFailure(doing, thrown);
-    if (!failure.isUnavailable) throw failure;
+    if (!failure.isUnavailable || warn === undefined) throw failure;
     warn(`${failure.message}; it is tried again with each request`);
   }
 }
