@@ -1,4 +1,5 @@
 import { StorageError } from '../errors.js';
+import { QUEUE_MIGRATIONS } from './queue-tables.js';
 import { RECORD_MIGRATIONS } from './record-tables.js';
 
 /** One step from an earlier layout of the schema to a later one. Never changed once it was released. */
@@ -10,7 +11,7 @@ export interface Migration {
 }
 
 /** All steps, in the order in which they are applied. What is new goes to the end. */
-export const MIGRATIONS: readonly Migration[] = [...RECORD_MIGRATIONS];
+export const MIGRATIONS: readonly Migration[] = [...RECORD_MIGRATIONS, ...QUEUE_MIGRATIONS];
 
 /** Sends one text of SQL, in the transaction that the migrations are in. */
 type Send = (sql: string, values?: readonly unknown[]) => Promise<readonly { readonly name?: string }[]>;
