@@ -1,2 +1,7 @@
 /** `orchard-nlp/postgres`: what lets many processes on many machines work on one PostgreSQL database. */
-export type { DatabaseOptions, PostgresSource } from './postgres/index.js';
+export {
+  type DatabaseOptions,
+  type PostgresSource,
+  type PostgresStorageOptions,
+  postgresStorage,
+} from './postgres/index.js';

@@ -36,7 +36,7 @@ async function serveCommand(args: string[]): Promise<void> {
   const keys = await keysFor(settings.keys, process.env.ORCHARD_KEYS);
   const log = (entry: object) => console.log(JSON.stringify(entry));
   const operatorKeys = await operatorKeysFor(settings['operator-keys']);
-  const service = await startService({ ...settings, keys, operatorKeys, log });
+  const service = await startService({ ...settings, keys, operatorKeys, log, warn: console.error });
   console.error(
     `Orchard answers at ${service.url}; a browser shows a page to try it there, and its reference at ${service.url}/docs`,
   );

@@ -1,5 +1,5 @@
 export { AccountRecords, accountsWithJobs, idIn } from './account-records.js';
-export { JOB_LEASES, JOB_QUEUE, OF_A_JOB, OF_AN_ACCOUNT, QUOTA } from './collections.js';
+export { JOB_LEASES, JOB_QUEUE, JOBS, OF_A_JOB, OF_AN_ACCOUNT, QUOTA, UPLOADS } from './collections.js';
 export type {
   AnyJobHandler,
   JobHandler,
@@ -31,3 +31,11 @@ export { ReadyModels } from './ready-models.js';
 export { requireKnownVersion } from './record-version.js';
 export { Removals } from './removals.js';
 export { stored } from './stored.js';
+export {
+  type StoredUpload,
+  UPLOADED_ZIP,
+  UploadRecords,
+  uploadFolder,
+  uploadIn,
+  uploadUrl,
+} from './upload-records.js';

@@ -36,11 +36,12 @@ function servicesOf(options: ServiceOptions, { storage, queue, uploads, forget }
   const { workers, 'max-waiting': maxWaiting } = options;
   return accountServices({
     storage,
-    ...(uploads !== 'storage' && { uploadDirectory: uploads.directory }),
+    ...(uploads === 'storage' ? { uploadsInStorage: true } : { uploadDirectory: uploads.directory }),
     trainer: {
       allowPrivateAddresses: options['allow-private-addresses'],
       isolation: options.isolation,
       ...(queue && { queue }),
+      runsJobs: options.role !== 'api',
     },
     inference: { ...(workers && { workers }), ...(maxWaiting && { maxWaiting }) },
     forget,
