@@ -1,12 +1,14 @@
 export { AccountRecords, accountsWithJobs, idIn } from './account-records.js';
 export { JOB_LEASES, JOB_QUEUE, JOBS, OF_A_JOB, OF_AN_ACCOUNT, QUOTA, UPLOADS } from './collections.js';
 export type {
+  AnyJobHandler,
   JobHandler,
   JobLease,
   JobOutcome,
   JobQueue,
   JobWorker,
   QueuedJob,
+  SharedJobQueue,
   StopReason,
 } from './job-queue.js';
 export type { JobQueueMedium } from './job-queue-check.js';

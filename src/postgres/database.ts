@@ -127,7 +127,10 @@ export class Database {
 
   #inTransaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
     return this.#withConnection(async (client) => {
-      await send(client, `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${SILENT_TRANSACTION_MS}`);
+      await send(
+        client,
+        `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = ${SILENT_TRANSACTION_MS}`,
+      );
       try {
         const result = await work((text, values, options) => send(client, text, values, options));
         await send(client, 'COMMIT');

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { lstat, open, readdir } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { StorageError } from '../errors.js';
 
 /** Bytes of a file that are sent, kept and read together. */
 export const CHUNK_BYTES = 1024 * 1024;
@@ -72,12 +71,12 @@ export async function* chunksOf(path: string): AsyncGenerator<Buffer, void, unde
   }
 }
 
-/** @throws StorageError for a path that would lead out of its folder. */
+/** @throws Error for a path that would lead out of its folder. */
 export function requireInner(path: string): void {
   const parts = path.split('/');
   const isOdd = (part: string) => part === '' || part === '.' || part === '..';
   if (parts.some(isOdd) || (sep !== '/' && path.includes(sep))) {
-    throw new StorageError(
+    throw new Error(
       `a folder in the database has a file ${JSON.stringify(path)}, which is no path inside it`,
     );
   }

@@ -106,7 +106,7 @@ export class FolderRows {
   ): Promise<Shown | undefined> {
     const upload = await this.#beginUpload(key, token, files);
     try {
-      const known = await this.#saved(key);
+      const known = await patiently(() => this.#saved(key));
       const ids: string[] = [];
       for (const file of files) {
         const same = known.find(({ sha256, size }) => sha256 === file.sha256 && size === file.size);
@@ -134,8 +134,9 @@ export class FolderRows {
         await query(`DELETE FROM ${this.#stages} WHERE key = $1`, [keyBytes(key)]);
         const rows = await query<{ kind: string; hash: string }>(
           `DELETE FROM ${this.#folders} WHERE key = $1 AND kind = ANY($2) RETURNING kind, encode(hash, 'hex') AS hash`,
-          [keyBytes(key), [...kinds, 'upload']],
+          [keyBytes(key), kinds],
         );
+        await this.#removeUploads(query, 'key = $1', [keyBytes(key)]);
         const replaced = rows.find(({ kind }) => kind === 'published')?.hash;
         if (rows.length > 0) await tell(query, replaced);
         return replaced;
@@ -143,11 +144,19 @@ export class FolderRows {
     );
   }
 
-  /** Removes what processes were sending when they were killed. */
+  /** Removes what processes were sending when they were killed or another one took over. */
   async sweep(): Promise<void> {
-    await this.#database.query(
-      `DELETE FROM ${this.#folders} WHERE kind = 'upload' AND created < now() - $1 * interval '1 day'`,
-      [UPLOAD_DAYS],
+    const isOver = `NOT EXISTS (SELECT FROM ${this.#stages} s WHERE s.key = f.key AND s.token = f.token)`;
+    const isOld = "created < now() - $1 * interval '1 day'";
+    await this.#removeUploads(this.#database.query, `(${isOver} OR ${isOld})`, [UPLOAD_DAYS]);
+  }
+
+  /** Those under way on a connection that is there yet are passed over: who waited for them might wait for long. */
+  async #removeUploads(query: Query, condition: string, values: readonly unknown[]): Promise<void> {
+    await query(
+      `DELETE FROM ${this.#folders} WHERE id IN
+         (SELECT id FROM ${this.#folders} f WHERE kind = 'upload' AND ${condition} FOR UPDATE SKIP LOCKED)`,
+      values,
     );
   }
 
@@ -188,10 +197,10 @@ export class FolderRows {
       );
       const superseded = kind === 'published' ? ['published', 'staged'] : ['staged'];
       const gone = await query<{ kind: string; hash: string }>(
-        `DELETE FROM ${this.#folders} WHERE key = $1 AND id <> $2 AND (kind = ANY($3) OR (kind = 'upload' AND token <= $4))
-         RETURNING kind, encode(hash, 'hex') AS hash`,
-        [keyBytes(key), upload, superseded, token],
+        `DELETE FROM ${this.#folders} WHERE key = $1 AND kind = ANY($2) RETURNING kind, encode(hash, 'hex') AS hash`,
+        [keyBytes(key), superseded],
       );
+      await this.#removeUploads(query, 'key = $1 AND id <> $2', [keyBytes(key), upload]);
       await query(`UPDATE ${this.#folders} SET kind = $2 WHERE id = $1`, [upload, kind]);
       const replaced = gone.find((each) => each.kind === 'published')?.hash;
       if (kind === 'published') {

@@ -4,6 +4,7 @@ import type { FolderCache } from './folder-cache.js';
 import { contentHash, type FolderFile, filesIn } from './folder-files.js';
 import { type FolderRow, FolderRows } from './folder-rows.js';
 import type { LocalStage, LocalStages } from './local-stages.js';
+import { patiently } from './patiently.js';
 import { fetchFiles, GoneMeanwhile, storedFiles } from './transfers.js';
 
 /** So often a folder is fetched again that others replace meanwhile. */
@@ -44,17 +45,18 @@ export class Folders {
 
   save(key: string): Promise<void> {
     return this.#oneByOne.run(key, async () => {
-      const { stage, files } = await this.#staged(key);
+      const { stage, files } = await patiently(() => this.#staged(key));
       await this.#store(key, 'staged', stage, files);
     });
   }
 
   publish(key: string): Promise<void> {
     return this.#oneByOne.run(key, async () => {
-      const { stage, files } = await this.#staged(key);
+      const { stage, files } = await patiently(() => this.#staged(key));
       const replaced = await this.#store(key, 'published', stage, files);
       const hash = contentHash(files);
-      await this.#place.cache.adopt(hash, stage.directory);
+      // Whoever opens it fetches it where this fails.
+      await this.#place.cache.adopt(hash, stage.directory).catch(() => undefined);
       await this.#place.stages.drop(key);
       if (replaced !== undefined) await this.forget([replaced]);
     });

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdir, open, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { StorageError } from '../errors.js';
 import type { Database, Query } from './database.js';
 import { CHUNK_BYTES, chunksOf, type FileContent, type FolderFile, requireInner } from './folder-files.js';
 import { patiently } from './patiently.js';
@@ -34,7 +33,7 @@ export async function storedFiles(database: Database, folder: string): Promise<S
  * Sends one file, chunk by chunk.
  * @param owner the folder that is uploaded.
  * @returns the id of the file.
- * @throws StorageError if the file is being written.
+ * @throws Error if the file is being written.
  */
 export function sendFile(
   database: Database,
@@ -53,7 +52,7 @@ export function sendFile(
       if (file === undefined) throw new Error('no id came back for a file');
       const sent = await sendChunks(database, query, file.id, path);
       if (sent === content.sha256) return file.id;
-      throw new StorageError(`${path} was changed while it was being stored`);
+      throw new Error(`${path} was changed while it was being stored`);
     }),
   );
 }
@@ -81,7 +80,7 @@ export class GoneMeanwhile extends Error {
 
 /**
  * Writes the files of a folder into a directory, and checks them.
- * @throws GoneMeanwhile, StorageError if the database holds something else than was put there.
+ * @throws GoneMeanwhile, Error if the database holds something else than was put there.
  */
 export async function fetchFiles(
   database: Database,
@@ -94,12 +93,18 @@ export async function fetchFiles(
     await mkdir(dirname(path), { recursive: true });
     const sha256 = await fetchFile(database, file, path);
     if (sha256 !== file.sha256) {
-      throw new StorageError(
+      throw new Error(
         `${file.path} is damaged in the database: its SHA-256 is ${sha256}, not ${file.sha256}; restore the database`,
       );
     }
-    await utimes(path, file.modifiedMs / 1000, file.modifiedMs / 1000);
+    await setModified(path, file.modifiedMs);
   }
+}
+
+/** The middle of the millisecond, as the call takes seconds and cuts off what a double can't hold. */
+function setModified(path: string, modifiedMs: number): Promise<void> {
+  const seconds = (modifiedMs + 0.5) / 1000;
+  return utimes(path, seconds, seconds);
 }
 
 /** @returns the hash of what was written. */
