@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
 import * as z from 'zod';
 import type { AnyJobHandler, JobHandler, JobWorker, QueuedJob, SharedJobQueue } from '../jobs/index.js';
-import { whileDoing } from '../storage/index.js';
 import { AccountTurns } from './account-turns.js';
 import type { PostgresSource } from './connection-pool.js';
 import { Database, type DatabaseOptions } from './database.js';
+import { whileAsking } from './database-failure.js';
 import { JobLeaseTable, type TakenJob } from './job-lease-table.js';
 import { QUEUE_TIMING, type QueueTiming, systemTimers, type Timers } from './queue-timing.js';
 import { QueueWorker } from './queue-worker.js';
@@ -61,18 +61,18 @@ export class QueueOnPostgres implements PostgresQueue {
   }
 
   ready(): Promise<void> {
-    return whileDoing('the job queue can not be opened', async () => {
+    return whileAsking('the job queue can not be opened', async () => {
       await this.#turns.ready();
       await this.#database.query('SELECT 1', [], { isRepeatable: true });
     });
   }
 
   add(job: QueuedJob): Promise<void> {
-    return whileDoing(`training job ${job.id} can not be queued`, () => this.#table.add(job));
+    return whileAsking(`training job ${job.id} can not be queued`, () => this.#table.add(job));
   }
 
   async cancel(job: QueuedJob): Promise<void> {
-    await whileDoing(`training job ${job.id} can not be cancelled`, () => this.#table.cancel(job));
+    await whileAsking(`training job ${job.id} can not be cancelled`, () => this.#table.cancel(job));
     for (const { worker } of this.#working) worker.cancel(job.app_id, job.id);
   }
 

@@ -3,6 +3,7 @@ import {
   ConnectionPool,
   Database,
   databaseFailure,
+  postgresQueue,
   postgresStorage,
   SharedLimits,
 } from '../../postgres/index.js';
@@ -42,8 +43,10 @@ export async function databaseBackend(settings: DatabaseSettings): Promise<Backe
     ...options,
     ...(data !== undefined && { cache: join(data, 'cache') }),
   });
+  const queue = postgresQueue(pool, options);
   return {
     storage,
+    queue,
     uploads: 'storage',
     limiters(settings) {
       const { quota } = settings;
@@ -55,8 +58,12 @@ export async function databaseBackend(settings: DatabaseSettings): Promise<Backe
       };
     },
     forget: (app_id) => limits.forget(app_id),
-    checks: [{ otherwise: 'the database does not answer', check: () => database.query('SELECT 1') }],
+    checks: [
+      { otherwise: 'the database does not answer', check: () => database.query('SELECT 1') },
+      { otherwise: 'the job queue is not open', check: () => queue.ready() },
+    ],
     async close() {
+      await queue.close();
       await storage.close();
       await database.close();
       await connections.close();
