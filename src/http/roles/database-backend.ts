@@ -31,10 +31,12 @@ export async function databaseBackend(settings: DatabaseSettings): Promise<Backe
   const pool = await connections.get();
   const options = { ...(schema !== undefined && { schema }) };
   const database = new Database(pool, options);
-  await opened(database, `opening the database ${connections.place}`, settings.warn).catch(async (thrown: unknown) => {
-    await connections.close();
-    throw thrown;
-  });
+  await opened(database, `opening the database ${connections.place}`, settings.warn).catch(
+    async (thrown: unknown) => {
+      await connections.close();
+      throw thrown;
+    },
+  );
   const limits = new SharedLimits(database);
   const storage = postgresStorage(pool, { ...options, cache: join(data, 'cache') });
   return {
