@@ -9,8 +9,6 @@ const QUEUE = 'account-turns';
 const BOSS_SCHEMA = (schema: string) => `${schema}_boss`;
 /** Of the ids that are made of accounts. */
 const NAMESPACE = '6f4d8c1e-2f0b-4a57-9a0c-1d6f2f8f7b11';
-/** A turn that was taken and not used within this time, as its taker died, comes back. */
-const EXPIRY_S = 15;
 /** Of an integer in PostgreSQL: pg-boss never gives a turn up. */
 const MOST_RETRIES = 2 ** 31 - 1;
 /** pg-boss throws away what waits for longer; a hundred years. */
@@ -29,10 +27,13 @@ const turnSchema = z.object({ app_id: z.string() });
  */
 export class AccountTurns {
   readonly #database: Database;
+  readonly #expireInSeconds: number;
   #boss: Promise<PgBoss> | undefined;
 
-  constructor(database: Database) {
+  /** @param turnMs a turn that was taken and not used within this time, as its taker died, comes back. */
+  constructor(database: Database, turnMs: number) {
     this.#database = database;
+    this.#expireInSeconds = turnMs / 1000;
   }
 
   /** Makes pg-boss's tables where they are missing. @throws StorageError where pg-boss is not installed. */
@@ -58,7 +59,7 @@ export class AccountTurns {
       ...{
         id: turnOf(app_id),
         singletonKey: app_id,
-        expireInSeconds: EXPIRY_S,
+        expireInSeconds: this.#expireInSeconds,
         retentionDays: RETENTION_DAYS,
       },
       ...{ retryLimit: MOST_RETRIES, retryDelay: 0, priority: isFirst ? FIRST : 0, db: executor(query) },

@@ -9,9 +9,6 @@ import { JobLeaseTable, type TakenJob } from './job-lease-table.js';
 import { QUEUE_TIMING, type QueueTiming, systemTimers, type Timers } from './queue-timing.js';
 import { QueueWorker } from './queue-worker.js';
 
-/** How often turns are looked for that a process took and died with. */
-const EXPIRE_EVERY_MS = 15_000;
-
 const newsSchema = z.object({ app_id: z.string(), cancelled: z.string().optional() });
 
 /** A queue of jobs in a PostgreSQL database. */
@@ -56,23 +53,23 @@ export class QueueOnPostgres implements PostgresQueue {
     this.#database = database;
     this.#timing = timing;
     this.#timers = timers;
-    this.#turns = new AccountTurns(database);
+    this.#turns = new AccountTurns(database, timing.turnMs);
     this.#table = new JobLeaseTable(database, this.#turns, timing.leaseMs);
   }
 
   ready(): Promise<void> {
-    return whileAsking('the job queue can not be opened', async () => {
+    return whileAsking("the job queue can't be opened", async () => {
       await this.#turns.ready();
       await this.#database.query('SELECT 1', [], { isRepeatable: true });
     });
   }
 
   add(job: QueuedJob): Promise<void> {
-    return whileAsking(`training job ${job.id} can not be queued`, () => this.#table.add(job));
+    return whileAsking(`training job ${job.id} can't be queued`, () => this.#table.add(job));
   }
 
   async cancel(job: QueuedJob): Promise<void> {
-    await whileAsking(`training job ${job.id} can not be cancelled`, () => this.#table.cancel(job));
+    await whileAsking(`training job ${job.id} can't be cancelled`, () => this.#table.cancel(job));
     for (const { worker } of this.#working) worker.cancel(job.app_id, job.id);
   }
 
@@ -163,7 +160,7 @@ export class QueueOnPostgres implements PostgresQueue {
 
   async #lookThrough(): Promise<void> {
     await this.#table.freeExpired();
-    if (performance.now() - this.#expiredAt >= EXPIRE_EVERY_MS) {
+    if (performance.now() - this.#expiredAt >= this.#timing.turnMs) {
       this.#expiredAt = performance.now();
       await this.#turns.expire();
     }

@@ -8,6 +8,8 @@ export interface QueueTiming {
   readonly pollMs: number;
   /** How long an account rests whose job was left for another reason than a stop in good order. */
   readonly pauseMs: number;
+  /** How long a turn may be in the hands of a process that has no lease yet; whole seconds. */
+  readonly turnMs: number;
 }
 
 export const QUEUE_TIMING: QueueTiming = {
@@ -15,6 +17,7 @@ export const QUEUE_TIMING: QueueTiming = {
   heartbeatMs: 5_000,
   pollMs: 2_000,
   pauseMs: 5_000,
+  turnMs: 15_000,
 };
 
 /** Timers that keep no process alive; tests pass some that stop, as those of a suspended process do. */

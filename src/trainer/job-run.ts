@@ -15,10 +15,12 @@ import { isStagingLost, type Storage } from '../storage/index.js';
 import {
   type BackboneSource,
   checkpointMark,
+  checkpointTime,
   type TrainingHost,
   type TrainingRunEvent,
 } from '../training/index.js';
 import { requireAttempt, withoutAttempt } from './attempts.js';
+import { CheckpointCopies } from './checkpoint-copies.js';
 import { JobClaim } from './job-claim.js';
 import type { JobEvents } from './job-events.js';
 import { type LoaderOf, loadBackbone } from './load-backbone.js';
@@ -61,6 +63,7 @@ export class JobRun {
   readonly #controller = new AbortController();
   /** Whether the job's record says so; the queue may not know. */
   #isCancelled = false;
+  #copies: CheckpointCopies | undefined;
   #hasTriedToPublish = false;
 
   constructor(lease: JobLease, context: JobRunContext) {
@@ -134,13 +137,15 @@ export class JobRun {
 
   /** Trains and publishes the model folder. @param staged the directory, where it is staged already. */
   async #train(job: JobRecord, staged: string | undefined): Promise<void> {
-    const { host, settings } = this.#context;
+    const { host, settings, storage } = this.#context;
     const { id, dataset_url, model_config, training_config, seed } = job;
     requireAttempt(job);
     const directory = staged ?? (await this.#stage());
     const backbone = await this.#backbone(job);
     await this.#claim.require();
     this.#requireGoingOn();
+    const copies = new CheckpointCopies(storage, { id, directory, present: await checkpointTime(directory) });
+    this.#copies = copies;
     const spec = {
       ...{ id, dataset_url, model_config, training_config, seed, directory },
       ...{ threads: settings.threads, memoryLimit: settings.memoryLimit },
@@ -154,6 +159,7 @@ export class JobRun {
     const stats = await host
       .run(spec, { signal: this.#controller.signal, onEvent })
       .finally(() => this.#figures.allWritten());
+    await copies.save();
     await this.#figures.record(() => ({ stats }));
     await this.#patiently(() => this.#publish());
   }
@@ -192,6 +198,7 @@ export class JobRun {
 
   #onEvent(event: TrainingRunEvent): void {
     this.#figures.note(event);
+    this.#copies?.look();
     this.#context.events.publish({ ...event, id: this.#id });
   }
 
@@ -251,6 +258,7 @@ export class JobRun {
 
   /** The job stays RUNNING, for another run. */
   async #leave(): Promise<JobOutcome> {
+    if (this.#stopReason !== 'lost') await this.#copies?.save();
     await this.#claim.update(withoutAttempt).catch(() => undefined);
     return 'left';
   }

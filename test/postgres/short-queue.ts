@@ -6,7 +6,13 @@ import { type QueueTiming, systemTimers, type Timers } from '../../src/postgres/
 import type { JobQueueMedium } from '../../src/testing.js';
 
 /** Leases that tests can outlast. */
-export const SHORT: QueueTiming = { leaseMs: 1_500, heartbeatMs: 200, pollMs: 150, pauseMs: 200 };
+export const SHORT: QueueTiming = {
+  leaseMs: 1_500,
+  heartbeatMs: 200,
+  pollMs: 150,
+  pauseMs: 200,
+  turnMs: 1_000,
+};
 
 /** Timers that can be stopped all together, as those of a process that is suspended. */
 export class StoppableTimers implements Timers {
@@ -39,19 +45,30 @@ class SuspendedDatabase extends Database {
 }
 
 /** A schema for one test; a queue on it for each process. */
-export function aMedium(connectionString: string, schema: string): JobQueueMedium {
-  const databases = new Map<JobQueue, SuspendedDatabase>();
-  return {
-    open() {
-      const database = new SuspendedDatabase(connectionString, { schema });
-      const queue = new QueueOnPostgres(database, SHORT, database.timers);
-      databases.set(queue, database);
-      return queue;
-    },
-    suspend: (queue) => databases.get(queue)?.timers.stop(),
-    elapse: () => delay(SHORT.leaseMs + 3 * SHORT.pollMs),
-    async close() {
-      for (const queue of databases.keys()) await queue.close();
-    },
-  };
+export class ShortMedium implements JobQueueMedium {
+  readonly #databases = new Map<JobQueue, SuspendedDatabase>();
+
+  constructor(
+    readonly connectionString: string,
+    readonly schema: string,
+  ) {}
+
+  open(): QueueOnPostgres {
+    const database = new SuspendedDatabase(this.connectionString, { schema: this.schema });
+    const queue = new QueueOnPostgres(database, SHORT, database.timers);
+    this.#databases.set(queue, database);
+    return queue;
+  }
+
+  suspend(queue: JobQueue): void {
+    this.#databases.get(queue)?.timers.stop();
+  }
+
+  async elapse(): Promise<void> {
+    await delay(SHORT.leaseMs + 3 * SHORT.pollMs);
+  }
+
+  async close(): Promise<void> {
+    for (const queue of this.#databases.keys()) await queue.close();
+  }
 }
