@@ -26,6 +26,8 @@ export interface AccountServicesOptions {
   readonly uploadLimits?: UploadLimits;
   /** How the models of all accounts are run: one service has them all, in 2 worker threads unless this says otherwise. */
   readonly inference?: ServiceOptions;
+  /** Removes what is counted of an account outside the storage, when it is erased. Default: nothing is. */
+  readonly forget?: (app_id: string) => Promise<void>;
 }
 
 /** A Trainer, a Predictor and a Medley for each account, made when it is first asked for. */
@@ -48,6 +50,7 @@ export function accountServices({
   inference: run,
   uploadDirectory,
   uploadLimits,
+  forget,
 }: AccountServicesOptions): AccountServices {
   const strict = { allowFileUrls: false, allowPrivateAddresses: false };
   const inference = inferenceService({ workers: 2, ...run });
@@ -66,6 +69,7 @@ export function accountServices({
       trainerOf: trainers.madeFor,
       queue: trainer?.queue,
       eraseUploads: (app_id) => page.uploads.erase(app_id),
+      forget,
     }),
     async close() {
       await Promise.all([trainers.close(), predictors.close(), medleys.close()]);

@@ -32,7 +32,7 @@ const commands = new Map([
 
 /** Serves until SIGTERM or SIGINT, then closes; a second signal ends it at once. */
 async function serveCommand(args: string[]): Promise<void> {
-  const settings = serveSettings(args);
+  const settings = serveSettings(args, process.env);
   const keys = await keysFor(settings.keys, process.env.ORCHARD_KEYS);
   const log = (entry: object) => console.log(JSON.stringify(entry));
   const operatorKeys = await operatorKeysFor(settings['operator-keys']);

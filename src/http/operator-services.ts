@@ -32,6 +32,8 @@ export interface OperatorServicesOptions {
   readonly queue?: JobQueue | undefined;
   /** Removes the account's uploads. @returns how many. */
   readonly eraseUploads: (app_id: string) => Promise<number>;
+  /** Removes what is counted of the account outside the storage. Default: nothing is. */
+  readonly forget?: ((app_id: string) => Promise<void>) | undefined;
 }
 
 export function operatorServices({
@@ -39,6 +41,7 @@ export function operatorServices({
   trainerOf,
   queue,
   eraseUploads,
+  forget = async () => undefined,
 }: OperatorServicesOptions): OperatorServices {
   return {
     async eraseAccount(app_id) {
@@ -46,6 +49,7 @@ export function operatorServices({
       const erasing =
         trainer?.eraseAccount(app_id) ?? eraseAccount({ storage, app_id, ...(queue && { queue }) });
       const erased = await outcomeOf(erasing);
+      await forget(app_id);
       return { ...erased, uploads: await eraseUploads(app_id) }; // last: jobs read them
     },
     listUnusedModels: (options) => outcomeOf(listUnusedModels({ storage, ...options })),

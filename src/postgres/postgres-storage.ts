@@ -13,7 +13,6 @@ import {
   type StoredRecord,
   type Version,
   type Versioned,
-  whileDoing,
 } from '../storage/index.js';
 import type { PostgresSource } from './connection-pool.js';
 import { Database, type DatabaseOptions } from './database.js';
@@ -22,6 +21,7 @@ import { Folders } from './folders.js';
 import { LocalStages } from './local-stages.js';
 import { RecordChannels } from './record-channels.js';
 import { Records } from './records.js';
+import { whileAsking } from './while-asking.js';
 
 const DEFAULT_CACHE_BYTES = 10 * 1024 ** 3;
 
@@ -132,18 +132,18 @@ class PostgresStorage implements Storage {
   async #withRecord<T>(collection: string, key: string, done: string, work: () => Promise<T>): Promise<T> {
     checkCollection(collection);
     checkKey(key);
-    return whileDoing(`record ${collection}/${key} can't be ${done}`, work);
+    return whileAsking(`record ${collection}/${key} can't be ${done}`, work);
   }
 
   async #listing<T>(collection: string, { limit }: ListOptions, work: () => Promise<T>): Promise<T> {
     checkCollection(collection);
     if (limit !== undefined) checkLimit(limit);
-    return whileDoing(`collection ${collection} can't be listed`, work);
+    return whileAsking(`collection ${collection} can't be listed`, work);
   }
 
   async #withFolder<T>(key: string, done: string, work: (folders: Folders) => Promise<T>): Promise<T> {
     checkKey(key);
-    return whileDoing(`folder ${key} can't be ${done}`, async () => {
+    return whileAsking(`folder ${key} can't be ${done}`, async () => {
       this.#folders ??= this.#openPlace().catch((thrown: unknown) => {
         this.#folders = undefined; // the next call tries again
         throw thrown;

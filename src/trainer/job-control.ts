@@ -42,7 +42,7 @@ export class JobControl {
   #admission: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
-  /** Begins to work, with what earlier trainers of this account left. */
+  /** Begins to work, where it is to run jobs, with what earlier trainers of this account left. */
   constructor(options: JobControlOptions) {
     this.#options = options;
     this.#removals = new Removals(options.storage, options.settings.account.app_id);
@@ -116,7 +116,8 @@ export class JobControl {
     const { queue, settings } = this.#options;
     await this.#addMissing();
     await this.#finishRemovals();
-    if (!this.#isClosed) this.#worker = queue.work(settings.account.app_id, (lease) => this.#run(lease));
+    if (this.#isClosed || !settings.runsJobs) return;
+    this.#worker = queue.work(settings.account.app_id, (lease) => this.#run(lease));
   }
 
   async #admit(job: JobRecord, signal: AbortSignal | undefined): Promise<void> {

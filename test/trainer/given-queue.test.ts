@@ -96,3 +96,23 @@ describe('a trainer with a queue of the application', () => {
     expect(await statusOf(trainer, waiting)).toBe('CANCELLED');
   });
 });
+
+describe('a trainer that runs no jobs', () => {
+  it('creates and cancels jobs, which another trainer of the account runs', async () => {
+    const storage = aMemoryStorage();
+    const { trainer, host, clock } = aTrainer({ storage, runsJobs: false });
+    const [id, other] = [await createJob(trainer), await createJob(trainer)];
+    await clock.advance(HEARTBEAT_MS);
+    expect(await statusOf(trainer, id)).toBe('QUEUED');
+    const running = aTrainer({ storage });
+    const run = await running.host.nextRun();
+    expect(run.spec.id).toBe(id);
+    await resultOf(trainer.cancelTrainingJob(other));
+    const ready = resultOf(trainer.waitForTrainingJob(id));
+    await run.finish();
+    await resultOf(running.trainer.waitForTrainingJob(id));
+    await clock.advance(HEARTBEAT_MS);
+    expect((await ready).status).toBe('READY');
+    expect(host.runs).toEqual([]);
+  });
+});
