@@ -154,10 +154,8 @@ export class JobRun {
       ...(backbone && { backbone }),
     };
     const onEvent = (event: TrainingRunEvent) => this.#onEvent(event);
-    const stats = await host
-      .run(spec, { signal: this.#controller.signal, onEvent })
-      .finally(() => this.#figures.allWritten())
-      .finally(() => this.#saves.allSaved());
+    const run = () => host.run(spec, { signal: this.#controller.signal, onEvent });
+    const stats = await this.#saves.during(() => run().finally(() => this.#figures.allWritten()));
     await this.#figures.record(() => ({ stats }));
     await this.#patiently(() => this.#publish());
   }
