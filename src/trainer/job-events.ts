@@ -1,12 +1,12 @@
 import type { TrainingJobStatus } from '../contract/index.js';
 import { AbortedError } from '../errors.js';
-import { canReach, hasEnded, type JobRecord, type JobRepository } from '../jobs/index.js';
+import { canReach, hasEnded, type JobRecord, type JobRepository, type WriteListener } from '../jobs/index.js';
 import { type Clock, timestamp } from './clock.js';
 import { EventBuffer } from './event-buffer.js';
 import type { StateEvent, TrainingEvent } from './training-event.js';
 
 /** Hands what happens to jobs to those who watch them. */
-export class JobEvents {
+export class JobEvents implements WriteListener {
   readonly #jobs: JobRepository;
   readonly #clock: Clock;
   readonly #watchers = new Map<string, Set<EventBuffer>>();
@@ -30,15 +30,12 @@ export class JobEvents {
    * @param runningId the one that runs here, and tells by itself.
    */
   async poll(runningId: string | undefined): Promise<void> {
-    for (const [id, watchers] of [...this.#watchers]) {
-      if (id === runningId) continue;
-      await this.#jobs.get(id).then(
-        (job) => this.publishState(job),
-        (thrown: unknown) => {
-          for (const watcher of watchers) watcher.fail(thrown);
-        },
-      );
-    }
+    for (const id of [...this.#watchers.keys()]) if (id !== runningId) await this.#look(id);
+  }
+
+  /** Another process has written a job: those who watch it needn't wait for the next look. */
+  written(id: string, isElsewhere: boolean): void {
+    if (isElsewhere && this.#watchers.has(id)) void this.#look(id);
   }
 
   /**
@@ -77,6 +74,15 @@ export class JobEvents {
   /** Ends the watches of now with this error; the jobs go on. */
   failPresent(error: unknown): void {
     for (const watchers of this.#watchers.values()) for (const watcher of watchers) watcher.fail(error);
+  }
+
+  async #look(id: string): Promise<void> {
+    await this.#jobs.get(id).then(
+      (job) => this.publishState(job),
+      (thrown: unknown) => {
+        for (const watcher of this.#watchers.get(id) ?? []) watcher.fail(thrown);
+      },
+    );
   }
 
   #stateEvent({ id, status }: JobRecord): StateEvent {

@@ -16,6 +16,7 @@ import {
   JobRepository,
   JobRequests,
   newJobRecord,
+  onWrite,
   readyModel,
 } from '../jobs/index.js';
 import { requirePublicHost } from '../network/index.js';
@@ -80,6 +81,7 @@ export class Trainer {
     const host = settings.host ?? createTrainingHost(isolation, executor);
     const jobs = new JobRepository(storage, account.app_id, taskOf);
     const events = new JobEvents(jobs, clock);
+    onWrite(storage, events);
     const trouble = new LastingTrouble(clock, (thrown) =>
       events.failPresent(toOrchardError(thrown, 'keeping the training jobs')),
     );
