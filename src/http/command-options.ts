@@ -42,11 +42,11 @@ const quotaSchema = z
     per: quota.endsWith('/day') ? 'day' : 'month',
   }));
 
-const databaseSchema = z
+export const databaseSchema = z
   .string()
   .regex(/^postgres(ql)?:\/\/./, 'give a URL such as postgres://user@host/name');
 /** As PostgreSQL takes a name without quotes. */
-const schemaNameSchema = z
+export const schemaNameSchema = z
   .string()
   .regex(/^[a-z_][a-z0-9_]{0,39}$/, 'give at most 40 of a–z, 0–9 and _, which begin with no digit');
 

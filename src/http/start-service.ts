@@ -5,6 +5,7 @@ import { serveRequests } from './roles/api-role.js';
 import type { Backend } from './roles/backend.js';
 import { databaseBackend } from './roles/database-backend.js';
 import { folderBackend } from './roles/folder-backend.js';
+import { serveTraining } from './roles/trainer-role.js';
 import type { RunningServer } from './serve.js';
 
 export interface ServiceOptions extends Omit<ServeSettings, 'keys'> {
@@ -23,7 +24,12 @@ export interface ServiceOptions extends Omit<ServeSettings, 'keys'> {
  */
 export async function startService(options: ServiceOptions): Promise<RunningServer> {
   const backend = await openBackend(options);
-  const server = await serveRequests(options, backend).catch(async (thrown: unknown) => {
+  const { queue } = backend;
+  const serving =
+    queue && options.role === 'trainer'
+      ? serveTraining(options, { ...backend, queue })
+      : serveRequests(options, backend);
+  const server = await serving.catch(async (thrown: unknown) => {
     await backend.close();
     throw thrown;
   });

@@ -3,6 +3,7 @@ import {
   ConnectionPool,
   Database,
   databaseFailure,
+  postgresQueue,
   postgresStorage,
   SharedLimits,
 } from '../../postgres/index.js';
@@ -14,10 +15,10 @@ export interface DatabaseSettings {
   readonly database: string;
   readonly schema?: string | undefined;
   readonly connections?: number | undefined;
-  /** What is kept of the database on this machine. */
-  readonly data: string;
-  /** Is told that the database is away for now. */
-  readonly warn: (message: string) => void;
+  /** For copies of models on this machine. Default: a temporary folder, gone after `close`. */
+  readonly data?: string;
+  /** Is told that the database is away for now. Default: then it can't be used. */
+  readonly warn?: (message: string) => void;
 }
 
 /**
@@ -38,9 +39,14 @@ export async function databaseBackend(settings: DatabaseSettings): Promise<Backe
     },
   );
   const limits = new SharedLimits(database);
-  const storage = postgresStorage(pool, { ...options, cache: join(data, 'cache') });
+  const storage = postgresStorage(pool, {
+    ...options,
+    ...(data !== undefined && { cache: join(data, 'cache') }),
+  });
+  const queue = postgresQueue(pool, options);
   return {
     storage,
+    queue,
     uploads: 'storage',
     limiters(settings) {
       const { quota } = settings;
@@ -52,8 +58,12 @@ export async function databaseBackend(settings: DatabaseSettings): Promise<Backe
       };
     },
     forget: (app_id) => limits.forget(app_id),
-    checks: [{ otherwise: 'the database does not answer', check: () => database.query('SELECT 1') }],
+    checks: [
+      { otherwise: 'the database does not answer', check: () => database.query('SELECT 1') },
+      { otherwise: 'the job queue is not open', check: () => queue.ready() },
+    ],
     async close() {
+      await queue.close();
       await storage.close();
       await database.close();
       await connections.close();
@@ -61,12 +71,12 @@ export async function databaseBackend(settings: DatabaseSettings): Promise<Backe
   };
 }
 
-async function opened(database: Database, doing: string, warn: (message: string) => void): Promise<void> {
+async function opened(database: Database, doing: string, warn: DatabaseSettings['warn']): Promise<void> {
   try {
     await database.ready();
   } catch (thrown) {
     const failure = databaseFailure(doing, thrown);
-    if (!failure.isUnavailable) throw failure;
+    if (!failure.isUnavailable || warn === undefined) throw failure;
     warn(`${failure.message}; it is tried again with each request`);
   }
 }
