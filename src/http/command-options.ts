@@ -13,6 +13,7 @@ export const USAGE = `Usage:
     --schema <name>                   what holds them in the database (orchard)
     --role api|trainer|all            with a database: answer requests, train, or both (all)
     --jobs <number>                   with a database: jobs that train here at a time (1)
+    --connections <number>            with a database: connections of this process to it (11)
     --keys <file>                     the API keys, as new-key writes them; their JSON may be in ORCHARD_KEYS instead
     --operator-keys <file>            keys of new-key for /operator: erasing accounts, unused models (no such routes)
     --requests-per-minute <number>    most requests of an account (no limit)
@@ -41,11 +42,11 @@ const quotaSchema = z
     per: quota.endsWith('/day') ? 'day' : 'month',
   }));
 
-const databaseSchema = z
+export const databaseSchema = z
   .string()
   .regex(/^postgres(ql)?:\/\/./, 'give a URL such as postgres://user@host/name');
 /** As PostgreSQL takes a name without quotes. */
-const schemaNameSchema = z
+export const schemaNameSchema = z
   .string()
   .regex(/^[a-z_][a-z0-9_]{0,39}$/, 'give at most 40 of a–z, 0–9 and _, which begin with no digit');
 
@@ -57,6 +58,8 @@ const serveFields = z.strictObject({
   schema: schemaNameSchema.optional(),
   role: z.enum(['api', 'trainer', 'all'], 'give api, trainer or all').optional(),
   jobs: numberSchema.pipe(z.int().min(1)).optional(),
+  // Some listen, for storage and queue; with fewer left, work that needs two would wait for itself.
+  connections: numberSchema.pipe(z.int().min(5)).optional(),
   keys: z.string().min(1).optional(),
   'operator-keys': z.string().min(1).optional(),
   'requests-per-minute': numberSchema.pipe(z.int().min(1)).optional(),
@@ -74,11 +77,12 @@ const NEED_DATABASE = {
   role: 'processes of several roles share a database; add --database, or leave --role away: one process does both',
   schema: 'only a database has one; add --database',
   jobs: 'without a database every account has one job at a time; add --database, or leave --jobs away',
+  connections: 'only a database has any; add --database',
 } as const;
 
 const serveSchema = serveFields.superRefine((settings, context) => {
   if (settings.database !== undefined) return;
-  for (const name of ['role', 'schema', 'jobs'] as const) {
+  for (const name of ['role', 'schema', 'jobs', 'connections'] as const) {
     if (settings[name] === undefined) continue;
     context.addIssue({ code: 'custom', path: [name], message: NEED_DATABASE[name] });
   }
@@ -109,6 +113,7 @@ export function serveSettings(args: string[], environment: NodeJS.ProcessEnv = {
     schema: text,
     role: text,
     jobs: text,
+    connections: text,
     keys: text,
     'operator-keys': text,
     'requests-per-minute': text,

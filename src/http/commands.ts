@@ -33,14 +33,21 @@ const commands = new Map([
 /** Serves until SIGTERM or SIGINT, then closes; a second signal ends it at once. */
 async function serveCommand(args: string[]): Promise<void> {
   const settings = serveSettings(args, process.env);
-  const keys = await keysFor(settings.keys, process.env.ORCHARD_KEYS);
+  const isTrainer = settings.role === 'trainer'; // it asks for no key
+  const keys = isTrainer ? [] : await keysFor(settings.keys, process.env.ORCHARD_KEYS);
   const log = (entry: object) => console.log(JSON.stringify(entry));
-  const operatorKeys = await operatorKeysFor(settings['operator-keys']);
-  const service = await startService({ ...settings, keys, operatorKeys, log });
-  console.error(
-    `Orchard answers at ${service.url}; a browser shows a page to try it there, and its reference at ${service.url}/docs`,
-  );
+  const operatorKeys = isTrainer ? [] : await operatorKeysFor(settings['operator-keys']);
+  const service = await startService({ ...settings, keys, operatorKeys, log, warn: console.error });
+  console.error(isTrainer ? trainsFor(service) : answersAt(service));
   closeOnSignal(service);
+}
+
+function answersAt({ url }: RunningServer): string {
+  return `Orchard answers at ${url}; a browser shows a page to try it there, and its reference at ${url}/docs`;
+}
+
+function trainsFor({ url }: RunningServer): string {
+  return `Orchard trains for all accounts of the database; ${url}/ready tells whether it can`;
 }
 
 /** Prints a new key, the only time that it is seen, and keeps its hash. */

@@ -13,7 +13,7 @@ import { outcomeOf } from './services.js';
 
 /** What erasing an account has removed, the datasets that it uploaded included. */
 export interface ErasedData extends ErasedAccount {
-  /** How many zips. */
+  /** How many zips, wherever they were. */
   readonly uploads: number;
 }
 
@@ -50,7 +50,7 @@ export function operatorServices({
         trainer?.eraseAccount(app_id) ?? eraseAccount({ storage, app_id, ...(queue && { queue }) });
       const erased = await outcomeOf(erasing);
       await forget(app_id);
-      return { ...erased, uploads: await eraseUploads(app_id) }; // last: jobs read them
+      return { ...erased, uploads: erased.uploads + (await eraseUploads(app_id)) }; // last: jobs read them
     },
     listUnusedModels: (options) => outcomeOf(listUnusedModels({ storage, ...options })),
     removeUnusedModels: (options) => outcomeOf(removeUnusedModels({ storage, ...options })),

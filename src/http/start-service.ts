@@ -3,7 +3,9 @@ import type { ServeSettings } from './command-options.js';
 import type { AccessLogEntry } from './observe.js';
 import { serveRequests } from './roles/api-role.js';
 import type { Backend } from './roles/backend.js';
+import { databaseBackend } from './roles/database-backend.js';
 import { folderBackend } from './roles/folder-backend.js';
+import { serveTraining } from './roles/trainer-role.js';
 import type { RunningServer } from './serve.js';
 
 export interface ServiceOptions extends Omit<ServeSettings, 'keys'> {
@@ -11,6 +13,8 @@ export interface ServiceOptions extends Omit<ServeSettings, 'keys'> {
   /** Who may erase accounts and remove unused models. */
   readonly operatorKeys?: readonly StoredKey[];
   readonly log: (entry: AccessLogEntry) => void;
+  /** Is told what an operator should know and the service can live with. Default: nobody is. */
+  readonly warn?: (message: string) => void;
 }
 
 /**
@@ -19,8 +23,13 @@ export interface ServiceOptions extends Omit<ServeSettings, 'keys'> {
  * in another one of the same database.
  */
 export async function startService(options: ServiceOptions): Promise<RunningServer> {
-  const backend = openBackend(options);
-  const server = await serveRequests(options, backend).catch(async (thrown: unknown) => {
+  const backend = await openBackend(options);
+  const { queue } = backend;
+  const serving =
+    queue && options.role === 'trainer'
+      ? serveTraining(options, { ...backend, queue })
+      : serveRequests(options, backend);
+  const server = await serving.catch(async (thrown: unknown) => {
     await backend.close();
     throw thrown;
   });
@@ -33,6 +42,13 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   };
 }
 
-function openBackend({ data }: ServiceOptions): Backend {
-  return folderBackend(data);
+async function openBackend({
+  data,
+  database,
+  schema,
+  connections,
+  warn = () => undefined,
+}: ServiceOptions): Promise<Backend> {
+  if (database === undefined) return folderBackend(data);
+  return databaseBackend({ data, database, schema, connections, warn });
 }

@@ -21,6 +21,9 @@ export const JOB_LEASES = 'job-leases';
 /** The inference calls that accounts have made. */
 export const QUOTA = 'quota';
 
+/** The datasets that accounts have sent, each with a folder beside its record. */
+export const UPLOADS = 'uploads';
+
 /** Those whose records belong to one job, which their keys end in, beside the job itself. */
 export const OF_A_JOB = [JOB_INDEX, JOB_QUEUE, JOB_REMOVALS, DAMAGED_JOBS, MODEL_USES] as const;
 /** Those whose records belong to the account as a whole, but for its lease, which others may hold. */

@@ -19,7 +19,7 @@ const BROKEN = [
 ];
 /** What pg says of one, without a code. */
 const BROKEN_MESSAGE =
-  /connection terminated|connection ended|not queryable|no answer within|connection timeout/i;
+  /connection terminated|timeout exceeded when trying to connect|connection ended|not queryable|no answer within|connection timeout/i;
 
 /** Thrown where the server doesn't answer in time; the connection is given up then. */
 export class QueryTimeout extends Error {

@@ -5,8 +5,8 @@ import { connectFailure } from './connection-failure.js';
 /** Where a database is: a connection string such as `postgres://user:password@host/database`, or a pool of pg. */
 export type PostgresSource = string | Pool;
 
-/** Connections of one pool, the one that listens included. */
-const MAX_CONNECTIONS = 11;
+/** Connections of one pool, those that listen included. */
+export const MAX_CONNECTIONS = 11;
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /** Connections to one database. A pool that was given is left open, one that was made here is ended. */
@@ -14,17 +14,23 @@ export class ConnectionPool {
   /** The database without user and password, for messages. */
   readonly place: string;
   readonly #source: PostgresSource;
+  readonly #most: number;
   #pool: Promise<Pool> | undefined;
 
-  /** @throws StorageError for a connection string that is none, without telling it. */
-  constructor(source: PostgresSource) {
+  /**
+   * @param most connections, of a pool that is made here.
+   * @throws StorageError for a connection string that is none, without telling it.
+   */
+  constructor(source: PostgresSource, most = MAX_CONNECTIONS) {
     this.#source = source;
+    this.#most = most;
     this.place = typeof source === 'string' ? placeOf(source) : 'of the pool';
   }
 
   /** The pool. @throws StorageError where pg is not installed. */
   get(): Promise<Pool> {
-    this.#pool ??= typeof this.#source === 'string' ? newPool(this.#source) : Promise.resolve(this.#source);
+    this.#pool ??=
+      typeof this.#source === 'string' ? newPool(this.#source, this.#most) : Promise.resolve(this.#source);
     return this.#pool;
   }
 
@@ -49,11 +55,11 @@ export class ConnectionPool {
   }
 }
 
-async function newPool(connectionString: string): Promise<Pool> {
+async function newPool(connectionString: string, max: number): Promise<Pool> {
   const { default: pg } = await loadPg();
   const pool = new pg.Pool({
     connectionString,
-    max: MAX_CONNECTIONS,
+    max,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     allowExitOnIdle: true,

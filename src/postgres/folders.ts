@@ -1,4 +1,4 @@
-import { KeyedQueue, StagedElsewhere } from '../storage/index.js';
+import { KeyedQueue, StagingLost } from '../storage/index.js';
 import type { Database, Query } from './database.js';
 import type { FolderCache } from './folder-cache.js';
 import { contentHash, type FolderFile, filesIn } from './folder-files.js';
@@ -147,7 +147,7 @@ export class Folders {
   async #lost(key: string, token: string | undefined): Promise<Error> {
     return token === undefined
       ? new Error('nothing is staged any more: it was discarded or published elsewhere')
-      : new StagedElsewhere(key);
+      : new StagingLost(key);
   }
 
   /** Deletes what is staged here of folders that others have staged since. */

@@ -1,5 +1,7 @@
 import { StorageError } from '../errors.js';
 import { FOLDER_MIGRATIONS } from './folder-tables.js';
+import { LIMIT_MIGRATIONS } from './limit-tables.js';
+import { QUEUE_MIGRATIONS } from './queue-tables.js';
 import { RECORD_MIGRATIONS } from './record-tables.js';
 
 /** One step from an earlier layout of the schema to a later one. Never changed once it was released. */
@@ -11,7 +13,12 @@ export interface Migration {
 }
 
 /** All steps, in the order in which they are applied. What is new goes to the end. */
-export const MIGRATIONS: readonly Migration[] = [...RECORD_MIGRATIONS, ...FOLDER_MIGRATIONS];
+export const MIGRATIONS: readonly Migration[] = [
+  ...RECORD_MIGRATIONS,
+  ...FOLDER_MIGRATIONS,
+  ...LIMIT_MIGRATIONS,
+  ...QUEUE_MIGRATIONS,
+];
 
 /** Sends one text of SQL, in the transaction that the migrations are in. */
 type Send = (sql: string, values?: readonly unknown[]) => Promise<readonly { readonly name?: string }[]>;

@@ -16,12 +16,12 @@ import {
 } from '../storage/index.js';
 import type { PostgresSource } from './connection-pool.js';
 import { Database, type DatabaseOptions } from './database.js';
+import { whileAsking } from './database-failure.js';
 import { FolderCache } from './folder-cache.js';
 import { Folders } from './folders.js';
 import { LocalStages } from './local-stages.js';
 import { RecordChannels } from './record-channels.js';
 import { Records } from './records.js';
-import { whileAsking } from './while-asking.js';
 
 const DEFAULT_CACHE_BYTES = 10 * 1024 ** 3;
 

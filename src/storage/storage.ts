@@ -68,25 +68,24 @@ export function isVersionConflict(thrown: unknown): thrown is VersionConflict {
   return typeof thrown === 'object' && thrown !== null && CONFLICT in thrown;
 }
 
-/** Marks the next class across duplicate copies of the package. */
-const STAGED_ELSEWHERE = Symbol.for('orchard-nlp.staged-elsewhere');
+/** Marks our errors across duplicate copies of the package, where `instanceof` would miss them. */
+const STAGING_LOST = Symbol.for('orchard-nlp.staging-lost');
 
-/**
- * Thrown where somebody else has staged a folder since, over a storage that many machines share: what is staged here
- * is not to replace the work of whoever came later.
- */
-export class StagedElsewhere extends Error {
-  override readonly name = 'StagedElsewhere';
-  readonly [STAGED_ELSEWHERE] = true;
+/** Thrown where a folder that was staged here has been staged by another process since, whose work counts now. */
+export class StagingLost extends Error {
+  override readonly name = 'StagingLost';
+  readonly [STAGING_LOST] = true;
   constructor(readonly key: string) {
-    super(`folder ${key} was staged by another process since`);
+    super(
+      `folder ${key} was staged elsewhere since it was staged here; what is prepared here counts no more`,
+    );
   }
 }
 
-/** True for that error, and for one that it is the cause of, even of another copy of this package. */
-export function isStagedElsewhere(thrown: unknown): boolean {
+/** True for such an error and for one that it is the cause of, even of another copy of this package. */
+export function isStagingLost(thrown: unknown): boolean {
   if (typeof thrown !== 'object' || thrown === null) return false;
-  return STAGED_ELSEWHERE in thrown || ('cause' in thrown && isStagedElsewhere(thrown.cause));
+  return STAGING_LOST in thrown || ('cause' in thrown && isStagingLost(thrown.cause));
 }
 
 /**
@@ -148,14 +147,14 @@ export interface Storage {
   /**
    * Puts what is staged now where `stageFolder` finds it on every machine. Only storages have this whose directories
    * others can't see; what was staged and not saved is lost with the machine then.
-   * @throws StagedElsewhere, or an error that it is the cause of, if another process has staged the folder since.
+   * @throws StagingLost, or an error that it is the cause of, if another process has staged the folder since.
    */
   saveStaged?(key: string): Promise<void>;
 
   /**
    * Makes the staged directory the folder of this key, whole or not at all; replaces an earlier one.
    * Rejects if nothing is staged, and leaves what is published as it was.
-   * @throws StagedElsewhere, or an error that it is the cause of, if another process has staged the folder since.
+   * @throws StagingLost, or an error that it is the cause of, if another process has staged the folder since.
    */
   publishFolder(key: string): Promise<void>;
 

@@ -7,10 +7,12 @@ export type {
   JobQueue,
   JobWorker,
   QueuedJob,
+  SharedJobQueue,
   StopReason,
 } from '../jobs/index.js';
 export type { ErasedAccount } from './account-erasure.js';
 export type { JobInformation } from './job-information.js';
+export { JobRunner, type JobRunnerOptions } from './job-runner.js';
 export {
   type EraseAccountOptions,
   eraseAccount,

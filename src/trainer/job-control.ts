@@ -33,8 +33,6 @@ export class JobControl {
   readonly #started: Promise<void>;
   readonly #stopLooking: () => void;
   #worker: JobWorker | undefined;
-  /** The job that runs here. */
-  #runningId: string | undefined;
   /** Whether the queue may lack a job that has not ended. */
   #mayLackJobs = true;
   #looking: Promise<void> | undefined;
@@ -136,18 +134,19 @@ export class JobControl {
   }
 
   async #run(lease: JobLease): Promise<JobOutcome> {
-    this.#runningId = lease.id;
+    const { events } = this.#options;
+    events.runningId = lease.id;
     try {
       return await new JobRun(lease, this.#options).run();
     } finally {
-      this.#runningId = undefined;
+      events.runningId = undefined;
     }
   }
 
   /** With each heartbeat: makes up for what failed, and sees how the jobs stand that run elsewhere. Never rejects. */
   #look(): Promise<void> {
     this.#looking ??= this.#started
-      .then(() => this.#options.events.poll(this.#runningId))
+      .then(() => this.#options.events.poll())
       .then(() => this.#addMissing())
       .then(() => this.#finishRemovals())
       .finally(() => {

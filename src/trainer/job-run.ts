@@ -11,7 +11,7 @@ import {
   stored,
   toJobError,
 } from '../jobs/index.js';
-import { isStagedElsewhere, type Storage } from '../storage/index.js';
+import { isStagingLost, type Storage } from '../storage/index.js';
 import {
   type BackboneSource,
   checkpointMark,
@@ -216,7 +216,7 @@ export class JobRun {
     const reason = this.#stopReason;
     if (reason === 'lost' || (reason === 'closing' && error.code === 'aborted')) return this.#leave();
     // A run that came back late staged the folder before it saw that the job is no longer its own.
-    if (reason !== 'cancelled' && isStagedElsewhere(error)) return this.#leave();
+    if (reason !== 'cancelled' && isStagingLost(error)) return this.#leave();
     if (reason !== 'cancelled' && isUnavailable(error)) {
       await this.#leave();
       throw error; // no fault of the job: another run goes on with it

@@ -1,4 +1,4 @@
-import { isStagedElsewhere, type Storage } from '../storage/index.js';
+import { isStagingLost, type Storage } from '../storage/index.js';
 
 /**
  * Saves what a run has staged after each of its checkpoints, where the storage keeps what is staged to one machine.
@@ -27,7 +27,7 @@ export class StagedSaves {
 
   /**
    * Does a run, and waits for the saves of one that stops. One that is complete has no checkpoint any more.
-   * @throws an error that StagedElsewhere is the cause of, if another run has taken over
+   * @throws an error that StagingLost is the cause of, if another run has taken over
    */
   during<T>(run: () => Promise<T>): Promise<T> {
     const running = run().then((result) => {
@@ -46,7 +46,7 @@ export class StagedSaves {
     while (this.#isStale) {
       this.#isStale = false;
       await this.#save().catch((thrown: unknown) => {
-        if (!isStagedElsewhere(thrown)) return;
+        if (!isStagingLost(thrown)) return;
         this.#failure ??= { thrown };
         this.#lost();
       });

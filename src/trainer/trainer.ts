@@ -16,7 +16,6 @@ import {
   JobRepository,
   JobRequests,
   newJobRecord,
-  onWrite,
   readyModel,
 } from '../jobs/index.js';
 import { requirePublicHost } from '../network/index.js';
@@ -80,8 +79,7 @@ export class Trainer {
     const loaderOf = backboneLoader(settings);
     const host = settings.host ?? createTrainingHost(isolation, executor);
     const jobs = new JobRepository(storage, account.app_id, taskOf);
-    const events = new JobEvents(jobs, clock);
-    onWrite(storage, events);
+    const events = new JobEvents(jobs, clock, storage);
     const trouble = new LastingTrouble(clock, (thrown) =>
       events.failPresent(toOrchardError(thrown, 'keeping the training jobs')),
     );
@@ -201,8 +199,8 @@ export class Trainer {
   /**
    * The job's present state, then its events until it has ended; leaving the loop stops watching. A reader slower
    * than the events misses progress, never a state or the latest figures. Of a job that another process runs, only
-   * states come, some seconds late. A storage that fails for half a minute ends it with its StorageError; the job goes
-   * on by itself once the storage works again.
+   * states and epochs come, at once where the storage tells of writes, else some seconds late. A storage that fails
+   * for half a minute ends it with its StorageError; the job goes on by itself once the storage works again.
    * @throws (from the loop) NotFoundError, StorageError, ClosedError; AbortedError when the signal fires
    */
   async *watch(id: string, { signal }: SignalOptions = {}): AsyncGenerator<TrainingEvent, void, undefined> {

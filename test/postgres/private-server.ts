@@ -19,7 +19,7 @@ export const PASSWORD = 'secret-of-the-tests';
 const START_TIMEOUT_MS = 60_000;
 
 /** The folder of initdb and postgres; undefined where PostgreSQL isn't installed. */
-const binaries = [...debianFolders(), ...(process.env.PATH ?? '').split(':')].find(
+export const serverBinaries = [...debianFolders(), ...(process.env.PATH ?? '').split(':')].find(
   (folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')),
 );
 
@@ -28,14 +28,14 @@ const binaries = [...debianFolders(), ...(process.env.PATH ?? '').split(':')].fi
  * PostgreSQL they are skipped, and the name says why.
  */
 export function describeWithPostgres(name: string, tests: (server: PrivateServer) => void): void {
-  if (binaries === undefined) {
+  if (serverBinaries === undefined) {
     describe.skip(`${name} (skipped: PostgreSQL is not installed; on Debian, apt-get install postgresql)`, () => {
       tests(new PrivateServer('', 0));
     });
     return;
   }
   describe(name, () => {
-    const server = new PrivateServer(binaries, START_TIMEOUT_MS);
+    const server = new PrivateServer(serverBinaries, START_TIMEOUT_MS);
     beforeAll(() => server.create());
     afterAll(() => server.remove());
     tests(server);

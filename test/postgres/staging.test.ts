@@ -2,7 +2,7 @@ import { stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
-import { isStagedElsewhere } from '../../src/storage/index.js';
+import { isStagingLost } from '../../src/storage/index.js';
 import { contentOf, machines, publish, published, stage } from './machines.js';
 import { describeWithPostgres, type PrivateServer } from './private-server.js';
 
@@ -32,8 +32,8 @@ describeWithPostgres('a folder that is staged', (server) => {
     const { one, other } = machines(server);
     await stage(one, 'm', { 'model.bin': 'of the one that was cut off' });
     await stage(other, 'm', { 'model.bin': 'of its successor' });
-    await expect(one.saveStaged?.('m')).rejects.toSatisfy(isStagedElsewhere);
-    await expect(one.publishFolder('m')).rejects.toSatisfy(isStagedElsewhere);
+    await expect(one.saveStaged?.('m')).rejects.toSatisfy(isStagingLost);
+    await expect(one.publishFolder('m')).rejects.toSatisfy(isStagingLost);
     expect(await published(one, 'm')).toBeUndefined();
 
     await other.publishFolder('m');

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { cp, mkdir } from 'node:fs/promises';
-import { StagedElsewhere, type Storage } from '../../src/storage/index.js';
+import { StagingLost, type Storage } from '../../src/storage/index.js';
 import { aDirectory } from '../storage/temporary-place.js';
 
 /**
@@ -36,7 +36,7 @@ export class SharedMedium {
         return `${place}/${key}`;
       },
       async publishFolder(key) {
-        if (stagedBy.get(key) !== self) throw new StagedElsewhere(key);
+        if (stagedBy.get(key) !== self) throw new StagingLost(key);
         await cp(`${place}/${key}`, await storage.stageFolder(key), { recursive: true });
         await storage.publishFolder(key);
       },

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { StorageError } from '../../src/errors.js';
-import { StagedElsewhere } from '../../src/storage/index.js';
+import { StagingLost } from '../../src/storage/index.js';
 import { aMemoryStorage, aTrainer, createJob, resultOf, statusOf } from './builders.js';
 
 /** A storage whose saves the test ends, one after the other. */
@@ -57,7 +57,7 @@ it('stops a run whose folder another one has staged, and leaves the job to that 
   const id = await createJob(trainer);
   const run = await host.nextRun();
   run.emit(checkpoint(1));
-  saves[0]?.end(new StorageError('refused', { cause: new StagedElsewhere(id) }));
+  saves[0]?.end(new StorageError('refused', { cause: new StagingLost(id) }));
   await run.outcome.catch(() => undefined);
   expect(run.options.signal.aborted).toBe(true);
   expect(await statusOf(trainer, id)).toBe('RUNNING');

@@ -7,8 +7,12 @@ import { type RunningServer, serve } from '../serve.js';
 import type { ServiceOptions } from '../start-service.js';
 import type { Backend } from './backend.js';
 import { processMetrics, serverOptions } from './process.js';
+import { startTraining } from './trainer-role.js';
 
-/** Answers requests over a backend, which stays open; with the role `api` jobs are created here and run elsewhere. */
+/**
+ * Answers requests over a backend, which stays open. Where it has a queue, jobs are handed to whoever trains: to this
+ * process too, unless its role is `api`.
+ */
 export async function serveRequests(options: ServiceOptions, backend: Backend): Promise<RunningServer> {
   const { keys, operatorKeys = [], log } = options;
   const services = servicesOf(options, backend);
@@ -22,12 +26,15 @@ export async function serveRequests(options: ServiceOptions, backend: Backend): 
     registry: processMetrics(),
   });
   const server = await serve(handler, serverOptions(options));
-  if (options.role !== 'api') takeUpJobs(services, keys);
+  const { queue } = backend;
+  const training =
+    queue && options.role !== 'api' ? startTraining(options, { ...backend, queue }) : undefined;
+  if (queue === undefined) takeUpJobs(services, keys);
   return {
     url: server.url,
     async close() {
       await server.close();
-      await services.close();
+      await Promise.all([services.close(), training?.close()]);
     },
   };
 }
@@ -36,11 +43,12 @@ function servicesOf(options: ServiceOptions, { storage, queue, uploads, forget }
   const { workers, 'max-waiting': maxWaiting } = options;
   return accountServices({
     storage,
-    ...(uploads !== 'storage' && { uploadDirectory: uploads.directory }),
+    ...(uploads === 'storage' ? { uploadsInStorage: true } : { uploadDirectory: uploads.directory }),
     trainer: {
       allowPrivateAddresses: options['allow-private-addresses'],
       isolation: options.isolation,
       ...(queue && { queue }),
+      runsJobs: queue === undefined,
     },
     inference: { ...(workers && { workers }), ...(maxWaiting && { maxWaiting }) },
     forget,

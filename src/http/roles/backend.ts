@@ -1,4 +1,4 @@
-import type { JobQueue } from '../../jobs/index.js';
+import type { SharedJobQueue } from '../../jobs/index.js';
 import type { Storage } from '../../storage/index.js';
 import type { Quota, RateLimiter, WrongKeyLimiter } from '../limiters.js';
 import type { ReadinessCheck } from '../readiness.js';
@@ -22,8 +22,8 @@ export interface Backend {
   readonly storage: Storage;
   /** Where uploads wait for their jobs: a folder of this machine, or the storage, for trainers of other machines. */
   readonly uploads: { readonly directory: string } | 'storage';
-  /** Decides among processes; without one, the storage itself does. */
-  readonly queue?: JobQueue;
+  /** Decides among processes which of them trains; without one, trainers of this process run all jobs. */
+  readonly queue?: SharedJobQueue;
   limiters(settings: LimitSettings): Limiters;
   /** Removes what is counted of an account. */
   forget(app_id: string): Promise<void>;
