@@ -33,8 +33,8 @@ export interface ReadyModelsOptions {
 }
 
 /**
- * The directories of an account's READY models, each kept for a second after it was looked up, or until this process
- * writes its job.
+ * The directories of an account's READY models, each kept for a second after it was looked up, or until its job is
+ * written, as far as that is heard of.
  */
 export class ReadyModels {
   readonly #storage: Storage;
@@ -90,7 +90,7 @@ export class ReadyModels {
     }
   }
 
-  /** This process has written a job. */
+  /** A job was written. */
   written(id: string): void {
     if (this.#found.has(id)) this.#renew(id);
   }
