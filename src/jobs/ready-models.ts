@@ -42,7 +42,8 @@ export class ReadyModels {
   readonly #gone: (directory: string) => void;
   readonly #clock: { now(): number };
   readonly #checkMs: number;
-  readonly #found = new LRUCache<string, Found>({ max: MAX_KEPT });
+  // By size, as an upper count would be room set aside for each account.
+  readonly #found = new LRUCache<string, Found>({ maxSize: MAX_KEPT, sizeCalculation: () => 1 });
   readonly #stopListening: () => void;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
