@@ -10,26 +10,29 @@ import { describeWithPostgres } from './private-server.js';
 
 const script = fileURLToPath(new URL('./processes/train.ts', import.meta.url));
 const EPOCHS = 14;
+/** Longer than the training takes. */
+const NEVER_MS = 3_600_000;
 
 describeWithPostgres('a job of a trainer that is killed', (server) => {
   it('goes on from the last saved checkpoint, and ends with the weights of an undisturbed one', async () => {
     const { connectionString } = server;
     const request = await sentimentRequest(temporaryDirectory(), { num_epochs: EPOCHS });
     const schema = server.newSchema();
-    const first = aTrainer({ connectionString, schema, request });
+    const first = aTrainer({ connectionString, schema, request, checkpointIntervalMs: 0 });
     await first.says('saved', 1);
     await first.kill();
     const reached = Number(first.said('epoch').at(-1));
     expect(reached).toBeLessThan(EPOCHS);
 
-    const second = aTrainer({ connectionString, schema });
+    const second = aTrainer({ connectionString, schema, checkpointIntervalMs: NEVER_MS });
     await second.ended;
     expect(second.said('state').at(-1)).toBe('READY');
     const [next] = second.said('epoch').map(Number);
     expect(next).toBeGreaterThan(1);
     expect(next).toBeLessThanOrEqual(reached + 1);
 
-    const undisturbed = aTrainer({ connectionString, schema: server.newSchema(), request });
+    const alone = { schema: server.newSchema(), request, checkpointIntervalMs: NEVER_MS };
+    const undisturbed = aTrainer({ connectionString, ...alone });
     await undisturbed.ended;
     expect(second.said('weights')).toEqual(undisturbed.said('weights'));
     expect(await server.sql(`SELECT kind FROM ${schema}.folders`)).toEqual([{ kind: 'published' }]);

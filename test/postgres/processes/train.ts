@@ -14,13 +14,16 @@ interface Settings {
   readonly schema: string;
   readonly cache: string;
   readonly request?: TrainingRequest;
+  readonly checkpointIntervalMs: number;
 }
 
-const { connectionString, schema, cache, request }: Settings = JSON.parse(process.argv[2] ?? '');
+const { connectionString, schema, cache, request, checkpointIntervalMs }: Settings = JSON.parse(
+  process.argv[2] ?? '',
+);
 const say = (...words: readonly unknown[]) => writeSync(1, `${words.join(' ')}\n`);
 
 const storage = tellingOfSaves(postgresStorage(connectionString, { schema, cache }));
-const trainer = new Trainer({ storage, threads: 1, seed: 7, checkpointIntervalMs: 0 });
+const trainer = new Trainer({ storage, threads: 1, seed: 7, checkpointIntervalMs });
 if (request !== undefined) (await trainer.createTrainingJob(request))._unsafeUnwrap();
 const { data } = (await trainer.listModels())._unsafeUnwrap();
 for (const { id } of data) {
