@@ -8,7 +8,8 @@ import { expect, it } from 'vitest';
 import { QUEUE_TIMING, type QueueTiming } from '../../src/postgres/queue-timing.js';
 import type { SpeakingProcess } from '../support/speaking-process.js';
 import { Chance } from '../trust/chance.js';
-import { Cluster, type ClusterJob, overlaps } from './cluster.js';
+import { Cluster } from './cluster.js';
+import { type KnownJob, overlaps } from './job-history.js';
 import { describeWithPostgres } from './private-server.js';
 
 const JOBS = Number(process.env.CLUSTER_JOBS ?? 6);
@@ -45,14 +46,14 @@ describeWithPostgres('three trainers and three predictors over one database', (s
     await asking;
     for (const trainer of trainers) await trainer.stop();
 
-    expect((await cluster.jobs()).filter(({ status }) => status !== 'READY')).toEqual([]);
-    const times = await cluster.timesReady();
+    expect((await cluster.history.jobs()).filter(({ status }) => status !== 'READY')).toEqual([]);
+    const times = await cluster.history.timesReady();
     expect(jobs.filter(({ id }) => times.get(id) !== 1)).toEqual([]);
     const told = cluster.toldSpells();
     expect(new Set(told.map(({ id }) => id)).size).toBe(JOBS);
     expect(told.length).toBeGreaterThan(JOBS); // some were killed with their trainer
     expect(overlaps(told)).toEqual([]);
-    expect(overlaps(await cluster.writtenSpells())).toEqual([]);
+    expect(overlaps(await cluster.history.spells())).toEqual([]);
     for (const predictor of predictors) {
       const wrong = predictor.lines.filter((line) => !/ answered (good,bad|bad,good)$/.test(line));
       expect(wrong).toEqual([]);
@@ -67,7 +68,7 @@ describeWithPostgres('three trainers and three predictors over one database', (s
 /** Asks each model of each predictor as soon as it is READY; resolves when all have answered. */
 async function askAll(
   cluster: Cluster,
-  jobs: readonly ClusterJob[],
+  jobs: readonly KnownJob[],
   predictors: readonly SpeakingProcess[],
 ): Promise<void> {
   const asked = new Set<string>();

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import * as z from 'zod';
 import { createClassificationArchive } from '../../src/families/index.js';
 import { postgresQueue, postgresStorage } from '../../src/postgres/index.js';
 import type { QueueTiming } from '../../src/postgres/queue-timing.js';
@@ -10,26 +9,14 @@ import { aDirectory } from '../storage/temporary-place.js';
 import { writeCheckpoint } from '../support/checkpoint-builder.js';
 import { resultOf } from '../support/outcomes.js';
 import { SpeakingProcess } from '../support/speaking-process.js';
+import { JobHistory, type KnownJob, type Spell } from './job-history.js';
 import type { PrivateServer } from './private-server.js';
 import type { ClusterSettings } from './processes/cluster-settings.js';
 
-export interface ClusterJob {
-  readonly app_id: string;
-  readonly id: string;
-}
-
-/** A time in which a process was about a job, as it said itself; until it was killed where it said no end. */
-export interface Spell extends ClusterJob {
-  readonly from: number;
-  readonly to: number;
-}
-
-const jobRow = z.object({ id: z.string(), app_id: z.string(), status: z.string(), attempts: z.number() });
-const writesRow = z.object({ id: z.string(), app_id: z.string(), from: z.date(), to: z.date() });
-
-/** Processes over one schema of a server, and what the database itself saw of their jobs. */
+/** Processes over one schema of a server. */
 export class Cluster {
-  readonly #server: PrivateServer;
+  /** What the database itself saw of the jobs. */
+  readonly history: JobHistory;
   readonly #settings: ClusterSettings;
   readonly #temporary: string;
   readonly #request: Parameters<Trainer['createTrainingJob']>[0];
@@ -43,7 +30,7 @@ export class Cluster {
     temporary: string,
     request: Parameters<Trainer['createTrainingJob']>[0],
   ) {
-    this.#server = server;
+    this.history = new JobHistory(server, settings.schema);
     this.#settings = settings;
     this.#temporary = temporary;
     this.#request = request;
@@ -72,13 +59,13 @@ export class Cluster {
   }
 
   /** Creates as many jobs of each account, in turn, by trainers that run none. */
-  async createJobs(accounts: number, each: number): Promise<ClusterJob[]> {
+  async createJobs(accounts: number, each: number): Promise<KnownJob[]> {
     const { connectionString, schema } = this.#settings;
     const storage = postgresStorage(connectionString, { schema });
     const queue = postgresQueue(connectionString, { schema });
     await storage.listKeys('jobs'); // makes the tables
-    await this.#watch();
-    const jobs: ClusterJob[] = [];
+    await this.history.begin();
+    const jobs: KnownJob[] = [];
     const names = Array.from({ length: accounts }, (_, account) => `account-${account}`);
     const trainers = names.map((app_id) => {
       const account = { app_id, tier: 'basic' } as const;
@@ -110,39 +97,8 @@ export class Cluster {
     this.#killed.set(process, Date.now());
   }
 
-  /** How the jobs stand. */
-  async jobs() {
-    const rows = await this.#server.sql(
-      `SELECT value::jsonb->>'id' AS id, value::jsonb->>'app_id' AS app_id, value::jsonb->>'status' AS status,
-         coalesce((value::jsonb->'attempts'->>'count')::int, 0) AS attempts
-       FROM ${this.#settings.schema}.records WHERE collection = 'jobs'`,
-    );
-    return rows.map((row) => jobRow.parse(row));
-  }
-
-  async ready(): Promise<ClusterJob[]> {
-    return (await this.jobs()).filter(({ status }) => status === 'READY');
-  }
-
-  /** How often each job was made READY, by id, as the database saw it. */
-  async timesReady(): Promise<Map<string, number>> {
-    const rows = await this.#server.sql(
-      `SELECT id, count(*)::int AS times FROM ${this.#settings.schema}.job_history WHERE status = 'READY' GROUP BY id`,
-    );
-    const parsed = z.array(z.object({ id: z.string(), times: z.number() })).parse(rows);
-    return new Map(parsed.map(({ id, times }) => [id, times]));
-  }
-
-  /** From the first to the last write of each run, as the database saw them. */
-  async writtenSpells(): Promise<Spell[]> {
-    const rows = await this.#server.sql(
-      `SELECT id, app_id, min(at) AS from, max(at) AS to FROM ${this.#settings.schema}.job_history
-       WHERE claim IS NOT NULL GROUP BY id, app_id, claim`,
-    );
-    return rows.map((row) => {
-      const { from, to, ...job } = writesRow.parse(row);
-      return { ...job, from: from.getTime(), to: to.getTime() };
-    });
+  async ready(): Promise<KnownJob[]> {
+    return (await this.history.jobs()).filter(({ status }) => status === 'READY');
   }
 
   /** When each process was about each job, as it said itself. */
@@ -168,7 +124,7 @@ export class Cluster {
   async untilNoneMayFail(maxMs: number): Promise<void> {
     const deadline = performance.now() + maxMs;
     const mayFail = async () =>
-      (await this.jobs()).some(({ status, attempts }) => status === 'RUNNING' && attempts >= 3);
+      (await this.history.jobs()).some(({ status, attempts }) => status === 'RUNNING' && attempts >= 3);
     while (await mayFail()) {
       if (performance.now() > deadline) throw new Error('a job in its last attempt does not come to its end');
       await delay(200);
@@ -184,28 +140,4 @@ export class Cluster {
     this.#processes.push(process);
     return process;
   }
-
-  /** Lets the database keep what is written of each job. */
-  async #watch(): Promise<void> {
-    const { schema } = this.#settings;
-    await this.#server.sql(`
-      CREATE TABLE ${schema}.job_history (at timestamptz, id text, app_id text, status text, claim text);
-      CREATE FUNCTION ${schema}.note_job() RETURNS trigger LANGUAGE plpgsql AS $$
-        BEGIN
-          INSERT INTO ${schema}.job_history SELECT clock_timestamp(), job->>'id', job->>'app_id', job->>'status',
-            job->>'claim' FROM (SELECT NEW.value::jsonb AS job) AS of_job;
-          RETURN NULL;
-        END $$;
-      CREATE TRIGGER note_job AFTER INSERT OR UPDATE ON ${schema}.records FOR EACH ROW
-        WHEN (NEW.collection = 'jobs') EXECUTE FUNCTION ${schema}.note_job();`);
-  }
-}
-
-/** Spells of one account, each with the next, that have a moment in common. */
-export function overlaps(spells: readonly Spell[]): [Spell, Spell][] {
-  const sorted = [...spells].sort((a, b) => a.from - b.from);
-  return sorted.flatMap((spell, at): [Spell, Spell][] => {
-    const next = sorted.slice(at + 1).find(({ app_id }) => app_id === spell.app_id);
-    return next !== undefined && next.from < spell.to ? [[spell, next]] : [];
-  });
 }
