@@ -161,6 +161,7 @@ export type {
   BackboneDownload,
   BackboneSource,
   BlendNotice,
+  CheckpointNotice,
   DatasetNotice,
   EpochEnd,
   TrainingHost,

@@ -25,7 +25,7 @@ export { JobRepository } from './job-repository.js';
 export { JobRequests } from './job-requests.js';
 export { canReach, hasEnded, isWaiting, moved } from './job-states.js';
 export { viewsOf } from './job-views.js';
-export { noteWrite, onWrite } from './job-writes.js';
+export { noteWrite, onWrite, type WriteListener } from './job-writes.js';
 export { ModelUses } from './model-uses.js';
 export { type ReadyModel, readyModel } from './ready-model.js';
 export { ReadyModels } from './ready-models.js';

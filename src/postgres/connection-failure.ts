@@ -1,7 +1,10 @@
 /** What went wrong with a connection, from the errors of pg and of the network. */
 
-/** SQLSTATEs with which a server ends a connection, or takes none: what was asked was not done. */
-const SHUTTING_DOWN = ['57P01', '57P02', '57P03'];
+/**
+ * SQLSTATEs with which a server ends a connection, or takes none: it stops or starts, the connection was silent for too
+ * long, or there are too many. What was asked was not done.
+ */
+const TURNED_AWAY = ['57P01', '57P02', '57P03', '57P05', '25P03', '53300'];
 /** What a broken connection is called by the network. */
 const BROKEN = [
   'ECONNRESET',
@@ -11,10 +14,12 @@ const BROKEN = [
   'ETIMEDOUT',
   'EHOSTUNREACH',
   'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
 ];
 /** What pg says of one, without a code. */
 const BROKEN_MESSAGE =
-  /connection terminated|connection ended|not queryable|no answer within|connection timeout/i;
+  /connection terminated|timeout exceeded when trying to connect|connection ended|not queryable|no answer within|connection timeout/i;
 
 /** Thrown where the server doesn't answer in time; the connection is given up then. */
 export class QueryTimeout extends Error {
@@ -37,7 +42,7 @@ export function isConnectionLost(thrown: unknown): boolean {
 /** True if what was asked has surely not been done, as the connection was or is being ended. */
 export function isNotDone(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
-  return SHUTTING_DOWN.includes(codeOf(thrown) ?? '') || /not queryable/.test(thrown.message);
+  return TURNED_AWAY.includes(codeOf(thrown) ?? '') || /not queryable/.test(thrown.message);
 }
 
 /**

@@ -147,14 +147,14 @@ export interface Storage {
   /**
    * Puts what is staged now where `stageFolder` finds it on every machine. Only storages have this whose directories
    * others can't see; what was staged and not saved is lost with the machine then.
-   * @throws StagingLost if another process has staged the folder since.
+   * @throws StagingLost, or an error that it is the cause of, if another process has staged the folder since.
    */
   saveStaged?(key: string): Promise<void>;
 
   /**
    * Makes the staged directory the folder of this key, whole or not at all; replaces an earlier one.
    * Rejects if nothing is staged, and leaves what is published as it was.
-   * @throws StagingLost if another process has staged the folder since.
+   * @throws StagingLost, or an error that it is the cause of, if another process has staged the folder since.
    */
   publishFolder(key: string): Promise<void>;
 

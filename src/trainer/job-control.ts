@@ -35,6 +35,8 @@ export class JobControl {
   #worker: JobWorker | undefined;
   /** Whether the queue may lack a job that has not ended. */
   #mayLackJobs = true;
+  /** Whether deletions that ended with their processes are yet to be looked for. */
+  #mayLeaveFolders = true;
   #looking: Promise<void> | undefined;
   /** The latest admission, which the next one waits for: only so can waiting jobs be counted. */
   #admission: Promise<unknown> = Promise.resolve();
@@ -168,12 +170,17 @@ export class JobControl {
     }
   }
 
-  /** Removes the folders of deleted jobs that a process left when it was killed. Tried again where it fails. */
+  /**
+   * Removes the folders of deleted jobs that a process left when it was killed. Tried again where it fails. A trainer that
+   * runs no jobs looks at its start alone: there may be one for each of very many accounts.
+   */
   async #finishRemovals(): Promise<void> {
+    if (!this.#options.settings.runsJobs && !this.#mayLeaveFolders) return;
+    this.#mayLeaveFolders = false;
     try {
       for (const left of await this.#removals.left()) await this.#finishRemoval(left);
     } catch {
-      // with the next heartbeat
+      this.#mayLeaveFolders = true; // with the next heartbeat
     }
   }
 

@@ -15,16 +15,15 @@ import { isStagingLost, type Storage } from '../storage/index.js';
 import {
   type BackboneSource,
   checkpointMark,
-  checkpointTime,
   type TrainingHost,
   type TrainingRunEvent,
 } from '../training/index.js';
 import { requireAttempt, withoutAttempt } from './attempts.js';
-import { CheckpointCopies } from './checkpoint-copies.js';
 import { JobClaim } from './job-claim.js';
 import type { JobEvents } from './job-events.js';
 import { type LoaderOf, loadBackbone } from './load-backbone.js';
 import { RunFigures } from './run-figures.js';
+import { StagedSaves } from './staged-saves.js';
 import type { TrainerSettings } from './trainer-options.js';
 
 /** What every run of a trainer shares. */
@@ -60,10 +59,10 @@ export class JobRun {
   readonly #context: JobRunContext;
   readonly #claim: JobClaim;
   readonly #figures: RunFigures;
+  readonly #saves: StagedSaves;
   readonly #controller = new AbortController();
   /** Whether the job's record says so; the queue may not know. */
   #isCancelled = false;
-  #copies: CheckpointCopies | undefined;
   #hasTriedToPublish = false;
 
   constructor(lease: JobLease, context: JobRunContext) {
@@ -75,6 +74,7 @@ export class JobRun {
       await this.#patiently(() => this.#claim.update(change));
     };
     this.#figures = new RunFigures(write, () => this.#controller.abort());
+    this.#saves = new StagedSaves(context.storage, lease.id, () => this.#controller.abort());
     const stop = () => this.#controller.abort(this.#stopReason);
     if (lease.signal.aborted) stop();
     lease.signal.addEventListener('abort', stop, { once: true });
@@ -137,15 +137,13 @@ export class JobRun {
 
   /** Trains and publishes the model folder. @param staged the directory, where it is staged already. */
   async #train(job: JobRecord, staged: string | undefined): Promise<void> {
-    const { host, settings, storage } = this.#context;
+    const { host, settings } = this.#context;
     const { id, dataset_url, model_config, training_config, seed } = job;
     requireAttempt(job);
     const directory = staged ?? (await this.#stage());
     const backbone = await this.#backbone(job);
     await this.#claim.require();
     this.#requireGoingOn();
-    const copies = new CheckpointCopies(storage, { id, directory, present: await checkpointTime(directory) });
-    this.#copies = copies;
     const spec = {
       ...{ id, dataset_url, model_config, training_config, seed, directory },
       ...{ threads: settings.threads, memoryLimit: settings.memoryLimit },
@@ -156,10 +154,8 @@ export class JobRun {
       ...(backbone && { backbone }),
     };
     const onEvent = (event: TrainingRunEvent) => this.#onEvent(event);
-    const stats = await host
-      .run(spec, { signal: this.#controller.signal, onEvent })
-      .finally(() => this.#figures.allWritten());
-    await copies.save();
+    const run = () => host.run(spec, { signal: this.#controller.signal, onEvent });
+    const stats = await this.#saves.during(() => run().finally(() => this.#figures.allWritten()));
     await this.#figures.record(() => ({ stats }));
     await this.#patiently(() => this.#publish());
   }
@@ -198,7 +194,7 @@ export class JobRun {
 
   #onEvent(event: TrainingRunEvent): void {
     this.#figures.note(event);
-    this.#copies?.look();
+    if (event.type === 'checkpoint') this.#saves.note();
     this.#context.events.publish({ ...event, id: this.#id });
   }
 
@@ -258,7 +254,6 @@ export class JobRun {
 
   /** The job stays RUNNING, for another run. */
   async #leave(): Promise<JobOutcome> {
-    if (this.#stopReason !== 'lost') await this.#copies?.save();
     await this.#claim.update(withoutAttempt).catch(() => undefined);
     return 'left';
   }

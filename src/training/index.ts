@@ -5,6 +5,7 @@ export { type Tuning, trainingLanguage } from './hyperparameters.js';
 export type {
   BackboneDownload,
   BlendNotice,
+  CheckpointNotice,
   DatasetNotice,
   EpochEnd,
   TrainingPhase,

@@ -85,7 +85,7 @@ export class Cluster {
   }
 
   startTrainer(): SpeakingProcess {
-    return this.#start('./processes/train.ts');
+    return this.#start('./processes/train-for-all.ts');
   }
 
   startPredictor(): SpeakingProcess {

@@ -91,3 +91,5 @@ export async function stopped(child: ChildProcess): Promise<unknown> {
   child.kill('SIGTERM');
   return (await exited)[0];
 }
+
+export type ServiceProcess = Awaited<ReturnType<typeof aServiceProcess>>;

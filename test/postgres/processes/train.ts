@@ -1,44 +1,48 @@
-/** `train.ts <settings>`: trains the jobs of all accounts, until it is killed. Says when it begins and ends each. */
+/**
+ * `train.ts <settings>`: a trainer as one machine has it, on a PostgreSQL database. Creates a job if it is given a request,
+ * and follows those that have not ended, until it is killed or all have. Says what happens, a line each.
+ */
+import { createHash } from 'node:crypto';
 import { writeSync } from 'node:fs';
-import { folderModels, JobRunner, type SharedJobQueue } from 'orchard-nlp';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Storage, Trainer, type TrainingRequest } from 'orchard-nlp';
 import { postgresStorage } from 'orchard-nlp/postgres';
-import { Database } from '../../../src/postgres/index.js';
-import { QueueOnPostgres } from '../../../src/postgres/postgres-queue.js';
-import type { ClusterSettings } from './cluster-settings.js';
 
-const { connectionString, schema, cache, timing, models }: ClusterSettings = JSON.parse(
+interface Settings {
+  readonly connectionString: string;
+  readonly schema: string;
+  readonly cache: string;
+  readonly request?: TrainingRequest;
+  readonly checkpointIntervalMs: number;
+}
+
+const { connectionString, schema, cache, request, checkpointIntervalMs }: Settings = JSON.parse(
   process.argv[2] ?? '',
 );
 const say = (...words: readonly unknown[]) => writeSync(1, `${words.join(' ')}\n`);
 
-const storage = postgresStorage(connectionString, { schema, cache });
-const queue = new QueueOnPostgres(new Database(connectionString, { schema }), timing);
-const telling: SharedJobQueue = {
-  specificationVersion: 1,
-  add: (job) => queue.add(job),
-  cancel: (job) => queue.cancel(job),
-  work: (app_id, handler) => queue.work(app_id, handler),
-  close: () => queue.close(),
-  workForAll: (handler, options) =>
-    queue.workForAll(async (app_id, lease) => {
-      say('begin', app_id, lease.id, Date.now());
-      try {
-        const outcome = await handler(app_id, lease);
-        say('end', app_id, lease.id, Date.now(), outcome);
-        return outcome;
-      } catch (thrown) {
-        say('end', app_id, lease.id, Date.now(), thrown);
-        throw thrown;
-      }
-    }, options),
-};
-const runner = new JobRunner({
-  ...{ storage, queue: telling, modelLoader: folderModels(models) },
-  ...{ threads: 1, checkpointIntervalMs: 0 },
-});
-process.once('SIGTERM', async () => {
-  await runner.close();
-  await queue.close();
-  await storage.close();
-});
-say('ready');
+const storage = tellingOfSaves(postgresStorage(connectionString, { schema, cache }));
+const trainer = new Trainer({ storage, threads: 1, seed: 7, checkpointIntervalMs });
+if (request !== undefined) (await trainer.createTrainingJob(request))._unsafeUnwrap();
+const { data } = (await trainer.listModels())._unsafeUnwrap();
+for (const { id } of data) {
+  for await (const event of trainer.watch(id)) {
+    if (event.type === 'epoch') say('epoch', event.stats.epoch);
+    if (event.type === 'state') say('state', event.status);
+  }
+  const folder = (await storage.openFolder(id)) ?? 'no folder';
+  const weights = await readFile(join(folder, 'model.safetensors'));
+  say('weights', createHash('sha256').update(weights).digest('hex'));
+}
+await trainer.close();
+await storage.close();
+
+function tellingOfSaves(storage: Storage): Storage {
+  const save = storage.saveStaged?.bind(storage);
+  storage.saveStaged = async (key) => {
+    await save?.(key);
+    say('saved', key);
+  };
+  return storage;
+}
