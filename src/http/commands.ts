@@ -2,6 +2,7 @@ import { LOCAL_ACCOUNT } from '../contract/index.js';
 import { toOrchardError } from '../errors.js';
 import { newApiKey, parseStoredKeys, type StoredKey } from './api-keys.js';
 import { newKeySettings, serveSettings, USAGE } from './command-options.js';
+import { COPY_USAGE, copyCommand } from './copy-command.js';
 import { addToKeyFile, readKeyFile } from './key-file.js';
 import { eraseCommand, OPERATOR_USAGE, unusedCommand } from './operator-commands.js';
 import type { RunningServer } from './serve.js';
@@ -11,7 +12,7 @@ import { startService } from './start-service.js';
 export async function orchard([command = '', ...args]: readonly string[]): Promise<void> {
   const run = commands.get(command);
   if (run === undefined) {
-    console.error(USAGE + OPERATOR_USAGE);
+    console.error(USAGE + OPERATOR_USAGE + COPY_USAGE);
     process.exitCode = 2;
     return;
   }
@@ -28,6 +29,7 @@ const commands = new Map([
   ['new-key', newKeyCommand],
   ['erase', eraseCommand],
   ['unused', unusedCommand],
+  ['copy', copyCommand],
 ]);
 
 /** Serves until SIGTERM or SIGINT, then closes; a second signal ends it at once. */

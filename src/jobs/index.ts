@@ -1,5 +1,6 @@
 export { AccountRecords, accountsWithJobs, idIn } from './account-records.js';
 export { JOB_LEASES, JOB_QUEUE, JOBS, OF_A_JOB, OF_AN_ACCOUNT, QUOTA, UPLOADS } from './collections.js';
+export { type CopiedStorage, type CopyStorageOptions, copyStorage } from './copy-storage.js';
 export type {
   AnyJobHandler,
   JobHandler,

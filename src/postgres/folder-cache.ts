@@ -1,8 +1,10 @@
 import { readdir, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
+  contentHash,
   deleteUnseen,
   ensureDirectory,
+  filesIn,
   isPresent,
   move,
   moveIfPresent,
@@ -10,7 +12,6 @@ import {
   ownedName,
   sweepTemporaryFiles,
 } from '../files/index.js';
-import { contentHash, filesIn } from './folder-files.js';
 
 /** A folder that was opened so recently stays, whatever else must go: somebody may be reading it. */
 const IN_USE_MS = 10 * 60_000;
@@ -56,9 +57,10 @@ export class FolderCache {
     }
   }
 
-  /** Takes over a directory that has just been found to have this content. */
+  /** Takes over a directory that has just been found to have this content, and that nobody has opened yet. */
   async adopt(hash: string, directory: string): Promise<void> {
-    await this.#enter(hash, directory);
+    if (!(await this.#enter(hash, directory))) return;
+    await utimes(this.#directory(hash), 0, 0);
     await this.#makeRoom();
   }
 
@@ -90,6 +92,7 @@ export class FolderCache {
       await ensureDirectory(draft);
       await fill(draft);
       await this.#enter(hash, draft);
+      await this.#touch(hash);
     } finally {
       await deleteUnseen(draft);
     }
@@ -97,16 +100,19 @@ export class FolderCache {
     return directory;
   }
 
-  async #enter(hash: string, draft: string): Promise<void> {
+  /** @returns false if another process was faster. */
+  async #enter(hash: string, draft: string): Promise<boolean> {
     await ensureDirectory(this.#folders);
     const directory = this.#directory(hash);
-    try {
-      await move(draft, directory);
-    } catch (thrown) {
-      if (!(await isPresent(directory))) throw thrown; // else another process was faster
-    }
+    const isFirst = await move(draft, directory).then(
+      () => true,
+      async (thrown: unknown) => {
+        if (await isPresent(directory)) return false;
+        throw thrown;
+      },
+    );
     this.#checked.set(hash, Number.NEGATIVE_INFINITY);
-    await this.#touch(hash);
+    return isFirst;
   }
 
   /** Says that the folder is opened now. @returns false if it is not there. */

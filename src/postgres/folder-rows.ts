@@ -1,7 +1,7 @@
+import type { FolderFile } from '../files/index.js';
+import { contentHash } from '../files/index.js';
 import { codeOf } from './connection-failure.js';
 import type { Database, Query } from './database.js';
-import type { FolderFile } from './folder-files.js';
-import { contentHash } from './folder-files.js';
 import { keyBytes } from './key-bytes.js';
 import { patiently } from './patiently.js';
 import { type StoredFile, sendFile, storedFiles } from './transfers.js';

@@ -1,11 +1,11 @@
+import { contentHash, type FileContent, type FolderFile, filesIn } from '../files/index.js';
 import { KeyedQueue, StagingLost } from '../storage/index.js';
 import type { Database, Query } from './database.js';
 import type { FolderCache } from './folder-cache.js';
-import { contentHash, type FolderFile, filesIn } from './folder-files.js';
 import { type FolderRow, FolderRows } from './folder-rows.js';
 import type { LocalStage, LocalStages } from './local-stages.js';
 import { patiently } from './patiently.js';
-import { fetchFiles, GoneMeanwhile, storedFiles } from './transfers.js';
+import { fetchFiles, GoneMeanwhile, storedFiles, storedHash } from './transfers.js';
 
 /** So often a folder is fetched again that others replace meanwhile. */
 const MAX_FETCHES = 20;
@@ -82,6 +82,18 @@ export class Folders {
         if (!(thrown instanceof GoneMeanwhile) || attempt === MAX_FETCHES) throw thrown;
       }
     }
+  }
+
+  /** The files of a folder as they are in the database now. @param which published, or saved of what is staged */
+  async content(key: string, which: 'published' | 'staged'): Promise<FileContent[] | undefined> {
+    const row = await this.#rows.find(key, which);
+    if (row === undefined) return undefined;
+    const found: FileContent[] = [];
+    for (const file of await storedFiles(this.#database, row.id)) {
+      const { path, size } = file;
+      found.push({ path, size, sha256: await storedHash(this.#database, file) });
+    }
+    return found;
   }
 
   remove(key: string): Promise<void> {

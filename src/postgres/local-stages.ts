@@ -1,7 +1,14 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { deleteUnseen, ensureDirectory, moveIfPresent, namesIn, ownedName, ownerOf } from '../files/index.js';
-import { KnownHashes } from './folder-files.js';
+import {
+  deleteUnseen,
+  ensureDirectory,
+  KnownHashes,
+  moveIfPresent,
+  namesIn,
+  ownedName,
+  ownerOf,
+} from '../files/index.js';
 
 /** A folder that is staged here. */
 export interface LocalStage {

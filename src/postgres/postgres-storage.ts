@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { TemporaryDirectory } from '../files/index.js';
+import { type FileContent, TemporaryDirectory } from '../files/index.js';
 import { JOBS } from '../jobs/index.js';
 import {
   checkCollection,
@@ -115,6 +115,10 @@ class PostgresStorage implements Storage {
 
   openFolder(key: string): Promise<string | undefined> {
     return this.#withFolder(key, 'opened', (folders) => folders.open(key));
+  }
+
+  readContent(key: string, which: 'published' | 'staged'): Promise<readonly FileContent[] | undefined> {
+    return this.#withFolder(key, 'read', (folders) => folders.content(key, which));
   }
 
   removeFolder(key: string): Promise<void> {

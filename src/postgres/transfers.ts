@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { mkdir, open, utimes } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
+import { CHUNK_BYTES, chunksOf, type FileContent, type FolderFile } from '../files/index.js';
 import type { Database, Query } from './database.js';
-import { CHUNK_BYTES, chunksOf, type FileContent, type FolderFile, requireInner } from './folder-files.js';
 import { patiently } from './patiently.js';
 
 /** A file that the database has. */
@@ -107,6 +107,17 @@ function setModified(path: string, modifiedMs: number): Promise<void> {
   return utimes(path, seconds, seconds);
 }
 
+/** @throws Error for a path that would lead out of its folder. */
+function requireInner(path: string): void {
+  const parts = path.split('/');
+  const isOdd = (part: string) => part === '' || part === '.' || part === '..';
+  if (parts.some(isOdd) || (sep !== '/' && path.includes(sep))) {
+    throw new Error(
+      `a folder in the database has a file ${JSON.stringify(path)}, which is no path inside it`,
+    );
+  }
+}
+
 /** @returns the hash of what was written. */
 async function fetchFile(database: Database, { id, size }: StoredFile, path: string): Promise<string> {
   const hash = createHash('sha256');
@@ -134,4 +145,12 @@ async function chunk(database: Database, file: string, number: number): Promise<
   );
   if (row === undefined) throw new GoneMeanwhile(`chunk ${number} of file ${file} is gone`);
   return row.bytes;
+}
+
+/** The hash of a file, read from the database. @throws GoneMeanwhile */
+export async function storedHash(database: Database, { id, size }: StoredFile): Promise<string> {
+  const hash = createHash('sha256');
+  for (let number = 0; number * CHUNK_BYTES < size; number += 1)
+    hash.update(await chunk(database, id, number));
+  return hash.digest('hex');
 }

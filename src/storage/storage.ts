@@ -1,3 +1,5 @@
+import type { FileContent } from '../files/index.js';
+
 /** Anything that JSON can hold. */
 export type JsonValue =
   | string
@@ -166,6 +168,12 @@ export interface Storage {
    * It stays readable until `removeFolder` or a later `publishFolder` of the same key.
    */
   openFolder(key: string): Promise<string | undefined>;
+
+  /**
+   * What a folder holds, read anew from the medium: its files with their SHA-256; undefined if there is none. `staged` is
+   * what was saved of it last. Only storages have this whose `openFolder` gives a copy.
+   */
+  readContent?(key: string, which: 'published' | 'staged'): Promise<readonly FileContent[] | undefined>;
 
   /** Deletes a published folder and what is staged under its key; no error if there is neither. */
   removeFolder(key: string): Promise<void>;

@@ -1,5 +1,7 @@
 export type {
   BlendFigures,
+  CopiedStorage,
+  CopyStorageOptions,
   JobError,
   JobHandler,
   JobLease,
@@ -14,6 +16,7 @@ export type { ErasedAccount } from './account-erasure.js';
 export type { JobInformation } from './job-information.js';
 export { JobRunner, type JobRunnerOptions } from './job-runner.js';
 export {
+  copyStorage,
   type EraseAccountOptions,
   eraseAccount,
   listUnusedModels,

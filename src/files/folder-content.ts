@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { lstat, open, readdir } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 
-/** Bytes of a file that are sent, kept and read together. */
+/** Bytes of a file that are read, sent and kept together. */
 export const CHUNK_BYTES = 1024 * 1024;
 
 /** What a folder's file holds. */
@@ -68,17 +68,6 @@ export async function* chunksOf(path: string): AsyncGenerator<Buffer, void, unde
     }
   } finally {
     await file.close();
-  }
-}
-
-/** @throws Error for a path that would lead out of its folder. */
-export function requireInner(path: string): void {
-  const parts = path.split('/');
-  const isOdd = (part: string) => part === '' || part === '.' || part === '..';
-  if (parts.some(isOdd) || (sep !== '/' && path.includes(sep))) {
-    throw new Error(
-      `a folder in the database has a file ${JSON.stringify(path)}, which is no path inside it`,
-    );
   }
 }
 
