@@ -74,6 +74,14 @@ class PostgresStorage implements Storage {
     return this.#withRecord(collection, key, 'read', () => this.#records.read(collection, key));
   }
 
+  async readAll(collection: string, keys: readonly string[]): Promise<readonly StoredRecord[]> {
+    checkCollection(collection);
+    for (const key of keys) checkKey(key);
+    return whileAsking(`records of ${collection} can't be read`, () =>
+      this.#records.readAll(collection, keys),
+    );
+  }
+
   write(collection: string, key: string, value: JsonValue, expected: Version | undefined): Promise<Version> {
     return this.#withRecord(collection, key, 'written', () =>
       this.#records.write(collection, key, value, expected),
