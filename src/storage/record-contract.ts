@@ -38,13 +38,11 @@ export const recordContract: StorageChecks = {
   'reads several records at once as it reads each, where it can': async (storage) => {
     const keys = ['b', 'a', '\ud800', 'absent'];
     const written = await Promise.all(
-      keys
-        .slice(0, 3)
-        .map(async (key) => ({
-          key,
-          value: { key },
-          version: await storage.write('jobs', key, { key }, undefined),
-        })),
+      keys.slice(0, 3).map(async (key) => ({
+        key,
+        value: { key },
+        version: await storage.write('jobs', key, { key }, undefined),
+      })),
     );
     await storage.write('other', 'absent', 1, undefined);
     const found = await storage.readAll?.('jobs', keys);
