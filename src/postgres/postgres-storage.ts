@@ -7,6 +7,7 @@ import {
   checkCollection,
   checkKey,
   checkLimit,
+  type FolderDescription,
   type JsonValue,
   type ListOptions,
   type Storage,
@@ -125,6 +126,10 @@ class PostgresStorage implements Storage {
 
   openFolder(key: string): Promise<string | undefined> {
     return this.#withFolder(key, 'opened', (folders) => folders.open(key));
+  }
+
+  describeFolder(key: string): Promise<FolderDescription | undefined> {
+    return this.#withFolder(key, 'described', (folders) => folders.describe(key));
   }
 
   readContent(key: string, which: 'published' | 'staged'): Promise<readonly FileContent[] | undefined> {
