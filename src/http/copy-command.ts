@@ -31,7 +31,7 @@ export async function copyCommand(args: string[]): Promise<void> {
     const target = await databaseBackend({ database, schema });
     try {
       const { storage: to, queue } = target;
-      const copied = await outcomeOf(copyStorage({ from: source.storage, to, queue }));
+      const copied = await outcomeOf(copyStorage({ from: source.storage, to, ...(queue && { queue }) }));
       console.log(told(copied, data, schema));
     } finally {
       await target.close();
