@@ -37,7 +37,7 @@ async function writeCheckpoint(run: FakeRun, content: string): Promise<void> {
   const file = join(run.spec.directory, CHECKPOINT);
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, content);
-  run.emit({ type: 'checkpoint' });
+  run.emit({ type: 'checkpoint', epoch: 1 });
 }
 
 describeWithPostgres('a job on PostgreSQL', (server) => {
