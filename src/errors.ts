@@ -257,7 +257,9 @@ export class TrainingError extends OrchardErrorBase {
   readonly code = 'training';
 }
 
+/** What a {@link StorageError} is made with. */
 export interface StorageErrorOptions extends ErrorOptions {
+  /** Default false. */
   readonly isUnavailable?: boolean;
 }
 

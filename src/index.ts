@@ -61,6 +61,7 @@ export {
   OverloadedError,
   QueueFullError,
   StorageError,
+  type StorageErrorOptions,
   TierError,
   TrainingError,
   TransitionError,

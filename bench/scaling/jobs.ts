@@ -1,10 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type Database, postgresQueue, postgresStorage } from '../../src/postgres/index.js';
 import { Trainer } from '../../src/trainer/index.js';
 import type { BenchDatabase } from './a-database.js';
+import { dataset, model_config } from './a-model.js';
 
-const dataset = fileURLToPath(new URL('../../examples/customer-reviews', import.meta.url));
 const POLL_MS = 100;
 
 /** Creates jobs of as many accounts, which wait for whoever trains. */
@@ -18,13 +17,8 @@ export async function createJobs(
     const account = { app_id: `account-${job}`, tier: 'pro' } as const;
     await using trainer = new Trainer({ storage, queue, account, runsJobs: false });
     const created = await trainer.createTrainingJob({
-      dataset_url: pathToFileURL(dataset).href,
-      model_config: {
-        name: 'reviews',
-        type: 'binary-text-classification',
-        family: 'Papaya',
-        size: 'mini',
-      },
+      dataset_url: dataset,
+      model_config,
       training_config: { num_epochs: epochs, use_pretrained: false },
     });
     if (created.isErr()) throw created.error;

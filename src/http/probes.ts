@@ -7,6 +7,7 @@ import type { Readiness } from './readiness.js';
 import { Refusal, refusalOf, refuse } from './refusal.js';
 import type { AllowedMethods } from './route.js';
 
+/** What a handler tells whoever runs its process. */
 export interface ProbeOptions {
   /** Whether requests can be answered, for /ready. Default: they can. */
   readonly ready?: Readiness;

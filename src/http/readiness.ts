@@ -8,7 +8,10 @@ export interface ReadinessCheck {
   check(): Promise<unknown>;
 }
 
-/** @returns why requests can't be answered now, in words that anybody may read; undefined where they can. Never rejects. */
+/**
+ * Tells whether requests can be answered now.
+ * @returns why they can't, in words that anybody may read; undefined where they can. Never rejects.
+ */
 export type Readiness = () => Promise<string | undefined>;
 
 /** How long a check may take. */

@@ -68,10 +68,15 @@ export class JobLeaseTable {
   /** Takes out a job that has not started; says of one that has, to whoever runs it, that it is cancelled. */
   async cancel({ app_id, id }: QueuedJob): Promise<void> {
     await this.#transaction(async (query) => {
-      await this.#lock(query, app_id);
+      const account = await this.#lock(query, app_id);
+      if (account === undefined) return;
       const names = [app_id, id];
       await query(`DELETE FROM ${this.#jobs} WHERE app_id = $1 AND id = $2 AND NOT is_started`, names);
       await query(`UPDATE ${this.#jobs} SET is_cancelled = true WHERE app_id = $1 AND id = $2`, names);
+      if (account.token === null && !(await this.#hasJobs(query, app_id))) {
+        await this.#turns.take(query, app_id);
+        await this.#forget(query, app_id);
+      }
       await this.#tell(query, { app_id, cancelled: id });
     });
   }
@@ -158,8 +163,7 @@ export class JobLeaseTable {
 
   /** Clears the lease, and gives the account a turn if it has jobs; else nothing of it stays. */
   async #free(query: Query, app_id: string, turn: { isFirst: boolean; afterMs?: number }): Promise<void> {
-    const [more] = await query(`SELECT 1 FROM ${this.#jobs} WHERE app_id = $1 LIMIT 1`, [app_id]);
-    if (more === undefined) {
+    if (!(await this.#hasJobs(query, app_id))) {
       await this.#forget(query, app_id);
       return;
     }
@@ -170,6 +174,10 @@ export class JobLeaseTable {
     );
     await this.#turns.give(query, app_id, turn);
     await this.#tell(query, { app_id });
+  }
+
+  async #hasJobs(query: Query, app_id: string): Promise<boolean> {
+    return (await query(`SELECT 1 FROM ${this.#jobs} WHERE app_id = $1 LIMIT 1`, [app_id])).length > 0;
   }
 
   async #forget(query: Query, app_id: string): Promise<undefined> {

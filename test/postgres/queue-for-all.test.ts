@@ -62,6 +62,14 @@ async function aShort(server: PrivateServer): Promise<ShortMedium> {
   return new ShortMedium(server.connectionString, server.newSchema());
 }
 
+async function expectNothing(server: PrivateServer, schema: string): Promise<void> {
+  for (const table of ['queue_accounts', 'queue_jobs'].map((name) => `${schema}.${name}`)) {
+    expect(await server.sql(`SELECT * FROM ${table}`)).toEqual([]);
+  }
+  expect(await server.sql(`SELECT * FROM ${schema}_boss.job`)).toEqual([]);
+  expect(await server.sql(`SELECT * FROM ${schema}_boss.archive`)).toEqual([]);
+}
+
 describeWithPostgres('a worker for all accounts', (server) => {
   it('is handed the jobs of the accounts in turn, those of one account one at a time and the oldest first', async () => {
     const medium = await aShort(server);
@@ -170,9 +178,19 @@ describeWithPostgres('a worker for all accounts', (server) => {
     (await log.next()).end('ended');
     await medium.elapse();
     await worker.close();
-    for (const table of [`${schema}.queue_accounts`, `${schema}.queue_jobs`, `${schema}_boss.job`]) {
-      expect(await server.sql(`SELECT * FROM ${table}`)).toEqual([]);
-    }
+    await expectNothing(server, schema);
+    await medium.close();
+  });
+
+  it('leaves nothing of an account whose jobs were cancelled before anybody took them', async () => {
+    const schema = server.newSchema();
+    const medium = new ShortMedium(server.connectionString, schema);
+    ids.clear();
+    const queue = medium.open();
+    await addAll(queue, 'a1', 'a2');
+    await queue.cancel(job('a1'));
+    await queue.cancel(job('a2'));
+    await expectNothing(server, schema);
     await medium.close();
   });
 });
