@@ -29,6 +29,14 @@ export interface StoredRecord extends Versioned {
   readonly key: string;
 }
 
+/** What is known of a folder without its files. */
+export interface FolderDescription {
+  /** What its files take: those that are published, and those that were saved of what is staged. */
+  readonly bytes: number;
+  /** When it was published, in milliseconds since 1970; absent if it is not. */
+  readonly publishedMs?: number;
+}
+
 /** Which records of a collection to list. */
 export interface ListOptions {
   /** Only keys that start with this. Default: every key. */
@@ -107,6 +115,12 @@ export interface Storage {
   read(collection: string, key: string): Promise<Versioned | undefined>;
 
   /**
+   * Reads several records at once: those that there are, in any order. Only storages have this that each call takes a
+   * way to.
+   */
+  readAll?(collection: string, keys: readonly string[]): Promise<readonly StoredRecord[]>;
+
+  /**
    * Writes only if the stored version is `expected` (undefined: only if the record is absent).
    * @returns the new version.
    * @throws VersionConflict otherwise, leaving the record as it was.
@@ -168,6 +182,9 @@ export interface Storage {
    * It stays readable until `removeFolder` or a later `publishFolder` of the same key.
    */
   openFolder(key: string): Promise<string | undefined>;
+
+  /** What is known of a folder without its files; undefined if there is none. Only storages have this that fetch them. */
+  describeFolder?(key: string): Promise<FolderDescription | undefined>;
 
   /**
    * What a folder holds, read anew from the medium: its files with their SHA-256; undefined if there is none. `staged` is

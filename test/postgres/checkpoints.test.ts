@@ -7,7 +7,7 @@ import { QueueOnPostgres } from '../../src/postgres/postgres-queue.js';
 import { JobRunner, Trainer } from '../../src/trainer/index.js';
 import { CuttableProxy } from '../support/cuttable-proxy.js';
 import { resultOf } from '../support/outcomes.js';
-import { FakeHost, type FakeRun, statsAfter } from '../trainer/fake-host.js';
+import { FakeHost, type FakeRun } from '../trainer/fake-host.js';
 import { aRequest } from '../trainer/request.js';
 import { describeWithPostgres, PASSWORD } from './private-server.js';
 import { SHORT } from './short-queue.js';
@@ -33,10 +33,11 @@ function aRunner(place: ReturnType<typeof aMachine>) {
   return { host, runner };
 }
 
-async function writeCheckpoint({ spec }: FakeRun, content: string): Promise<void> {
-  const file = join(spec.directory, CHECKPOINT);
+async function writeCheckpoint(run: FakeRun, content: string): Promise<void> {
+  const file = join(run.spec.directory, CHECKPOINT);
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, content);
+  run.emit({ type: 'checkpoint', epoch: 1 });
 }
 
 describeWithPostgres('a job on PostgreSQL', (server) => {
@@ -50,7 +51,6 @@ describeWithPostgres('a job on PostgreSQL', (server) => {
     const { id } = await resultOf(trainer.createTrainingJob(aRequest));
     const run = await host.nextRun();
     await writeCheckpoint(run, 'after an epoch');
-    run.emit({ type: 'epoch', stats: statsAfter(1) });
     await untilStored(id, schema);
     proxy.cut();
     await writeCheckpoint(run, 'after two, which nobody hears of');
