@@ -23,6 +23,8 @@ import { LocalStages } from './local-stages.js';
 import { RecordChannels } from './record-channels.js';
 import { Records } from './records.js';
 
+/** How often it is looked for what killed processes left. */
+const SWEEP_INTERVAL_MS = 600_000;
 const DEFAULT_CACHE_BYTES = 10 * 1024 ** 3;
 
 /** Options of {@link postgresStorage}. */
@@ -72,6 +74,14 @@ class PostgresStorage implements Storage {
 
   async read(collection: string, key: string): Promise<Versioned | undefined> {
     return this.#withRecord(collection, key, 'read', () => this.#records.read(collection, key));
+  }
+
+  async readAll(collection: string, keys: readonly string[]): Promise<readonly StoredRecord[]> {
+    checkCollection(collection);
+    for (const key of keys) checkKey(key);
+    return whileAsking(`records of ${collection} can't be read`, () =>
+      this.#records.readAll(collection, keys),
+    );
   }
 
   write(collection: string, key: string, value: JsonValue, expected: Version | undefined): Promise<Version> {
@@ -165,8 +175,14 @@ class PostgresStorage implements Storage {
     await mkdir(root, { recursive: true, mode: 0o700 });
     const stages = new LocalStages(root);
     const folders = new Folders(this.#database, { cache: new FolderCache(root, this.#cacheBytes), stages });
-    const stop = folders.listen();
-    folders.sweep().catch(() => undefined); // what it can't delete does no harm
+    const stopListening = folders.listen();
+    const sweep = () => folders.sweep().catch(() => undefined); // what it can't delete does no harm
+    const timer = setInterval(sweep, SWEEP_INTERVAL_MS).unref();
+    void sweep();
+    const stop = () => {
+      clearInterval(timer);
+      stopListening();
+    };
     return { folders, stages, stop };
   }
 }

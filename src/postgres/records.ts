@@ -43,6 +43,15 @@ export class Records {
     return row && unpacked(row);
   }
 
+  async readAll(collection: string, keys: readonly string[]): Promise<StoredRecord[]> {
+    const rows = await this.#database.query<RecordRow>(
+      `SELECT key, value, version FROM ${this.#table} WHERE collection = $1 AND key = ANY($2::bytea[])`,
+      [collection, keys.map(keyBytes)],
+      { isRepeatable: true },
+    );
+    return rows.map((row) => ({ key: keyOf(row.key), ...unpacked(row) }));
+  }
+
   async write(
     collection: string,
     key: string,

@@ -35,6 +35,22 @@ export const recordContract: StorageChecks = {
     }
   },
 
+  'reads several records at once as it reads each, where it can': async (storage) => {
+    const keys = ['b', 'a', '\ud800', 'absent'];
+    const written = await Promise.all(
+      keys.slice(0, 3).map(async (key) => ({
+        key,
+        value: { key },
+        version: await storage.write('jobs', key, { key }, undefined),
+      })),
+    );
+    await storage.write('other', 'absent', 1, undefined);
+    const found = await storage.readAll?.('jobs', keys);
+    if (found === undefined) return;
+    assert.deepEqual(new Set(found), new Set(written));
+    assert.deepEqual(await storage.readAll?.('jobs', []), []);
+  },
+
   'replaces the record when the expected version is the stored one': async (storage) => {
     const first = await storage.write('jobs', 'a', 1, undefined);
     const second = await storage.write('jobs', 'a', 2, first);

@@ -107,6 +107,12 @@ export interface Storage {
   read(collection: string, key: string): Promise<Versioned | undefined>;
 
   /**
+   * Reads several records at once: those that there are, in any order. Only storages have this that each call takes a
+   * way to.
+   */
+  readAll?(collection: string, keys: readonly string[]): Promise<readonly StoredRecord[]>;
+
+  /**
    * Writes only if the stored version is `expected` (undefined: only if the record is absent).
    * @returns the new version.
    * @throws VersionConflict otherwise, leaving the record as it was.

@@ -100,12 +100,11 @@ describeWithPostgres('copyStorage', (server) => {
     const { stdout } = await promisify(execFile)(process.execPath, [command, ...args]);
     expect(stdout).toMatch(/2 accounts, 3 jobs and models, [\d,]+ records, 2 folders/);
     expect(stdout).toMatch(/2 jobs have not ended/);
-    const queued = await server.sql(`SELECT data FROM ${schema}_queue.job`).catch(() => undefined);
-    if (queued !== undefined) expect(JSON.stringify(queued)).toContain(waiting);
+    const queued = await server.sql(`SELECT id::text FROM ${schema}.queue_jobs`);
+    expect(queued.map(({ id }) => id).sort()).toEqual([running, waiting].sort());
     const again = promisify(execFile)(process.execPath, [command, ...args]);
     const refused: { readonly stderr?: string } = await again.catch((thrown) => thrown);
     expect(refused.stderr).toContain('has records already');
     expect(refused.stderr).not.toContain(PASSWORD);
-    expect(running).not.toBe(waiting);
   });
 });

@@ -46,14 +46,17 @@ export function describeWithPostgres(name: string, tests: (server: PrivateServer
 export class PrivateServer {
   readonly #binaries: string;
   readonly #timeoutMs: number;
+  readonly #settings: Readonly<Record<string, string | number>>;
   #folder = '';
   #port = 0;
   #process: ChildProcess | undefined;
   #schemas = 0;
   readonly #killAtExit = () => this.#process?.kill('SIGKILL');
 
-  constructor(binaries: string, timeoutMs: number) {
+  /** @param settings of its configuration, in place of what suits tests. */
+  constructor(binaries: string, timeoutMs: number, settings: Readonly<Record<string, string | number>> = {}) {
     this.#binaries = binaries;
+    this.#settings = settings;
     this.#timeoutMs = timeoutMs;
   }
 
@@ -95,6 +98,7 @@ export class PrivateServer {
       max_connections: 200,
       unix_socket_directories: this.#folder,
       log_statement: 'none',
+      ...this.#settings,
     };
     const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const address = ['-h', '127.0.0.1', '-p', `${this.#port}`];
