@@ -122,6 +122,31 @@ describeWithPostgres('processes that train for processes that answer', (server) 
     await answers(api, id);
   });
 
+  it('go on where the trainer was that stopped in the middle of a training', async () => {
+    const database = aDatabase();
+    const api = await aServiceProcess(database, ['--role', 'api']);
+    const trainer = await aServiceProcess(database, ['--role', 'trainer']);
+    const { url } = await aDatasetServer(zip);
+    const body = { dataset_url: url, model_config, training_config: { ...quick, num_epochs: 500 } };
+    const { id } = (await api.ask('POST', jobs, { body })).body;
+    const epochOf = async (): Promise<number> =>
+      (await api.ask('GET', `${jobs}/${id}`)).body.data.training_stats.epoch;
+    const lasting = { timeout: TRAINING_MS, interval: 50 };
+    await expect.poll(epochOf, lasting).toBeGreaterThan(2);
+    expect(await trainer.stop()).toBe(0);
+    const stoppedAt = await epochOf();
+    await aServiceProcess(database, ['--role', 'trainer']);
+    const seen: number[] = [];
+    const next = async () => {
+      seen.push(await epochOf());
+      return seen.at(-1);
+    };
+    await expect.poll(next, lasting).toBeGreaterThan(stoppedAt);
+    expect(Math.min(...seen)).toBe(stoppedAt);
+    expect((await api.ask('DELETE', `${jobs}/${id}`)).status).toBe(200);
+    expect(await statusOf(api, id)).toBe('CANCELLED');
+  });
+
   it('train on a dataset that was uploaded to another machine', async () => {
     const database = aDatabase();
     const api = await aServiceProcess(database, ['--role', 'api']);
