@@ -10,6 +10,7 @@ import {
   type FolderDescription,
   type JsonValue,
   type ListOptions,
+  type NewRecord,
   type Storage,
   type StoredRecord,
   type Version,
@@ -89,6 +90,15 @@ class PostgresStorage implements Storage {
     return this.#withRecord(collection, key, 'written', () =>
       this.#records.write(collection, key, value, expected),
     );
+  }
+
+  async createAll(records: readonly NewRecord[]): Promise<void> {
+    for (const { collection, key } of records) {
+      checkCollection(collection);
+      checkKey(key);
+    }
+    const names = records.map(({ collection, key }) => `${collection}/${key}`).join(', ');
+    return whileAsking(`records ${names} can't be created`, () => this.#records.createAll(records));
   }
 
   remove(collection: string, key: string): Promise<void> {

@@ -49,6 +49,13 @@ export interface ListOptions {
   readonly reverse?: boolean;
 }
 
+/** A record that isn't there yet. */
+export interface NewRecord {
+  readonly collection: string;
+  readonly key: string;
+  readonly value: JsonValue;
+}
+
 /** How a record is written. */
 export interface WriteOptions {
   /**
@@ -132,6 +139,13 @@ export interface Storage {
     expected: Version | undefined,
     options?: WriteOptions,
   ): Promise<Version>;
+
+  /**
+   * Creates several records in one go: all of them, or none if one is there already. Only storages have this that each call
+   * takes a way to.
+   * @throws VersionConflict
+   */
+  createAll?(records: readonly NewRecord[]): Promise<void>;
 
   /** Removes a record; no error if there is none. */
   remove(collection: string, key: string): Promise<void>;

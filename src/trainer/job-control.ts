@@ -52,16 +52,22 @@ export class JobControl {
 
   /**
    * Writes a CREATED job and queues it. The signal counts until the job is written.
+   * @param beside is done while it is queued, and never rejects.
    * @throws QueueFullError, AbortedError, StorageError
    */
-  async create(job: JobRecord, signal?: AbortSignal): Promise<void> {
+  async create(
+    job: JobRecord,
+    signal?: AbortSignal,
+    beside: () => Promise<void> = async () => undefined,
+  ): Promise<void> {
     const admitted = this.#admission.then(() => this.#admit(job, signal));
     this.#admission = admitted.catch(() => undefined);
     await admitted;
     // The job exists now. Should this fail, it is made up for with the next heartbeat.
-    await this.#enqueue(job.id).catch(() => {
+    const queued = this.#enqueue(job.id).catch(() => {
       this.#mayLackJobs = true;
     });
+    await Promise.all([queued, beside()]);
   }
 
   /**
