@@ -13,6 +13,7 @@ const entries = {
   testing: 'src/testing.ts',
   http: 'src/http.ts',
   graph: 'src/graph.ts',
+  postgres: 'src/postgres.ts',
 };
 
 /** Entries that run in threads or processes of their own; only Orchard itself starts them. */

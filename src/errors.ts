@@ -257,9 +257,22 @@ export class TrainingError extends OrchardErrorBase {
   readonly code = 'training';
 }
 
+/** What a {@link StorageError} is made with. */
+export interface StorageErrorOptions extends ErrorOptions {
+  /** Default false. */
+  readonly isUnavailable?: boolean;
+}
+
 /** The storage failed; what was being written is either whole or absent. */
 export class StorageError extends OrchardErrorBase {
   readonly code = 'storage';
+  /** Whether its medium could not be reached, such as a database that restarts: the same call may succeed soon. */
+  readonly isUnavailable: boolean;
+
+  constructor(message: string, { isUnavailable = false, ...options }: StorageErrorOptions = {}) {
+    super(message, options);
+    this.isUnavailable = isUnavailable;
+  }
 }
 
 /** The caller's AbortSignal fired. */

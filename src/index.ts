@@ -61,6 +61,7 @@ export {
   OverloadedError,
   QueueFullError,
   StorageError,
+  type StorageErrorOptions,
   TierError,
   TrainingError,
   TransitionError,
@@ -145,10 +146,12 @@ export {
 } from './predictor/index.js';
 export {
   fileStorage,
+  isStagingLost,
   isVersionConflict,
   type JsonValue,
   type ListOptions,
   memoryStorage,
+  StagingLost,
   type Storage,
   type StoredRecord,
   type Version,
@@ -161,6 +164,7 @@ export type {
   BackboneDownload,
   BackboneSource,
   BlendNotice,
+  CheckpointNotice,
   DatasetNotice,
   EpochEnd,
   TrainingHost,

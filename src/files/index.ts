@@ -14,6 +14,15 @@ export {
 export { failedWith } from './failed-with.js';
 export { FileLocks, type Lock } from './file-locks.js';
 export { fileWithin, isInnerName, readWithin } from './file-within.js';
+export {
+  CHUNK_BYTES,
+  chunksOf,
+  contentHash,
+  type FileContent,
+  type FolderFile,
+  filesIn,
+  KnownHashes,
+} from './folder-content.js';
 export { inDirectory, unlinkWithEmptyParents } from './nested-directories.js';
 export { endOwnerOf, ownedName, ownerOf } from './owned-name.js';
 export { parseJson } from './parse-json.js';

@@ -5,10 +5,13 @@ import { catalogueModels, type ModelLoader } from '../model-loader/index.js';
 import { Predictor } from '../predictor/index.js';
 import type { Storage } from '../storage/index.js';
 import { Trainer, type TrainerOptions } from '../trainer/index.js';
+import { FolderUploads } from './folder-uploads.js';
 import { type OperatorServices, operatorServices } from './operator-services.js';
 import { type PageServices, pageServices } from './page-services.js';
 import type { Services } from './services.js';
+import { StoredUploads } from './stored-uploads.js';
 import type { UploadLimits } from './upload-budget.js';
+import { uploadReadingHost } from './upload-host.js';
 
 export interface AccountServicesOptions {
   /** Where the jobs and models of all accounts live. Stays open on close. */
@@ -22,10 +25,16 @@ export interface AccountServicesOptions {
    * with the process, so that a job that trains on one can't go on after a restart.
    */
   readonly uploadDirectory?: string;
+  /**
+   * Keeps them in the storage instead, where trainers of other processes and machines can read them. Default false.
+   */
+  readonly uploadsInStorage?: boolean;
   /** How much disk those datasets may take, by account and in all. */
   readonly uploadLimits?: UploadLimits;
   /** How the models of all accounts are run: one service has them all, in 2 worker threads unless this says otherwise. */
   readonly inference?: ServiceOptions;
+  /** Removes what is counted of an account outside the storage, when it is erased. Default: nothing is. */
+  readonly forget?: (app_id: string) => Promise<void>;
 }
 
 /** A Trainer, a Predictor and a Medley for each account, made when it is first asked for. */
@@ -47,15 +56,22 @@ export function accountServices({
   modelLoader = catalogueModels(),
   inference: run,
   uploadDirectory,
+  uploadsInStorage = false,
   uploadLimits,
+  forget,
 }: AccountServicesOptions): AccountServices {
   const strict = { allowFileUrls: false, allowPrivateAddresses: false };
   const inference = inferenceService({ workers: 2, ...run });
   const models = { inference, modelLoader };
-  const trainers = perAccount((account) => new Trainer({ ...strict, ...trainer, storage, account }));
+  const host = uploadsInStorage ? uploadReadingHost({ ...trainer }, storage) : undefined;
+  const training = { ...strict, ...trainer, ...(host && { host }), storage };
+  const trainers = perAccount((account) => new Trainer({ ...training, account }));
   const predictors = perAccount((account) => new Predictor({ ...models, storage, account }));
   const medleys = perAccount((account) => new Medley({ ...models, account }));
-  const page = pageServices(modelLoader, trainers.of, uploadDirectory, uploadLimits);
+  const uploads = uploadsInStorage
+    ? new StoredUploads(storage, trainers.of, uploadLimits)
+    : new FolderUploads(trainers.of, uploadDirectory, uploadLimits);
+  const page = pageServices(modelLoader, uploads);
   return {
     trainer: trainers.of,
     predictor: predictors.of,
@@ -66,10 +82,11 @@ export function accountServices({
       trainerOf: trainers.madeFor,
       queue: trainer?.queue,
       eraseUploads: (app_id) => page.uploads.erase(app_id),
+      forget,
     }),
     async close() {
       await Promise.all([trainers.close(), predictors.close(), medleys.close()]);
-      await Promise.all([inference.close(), page.uploads.close()]);
+      await Promise.all([inference.close(), page.uploads.close(), host?.close()]);
     },
   };
 }

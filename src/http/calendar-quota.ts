@@ -150,8 +150,11 @@ function isLater(period: string, other: string): boolean {
   return period.length === other.length && period > other;
 }
 
-/** Its name sorts as time goes: 2026-11, 2026-11-21. */
-function periodOf(ms: number, per: 'day' | 'month'): { readonly name: string; readonly endsAt: number } {
+/** The day or month at a time. Its name sorts as time goes: 2026-11, 2026-11-21. */
+export function periodOf(
+  ms: number,
+  per: 'day' | 'month',
+): { readonly name: string; readonly endsAt: number } {
   const now = new Date(ms);
   const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
   return per === 'month'

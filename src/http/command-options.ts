@@ -7,7 +7,13 @@ export const USAGE = `Usage:
   orchard serve [options]             serves models over HTTP
     --host <address>                  where to listen (127.0.0.1)
     --port <number>                   (8080)
-    --data <folder>                   where jobs and models live (./orchard-data)
+    --data <folder>                   where jobs and models live; with a database, what is kept of it here (./orchard-data)
+    --database <url>                  postgres://… where jobs and models live instead, for services on many machines;
+                                      may be in ORCHARD_DATABASE, since other users of a machine see its command lines
+    --schema <name>                   what holds them in the database (orchard)
+    --role api|trainer|all            with a database: answer requests, train, or both (all)
+    --jobs <number>                   with a database: jobs that train here at a time (1)
+    --connections <number>            with a database: connections of this process to it (11)
     --keys <file>                     the API keys, as new-key writes them; their JSON may be in ORCHARD_KEYS instead
     --operator-keys <file>            keys of new-key for /operator: erasing accounts, unused models (no such routes)
     --requests-per-minute <number>    most requests of an account (no limit)
@@ -36,10 +42,24 @@ const quotaSchema = z
     per: quota.endsWith('/day') ? 'day' : 'month',
   }));
 
-const serveSchema = z.strictObject({
+export const databaseSchema = z
+  .string()
+  .regex(/^postgres(ql)?:\/\/./, 'give a URL such as postgres://user@host/name');
+/** As PostgreSQL takes a name without quotes. */
+export const schemaNameSchema = z
+  .string()
+  .regex(/^[a-z_][a-z0-9_]{0,39}$/, 'give at most 40 of a–z, 0–9 and _, which begin with no digit');
+
+const serveFields = z.strictObject({
   host: z.string().min(1).default('127.0.0.1'),
   port: numberSchema.pipe(z.int().max(65_535)).default(8080),
   data: z.string().min(1).default('./orchard-data'),
+  database: databaseSchema.optional(),
+  schema: schemaNameSchema.optional(),
+  role: z.enum(['api', 'trainer', 'all'], 'give api, trainer or all').optional(),
+  jobs: numberSchema.pipe(z.int().min(1)).optional(),
+  // Some listen, for storage and queue; with fewer left, work that needs two would wait for itself.
+  connections: numberSchema.pipe(z.int().min(5)).optional(),
   keys: z.string().min(1).optional(),
   'operator-keys': z.string().min(1).optional(),
   'requests-per-minute': numberSchema.pipe(z.int().min(1)).optional(),
@@ -51,6 +71,21 @@ const serveSchema = z.strictObject({
   workers: numberSchema.pipe(z.int().min(1)).optional(),
   'max-waiting': numberSchema.pipe(z.int().min(1)).optional(),
   'max-connections': numberSchema.pipe(z.int().min(1)).optional(),
+});
+/** What is only for several processes, and why it is nothing without a database. */
+const NEED_DATABASE = {
+  role: 'processes of several roles share a database; add --database, or leave --role away: one process does both',
+  schema: 'only a database has one; add --database',
+  jobs: 'without a database every account has one job at a time; add --database, or leave --jobs away',
+  connections: 'only a database has any; add --database',
+} as const;
+
+const serveSchema = serveFields.superRefine((settings, context) => {
+  if (settings.database !== undefined) return;
+  for (const name of ['role', 'schema', 'jobs', 'connections'] as const) {
+    if (settings[name] === undefined) continue;
+    context.addIssue({ code: 'custom', path: [name], message: NEED_DATABASE[name] });
+  }
 });
 /** What `orchard serve` is told. */
 export type ServeSettings = z.infer<typeof serveSchema>;
@@ -65,12 +100,20 @@ export type NewKeySettings = z.infer<typeof newKeySchema>;
 const text = { type: 'string' } as const;
 const onOff = { type: 'boolean' } as const;
 
-/** @throws ValidationError */
-export function serveSettings(args: string[]): ServeSettings {
+/**
+ * @param environment where ORCHARD_DATABASE may be.
+ * @throws ValidationError
+ */
+export function serveSettings(args: string[], environment: NodeJS.ProcessEnv = {}): ServeSettings {
   const options = {
     host: text,
     port: text,
     data: text,
+    database: text,
+    schema: text,
+    role: text,
+    jobs: text,
+    connections: text,
     keys: text,
     'operator-keys': text,
     'requests-per-minute': text,
@@ -83,7 +126,8 @@ export function serveSettings(args: string[]): ServeSettings {
     'max-waiting': text,
     'max-connections': text,
   };
-  return validate(serveSchema, parsed({ args, options }));
+  const database = environment.ORCHARD_DATABASE;
+  return validate(serveSchema, { ...(database && { database }), ...parsed({ args, options }) });
 }
 
 /** @throws ValidationError */

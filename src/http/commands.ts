@@ -2,6 +2,7 @@ import { LOCAL_ACCOUNT } from '../contract/index.js';
 import { toOrchardError } from '../errors.js';
 import { newApiKey, parseStoredKeys, type StoredKey } from './api-keys.js';
 import { newKeySettings, serveSettings, USAGE } from './command-options.js';
+import { COPY_USAGE, copyCommand } from './copy-command.js';
 import { addToKeyFile, readKeyFile } from './key-file.js';
 import { eraseCommand, OPERATOR_USAGE, unusedCommand } from './operator-commands.js';
 import type { RunningServer } from './serve.js';
@@ -11,7 +12,7 @@ import { startService } from './start-service.js';
 export async function orchard([command = '', ...args]: readonly string[]): Promise<void> {
   const run = commands.get(command);
   if (run === undefined) {
-    console.error(USAGE + OPERATOR_USAGE);
+    console.error(USAGE + OPERATOR_USAGE + COPY_USAGE);
     process.exitCode = 2;
     return;
   }
@@ -28,19 +29,27 @@ const commands = new Map([
   ['new-key', newKeyCommand],
   ['erase', eraseCommand],
   ['unused', unusedCommand],
+  ['copy', copyCommand],
 ]);
 
 /** Serves until SIGTERM or SIGINT, then closes; a second signal ends it at once. */
 async function serveCommand(args: string[]): Promise<void> {
-  const settings = serveSettings(args);
-  const keys = await keysFor(settings.keys, process.env.ORCHARD_KEYS);
+  const settings = serveSettings(args, process.env);
+  const isTrainer = settings.role === 'trainer'; // it asks for no key
+  const keys = isTrainer ? [] : await keysFor(settings.keys, process.env.ORCHARD_KEYS);
   const log = (entry: object) => console.log(JSON.stringify(entry));
-  const operatorKeys = await operatorKeysFor(settings['operator-keys']);
-  const service = await startService({ ...settings, keys, operatorKeys, log });
-  console.error(
-    `Orchard answers at ${service.url}; a browser shows a page to try it there, and its reference at ${service.url}/docs`,
-  );
+  const operatorKeys = isTrainer ? [] : await operatorKeysFor(settings['operator-keys']);
+  const service = await startService({ ...settings, keys, operatorKeys, log, warn: console.error });
+  console.error(isTrainer ? trainsFor(service) : answersAt(service));
   closeOnSignal(service);
+}
+
+function answersAt({ url }: RunningServer): string {
+  return `Orchard answers at ${url}; a browser shows a page to try it there, and its reference at ${url}/docs`;
+}
+
+function trainsFor({ url }: RunningServer): string {
+  return `Orchard trains for all accounts of the database; ${url}/ready tells whether it can`;
 }
 
 /** Prints a new key, the only time that it is seen, and keeps its hash. */

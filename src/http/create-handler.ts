@@ -6,12 +6,13 @@ import { type Admission, admit } from './admission.js';
 import type { Connection, HandlerEnvironment } from './environment.js';
 import { inferenceOperations } from './inference-operations.js';
 import type { Quota } from './limiters.js';
-import { type AccessLogEntry, observe } from './observe.js';
+import { observe } from './observe.js';
 import { openApiDocument } from './open-api.js';
 import type { Operation } from './operation.js';
 import { addOperatorRoutes, type OperatorAccess } from './operator-routes.js';
 import { pageOperations } from './page-operations.js';
 import { addPageRoutes, pageMethods } from './page-routes.js';
+import { addProbes, type ProbeOptions, probeMethods, refuseOtherMethods } from './probes.js';
 import { readBody } from './read-body.js';
 import { referencePage } from './reference-page.js';
 import { Refusal, refusalOf, refuse } from './refusal.js';
@@ -21,7 +22,7 @@ import { staticFiles } from './static-file.js';
 import { trainerOperations } from './trainer-operations.js';
 import { withinQuota } from './within-quota.js';
 
-export interface HandlerOptions extends Services, Admission, OperatorAccess {
+export interface HandlerOptions extends Services, Admission, OperatorAccess, ProbeOptions {
   /**
    * Counts the inference calls of each account: every query of a batch is one, a medley one for each query; a query of
    * more than 5,000 characters is one for every 5,000 begun. Default: no limit.
@@ -33,10 +34,6 @@ export interface HandlerOptions extends Services, Admission, OperatorAccess {
   readonly bodyTimeoutMs?: number;
   /** Largest dataset that the page at / may upload, in bytes. Default 128 MiB. */
   readonly maxUploadBytes?: number;
-  /** Called once for every request when it is answered. Default: nothing is logged. */
-  readonly log?: (entry: AccessLogEntry) => void;
-  /** What /metrics shows, the handler's own figures added. Default: an empty one. */
-  readonly registry?: Registry;
 }
 
 /** Answers a web-standard request: in Node through `serve`, or in any server that speaks `Request` and `Response`. */
@@ -52,7 +49,7 @@ export function operations(): readonly Operation[] {
 
 /**
  * The service over HTTP: its routes, keys, limits and statuses; the classes do the rest. Besides, without a
- * key: /openapi.json, /docs, /health and /metrics. Every answer that isn't a success has a `detail`.
+ * key: /openapi.json, /docs, /health, /ready and /metrics. Every answer that isn't a success has a `detail`.
  */
 export function createHandler(options: HandlerOptions): Handler {
   const { registry = new Registry(), log } = options;
@@ -62,10 +59,17 @@ export function createHandler(options: HandlerOptions): Handler {
   const described = operations();
   const all = page === undefined ? described : [...described, ...pageOperations(page, modelTypes())];
   for (const operation of all) addOperation(app, operation, options);
-  addPages(app, registry, openApiDocument(described, options));
+  addProbes(app, registry, options);
+  addReference(app, openApiDocument(described, options));
   if (page !== undefined) addPageRoutes(app, page, options);
   const operatorMethods = addOperatorRoutes(app, options);
-  refuseOtherMethods(app, all, { ...(page !== undefined && pageMethods), ...operatorMethods });
+  refuseOtherMethods(app, {
+    ...methodsOf(all),
+    ...probeMethods,
+    '/openapi.json': ['GET'],
+    ...(page !== undefined && pageMethods),
+    ...operatorMethods,
+  });
   app.notFound((context) => refuse(context, nothingThere()));
   app.onError((thrown, context) => refuse(context, refusalOf(thrown, context.get('route')?.places)));
   return async (request, connection = {}) => app.fetch(request, connection);
@@ -90,32 +94,19 @@ function addOperation(app: App, operation: Operation, options: HandlerOptions): 
   });
 }
 
-function addPages(app: App, registry: Registry, document: object): void {
-  app.get('/health', (context) => context.json({ status: 'ok' }));
+function addReference(app: App, document: object): void {
   const read = async () => JSON.stringify(document);
   app.route('/', staticFiles([{ path: '/openapi.json', type: 'application/json', read }]));
-  app.get('/metrics', async (context) =>
-    context.body(await registry.metrics(), { headers: { 'content-type': registry.contentType } }),
-  );
   app.route('/docs', referencePage());
 }
 
-/** Answers 405 for what has other methods; runs after all that have been added. */
-function refuseOtherMethods(app: App, operations: readonly Operation[], others: AllowedMethods): void {
-  const methods = new Map<string, string[]>();
+function methodsOf(operations: readonly Operation[]): AllowedMethods {
+  const methods: Record<string, string[]> = {};
   for (const operation of operations) {
     const path = routePath(operation);
-    methods.set(path, [...(methods.get(path) ?? []), operation.method]);
+    methods[path] = [...(methods[path] ?? []), operation.method];
   }
-  for (const path of ['/health', '/openapi.json', '/metrics']) methods.set(path, ['GET']);
-  for (const [path, allowed] of Object.entries(others)) methods.set(path, [...allowed]);
-  for (const [path, allowed] of methods) {
-    const allow = allowed.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : method)).join(', ');
-    const detail = [{ loc: ['method'], msg: `this path takes ${allow}`, type: 'method' }];
-    app.all(path, () => {
-      throw new Refusal(405, detail, { headers: { allow } });
-    });
-  }
+  return methods;
 }
 
 function nothingThere(): Refusal {

@@ -5,26 +5,36 @@ import { parseArgs } from 'node:util';
 import * as z from 'zod';
 import { accountSchema, validate } from '../contract/index.js';
 import { ValidationError } from '../errors.js';
-import { fileStorage, type Storage } from '../storage/index.js';
 import type { UnusedModel } from '../trainer/index.js';
+import { databaseSchema, schemaNameSchema } from './command-options.js';
 import { type OperatorServices, operatorServices } from './operator-services.js';
+import { databaseBackend } from './roles/database-backend.js';
+import { folderBackend } from './roles/folder-backend.js';
 import { eraseUploads } from './upload-files.js';
 
 export const OPERATOR_USAGE = `  orchard erase <app_id> [--data <folder>] [--yes]
                                       removes all data of an account, after asking; take its keys away first
   orchard unused [--data <folder>] [--days <number>] [--remove] [--yes]
                                       lists the models that nobody asked for more days (30), or removes them, after asking
+                                      both take --database and --schema as serve does, in place of --data
 `;
 
-const folderSchema = z.string().min(1).default('./orchard-data');
+/** Where the data is. */
+const placeFields = {
+  data: z.string().min(1).default('./orchard-data'),
+  database: databaseSchema.optional(),
+  schema: schemaNameSchema.optional(),
+};
+type Place = z.infer<z.ZodObject<typeof placeFields>>;
+
 const yesSchema = z.boolean().default(false);
 const eraseSchema = z.strictObject({
+  ...placeFields,
   app_id: accountSchema.shape.app_id,
-  data: folderSchema,
   yes: yesSchema,
 });
 const unusedSchema = z.strictObject({
-  data: folderSchema,
+  ...placeFields,
   yes: yesSchema,
   remove: z.boolean().default(false),
   days: z
@@ -36,25 +46,24 @@ const unusedSchema = z.strictObject({
 
 /** `orchard erase <app_id>` */
 export async function eraseCommand(args: string[]): Promise<void> {
-  const { values, positionals } = parsed(args, ['data'], ['yes']);
+  const { values, positionals } = parsed(args, PLACE, ['yes']);
   const [app_id, ...others] = positionals;
   if (others.length > 0) throw wrong('<app_id>', `one account at a time, not also ${others.join(', ')}`);
-  const { data, yes, ...settings } = validate(eraseSchema, { app_id, ...values });
-  await withData(data, async (operator) => {
-    if (!yes)
-      await confirmed(`All data of ${settings.app_id} in ${data} will be gone for good.`, settings.app_id);
-    const { job_ids, folders, bytes, records, uploads } = await operator.eraseAccount(settings.app_id);
+  const { yes, app_id: account, ...place } = validate(eraseSchema, { app_id, ...values });
+  await withData(place, async (operator) => {
+    if (!yes) await confirmed(`All data of ${account} in ${nameOf(place)} will be gone for good.`, account);
+    const { job_ids, folders, bytes, records, uploads } = await operator.eraseAccount(account);
     console.log(
-      `${settings.app_id}: erased ${job_ids.length} jobs and models, ${folders} folders with ${bytes.toLocaleString('en-US')} bytes, ${records} records, ${uploads} uploads`,
+      `${account}: erased ${job_ids.length} jobs and models, ${folders} folders with ${bytes.toLocaleString('en-US')} bytes, ${records} records, ${uploads} uploads`,
     );
   });
 }
 
 /** `orchard unused` */
 export async function unusedCommand(args: string[]): Promise<void> {
-  const { values } = parsed(args, ['data', 'days'], ['yes', 'remove']);
-  const { data, days, remove, yes } = validate(unusedSchema, values);
-  await withData(data, async (operator) => {
+  const { values } = parsed(args, [...PLACE, 'days'], ['yes', 'remove']);
+  const { days, remove, yes, ...place } = validate(unusedSchema, values);
+  await withData(place, async (operator) => {
     const unused = await operator.listUnusedModels({ days });
     console.log(tableOf(unused, days));
     if (!remove || unused.length === 0) return;
@@ -89,15 +98,25 @@ function sizeOf(models: readonly UnusedModel[]): string {
   return models.reduce((sum, { bytes }) => sum + bytes, 0).toLocaleString('en-US');
 }
 
-async function withData(data: string, work: (operator: OperatorServices) => Promise<void>): Promise<void> {
-  if (!existsSync(join(data, 'records')))
+const PLACE = ['data', 'database', 'schema'] as const;
+
+/** What a question calls it: of a database, nothing that tells a password. */
+function nameOf({ data, database, schema = 'orchard' }: Place): string {
+  return database === undefined ? data : `the schema ${schema} of the database`;
+}
+
+async function withData(place: Place, work: (operator: OperatorServices) => Promise<void>): Promise<void> {
+  const { data, database, schema } = place;
+  if (database === undefined && !existsSync(join(data, 'records')))
     throw wrong('data', `${data} has no jobs and models of orchard serve`);
-  const storage: Storage = fileStorage(data);
-  const uploads = join(data, 'uploads');
+  const backend = database === undefined ? folderBackend(data) : await databaseBackend({ database, schema });
+  const { storage, queue, uploads, forget } = backend;
+  const inFolder = (app_id: string) =>
+    uploads === 'storage' ? Promise.resolve(0) : eraseUploads(uploads.directory, app_id);
   try {
-    await work(operatorServices({ storage, eraseUploads: (app_id) => eraseUploads(uploads, app_id) }));
+    await work(operatorServices({ storage, queue, forget, eraseUploads: inFolder }));
   } finally {
-    await storage.close();
+    await backend.close();
   }
 }
 
@@ -119,9 +138,12 @@ function parsed(args: string[], texts: readonly string[], flags: readonly string
     ...Object.fromEntries(texts.map((name) => [name, { type: 'string' as const }])),
     ...Object.fromEntries(flags.map((name) => [name, { type: 'boolean' as const }])),
   };
+  const { ORCHARD_DATABASE: database } = process.env;
   try {
     const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
-    return { values: { ...values }, positionals };
+    // A folder that is named is meant, wherever services have their data.
+    const isImplied = database && values.data === undefined;
+    return { values: { ...(isImplied && { database }), ...values }, positionals };
   } catch (thrown) {
     throw wrong('command line', thrown instanceof Error ? thrown.message : String(thrown));
   }

@@ -13,7 +13,7 @@ import { outcomeOf } from './services.js';
 
 /** What erasing an account has removed, the datasets that it uploaded included. */
 export interface ErasedData extends ErasedAccount {
-  /** How many zips. */
+  /** How many zips, wherever they were. */
   readonly uploads: number;
 }
 
@@ -32,6 +32,8 @@ export interface OperatorServicesOptions {
   readonly queue?: JobQueue | undefined;
   /** Removes the account's uploads. @returns how many. */
   readonly eraseUploads: (app_id: string) => Promise<number>;
+  /** Removes what is counted of the account outside the storage. Default: nothing is. */
+  readonly forget?: ((app_id: string) => Promise<void>) | undefined;
 }
 
 export function operatorServices({
@@ -39,6 +41,7 @@ export function operatorServices({
   trainerOf,
   queue,
   eraseUploads,
+  forget = async () => undefined,
 }: OperatorServicesOptions): OperatorServices {
   return {
     async eraseAccount(app_id) {
@@ -46,7 +49,8 @@ export function operatorServices({
       const erasing =
         trainer?.eraseAccount(app_id) ?? eraseAccount({ storage, app_id, ...(queue && { queue }) });
       const erased = await outcomeOf(erasing);
-      return { ...erased, uploads: await eraseUploads(app_id) }; // last: jobs read them
+      await forget(app_id);
+      return { ...erased, uploads: erased.uploads + (await eraseUploads(app_id)) }; // last: jobs read them
     },
     listUnusedModels: (options) => outcomeOf(listUnusedModels({ storage, ...options })),
     removeUnusedModels: (options) => outcomeOf(removeUnusedModels({ storage, ...options })),

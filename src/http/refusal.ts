@@ -90,6 +90,7 @@ export function refusalOf(thrown: unknown, places: Places = nowhere): Refusal {
   if (thrown.code === 'medley') return medleyRefusal(thrown, places);
   if (thrown.code === 'validation') return invalidArguments(thrown.problems, places);
   if (thrown.code === 'overloaded') return overloaded(thrown.waitingMs);
+  if (thrown.code === 'storage' && thrown.isUnavailable) return unavailable(thrown);
   const status = statuses[thrown.code];
   if (status >= 500) return unexpected(status, thrown);
   return new Refusal(status, [{ loc: places.subject, msg: messageOf(thrown), type: thrown.code }]);
@@ -163,6 +164,19 @@ function overloaded(waitingMs: number): Refusal {
     headers: { 'retry-after': String(seconds) },
   });
 }
+
+/** What keeps the service's data can't be reached for now. */
+function unavailable(cause: unknown): Refusal {
+  const msg =
+    'the service cannot reach its data at the moment; try again after the seconds that retry-after tells';
+  return new Refusal(503, [{ loc: [], msg, type: 'unavailable' }], {
+    headers: { 'retry-after': String(AWAY_SECONDS) },
+    cause,
+  });
+}
+
+/** A database that is restarted in good order is back after some seconds. */
+const AWAY_SECONDS = 2;
 
 /** The answer to what is nobody's fault but ours. */
 function unexpected(status: RefusalStatus = 500, cause?: unknown): Refusal {

@@ -1,80 +1,54 @@
-import { join } from 'node:path';
-import { collectDefaultMetrics, Registry } from 'prom-client';
-import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { fileStorage } from '../storage/index.js';
-import { type AccountServices, accountServices } from './account-services.js';
-import { hashedKeys, type StoredKey } from './api-keys.js';
-import { calendarQuota } from './calendar-quota.js';
+import type { StoredKey } from './api-keys.js';
 import type { ServeSettings } from './command-options.js';
-import { createHandler } from './create-handler.js';
 import type { AccessLogEntry } from './observe.js';
-import { type RunningServer, serve } from './serve.js';
+import { serveRequests } from './roles/api-role.js';
+import type { Backend } from './roles/backend.js';
+import { databaseBackend } from './roles/database-backend.js';
+import { folderBackend } from './roles/folder-backend.js';
+import { serveTraining } from './roles/trainer-role.js';
+import type { RunningServer } from './serve.js';
 
 export interface ServiceOptions extends Omit<ServeSettings, 'keys'> {
   readonly keys: readonly StoredKey[];
   /** Who may erase accounts and remove unused models. */
   readonly operatorKeys?: readonly StoredKey[];
   readonly log: (entry: AccessLogEntry) => void;
+  /** Is told what an operator should know and the service can live with. Default: nobody is. */
+  readonly warn?: (message: string) => void;
 }
 
 /**
- * Serves the models in a folder to the accounts that have keys. Jobs that an earlier service left go on at once.
- * Its `close` answers what is under way, then stops training; running jobs go on when the service starts again.
+ * Serves the models in a folder or database to the accounts that have keys. Jobs that an earlier service left go on at
+ * once. Its `close` answers what is under way, then stops training; running jobs go on when a service starts again, or
+ * in another one of the same database.
  */
 export async function startService(options: ServiceOptions): Promise<RunningServer> {
-  const { data, keys, operatorKeys = [], log } = options;
-  const storage = fileStorage(data);
-  const services = accountServices({
-    storage,
-    uploadDirectory: join(data, 'uploads'),
-    trainer: { allowPrivateAddresses: options['allow-private-addresses'], isolation: options.isolation },
-    inference: inferenceOptions(options),
+  const backend = await openBackend(options);
+  const { queue } = backend;
+  const serving =
+    queue && options.role === 'trainer'
+      ? serveTraining(options, { ...backend, queue })
+      : serveRequests(options, backend);
+  const server = await serving.catch(async (thrown: unknown) => {
+    await backend.close();
+    throw thrown;
   });
-  const quota = options.quota && calendarQuota({ ...options.quota, storage });
-  const requestsPerMinute = options['requests-per-minute'];
-  const handler = createHandler({
-    ...services,
-    authenticate: hashedKeys(keys),
-    ...(operatorKeys.length > 0 && { authenticateOperator: hashedKeys(operatorKeys) }),
-    ...(requestsPerMinute && { rateLimiter: perMinute(requestsPerMinute) }),
-    wrongKeyLimiter: perMinute(options['wrong-keys-per-minute']),
-    ...(quota && { quota }),
-    log,
-    registry: processMetrics(),
-  });
-  const server = await serve(handler, serverOptions(options));
-  takeUpJobs(services, keys);
   return {
     url: server.url,
     async close() {
       await server.close();
-      await services.close();
-      await quota?.close();
-      await storage.close();
+      await backend.close();
     },
   };
 }
 
-function inferenceOptions({ workers, 'max-waiting': maxWaiting }: ServiceOptions) {
-  return { ...(workers && { workers }), ...(maxWaiting && { maxWaiting }) };
-}
-
-function serverOptions({ host, port, ...options }: ServiceOptions) {
-  const maxConnections = options['max-connections'];
-  return { host, port, trustProxy: options['trust-proxy'], ...(maxConnections && { maxConnections }) };
-}
-
-function perMinute(points: number): RateLimiterMemory {
-  return new RateLimiterMemory({ points, duration: 60 });
-}
-
-/** A trainer takes up what is left when it is made. */
-function takeUpJobs({ trainer }: AccountServices, keys: readonly StoredKey[]): void {
-  for (const { app_id, tier } of keys) trainer({ app_id, tier });
-}
-
-function processMetrics(): Registry {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  return registry;
+async function openBackend({
+  data,
+  database,
+  schema,
+  connections,
+  warn = () => undefined,
+}: ServiceOptions): Promise<Backend> {
+  if (database === undefined) return folderBackend(data);
+  return databaseBackend({ data, database, schema, connections, warn });
 }

@@ -26,8 +26,8 @@ export async function* accountsWithJobs(storage: Storage): AsyncGenerator<string
   }
 }
 
-/** @returns undefined for what is no account's. */
-function decodedName(account: string): string | undefined {
+/** The account's name in a key. @returns undefined for what is no account's. */
+export function decodedName(account: string): string | undefined {
   try {
     const app_id = decodeURIComponent(account);
     return app_id !== '' && accountKey(app_id) === account ? app_id : undefined;

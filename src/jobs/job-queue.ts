@@ -78,3 +78,15 @@ export interface JobQueue {
   /** Closes the open workers and releases what the queue holds. The jobs stay. Idempotent. */
   close(): Promise<void>;
 }
+
+/** Runs one job of any account. A rejection counts as `left`. */
+export type AnyJobHandler = (app_id: string, lease: JobLease) => Promise<JobOutcome>;
+
+/** A queue that also hands the jobs of all accounts to one handler, for processes that train for everybody. */
+export interface SharedJobQueue extends JobQueue {
+  /**
+   * Begins to hand jobs to the handler, of whatever account, up to `atOnce` at the same time: accounts in turn, and one
+   * job of an account at a time, as {@link JobQueue} says. Never throws.
+   */
+  workForAll(handler: AnyJobHandler, options: { readonly atOnce: number }): JobWorker;
+}

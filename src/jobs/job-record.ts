@@ -98,6 +98,8 @@ export const jobRecordSchema = z.strictObject({
    * is stopped in good order doesn't count.
    */
   attempts: z.strictObject({ count: z.int(), checkpoint: z.string().nullable() }).exactOptional(),
+  /** A random name of the run that claimed the job last: no other may write what becomes of it. */
+  claim: z.string().exactOptional(),
   /** Asks whichever process runs the job to stop it. */
   cancel_requested: z.literal(true).exactOptional(),
 });

@@ -74,6 +74,7 @@ export class JobRepository {
     if (!this.#isMarked) await this.#index.markComplete();
     this.#isMarked = true;
     const views = viewsOf(job, this.#taskOf);
+    if (await this.#createWhole(job, views)) return;
     await this.#index.add(job.id, views);
     await this.#write(job, undefined);
     // An erasure of the account may have taken the markers before there was a job to be seen.
@@ -148,8 +149,21 @@ export class JobRepository {
   }
 
   async #findAll(ids: readonly string[]): Promise<JobRecord[]> {
-    const jobs = await Promise.all(ids.map((id) => this.find(id).catch(standInOfNewer)));
-    return jobs.filter((job) => job !== undefined);
+    const finding = (await this.#readAll(ids)) ?? ids.map((id) => this.#read(id));
+    const jobs = finding.map((found) => found.then((found) => found?.job).catch(standInOfNewer));
+    return (await Promise.all(jobs)).filter((job) => job !== undefined);
+  }
+
+  /** The jobs that there are, read in one go; undefined where the storage can't do that. */
+  async #readAll(ids: readonly string[]): Promise<Promise<StoredJob>[] | undefined> {
+    if (this.#storage.readAll === undefined) return undefined;
+    const keys = ids.filter((id) => isUuid(id)).map((id) => this.#key(id));
+    const records = await stored(async () => this.#storage.readAll?.(JOBS, keys));
+    const found = new Map(records?.map((record) => [record.key, record]));
+    return keys.flatMap((key) => {
+      const record = found.get(key);
+      return record === undefined ? [] : this.#opened(key.slice(this.#prefix.length), record);
+    });
   }
 
   #ensureIndex(): Promise<void> {
@@ -186,7 +200,11 @@ export class JobRepository {
     if (!isUuid(id)) return undefined;
     const key = this.#key(id);
     const found = await stored(() => this.#storage.read(JOBS, key));
-    if (found === undefined) return undefined;
+    return found === undefined ? undefined : this.#opened(id, found);
+  }
+
+  /** The job that a record holds, or what stands for it. @throws NewerRecord */
+  async #opened(id: string, found: Versioned): Promise<StoredJob> {
     const { job, problem } = this.#parse(id, found);
     if (problem?.kind === 'newer') throw new NewerRecord(problem.message, job);
     const { version } = found;
@@ -222,6 +240,21 @@ export class JobRepository {
     }
     // No job returns to a view, and markers that stay do no harm, so the change stands even if this fails.
     await this.#index.remove(job.id, without(before, now)).catch(() => undefined);
+    return true;
+  }
+
+  /** Creates a job with its markers. @returns false where the storage can't, or one of them is there already. */
+  async #createWhole(job: JobRecord, views: readonly string[]): Promise<boolean> {
+    if (this.#storage.createAll === undefined) return false;
+    const record = { collection: JOBS, key: this.#key(job.id), value: toJson(job) };
+    const records = [...this.#index.markers(job.id, views), record];
+    try {
+      await stored(async () => this.#storage.createAll?.(records));
+    } catch (thrown) {
+      if (isVersionConflict(thrown)) return false;
+      throw thrown;
+    }
+    noteWrite(this.#storage, job.id);
     return true;
   }
 

@@ -1,39 +1,48 @@
 import { LRUCache } from 'lru-cache';
 import type { Storage } from '../storage/index.js';
+import { JOBS } from './collections.js';
 
 /** Jobs of a storage whose writes are remembered. */
 const MAX_JOBS = 10_000;
 
-/** Is told the id of each job whose record this process writes. */
+/** Is told the id of each job whose record is written: by this process or, where the storage hears of it, by another. */
 export interface WriteListener {
-  written(id: string): void;
+  written(id: string, isElsewhere: boolean): void;
 }
 
 interface Writes {
   readonly tokens: LRUCache<string, object>;
   readonly listeners: Set<WeakRef<WriteListener>>;
+  /** Whether the storage tells of the writes of other processes. */
+  isWatched: boolean;
 }
 
 const writes = new WeakMap<Storage, Writes>();
 
-/** A token of the last write of a job's record by this process: another one after each write. */
+/** A token of the last known write of a job's record: another one after each write. */
 export function lastWrite(storage: Storage, id: string): object | undefined {
   return writes.get(storage)?.tokens.get(id);
 }
 
-export function noteWrite(storage: Storage, id: string): void {
+export function noteWrite(storage: Storage, id: string, isElsewhere = false): void {
   const { tokens, listeners } = writesOf(storage);
   tokens.set(id, {});
   for (const reference of listeners) {
     const listener = reference.deref();
     if (listener === undefined) listeners.delete(reference);
-    else listener.written(id);
+    else listener.written(id, isElsewhere);
   }
 }
 
 /** Tells a listener of writes for as long as somebody else refers to it. @returns what ends that earlier */
 export function onWrite(storage: Storage, listener: WriteListener): () => void {
-  const { listeners } = writesOf(storage);
+  const known = writesOf(storage);
+  if (!known.isWatched) {
+    known.isWatched = true;
+    // For as long as the storage is open: it ends this by itself.
+    storage.watch?.(JOBS, (key) => noteWrite(storage, key.slice(key.lastIndexOf('/') + 1), true));
+  }
+  const { listeners } = known;
   const reference = new WeakRef(listener);
   listeners.add(reference);
   return () => listeners.delete(reference);
@@ -42,7 +51,7 @@ export function onWrite(storage: Storage, listener: WriteListener): () => void {
 function writesOf(storage: Storage): Writes {
   const known = writes.get(storage);
   if (known !== undefined) return known;
-  const made: Writes = { tokens: new LRUCache({ max: MAX_JOBS }), listeners: new Set() };
+  const made: Writes = { tokens: new LRUCache({ max: MAX_JOBS }), listeners: new Set(), isWatched: false };
   writes.set(storage, made);
   return made;
 }

@@ -27,7 +27,8 @@ export class ModelUses {
   readonly #account: string;
   readonly #jobs: JobRepository;
   readonly #now: () => number;
-  readonly #noted = new LRUCache<string, number>({ max: MAX_REMEMBERED });
+  // By size, as an upper count would be room set aside for each account.
+  readonly #noted = new LRUCache<string, number>({ maxSize: MAX_REMEMBERED, sizeCalculation: () => 1 });
   /** The uses to be written, by model. */
   readonly #unwritten = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;

@@ -33,8 +33,8 @@ export interface ReadyModelsOptions {
 }
 
 /**
- * The directories of an account's READY models, each kept for a second after it was looked up, or until this process
- * writes its job.
+ * The directories of an account's READY models, each kept for a second after it was looked up, or until its job is
+ * written, as far as that is heard of.
  */
 export class ReadyModels {
   readonly #storage: Storage;
@@ -42,7 +42,8 @@ export class ReadyModels {
   readonly #gone: (directory: string) => void;
   readonly #clock: { now(): number };
   readonly #checkMs: number;
-  readonly #found = new LRUCache<string, Found>({ max: MAX_KEPT });
+  // By size, as an upper count would be room set aside for each account.
+  readonly #found = new LRUCache<string, Found>({ maxSize: MAX_KEPT, sizeCalculation: () => 1 });
   readonly #stopListening: () => void;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -90,7 +91,7 @@ export class ReadyModels {
     }
   }
 
-  /** This process has written a job. */
+  /** A job was written. */
   written(id: string): void {
     if (this.#found.has(id)) this.#renew(id);
   }

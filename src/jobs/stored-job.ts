@@ -6,8 +6,8 @@ import { damagedJob } from './damaged-job.js';
 import { type JobRecord, jobRecordSchema } from './job-record.js';
 import { laterVersion, newerOrchard } from './record-version.js';
 
-/** The version of a job's record. Jobs of releases before versions have none. */
-export const JOB_VERSION = 1;
+/** The version of a job's record; 2 added `claim`. Jobs of releases before versions have none. */
+export const JOB_VERSION = 2;
 
 /** A job as its record says. `problem` says why it can't be taken at its word; the job is an ERROR then. */
 export interface ParsedJob {

@@ -35,6 +35,36 @@ export const recordContract: StorageChecks = {
     }
   },
 
+  'reads several records at once as it reads each, where it can': async (storage) => {
+    const keys = ['b', 'a', '\ud800', 'absent'];
+    const written = await Promise.all(
+      keys.slice(0, 3).map(async (key) => ({
+        key,
+        value: { key },
+        version: await storage.write('jobs', key, { key }, undefined),
+      })),
+    );
+    await storage.write('other', 'absent', 1, undefined);
+    const found = await storage.readAll?.('jobs', keys);
+    if (found === undefined) return;
+    assert.deepEqual(new Set(found), new Set(written));
+    assert.deepEqual(await storage.readAll?.('jobs', []), []);
+  },
+
+  'creates several records at once or none, where it can': async (storage) => {
+    if (storage.createAll === undefined) return;
+    await storage.createAll([]);
+    await storage.createAll(['a', 'b'].map((key) => ({ collection: 'jobs', key, value: { key } })));
+    await storage.createAll([{ collection: 'other', key: 'a', value: null }]);
+    assert.deepEqual((await storage.read('jobs', 'b'))?.value, { key: 'b' });
+    const again = ['c', 'b'].map((key) => ({ collection: 'jobs', key, value: 'again' }));
+    await assert.rejects(storage.createAll(again), isVersionConflict);
+    assert.equal(await storage.read('jobs', 'c'), undefined);
+    assert.deepEqual((await storage.read('jobs', 'b'))?.value, { key: 'b' });
+    const version = (await storage.read('jobs', 'a'))?.version;
+    await storage.write('jobs', 'a', 'next', version);
+  },
+
   'replaces the record when the expected version is the stored one': async (storage) => {
     const first = await storage.write('jobs', 'a', 1, undefined);
     const second = await storage.write('jobs', 'a', 2, first);

@@ -1,12 +1,12 @@
 import { isOrchardError, StorageError } from '../errors.js';
-import { isVersionConflict } from './storage.js';
+import { isStagingLost, isVersionConflict } from './storage.js';
 
 /** Runs `work`. If the medium fails, the error says what was being done, and to which record or folder. */
 export async function whileDoing<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (thrown) {
-    if (isVersionConflict(thrown) || isOrchardError(thrown)) throw thrown;
+    if (isVersionConflict(thrown) || isStagingLost(thrown) || isOrchardError(thrown)) throw thrown;
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
     throw new StorageError(`${what}: ${reason}`, { cause: thrown });
   }

@@ -1,3 +1,5 @@
+import type { FileContent } from '../files/index.js';
+
 /** Anything that JSON can hold. */
 export type JsonValue =
   | string
@@ -27,6 +29,14 @@ export interface StoredRecord extends Versioned {
   readonly key: string;
 }
 
+/** What is known of a folder without its files. */
+export interface FolderDescription {
+  /** What its files take: those that are published, and those that were saved of what is staged. */
+  readonly bytes: number;
+  /** When it was published, in milliseconds since 1970; absent if it is not. */
+  readonly publishedMs?: number;
+}
+
 /** Which records of a collection to list. */
 export interface ListOptions {
   /** Only keys that start with this. Default: every key. */
@@ -37,6 +47,13 @@ export interface ListOptions {
   readonly limit?: number;
   /** Descending instead of ascending key order (by UTF-16 code units). Default false. */
   readonly reverse?: boolean;
+}
+
+/** A record that isn't there yet. */
+export interface NewRecord {
+  readonly collection: string;
+  readonly key: string;
+  readonly value: JsonValue;
 }
 
 /** How a record is written. */
@@ -68,6 +85,26 @@ export function isVersionConflict(thrown: unknown): thrown is VersionConflict {
   return typeof thrown === 'object' && thrown !== null && CONFLICT in thrown;
 }
 
+/** Marks our errors across duplicate copies of the package, where `instanceof` would miss them. */
+const STAGING_LOST = Symbol.for('orchard-nlp.staging-lost');
+
+/** Thrown where a folder that was staged here has been staged by another process since, whose work counts now. */
+export class StagingLost extends Error {
+  override readonly name = 'StagingLost';
+  readonly [STAGING_LOST] = true;
+  constructor(readonly key: string) {
+    super(
+      `folder ${key} was staged elsewhere since it was staged here; what is prepared here counts no more`,
+    );
+  }
+}
+
+/** True for such an error and for one that it is the cause of, even of another copy of this package. */
+export function isStagingLost(thrown: unknown): boolean {
+  if (typeof thrown !== 'object' || thrown === null) return false;
+  return STAGING_LOST in thrown || ('cause' in thrown && isStagingLost(thrown.cause));
+}
+
 /**
  * Where records (small JSON values) and folders (the files of one model) live. Implementations pass
  * `storageContract` from `orchard-nlp/testing`.
@@ -85,6 +122,12 @@ export interface Storage {
   read(collection: string, key: string): Promise<Versioned | undefined>;
 
   /**
+   * Reads several records at once: those that there are, in any order. Only storages have this that each call takes a
+   * way to.
+   */
+  readAll?(collection: string, keys: readonly string[]): Promise<readonly StoredRecord[]>;
+
+  /**
    * Writes only if the stored version is `expected` (undefined: only if the record is absent).
    * @returns the new version.
    * @throws VersionConflict otherwise, leaving the record as it was.
@@ -96,6 +139,13 @@ export interface Storage {
     expected: Version | undefined,
     options?: WriteOptions,
   ): Promise<Version>;
+
+  /**
+   * Creates several records in one go: all of them, or none if one is there already. Only storages have this that each call
+   * takes a way to.
+   * @throws VersionConflict
+   */
+  createAll?(records: readonly NewRecord[]): Promise<void>;
 
   /** Removes a record; no error if there is none. */
   remove(collection: string, key: string): Promise<void>;
@@ -110,15 +160,31 @@ export interface Storage {
   listKeys(collection: string, options?: ListOptions): Promise<readonly string[]>;
 
   /**
+   * Calls back with the keys of records of a collection that other processes write or remove, soon after they do. A
+   * storage may pass over some, and need not have this at all: it only spares others from looking often.
+   * @returns what ends it.
+   */
+  watch?(collection: string, changed: (key: string) => void): () => void;
+
+  /**
    * An empty private directory on the local disk to prepare a folder in, which `publishFolder` takes over.
    * The same key gives the same directory, with its files, until it is published or discarded. So a
-   * checkpoint written there survives a restart if the medium does.
+   * checkpoint written there survives a restart if the medium does. Of several machines, the one that staged a folder
+   * last may save and publish it.
    */
   stageFolder(key: string): Promise<string>;
 
   /**
+   * Puts what is staged now where `stageFolder` finds it on every machine. Only storages have this whose directories
+   * others can't see; what was staged and not saved is lost with the machine then.
+   * @throws StagingLost, or an error that it is the cause of, if another process has staged the folder since.
+   */
+  saveStaged?(key: string): Promise<void>;
+
+  /**
    * Makes the staged directory the folder of this key, whole or not at all; replaces an earlier one.
    * Rejects if nothing is staged, and leaves what is published as it was.
+   * @throws StagingLost, or an error that it is the cause of, if another process has staged the folder since.
    */
   publishFolder(key: string): Promise<void>;
 
@@ -130,6 +196,15 @@ export interface Storage {
    * It stays readable until `removeFolder` or a later `publishFolder` of the same key.
    */
   openFolder(key: string): Promise<string | undefined>;
+
+  /** What is known of a folder without its files; undefined if there is none. Only storages have this that fetch them. */
+  describeFolder?(key: string): Promise<FolderDescription | undefined>;
+
+  /**
+   * What a folder holds, read anew from the medium: its files with their SHA-256; undefined if there is none. `staged` is
+   * what was saved of it last. Only storages have this whose `openFolder` gives a copy.
+   */
+  readContent?(key: string, which: 'published' | 'staged'): Promise<readonly FileContent[] | undefined>;
 
   /** Deletes a published folder and what is staged under its key; no error if there is neither. */
   removeFolder(key: string): Promise<void>;

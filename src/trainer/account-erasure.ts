@@ -12,6 +12,8 @@ import {
   OF_A_JOB,
   OF_AN_ACCOUNT,
   stored,
+  UPLOADS,
+  UploadRecords,
 } from '../jobs/index.js';
 import type { Storage } from '../storage/index.js';
 import { AccountLease, LEASE_MS } from './account-lease.js';
@@ -28,6 +30,8 @@ export interface ErasedAccount {
   readonly bytes: number;
   /** Records removed, those of the jobs included: queue entries, leases, lists, uses, quotas. */
   readonly records: number;
+  /** Datasets that it had sent to a service and that the storage kept for their jobs. */
+  readonly uploads: number;
 }
 
 export interface ErasureContext {
@@ -57,6 +61,7 @@ export class AccountErasure {
   #folders = 0;
   #bytes = 0;
   #removed = 0;
+  #uploads = 0;
 
   constructor(context: ErasureContext) {
     this.#context = context;
@@ -77,6 +82,7 @@ export class AccountErasure {
       folders: this.#folders,
       bytes: this.#bytes,
       records: this.#removed,
+      uploads: this.#uploads,
     };
   }
 
@@ -93,6 +99,7 @@ export class AccountErasure {
       }
     }
     if ((await this.#records.jobIds()).length > 0) return false;
+    await this.#removeUploads(); // not before, as jobs read them
     for (const collection of OF_AN_ACCOUNT) {
       for (const key of await this.#records.keys(collection)) await this.#remove(collection, key);
     }
@@ -131,6 +138,14 @@ export class AccountErasure {
     return !(await this.#records.hasJob(id));
   }
 
+  async #removeUploads(): Promise<void> {
+    const { storage, app_id } = this.#context;
+    for (const key of await this.#records.keys(UPLOADS)) {
+      await new UploadRecords(storage).remove(app_id, idIn(key));
+      this.#uploads += 1;
+    }
+  }
+
   async #remove(collection: string, key: string): Promise<void> {
     await this.#records.remove(collection, key);
     this.#removed += 1;
@@ -158,16 +173,27 @@ export class AccountErasure {
 
   /** Before the files go: of a running job, what there is by now. */
   async #measure(id: string): Promise<void> {
+    const bytes = await this.#bytesOf(id);
+    if (bytes === undefined) return;
+    this.#folders += 1;
+    this.#bytes += bytes;
+  }
+
+  /** @returns undefined where there are no files. */
+  async #bytesOf(id: string): Promise<number | undefined> {
     const { storage, jobs } = this.#context;
+    if (storage.describeFolder !== undefined) {
+      return (await stored(async () => storage.describeFolder?.(id)))?.bytes;
+    }
     const job = await jobs.find(id).catch(() => undefined); // it may be no job any more
     const published = await stored(() => storage.openFolder(id));
     // Another process may be about to remove what is staged.
     const staged =
       job?.status === 'RUNNING' ? await storage.stageFolder(id).catch(() => undefined) : undefined;
     const directories = [published, staged].filter((each) => each !== undefined);
+    if (directories.length === 0) return undefined;
     const bytes = await Promise.all(directories.map(bytesIn));
-    if (directories.length > 0) this.#folders += 1;
-    for (const each of bytes) this.#bytes += each;
+    return bytes.reduce((sum, each) => sum + each, 0);
   }
 }
 

@@ -1,5 +1,8 @@
 export type {
+  AnyJobHandler,
   BlendFigures,
+  CopiedStorage,
+  CopyStorageOptions,
   JobError,
   JobHandler,
   JobLease,
@@ -7,11 +10,14 @@ export type {
   JobQueue,
   JobWorker,
   QueuedJob,
+  SharedJobQueue,
   StopReason,
 } from '../jobs/index.js';
 export type { ErasedAccount } from './account-erasure.js';
 export type { JobInformation } from './job-information.js';
+export { JobRunner, type JobRunnerOptions } from './job-runner.js';
 export {
+  copyStorage,
   type EraseAccountOptions,
   eraseAccount,
   listUnusedModels,

@@ -24,6 +24,12 @@ export interface JobControlOptions extends JobRunContext {
 }
 
 /**
+ * How often a trainer that runs no jobs looks for some that the queue lacks, as their process died before it could tell
+ * it: there are others of the account, and none of them may start anew for a long time.
+ */
+export const LOOK_FOR_JOBS_MS = 10 * 60_000;
+
+/**
  * Creates, cancels and deletes an account's jobs and has them run. What is to become of a job is written into its record
  * first and told to the queue then, so that a failure between the two can be made up for.
  */
@@ -33,18 +39,21 @@ export class JobControl {
   readonly #started: Promise<void>;
   readonly #stopLooking: () => void;
   #worker: JobWorker | undefined;
-  /** The job that runs here. */
-  #runningId: string | undefined;
   /** Whether the queue may lack a job that has not ended. */
   #mayLackJobs = true;
+  /** By {@link Clock.elapsed}. */
+  #lookedForJobsAt: number;
+  /** Whether deletions that ended with their processes are yet to be looked for. */
+  #mayLeaveFolders = true;
   #looking: Promise<void> | undefined;
   /** The latest admission, which the next one waits for: only so can waiting jobs be counted. */
   #admission: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
-  /** Begins to work, with what earlier trainers of this account left. */
+  /** Begins to work, where it is to run jobs, with what earlier trainers of this account left. */
   constructor(options: JobControlOptions) {
     this.#options = options;
+    this.#lookedForJobsAt = options.clock.elapsed();
     this.#removals = new Removals(options.storage, options.settings.account.app_id);
     this.#stopLooking = options.clock.every(HEARTBEAT_MS, () => this.#look());
     this.#started = this.#start();
@@ -52,16 +61,22 @@ export class JobControl {
 
   /**
    * Writes a CREATED job and queues it. The signal counts until the job is written.
+   * @param beside is done while it is queued, and never rejects.
    * @throws QueueFullError, AbortedError, StorageError
    */
-  async create(job: JobRecord, signal?: AbortSignal): Promise<void> {
+  async create(
+    job: JobRecord,
+    signal?: AbortSignal,
+    beside: () => Promise<void> = async () => undefined,
+  ): Promise<void> {
     const admitted = this.#admission.then(() => this.#admit(job, signal));
     this.#admission = admitted.catch(() => undefined);
     await admitted;
     // The job exists now. Should this fail, it is made up for with the next heartbeat.
-    await this.#enqueue(job.id).catch(() => {
+    const queued = this.#enqueue(job.id).catch(() => {
       this.#mayLackJobs = true;
     });
+    await Promise.all([queued, beside()]);
   }
 
   /**
@@ -116,7 +131,8 @@ export class JobControl {
     const { queue, settings } = this.#options;
     await this.#addMissing();
     await this.#finishRemovals();
-    if (!this.#isClosed) this.#worker = queue.work(settings.account.app_id, (lease) => this.#run(lease));
+    if (this.#isClosed || !settings.runsJobs) return;
+    this.#worker = queue.work(settings.account.app_id, (lease) => this.#run(lease));
   }
 
   async #admit(job: JobRecord, signal: AbortSignal | undefined): Promise<void> {
@@ -135,18 +151,19 @@ export class JobControl {
   }
 
   async #run(lease: JobLease): Promise<JobOutcome> {
-    this.#runningId = lease.id;
+    const { events } = this.#options;
+    events.runningId = lease.id;
     try {
       return await new JobRun(lease, this.#options).run();
     } finally {
-      this.#runningId = undefined;
+      events.runningId = undefined;
     }
   }
 
   /** With each heartbeat: makes up for what failed, and sees how the jobs stand that run elsewhere. Never rejects. */
   #look(): Promise<void> {
     this.#looking ??= this.#started
-      .then(() => this.#options.events.poll(this.#runningId))
+      .then(() => this.#options.events.poll())
       .then(() => this.#addMissing())
       .then(() => this.#finishRemovals())
       .finally(() => {
@@ -157,8 +174,13 @@ export class JobControl {
 
   /** Queues all jobs that have not ended, where the queue may lack one. Tried again where it fails. */
   async #addMissing(): Promise<void> {
+    const { clock, settings } = this.#options;
+    if (!settings.runsJobs && clock.elapsed() - this.#lookedForJobsAt >= LOOK_FOR_JOBS_MS) {
+      this.#mayLackJobs = true;
+    }
     if (!this.#mayLackJobs) return;
     this.#mayLackJobs = false;
+    this.#lookedForJobsAt = clock.elapsed();
     try {
       for (const { id } of await this.#options.jobs.unfinished()) await this.#enqueue(id);
       this.#options.trouble.succeeded('jobs');
@@ -168,12 +190,17 @@ export class JobControl {
     }
   }
 
-  /** Removes the folders of deleted jobs that a process left when it was killed. Tried again where it fails. */
+  /**
+   * Removes the folders of deleted jobs that a process left when it was killed. Tried again where it fails. A trainer that
+   * runs no jobs looks at its start alone: there may be one for each of very many accounts.
+   */
   async #finishRemovals(): Promise<void> {
+    if (!this.#options.settings.runsJobs && !this.#mayLeaveFolders) return;
+    this.#mayLeaveFolders = false;
     try {
       for (const left of await this.#removals.left()) await this.#finishRemoval(left);
     } catch {
-      // with the next heartbeat
+      this.#mayLeaveFolders = true; // with the next heartbeat
     }
   }
 

@@ -1,6 +1,7 @@
 import type { TrainingJobStatus } from '../contract/index.js';
 import { AbortedError } from '../errors.js';
-import { canReach, hasEnded, type JobRecord, type JobRepository } from '../jobs/index.js';
+import { canReach, hasEnded, type JobRecord, type JobRepository, onWrite } from '../jobs/index.js';
+import type { Storage } from '../storage/index.js';
 import { type Clock, timestamp } from './clock.js';
 import { EventBuffer } from './event-buffer.js';
 import type { StateEvent, TrainingEvent } from './training-event.js';
@@ -10,14 +11,26 @@ export class JobEvents {
   readonly #jobs: JobRepository;
   readonly #clock: Clock;
   readonly #watchers = new Map<string, Set<EventBuffer>>();
+  /** How many epochs of a job its watchers know of. */
+  readonly #epochs = new Map<string, number>();
   #failure: Error | undefined;
+  /** The job that runs here and tells by itself what happens to it. */
+  runningId: string | undefined;
 
-  constructor(jobs: JobRepository, clock: Clock) {
+  /** @param storage whose writes of jobs are looked at as soon as this process knows of them. */
+  constructor(jobs: JobRepository, clock: Clock, storage?: Storage) {
     this.#jobs = jobs;
     this.#clock = clock;
+    if (storage !== undefined) onWrite(storage, this);
+  }
+
+  /** Somebody has written a job. */
+  written(id: string): void {
+    if (id !== this.runningId && this.#watchers.has(id)) void this.#look(id);
   }
 
   publish(event: TrainingEvent): void {
+    if (event.type === 'epoch') this.#epochs.set(event.id, event.stats.epoch);
     for (const watcher of this.#watchers.get(event.id) ?? []) watcher.push(event);
   }
 
@@ -25,20 +38,9 @@ export class JobEvents {
     this.publish(this.#stateEvent(job));
   }
 
-  /**
-   * Tells watchers how the jobs stand that don't run here, and ends the watch of one that can't be read. Never rejects.
-   * @param runningId the one that runs here, and tells by itself.
-   */
-  async poll(runningId: string | undefined): Promise<void> {
-    for (const [id, watchers] of [...this.#watchers]) {
-      if (id === runningId) continue;
-      await this.#jobs.get(id).then(
-        (job) => this.publishState(job),
-        (thrown: unknown) => {
-          for (const watcher of watchers) watcher.fail(thrown);
-        },
-      );
-    }
+  /** Tells watchers how the jobs stand that don't run here, and ends the watch of one that can't be read. Never rejects. */
+  async poll(): Promise<void> {
+    for (const id of [...this.#watchers.keys()]) if (id !== this.runningId) await this.#look(id);
   }
 
   /**
@@ -54,7 +56,9 @@ export class JobEvents {
     signal?.addEventListener('abort', abort);
     this.#subscribe(id, buffer); // before the read, so that no state falls between
     try {
-      const present = this.#stateEvent(await this.#jobs.get(id));
+      const job = await this.#jobs.get(id);
+      if (!this.#epochs.has(id)) this.#epochs.set(id, job.stats.epoch);
+      const present = this.#stateEvent(job);
       yield present;
       yield* newsUntilEnd(buffer, present.status);
     } finally {
@@ -79,6 +83,20 @@ export class JobEvents {
     for (const watchers of this.#watchers.values()) for (const watcher of watchers) watcher.fail(error);
   }
 
+  /** Tells those who watch a job what its record says. Never rejects. */
+  async #look(id: string): Promise<void> {
+    try {
+      const job = await this.#jobs.get(id);
+      const { stats } = job;
+      if (stats.epoch > 0 && stats.epoch !== (this.#epochs.get(id) ?? stats.epoch)) {
+        this.publish({ type: 'epoch', id, stats });
+      }
+      this.publishState(job);
+    } catch (thrown) {
+      for (const watcher of this.#watchers.get(id) ?? []) watcher.fail(thrown);
+    }
+  }
+
   #stateEvent({ id, status }: JobRecord): StateEvent {
     return { type: 'state', id, status, at: timestamp(this.#clock.now()) };
   }
@@ -91,7 +109,9 @@ export class JobEvents {
   #unsubscribe(id: string, buffer: EventBuffer): void {
     const watchers = this.#watchers.get(id);
     watchers?.delete(buffer);
-    if (watchers?.size === 0) this.#watchers.delete(id);
+    if (watchers?.size !== 0) return;
+    this.#watchers.delete(id);
+    this.#epochs.delete(id);
   }
 }
 

@@ -1,8 +1,6 @@
-import type { DatasetWarning } from '../datasets/index.js';
+import { setTimeout as delay } from 'node:timers/promises';
 import { AbortedError, isOrchardError, type OrchardError, toOrchardError } from '../errors.js';
-import type { Blend } from '../families/index.js';
 import {
-  type BlendFigures,
   hasEnded,
   type JobLease,
   type JobOutcome,
@@ -13,16 +11,19 @@ import {
   stored,
   toJobError,
 } from '../jobs/index.js';
-import type { Storage } from '../storage/index.js';
+import { isStagingLost, type Storage } from '../storage/index.js';
 import {
   type BackboneSource,
   checkpointMark,
   type TrainingHost,
   type TrainingRunEvent,
 } from '../training/index.js';
-import { claimed, requireAttempt, withoutAttempt } from './attempts.js';
+import { requireAttempt, withoutAttempt } from './attempts.js';
+import { JobClaim } from './job-claim.js';
 import type { JobEvents } from './job-events.js';
 import { type LoaderOf, loadBackbone } from './load-backbone.js';
+import { RunFigures } from './run-figures.js';
+import { StagedSaves } from './staged-saves.js';
 import type { TrainerSettings } from './trainer-options.js';
 
 /** What every run of a trainer shares. */
@@ -36,24 +37,44 @@ export interface JobRunContext {
   readonly loaderOf: LoaderOf;
 }
 
-/** One run of one job by the holder of its lease: from its claim to its recorded end. */
+/** How long a run waits before it asks a storage again that could not be reached. */
+const UNAVAILABLE_PAUSE_MS = 1_000;
+
+/** A job as its run claimed it. */
+interface Begun {
+  readonly job: JobRecord;
+  /** Whether an earlier run published its folder and died before it could say so. */
+  readonly isPublished: boolean;
+  /** The staged folder, where an earlier run left one. */
+  readonly directory: string | undefined;
+}
+
+/**
+ * One run of one job by the holder of its lease: from its claim to its recorded end. Whatever it writes, it writes as
+ * the run that claimed the job last ({@link JobClaim}), or not at all.
+ */
 export class JobRun {
   readonly #id: string;
   readonly #lease: JobLease;
   readonly #context: JobRunContext;
+  readonly #claim: JobClaim;
+  readonly #figures: RunFigures;
+  readonly #saves: StagedSaves;
   readonly #controller = new AbortController();
   /** Whether the job's record says so; the queue may not know. */
   #isCancelled = false;
-  /** Those of this run, in place of what an earlier one had told. */
-  #warnings: readonly DatasetWarning[] = [];
-  /** Writes of what the run tells, one after another. */
-  #writing: Promise<void> = Promise.resolve();
-  #writeFailure: OrchardError | undefined;
+  #hasTriedToPublish = false;
 
   constructor(lease: JobLease, context: JobRunContext) {
     this.#id = lease.id;
     this.#lease = lease;
     this.#context = context;
+    this.#claim = new JobClaim(context.jobs, lease.id);
+    const write = async (change: (job: JobRecord) => JobRecord) => {
+      await this.#patiently(() => this.#claim.update(change));
+    };
+    this.#figures = new RunFigures(write, () => this.#controller.abort());
+    this.#saves = new StagedSaves(context.storage, lease.id, () => this.#controller.abort());
     const stop = () => this.#controller.abort(this.#stopReason);
     if (lease.signal.aborted) stop();
     lease.signal.addEventListener('abort', stop, { once: true });
@@ -61,23 +82,48 @@ export class JobRun {
 
   /** @throws StorageError where the job can't be claimed or its end recorded; another run makes up for that. */
   async run(): Promise<JobOutcome> {
-    const { jobs, events } = this.#context;
-    const found = await jobs.find(this.#id);
-    if (found === undefined || hasEnded(found.status)) return 'ended'; // cancelled or deleted since it was queued
-    // An earlier run may have published the folder and died before it could say so.
-    const isPublished = found.status === 'RUNNING' && (await this.#isPublished());
-    const checkpoint = found.status === 'RUNNING' && !isPublished ? await this.#checkpoint() : null;
-    const job = await jobs.update(this.#id, (job) => claimed(job, checkpoint)).catch(unlessGone);
-    if (job === undefined || hasEnded(job.status)) return 'ended';
+    const { events } = this.#context;
+    const begun = await this.#begin();
+    if (typeof begun === 'string') return begun;
+    const { job, isPublished, directory } = begun;
     events.publishState(job);
     this.#isCancelled = job.cancel_requested ?? false;
     try {
       this.#requireGoingOn();
-      if (!isPublished) await this.#train(job);
+      if (!isPublished) await this.#train(job, directory);
     } catch (thrown) {
       return this.#fail(toOrchardError(thrown, `training job ${job.id}`));
     }
-    events.publishState(await jobs.update(job.id, (running) => moved(running, 'READY')));
+    const ready = await this.#end((running) => moved(running, 'READY'));
+    if (ready === undefined) return 'left';
+    events.publishState(ready);
+    return 'ended';
+  }
+
+  /** Claims the job. @returns what becomes of it in the queue where there is nothing to run, or not for this run. */
+  async #begin(): Promise<Begun | JobOutcome> {
+    const { jobs, storage } = this.#context;
+    let directory: string | undefined;
+    for (;;) {
+      const found = await jobs.find(this.#id);
+      if (found === undefined) return 'ended'; // deleted since it was queued
+      if (hasEnded(found.status)) {
+        if (directory !== undefined) await storage.discardStaged(this.#id).catch(() => undefined);
+        return this.#tidy(found);
+      }
+      // Asked for once the job was found: whoever is handed it from now on changes the claim that was found.
+      if (!(await this.#lease.renew())) return 'left';
+      const isPublished = found.status === 'RUNNING' && (await this.#isPublished());
+      if (found.status === 'RUNNING' && !isPublished) directory = await this.#stage();
+      const checkpoint = directory === undefined ? null : await checkpointMark(directory);
+      const job = await this.#claim.take(found, checkpoint).catch(unlessGone);
+      if (job !== undefined) return { job, isPublished, directory };
+    }
+  }
+
+  /** What a run that was killed after it had recorded the job's end left to do. */
+  async #tidy({ status }: JobRecord): Promise<JobOutcome> {
+    if (status === 'ERROR' || status === 'CANCELLED') await this.#removeFolder();
     return 'ended';
   }
 
@@ -85,17 +131,18 @@ export class JobRun {
     return (await stored(() => this.#context.storage.openFolder(this.#id))) !== undefined;
   }
 
-  async #checkpoint(): Promise<string | null> {
-    return checkpointMark(await stored(() => this.#context.storage.stageFolder(this.#id)));
+  #stage(): Promise<string> {
+    return stored(() => this.#context.storage.stageFolder(this.#id));
   }
 
-  /** Trains and publishes the model folder. */
-  async #train(job: JobRecord): Promise<void> {
-    const { storage, host, settings } = this.#context;
+  /** Trains and publishes the model folder. @param staged the directory, where it is staged already. */
+  async #train(job: JobRecord, staged: string | undefined): Promise<void> {
+    const { host, settings } = this.#context;
     const { id, dataset_url, model_config, training_config, seed } = job;
     requireAttempt(job);
-    const directory = await stored(() => storage.stageFolder(id));
+    const directory = staged ?? (await this.#stage());
     const backbone = await this.#backbone(job);
+    await this.#claim.require();
     this.#requireGoingOn();
     const spec = {
       ...{ id, dataset_url, model_config, training_config, seed, directory },
@@ -107,14 +154,21 @@ export class JobRun {
       ...(backbone && { backbone }),
     };
     const onEvent = (event: TrainingRunEvent) => this.#onEvent(event);
-    const stats = await host
-      .run(spec, { signal: this.#controller.signal, onEvent })
-      .finally(() => this.#allWritten());
-    await this.#record(() => ({ stats }));
+    const run = () => host.run(spec, { signal: this.#controller.signal, onEvent });
+    const stats = await this.#saves.during(() => run().finally(() => this.#figures.allWritten()));
+    await this.#figures.record(() => ({ stats }));
+    await this.#patiently(() => this.#publish());
+  }
+
+  /** Publishes what is staged, unless an attempt of which nothing was heard did so. */
+  async #publish(): Promise<void> {
     await this.#lease.renew();
     // A run that is complete when the trainer closes is published all the same.
     if (this.#stopReason !== 'closing') this.#requireGoingOn();
-    await stored(() => storage.publishFolder(id));
+    await this.#claim.require();
+    if (this.#hasTriedToPublish && (await this.#isPublished())) return;
+    this.#hasTriedToPublish = true;
+    await stored(() => this.#context.storage.publishFolder(this.#id));
   }
 
   async #backbone(job: JobRecord): Promise<BackboneSource | undefined> {
@@ -128,7 +182,8 @@ export class JobRun {
 
   get #stopReason(): StopReason | undefined {
     const { stopReason } = this.#lease;
-    return stopReason !== 'lost' && this.#isCancelled ? 'cancelled' : stopReason;
+    if (this.#claim.isLost || stopReason === 'lost') return 'lost';
+    return this.#isCancelled ? 'cancelled' : stopReason;
   }
 
   #requireGoingOn(): void {
@@ -138,94 +193,78 @@ export class JobRun {
   }
 
   #onEvent(event: TrainingRunEvent): void {
-    const change = this.#changeBy(event);
-    if (change !== undefined) this.#recordSoon(change);
+    this.#figures.note(event);
+    if (event.type === 'checkpoint') this.#saves.note();
     this.#context.events.publish({ ...event, id: this.#id });
   }
 
-  /** What the job's record takes from an event. */
-  #changeBy(event: TrainingRunEvent): JobChange | undefined {
-    switch (event.type) {
-      case 'plan':
-        return ({ stats }) => ({ stats: { ...stats, batch_size: event.batchSize } });
-      case 'epoch':
-        return () => ({ stats: event.stats });
-      case 'warnings': {
-        const warnings = [...this.#warnings, ...event.warnings];
-        this.#warnings = warnings;
-        return () => ({ warnings });
+  /** Tries again while the storage can't be reached and the lease lasts, so that a short outage costs no work. */
+  async #patiently<T>(work: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await work();
+      } catch (thrown) {
+        if (!isUnavailable(thrown) || this.#controller.signal.aborted) throw thrown;
       }
-      case 'blend':
-        return () => ({ blend: blendFigures(event.parts) });
-      default:
-        return undefined;
+      await delay(UNAVAILABLE_PAUSE_MS);
     }
-  }
-
-  /** A write that fails stops the run, which then ends with that failure. */
-  #recordSoon(change: JobChange): void {
-    this.#writing = this.#writing
-      .then(() => this.#record(change))
-      .catch((thrown: unknown) => {
-        this.#writeFailure ??= toOrchardError(thrown, `training job ${this.#id}`);
-        this.#controller.abort();
-      });
-  }
-
-  /** Waits for the writes so far. @throws the failure of one, which comes before what it made of the run. */
-  async #allWritten(): Promise<void> {
-    await this.#writing;
-    if (this.#writeFailure !== undefined) throw this.#writeFailure;
-  }
-
-  async #record(change: JobChange): Promise<void> {
-    await this.#context.jobs.update(this.#id, (job) =>
-      hasEnded(job.status) ? job : { ...job, ...change(job) },
-    );
   }
 
   /** Records how a run that failed or was stopped leaves its job. */
   async #fail(error: OrchardError): Promise<JobOutcome> {
-    const { jobs, events } = this.#context;
     await this.#lease.renew();
     const reason = this.#stopReason;
     if (reason === 'lost' || (reason === 'closing' && error.code === 'aborted')) return this.#leave();
-    // First of all, as it may be what fills the disk.
-    const isRemoved = await this.#removeFolder();
-    const ended = await jobs.update(this.#id, (job) =>
-      reason === 'cancelled' ? moved(job, 'CANCELLED') : { ...moved(job, 'ERROR'), error: toJobError(error) },
-    );
-    // Left where this fails again: the record counts, and deleteModel removes folders again.
-    if (!isRemoved) await this.#removeFolder();
-    events.publishState(ended);
+    // A run that came back late staged the folder before it saw that the job is no longer its own.
+    if (reason !== 'cancelled' && isStagingLost(error)) return this.#leave();
+    if (reason !== 'cancelled' && isUnavailable(error)) {
+      await this.#leave();
+      throw error; // no fault of the job: another run goes on with it
+    }
+    const change = (job: JobRecord) =>
+      reason === 'cancelled' ? moved(job, 'CANCELLED') : { ...moved(job, 'ERROR'), error: toJobError(error) };
+    const ended = await this.#end(change).catch(() => this.#endWithoutFolder(change));
+    if (ended === undefined) return 'left';
+    // Only now that nobody runs the job again. Left where this fails: deleteModel removes folders again.
+    await this.#removeFolder();
+    this.#context.events.publishState(ended);
     return 'ended';
   }
 
-  async #removeFolder(): Promise<boolean> {
-    return this.#context.storage.removeFolder(this.#id).then(
-      () => true,
-      () => false,
-    );
+  /** Records the end of the job. @returns undefined where another run has claimed it. @throws StorageError */
+  async #end(change: (job: JobRecord) => JobRecord): Promise<JobRecord | undefined> {
+    // What was written already may come again: of a write whose answer got lost, nobody knows.
+    const write = () => this.#claim.update((job) => (hasEnded(job.status) ? job : change(job)));
+    return this.#patiently(write).catch((thrown: unknown) => {
+      if (this.#claim.isLost) return undefined;
+      throw thrown;
+    });
+  }
+
+  /** Where the end can't be recorded, what the job made may be what fills the storage. */
+  async #endWithoutFolder(change: (job: JobRecord) => JobRecord): Promise<JobRecord | undefined> {
+    await this.#claim.require();
+    await this.#removeFolder();
+    return this.#end(change);
+  }
+
+  async #removeFolder(): Promise<void> {
+    await this.#context.storage.removeFolder(this.#id).catch(() => undefined);
   }
 
   /** The job stays RUNNING, for another run. */
   async #leave(): Promise<JobOutcome> {
-    await this.#context.jobs.update(this.#id, withoutAttempt).catch(() => undefined);
+    await this.#claim.update(withoutAttempt).catch(() => undefined);
     return 'left';
   }
+}
+
+/** Whether the storage could not be reached, and may be soon. */
+function isUnavailable(thrown: unknown): boolean {
+  return isOrchardError(thrown) && thrown.code === 'storage' && thrown.isUnavailable;
 }
 
 /** A job whose record somebody removed is none to run. */
 function unlessGone(thrown: unknown): undefined {
   if (!isOrchardError(thrown) || thrown.code !== 'not_found') throw thrown;
 }
-
-function blendFigures({ blend: { accuracy, f1, topk } }: Blend): BlendFigures {
-  return {
-    ...(accuracy !== undefined && { accuracy }),
-    ...(f1 !== undefined && { f1 }),
-    ...(topk !== undefined && { topk }),
-  };
-}
-
-type JobChange = (job: JobRecord) => Partial<Pick<JobRecord, 'stats' | 'warnings' | 'blend'>>;

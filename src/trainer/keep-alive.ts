@@ -6,10 +6,16 @@ const LONGEST_INTERVAL_MS = 2_147_483_647;
  * process keeps nothing else alive here, and Node would exit with code 13 under a program that awaits it.
  */
 export async function keepingAlive<T>(awaited: Promise<T>): Promise<T> {
-  const timer = setInterval(() => undefined, LONGEST_INTERVAL_MS);
+  const letEnd = keepAlive();
   try {
     return await awaited;
   } finally {
-    clearInterval(timer);
+    letEnd();
   }
+}
+
+/** Keeps the process from ending by itself until what it returns is called. */
+export function keepAlive(): () => void {
+  const timer = setInterval(() => undefined, LONGEST_INTERVAL_MS);
+  return () => clearInterval(timer);
 }

@@ -3,7 +3,17 @@ import * as z from 'zod';
 import { accountSchema, validate } from '../contract/index.js';
 import { AbortedError, type OrchardError, toOrchardError } from '../errors.js';
 import { taskOf } from '../families/index.js';
-import { accountsWithJobs, type JobQueue, JobRepository, ModelUses, moved, stored } from '../jobs/index.js';
+import {
+  accountsWithJobs,
+  type CopiedStorage,
+  type CopyStorageOptions,
+  copyStorage as copyAll,
+  type JobQueue,
+  JobRepository,
+  ModelUses,
+  moved,
+  stored,
+} from '../jobs/index.js';
 import type { ModelLoader } from '../model-loader/index.js';
 import type { Storage } from '../storage/index.js';
 import type { TrainingHost } from '../training/index.js';
@@ -54,6 +64,15 @@ export function eraseAccount(options: EraseAccountOptions): ResultAsync<ErasedAc
     if (erased.isErr()) throw erased.error;
     return erased.value;
   });
+}
+
+/**
+ * Copies all that a storage has into an empty one, such as a directory of `fileStorage` into the database of
+ * `postgresStorage`, and compares both by hash afterwards. Stop what works on it first.
+ * Fails with a StorageError; the copy is then to be emptied.
+ */
+export function copyStorage(options: CopyStorageOptions): ResultAsync<CopiedStorage, OrchardError> {
+  return called('copying a storage', () => copyAll(options));
 }
 
 /** The unused models of all accounts, as `Trainer.listUnusedModels` finds those of one. */

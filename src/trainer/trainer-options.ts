@@ -62,6 +62,11 @@ export interface TrainerOptions {
    * them use one such queue. Stays open on close.
    */
   readonly queue?: JobQueue;
+  /**
+   * Whether this trainer runs jobs. One that does not creates, lists, cancels and deletes them all the same, for others
+   * on the same storage and queue to run; what it waits for it sees some seconds late. Default true.
+   */
+  readonly runsJobs?: boolean;
   /** Advanced: runs the training instead of the host that `isolation` names. Stays open on close. */
   readonly host?: TrainingHost;
   /**
@@ -95,6 +100,7 @@ const trainerSchema = z.strictObject({
     ['add', 'cancel', 'work', 'close'],
     'pass a job queue; without one, the trainer keeps its queue in the storage',
   ).optional(),
+  runsJobs: z.boolean().default(true),
   host: implementation<TrainingHost>(
     ['run', 'close'],
     'pass a training host, or leave it to `isolation`',

@@ -79,7 +79,7 @@ export class Trainer {
     const loaderOf = backboneLoader(settings);
     const host = settings.host ?? createTrainingHost(isolation, executor);
     const jobs = new JobRepository(storage, account.app_id, taskOf);
-    const events = new JobEvents(jobs, clock);
+    const events = new JobEvents(jobs, clock, storage);
     const trouble = new LastingTrouble(clock, (thrown) =>
       events.failPresent(toOrchardError(thrown, 'keeping the training jobs')),
     );
@@ -113,7 +113,6 @@ export class Trainer {
       if (!this.#settings.allowPrivateAddresses) await requirePublicHost(checked.dataset_url);
       const job = this.#newJob(checked, allowFileUrl);
       const id = await this.#create(job, checked, idempotencyKey, signal);
-      await this.#data.created(id);
       return { id };
     });
   }
@@ -199,8 +198,8 @@ export class Trainer {
   /**
    * The job's present state, then its events until it has ended; leaving the loop stops watching. A reader slower
    * than the events misses progress, never a state or the latest figures. Of a job that another process runs, only
-   * states come, some seconds late. A storage that fails for half a minute ends it with its StorageError; the job goes
-   * on by itself once the storage works again.
+   * states and epochs come, at once where the storage tells of writes, else some seconds late. A storage that fails
+   * for half a minute ends it with its StorageError; the job goes on by itself once the storage works again.
    * @throws (from the loop) NotFoundError, StorageError, ClosedError; AbortedError when the signal fires
    */
   async *watch(id: string, { signal }: SignalOptions = {}): AsyncGenerator<TrainingEvent, void, undefined> {
@@ -244,7 +243,7 @@ export class Trainer {
     idempotencyKey: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<string> {
-    const create = (each: JobRecord) => this.#control.create(each, signal);
+    const create = (each: JobRecord) => this.#control.create(each, signal, () => this.#data.created(each.id));
     if (idempotencyKey !== undefined) {
       const context = { jobs: this.#jobs, requests: this.#requests, idempotencyKey, request, job };
       return createOnce(context, create);

@@ -1,10 +1,11 @@
 export { type Backbone, type BackboneSource, readBackbone } from './backbone.js';
 export { BACKBONE_FILES } from './backbone-files.js';
-export { checkpointMark } from './checkpoint-mark.js';
+export { checkpointMark, checkpointTime } from './checkpoint-mark.js';
 export { type Tuning, trainingLanguage } from './hyperparameters.js';
 export type {
   BackboneDownload,
   BlendNotice,
+  CheckpointNotice,
   DatasetNotice,
   EpochEnd,
   TrainingPhase,

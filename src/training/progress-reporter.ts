@@ -52,6 +52,11 @@ export class ProgressReporter {
     this.onEvent({ type: 'blend', parts });
   }
 
+  /** A checkpoint is on the disk. @param epoch epochs completed */
+  saved(epoch: number): void {
+    this.onEvent({ type: 'checkpoint', epoch });
+  }
+
   stepped(figures: StepFigures): void {
     this.#training ??= { since: performance.now(), firstStep: figures.step };
     this.#phase = 'train';

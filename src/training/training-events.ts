@@ -58,6 +58,13 @@ export interface BlendNotice {
   readonly parts: Blend;
 }
 
+/** A checkpoint was written: another run can go on from here. */
+export interface CheckpointNotice {
+  readonly type: 'checkpoint';
+  /** Epochs completed. */
+  readonly epoch: number;
+}
+
 /** The backbone is being fetched. */
 export interface BackboneDownload extends ModelProgress {
   readonly type: 'backbone';
@@ -70,4 +77,5 @@ export type TrainingRunEvent =
   | EpochEnd
   | DatasetNotice
   | BlendNotice
+  | CheckpointNotice
   | BackboneDownload;

@@ -237,5 +237,6 @@ class TrainingLoop {
       ...(this.#best && { best: this.#best }),
     };
     await saveCheckpoint(file, engine.store, { state, best: this.#bestWeights });
+    this.#input.progress.saved(this.#stats.epoch);
   }
 }

@@ -160,8 +160,21 @@ describe('orchard serve', () => {
     [['--workers', '0'], /workers: /],
     [['--max-waiting', '0'], /max-waiting: /],
     [['--max-connections', 'many'], /max-connections: /],
+    [['--role', 'api'], /role: processes of several roles share a database; add --database/],
+    [['--schema', 'mine'], /schema: only a database has one/],
+    [['--jobs', '2'], /jobs: without a database/],
+    [['--database', 'mysql://host/name'], /database: give a URL such as postgres:/],
+    [['--database', 'postgres://host/name', '--role', 'queen'], /role: give api, trainer or all/],
+    [['--database', 'postgres://host/name', '--schema', 'a-b'], /schema: give at most 40/],
   ])('refuses %j', async (args, message) => {
     expect((await failureOf('validation', () => serveSettings(args))).message).toMatch(message);
+  });
+
+  it('takes the database from the environment, where the command line names none', () => {
+    const environment = { ORCHARD_DATABASE: 'postgres://there/name' };
+    expect(serveSettings(['--role', 'api'], environment).database).toBe('postgres://there/name');
+    const named = serveSettings(['--database', 'postgresql://here/name'], environment);
+    expect(named.database).toBe('postgresql://here/name');
   });
 
   it('listens to this machine alone and refuses private addresses, unless told otherwise', () => {

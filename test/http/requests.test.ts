@@ -191,10 +191,11 @@ describe('a path', () => {
 
   it.each([
     ['PUT', '/trainer/language/models', 'GET, HEAD'],
-    ['POST', `/trainer/language/models/${UNKNOWN_ID}`, 'GET, DELETE, HEAD'],
+    ['POST', `/trainer/language/models/${UNKNOWN_ID}`, 'GET, HEAD, DELETE'],
     ['GET', PREDICT, 'POST'],
     ['OPTIONS', '/medley/language', 'POST'],
     ['POST', '/health', 'GET, HEAD'],
+    ['POST', '/openapi.json', 'GET, HEAD'],
   ])('of other methods answers %s %s with 405', async (method, path, allow) => {
     const { ask } = await aService(catalogue);
     const answer = await ask(method, path);

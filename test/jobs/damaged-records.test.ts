@@ -106,7 +106,7 @@ describe("a later release's record of a job", () => {
     const newer = await createJob(trainer);
     await (await host.nextRun()).finish();
     await resultOf(trainer.waitForTrainingJob(newer));
-    await replaceJob(storage, newer, { record_version: 2, weights: 'elsewhere' });
+    await replaceJob(storage, newer, { record_version: 3, weights: 'elsewhere' });
     const before = await storage.read('jobs', `local/${newer}`);
 
     for (const call of [

@@ -33,7 +33,13 @@ const ASK = `
     console.log(answer._unsafeUnwrap().data.labels.toSorted().join(' '));
     await predictor.close();
   });`;
-const ENTRIES = ['orchard-nlp', 'orchard-nlp/testing', 'orchard-nlp/http', 'orchard-nlp/graph'];
+const ENTRIES = [
+  'orchard-nlp',
+  'orchard-nlp/testing',
+  'orchard-nlp/http',
+  'orchard-nlp/graph',
+  'orchard-nlp/postgres',
+];
 
 describe(`on ${node}`, () => {
   it('answers in a CommonJS application', async () => {

@@ -1,57 +1,13 @@
-import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { type ListOptions, memoryStorage, type Storage } from '../../src/storage/index.js';
-import { anyKey } from './keys.js';
+import { describe, it } from 'vitest';
+import { memoryStorage, type Storage } from '../../src/storage/index.js';
+import { expectListsAsSorted } from './listing-model.js';
 import { temporaryFileStorage } from './temporary-place.js';
-
-const keys = fc.uniqueArray(anyKey, { minLength: 1, maxLength: 25 });
-
-/** Listings about keys that are there and keys that are not. */
-const listings = (keys: readonly string[]) => {
-  const key = fc.oneof(fc.constantFrom(...keys), anyKey);
-  const beginning = fc.tuple(key, fc.nat(12)).map(([key, length]) => key.slice(0, length));
-  const options = {
-    prefix: fc.oneof(beginning, key),
-    after: fc.oneof(key, beginning),
-    limit: fc.oneof(fc.nat(6), fc.constant(Number.POSITIVE_INFINITY)),
-    reverse: fc.boolean(),
-  };
-  return fc.array(fc.record(options, { requiredKeys: [] }), { minLength: 1, maxLength: 8 });
-};
 
 describe.each<[string, () => Storage | Promise<Storage>, number]>([
   ['memoryStorage', memoryStorage, 500],
   ['fileStorage', temporaryFileStorage, 50],
 ])('%s', (_, create, numRuns) => {
   it('lists the same as a sorted array, for any keys, some of them removed', async () => {
-    const cases = keys.chain((keys) =>
-      fc.record({ keys: fc.constant(keys), removed: fc.subarray(keys), listings: listings(keys) }),
-    );
-    await fc.assert(
-      fc.asyncProperty(cases, async ({ keys, removed, listings }) => {
-        const storage = await create();
-        await Promise.all(keys.map((key) => storage.write('jobs', key, key, undefined)));
-        await Promise.all(removed.map((key) => storage.remove('jobs', key)));
-        const left = keys.filter((key) => !removed.includes(key)).sort();
-        for (const options of listings) {
-          const listed = (await storage.list('jobs', options)).map(({ key }) => key);
-          expect(listed).toEqual(expected(left, options));
-          expect(await storage.listKeys('jobs', options)).toEqual(listed);
-        }
-        await storage.close();
-      }),
-      { numRuns },
-    );
+    await expectListsAsSorted(create, numRuns);
   }, 120_000);
 });
-
-function expected(
-  sorted: readonly string[],
-  { prefix = '', after, limit = 100, reverse }: ListOptions,
-): string[] {
-  const ordered = reverse ? sorted.toReversed() : sorted;
-  return ordered
-    .filter((key) => key.startsWith(prefix))
-    .filter((key) => after === undefined || (reverse ? key < after : key > after))
-    .slice(0, limit);
-}

@@ -46,6 +46,17 @@ describe('a job whose process dies', () => {
     expect((await resultOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
   });
 
+  it('came no further where its checkpoint is the same, though it was written again or brought from elsewhere', async () => {
+    const storage = aMemoryStorage();
+    const first = aTrainer({ storage });
+    const id = await createJob(first.trainer);
+    await checkpoint(await first.host.nextRun(), 'checkpoint');
+    await dying(storage, 3, (run) => checkpoint(run, 'checkpoint'));
+    const { trainer, host } = await aSuccessor({ storage });
+    expect((await resultOf(trainer.waitForTrainingJob(id))).status).toBe('ERROR');
+    expect(host.runs).toEqual([]);
+  });
+
   it('may be stopped in good order as often as one likes', async () => {
     const storage = aMemoryStorage();
     const first = aTrainer({ storage });

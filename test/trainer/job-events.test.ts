@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { TrainingError } from '../../src/errors.js';
 import { EventBuffer } from '../../src/trainer/event-buffer.js';
 import type { TrainingEvent } from '../../src/trainer/index.js';
-import { aTrainer, createJob, errorOf, resultOf } from './builders.js';
+import { aMemoryStorage, aTrainer, createJob, errorOf, resultOf } from './builders.js';
 import { statsAfter } from './fake-host.js';
 
 describe('watching a job', () => {
@@ -51,6 +51,25 @@ describe('watching a job', () => {
     for (const events of watchers) expect(await nextOf(events)).toMatchObject({ status: 'RUNNING' });
     run.progress(2);
     for (const events of watchers) expect(await nextOf(events)).toMatchObject({ step: 2 });
+  });
+
+  it('that runs elsewhere tells its states and epochs as soon as they are written, and no progress', async () => {
+    const storage = aMemoryStorage();
+    const { trainer } = aTrainer({ storage, runsJobs: false });
+    const id = await createJob(trainer);
+    const events = trainer.watch(id);
+    expect(await nextOf(events)).toMatchObject({ type: 'state', status: 'QUEUED' });
+    const { host } = aTrainer({ storage });
+    const run = await host.nextRun();
+    expect(await nextOf(events)).toMatchObject({ type: 'state', status: 'RUNNING' });
+    run.progress(1);
+    run.emit({ type: 'epoch', stats: statsAfter(1) });
+    expect(await nextOf(events)).toEqual({ type: 'epoch', id, stats: statsAfter(1) });
+    run.emit({ type: 'epoch', stats: statsAfter(2) });
+    expect(await nextOf(events)).toEqual({ type: 'epoch', id, stats: statsAfter(2) });
+    await run.finish();
+    expect(await nextOf(events)).toMatchObject({ type: 'state', status: 'READY' });
+    expect(await events.next()).toEqual({ done: true, value: undefined });
   });
 
   it('of an ended job tells its state and ends', async () => {

@@ -122,6 +122,51 @@ describe('a storage that fails', () => {
   });
 });
 
+describe('a storage that can not be reached for a while', () => {
+  const away = () => Promise.reject(new StorageError('the database restarts', { isUnavailable: true }));
+
+  it('costs a run nothing: figures, folder and end are written once it is back', async () => {
+    const { trainer, host, storage } = aTrainer();
+    const id = await createJob(trainer);
+    const run = await host.nextRun();
+    const { write, publishFolder } = storage;
+    storage.write = () => {
+      storage.write = write;
+      return away();
+    };
+    run.emit({ type: 'epoch', stats: statsAfter(1) });
+    storage.publishFolder = async (key) => {
+      storage.publishFolder = publishFolder;
+      await publishFolder.call(storage, key);
+      storage.write = () => {
+        storage.write = write;
+        return away();
+      };
+      return away(); // it was done, and nobody heard of it
+    };
+    await run.finish();
+    expect((await resultOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
+    expect(run.options.signal.aborted).toBe(false);
+    expect(host.runs).toHaveLength(1);
+  });
+
+  it('leaves the job to another run where it is away for longer than the lease', async () => {
+    const { trainer, host, storage, clock } = aTrainer();
+    const id = await createJob(trainer);
+    const run = await host.nextRun();
+    const { write } = storage;
+    storage.write = away;
+    run.emit({ type: 'epoch', stats: statsAfter(1) });
+    clock.jump(LEASE_MS);
+    await clock.advance(HEARTBEAT_MS); // the lease can't be renewed
+    expect(run.options.signal.aborted).toBe(true);
+    storage.write = write;
+    const again = await advancingUntil(host.nextRun(), clock);
+    await again.finish();
+    expect((await resultOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
+  });
+});
+
 /** What comes of a call that needs some beats of the clock, and reads of a disk between them. */
 async function advancingUntil<T>(call: Promise<T>, clock: ManualClock): Promise<T> {
   let isOver = false;

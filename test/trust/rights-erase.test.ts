@@ -114,6 +114,7 @@ describe.each([
       folders: 0,
       bytes: 0,
       records: 0,
+      uploads: 0,
     });
   });
 });

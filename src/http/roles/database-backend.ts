@@ -1,0 +1,102 @@
+import { join } from 'node:path';
+import { isOrchardError, StorageError } from '../../errors.js';
+import {
+  ConnectionPool,
+  Database,
+  databaseFailure,
+  type PostgresQueue,
+  postgresQueue,
+  postgresStorage,
+  SharedLimits,
+} from '../../postgres/index.js';
+import { periodOf } from '../calendar-quota.js';
+import type { Backend } from './backend.js';
+
+/** So that probes of a database that hangs don't take all connections. */
+const PROBE_TIMEOUT_MS = 2000;
+
+export interface DatabaseSettings {
+  /** postgres://… */
+  readonly database: string;
+  readonly schema?: string | undefined;
+  readonly connections?: number | undefined;
+  /** For copies of models on this machine. Default: a temporary folder, gone after `close`. */
+  readonly data?: string;
+  /** Is told that the database is away for now. Default: then it can't be used. */
+  readonly warn?: (message: string) => void;
+}
+
+/**
+ * A PostgreSQL database that many processes share, through one pool of connections for each. Its tables are made where
+ * they are missing. One that is away for now is waited for: until it is there, calls fail as unavailable.
+ * @throws StorageError for a database that can't be used, such as one of a later release
+ */
+export async function databaseBackend(settings: DatabaseSettings): Promise<Backend> {
+  const { schema, data } = settings;
+  const connections = new ConnectionPool(settings.database, settings.connections);
+  const pool = await connections.get();
+  const options = { ...(schema !== undefined && { schema }) };
+  const database = new Database(pool, options);
+  const limits = new SharedLimits(database);
+  const storage = postgresStorage(pool, {
+    ...options,
+    ...(data !== undefined && { cache: join(data, 'cache') }),
+  });
+  const queue = postgresQueue(pool, options);
+  const close = async () => {
+    await queue.close();
+    await storage.close();
+    await database.close();
+    await connections.close();
+  };
+  const { place } = connections;
+  await opened(database, queue, { place, warn: settings.warn }).catch(async (thrown: unknown) => {
+    await close();
+    throw thrown;
+  });
+  return {
+    storage,
+    queue,
+    uploads: 'storage',
+    limiters(settings) {
+      const { quota } = settings;
+      const requests = settings['requests-per-minute'];
+      return {
+        ...(requests && { rateLimiter: limits.perMinute(requests) }),
+        ...(quota && { quota: limits.quota(quota.calls, (ms) => periodOf(ms, quota.per)) }),
+        wrongKeyLimiter: limits.wrongKeys(settings['wrong-keys-per-minute']),
+      };
+    },
+    forget: (app_id) => limits.forget(app_id),
+    checks: [
+      {
+        otherwise: 'the database does not answer',
+        check: () => database.query('SELECT 1', [], { timeoutMs: PROBE_TIMEOUT_MS }),
+      },
+      { otherwise: 'the job queue is not open', check: () => queue.ready() },
+    ],
+    close,
+  };
+}
+
+/** Whether the database can be used, or will be. @throws StorageError where it can't */
+async function opened(
+  database: Database,
+  queue: PostgresQueue,
+  { place, warn }: { readonly place: string; readonly warn: DatabaseSettings['warn'] },
+): Promise<void> {
+  try {
+    await database.ready();
+    await queue.ready();
+  } catch (thrown) {
+    const failure = openingFailure(`the database ${place} can't be opened`, thrown);
+    if (!failure.isUnavailable || warn === undefined) throw failure;
+    warn(`${failure.message}; it is tried again with each request`);
+  }
+}
+
+function openingFailure(doing: string, thrown: unknown): StorageError {
+  if (!isOrchardError(thrown) || thrown.code !== 'storage') return databaseFailure(doing, thrown);
+  const { message, isUnavailable } = thrown;
+  return new StorageError(`${doing}: ${message}`, { cause: thrown, isUnavailable });
+}

@@ -1,0 +1,16 @@
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { ServeOptions } from '../serve.js';
+import type { ServiceOptions } from '../start-service.js';
+
+/** Where and how a process of any role listens. */
+export function serverOptions({ host, port, ...options }: ServiceOptions): ServeOptions {
+  const maxConnections = options['max-connections'];
+  return { host, port, trustProxy: options['trust-proxy'], ...(maxConnections && { maxConnections }) };
+}
+
+/** What Node tells of this process, for /metrics. */
+export function processMetrics(): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  return registry;
+}

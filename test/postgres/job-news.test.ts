@@ -1,0 +1,49 @@
+/** What one process writes about a job reaches others by notification: no clock of these tests goes on by itself. */
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { JobRepository, ReadyModels } from '../../src/jobs/index.js';
+import type { Storage } from '../../src/storage/index.js';
+import { aReadyModelIn } from '../support/ready-model.js';
+import { aTrainer, createJob, resultOf } from '../trainer/builders.js';
+import { ManualClock } from '../trainer/manual-clock.js';
+import { machines } from './machines.js';
+import { describeWithPostgres } from './private-server.js';
+
+const HOUR_MS = 3_600_000;
+
+describeWithPostgres('what is written about a job', (server) => {
+  it('makes another process forget the model that was deleted, although nobody asks for it', async () => {
+    const { one, other } = machines(server);
+    const id = await aReadyModelIn(one, 'acme');
+    const gone = vi.fn();
+    const models = new ReadyModels(other, 'acme', { gone, clock: new ManualClock(), checkMs: HOUR_MS });
+    onTestFinished(() => models.close());
+    const directory = await models.directoryOf(id);
+    await hears(other, one);
+    await new JobRepository(one, 'acme').update(id, (job) => ({ ...job, status: 'DELETED' }));
+    await vi.waitFor(() => expect(gone).toHaveBeenCalledWith(directory), 10_000);
+    await expect(models.lookUp(id)).rejects.toThrow(/no model/);
+  });
+
+  it('ends the wait of a process that runs no jobs, when another has made the model READY', async () => {
+    const { one, other } = machines(server);
+    const api = aTrainer({ storage: one, runsJobs: false });
+    const id = await createJob(api.trainer);
+    const waiting = resultOf(api.trainer.waitForTrainingJob(id));
+    await hears(one, other);
+    const { host } = aTrainer({ storage: other });
+    await (await host.nextRun()).finish();
+    expect((await waiting).status).toBe('READY');
+    expect(await one.openFolder(id)).toBeDefined();
+  });
+});
+
+/** Resolves once one storage hears what another writes. */
+async function hears(listening: Storage, writing: Storage): Promise<void> {
+  const heard = vi.fn();
+  onTestFinished(listening.watch?.('jobs', heard) ?? (() => undefined));
+  await vi.waitFor(async () => {
+    await writing.write('jobs', 'nobody/probe', 1, undefined);
+    await writing.remove('jobs', 'nobody/probe');
+    expect(heard).toHaveBeenCalledWith('nobody/probe');
+  }, 10_000);
+}

@@ -1,0 +1,12 @@
+import type { QueueTiming } from '../../../src/postgres/queue-timing.js';
+
+/** What each process of a cluster is told, as JSON. */
+export interface ClusterSettings {
+  readonly connectionString: string;
+  readonly schema: string;
+  /** Where it keeps copies of models, and what it trains. */
+  readonly cache: string;
+  readonly timing: QueueTiming;
+  /** The folder with the backbone that jobs start from. */
+  readonly models: string;
+}

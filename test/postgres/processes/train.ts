@@ -1,0 +1,48 @@
+/**
+ * `train.ts <settings>`: a trainer as one machine has it, on a PostgreSQL database. Creates a job if it is given a request,
+ * and follows those that have not ended, until it is killed or all have. Says what happens, a line each.
+ */
+import { createHash } from 'node:crypto';
+import { writeSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Storage, Trainer, type TrainingRequest } from 'orchard-nlp';
+import { postgresStorage } from 'orchard-nlp/postgres';
+
+interface Settings {
+  readonly connectionString: string;
+  readonly schema: string;
+  readonly cache: string;
+  readonly request?: TrainingRequest;
+  readonly checkpointIntervalMs: number;
+}
+
+const { connectionString, schema, cache, request, checkpointIntervalMs }: Settings = JSON.parse(
+  process.argv[2] ?? '',
+);
+const say = (...words: readonly unknown[]) => writeSync(1, `${words.join(' ')}\n`);
+
+const storage = tellingOfSaves(postgresStorage(connectionString, { schema, cache }));
+const trainer = new Trainer({ storage, threads: 1, seed: 7, checkpointIntervalMs });
+if (request !== undefined) (await trainer.createTrainingJob(request))._unsafeUnwrap();
+const { data } = (await trainer.listModels())._unsafeUnwrap();
+for (const { id } of data) {
+  for await (const event of trainer.watch(id)) {
+    if (event.type === 'epoch') say('epoch', event.stats.epoch);
+    if (event.type === 'state') say('state', event.status);
+  }
+  const folder = (await storage.openFolder(id)) ?? 'no folder';
+  const weights = await readFile(join(folder, 'model.safetensors'));
+  say('weights', createHash('sha256').update(weights).digest('hex'));
+}
+await trainer.close();
+await storage.close();
+
+function tellingOfSaves(storage: Storage): Storage {
+  const save = storage.saveStaged?.bind(storage);
+  storage.saveStaged = async (key) => {
+    await save?.(key);
+    say('saved', key);
+  };
+  return storage;
+}
