@@ -146,10 +146,12 @@ export {
 } from './predictor/index.js';
 export {
   fileStorage,
+  isStagingLost,
   isVersionConflict,
   type JsonValue,
   type ListOptions,
   memoryStorage,
+  StagingLost,
   type Storage,
   type StoredRecord,
   type Version,

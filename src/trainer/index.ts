@@ -1,4 +1,5 @@
 export type {
+  AnyJobHandler,
   BlendFigures,
   CopiedStorage,
   CopyStorageOptions,
