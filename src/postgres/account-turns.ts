@@ -103,8 +103,23 @@ export class AccountTurns {
       await query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [lock]);
       await boss.start();
       await boss.createQueue(QUEUE, { name: QUEUE, policy: 'standard' });
+      await this.#keepInOrder(query);
     });
     return boss;
+  }
+
+  /** pg-boss would sort all turns that wait for each one that it hands out. */
+  async #keepInOrder(query: Query): Promise<void> {
+    const schema = `"${BOSS_SCHEMA(this.#database.schema)}"`;
+    const [table] = await query<{ name: string }>(
+      `SELECT quote_ident(partition_name) AS name FROM ${schema}.queue WHERE name = $1`,
+      [QUEUE],
+    );
+    if (table === undefined) return;
+    await query(
+      `CREATE INDEX IF NOT EXISTS turns_in_order ON ${schema}.${table.name} (priority DESC, created_on, id)
+         WHERE state < 'active'`,
+    );
   }
 
   /** Texts without values may be many statements, in a transaction that a failure must not leave open. */

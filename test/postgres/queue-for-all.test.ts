@@ -165,6 +165,24 @@ describeWithPostgres('a worker for all accounts', (server) => {
     await medium.close();
   });
 
+  it('is handed the next turn without a look at all that wait', async () => {
+    const schema = server.newSchema();
+    const medium = new ShortMedium(server.connectionString, schema);
+    await medium.open().ready();
+    const turns = `${schema}_boss.job`;
+    await server.sql(
+      `INSERT INTO ${turns} (name, data, policy) SELECT 'account-turns', '{}', 'standard' FROM generate_series(1, 5000)`,
+    );
+    await server.sql('ANALYZE');
+    const plan = await server.sql(
+      `EXPLAIN SELECT id FROM ${turns} WHERE name = 'account-turns' AND state < 'active' AND start_after < now()
+       ORDER BY priority DESC, created_on, id LIMIT 1 FOR UPDATE SKIP LOCKED`,
+    );
+    expect(JSON.stringify(plan)).toContain('turns_in_order');
+    expect(JSON.stringify(plan)).not.toContain('Sort');
+    await medium.close();
+  });
+
   it('leaves nothing of an account in the database when its jobs have ended', async () => {
     const schema = server.newSchema();
     const medium = new ShortMedium(server.connectionString, schema);
