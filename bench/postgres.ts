@@ -102,12 +102,22 @@ function oneOf<T>(values: readonly T[], at: number): T {
 
 async function measure(name: string, call: (at: number) => Promise<void>): Promise<void> {
   const times: number[] = [];
+  let cpu = process.cpuUsage();
   for (let at = -WARM_UP_CALLS; at < calls; at += 1) {
+    if (at === 0) cpu = process.cpuUsage();
     const { ms } = await timed(() => call(at + WARM_UP_CALLS));
     if (at >= 0) times.push(ms);
   }
+  const { user, system } = process.cpuUsage(cpu);
+  const cpuMs = Number(((user + system) / 1000 / calls).toFixed(1));
   const shown = (share: number) => Number(quantile(times, share).toFixed(1));
-  table[name] = { calls, 'p50 ms': shown(0.5), 'p99 ms': shown(0.99), 'most ms': shown(1) };
+  table[name] = {
+    calls,
+    'p50 ms': shown(0.5),
+    'p99 ms': shown(0.99),
+    'most ms': shown(1),
+    'cpu here ms': cpuMs,
+  };
 }
 
 async function timed(work: () => Promise<void>): Promise<{ ms: number }> {

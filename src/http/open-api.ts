@@ -101,7 +101,7 @@ export function failuresOf(
   if (quota !== undefined && asksModels) add(429, 'The inference calls of the account are used up');
   add(500, 'A defect of the service');
   if (asksModels) add(503, 'Too many queries are waiting; retry-after tells when to try again');
-  add(503, 'The service is shutting down');
+  add(503, 'The service is shutting down, or cannot reach its data for now');
   return found;
 }
 

@@ -1,5 +1,5 @@
 import { StorageError } from '../errors.js';
-import { isVersionConflict, type Storage, type WriteOptions } from '../storage/index.js';
+import { isVersionConflict, type NewRecord, type Storage, type WriteOptions } from '../storage/index.js';
 import { JOB_INDEX } from './collections.js';
 import { stored } from './stored.js';
 
@@ -25,6 +25,11 @@ export class JobIndex {
   constructor(storage: Storage, prefix: string) {
     this.#storage = storage;
     this.#prefix = prefix;
+  }
+
+  /** The markers of a job that is created together with them. */
+  markers(id: string, views: readonly string[]): NewRecord[] {
+    return views.map((view) => ({ collection: JOB_INDEX, key: this.#key(view, id), value: null }));
   }
 
   async add(id: string, views: readonly string[], options: WriteOptions = {}): Promise<void> {

@@ -74,6 +74,7 @@ export class JobRepository {
     if (!this.#isMarked) await this.#index.markComplete();
     this.#isMarked = true;
     const views = viewsOf(job, this.#taskOf);
+    if (await this.#createWhole(job, views)) return;
     await this.#index.add(job.id, views);
     await this.#write(job, undefined);
     // An erasure of the account may have taken the markers before there was a job to be seen.
@@ -239,6 +240,21 @@ export class JobRepository {
     }
     // No job returns to a view, and markers that stay do no harm, so the change stands even if this fails.
     await this.#index.remove(job.id, without(before, now)).catch(() => undefined);
+    return true;
+  }
+
+  /** Creates a job with its markers. @returns false where the storage can't, or one of them is there already. */
+  async #createWhole(job: JobRecord, views: readonly string[]): Promise<boolean> {
+    if (this.#storage.createAll === undefined) return false;
+    const record = { collection: JOBS, key: this.#key(job.id), value: toJson(job) };
+    const records = [...this.#index.markers(job.id, views), record];
+    try {
+      await stored(async () => this.#storage.createAll?.(records));
+    } catch (thrown) {
+      if (isVersionConflict(thrown)) return false;
+      throw thrown;
+    }
+    noteWrite(this.#storage, job.id);
     return true;
   }
 

@@ -82,7 +82,7 @@ export class Database {
   ready(): Promise<void> {
     this.#migrated ??= this.#inTransaction((query) => {
       const send = (text: string, values?: readonly unknown[]) =>
-        query<{ name?: string }>(text, values, { timeoutMs: MIGRATION_TIMEOUT_MS });
+        query<{ name?: string | null }>(text, values, { timeoutMs: MIGRATION_TIMEOUT_MS });
       return migrate(send, this.schema);
     }).catch((thrown: unknown) => {
       this.#migrated = undefined; // the next call tries again

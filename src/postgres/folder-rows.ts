@@ -1,5 +1,6 @@
 import type { FolderFile } from '../files/index.js';
 import { contentHash } from '../files/index.js';
+import type { FolderDescription } from '../storage/index.js';
 import { codeOf } from './connection-failure.js';
 import type { Database, Query } from './database.js';
 import { keyBytes } from './key-bytes.js';
@@ -46,6 +47,21 @@ export class FolderRows {
       { isRepeatable: true },
     );
     return row;
+  }
+
+  async describe(key: string): Promise<FolderDescription | undefined> {
+    const [row] = await this.#database.query<{ folders: string; bytes: string; published: Date | null }>(
+      `SELECT count(DISTINCT f.id) AS folders, coalesce(sum(size), 0) AS bytes,
+         max(created) FILTER (WHERE kind = 'published') AS published
+       FROM ${this.#folders} f
+       LEFT JOIN ${this.#database.table('folder_files')} ON folder = f.id
+       LEFT JOIN ${this.#database.table('files')} ON files.id = file WHERE f.key = $1 AND kind <> 'upload'`,
+      [keyBytes(key)],
+      { isRepeatable: true },
+    );
+    if (row === undefined || row.folders === '0') return undefined;
+    const { bytes, published } = row;
+    return { bytes: Number(bytes), ...(published !== null && { publishedMs: published.getTime() }) };
   }
 
   /** Those of the contents that no published folder has. */
@@ -201,7 +217,7 @@ export class FolderRows {
         [keyBytes(key), superseded],
       );
       await this.#removeUploads(query, 'key = $1 AND id <> $2', [keyBytes(key), upload]);
-      await query(`UPDATE ${this.#folders} SET kind = $2 WHERE id = $1`, [upload, kind]);
+      await query(`UPDATE ${this.#folders} SET kind = $2, created = now() WHERE id = $1`, [upload, kind]);
       const replaced = gone.find((each) => each.kind === 'published')?.hash;
       if (kind === 'published') {
         await query(`DELETE FROM ${this.#stages} WHERE key = $1`, [keyBytes(key)]);

@@ -1,5 +1,5 @@
 import { contentHash, type FileContent, type FolderFile, filesIn } from '../files/index.js';
-import { KeyedQueue, StagingLost } from '../storage/index.js';
+import { type FolderDescription, KeyedQueue, StagingLost } from '../storage/index.js';
 import type { Database, Query } from './database.js';
 import type { FolderCache } from './folder-cache.js';
 import { type FolderRow, FolderRows } from './folder-rows.js';
@@ -94,6 +94,10 @@ export class Folders {
       found.push({ path, size, sha256: await storedHash(this.#database, file) });
     }
     return found;
+  }
+
+  describe(key: string): Promise<FolderDescription | undefined> {
+    return this.#rows.describe(key);
   }
 
   remove(key: string): Promise<void> {

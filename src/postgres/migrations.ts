@@ -21,7 +21,10 @@ export const MIGRATIONS: readonly Migration[] = [
 ];
 
 /** Sends one text of SQL, in the transaction that the migrations are in. */
-type Send = (sql: string, values?: readonly unknown[]) => Promise<readonly { readonly name?: string }[]>;
+type Send = (
+  sql: string,
+  values?: readonly unknown[],
+) => Promise<readonly { readonly name?: string | null }[]>;
 
 /**
  * Applies what is missing, in a transaction that `send` belongs to. Processes that come at the same time wait for
@@ -31,10 +34,13 @@ type Send = (sql: string, values?: readonly unknown[]) => Promise<readonly { rea
 export async function migrate(send: Send, schema: string, migrations = MIGRATIONS): Promise<void> {
   const quoted = `"${schema}"`;
   await send('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`orchard migrations ${schema}`]);
-  await send(`CREATE SCHEMA IF NOT EXISTS ${quoted}`);
-  await send(
-    `CREATE TABLE IF NOT EXISTS ${quoted}.migrations (name text PRIMARY KEY, applied timestamptz NOT NULL DEFAULT now())`,
-  );
+  if (!(await isThere(send, `to_regclass('${quoted}.migrations')`))) {
+    // Not IF NOT EXISTS: it asks for the right to create even where nothing is created.
+    if (!(await isThere(send, `to_regnamespace('${quoted}')`))) await send(`CREATE SCHEMA ${quoted}`);
+    await send(
+      `CREATE TABLE ${quoted}.migrations (name text PRIMARY KEY, applied timestamptz NOT NULL DEFAULT now())`,
+    );
+  }
   const applied = (await send(`SELECT name FROM ${quoted}.migrations`)).map(({ name }) => name);
   const unknown = applied.find((name) => !migrations.some((migration) => migration.name === name));
   if (unknown !== undefined) {
@@ -46,4 +52,8 @@ export async function migrate(send: Send, schema: string, migrations = MIGRATION
     await send(sql(quoted));
     await send(`INSERT INTO ${quoted}.migrations (name) VALUES ($1)`, [name]);
   }
+}
+
+async function isThere(send: Send, found: string): Promise<boolean> {
+  return (await send(`SELECT ${found} AS name`))[0]?.name != null;
 }

@@ -7,8 +7,10 @@ import {
   checkCollection,
   checkKey,
   checkLimit,
+  type FolderDescription,
   type JsonValue,
   type ListOptions,
+  type NewRecord,
   type Storage,
   type StoredRecord,
   type Version,
@@ -90,6 +92,15 @@ class PostgresStorage implements Storage {
     );
   }
 
+  async createAll(records: readonly NewRecord[]): Promise<void> {
+    for (const { collection, key } of records) {
+      checkCollection(collection);
+      checkKey(key);
+    }
+    const names = records.map(({ collection, key }) => `${collection}/${key}`).join(', ');
+    return whileAsking(`records ${names} can't be created`, () => this.#records.createAll(records));
+  }
+
   remove(collection: string, key: string): Promise<void> {
     return this.#withRecord(collection, key, 'removed', () => this.#records.remove(collection, key));
   }
@@ -125,6 +136,10 @@ class PostgresStorage implements Storage {
 
   openFolder(key: string): Promise<string | undefined> {
     return this.#withFolder(key, 'opened', (folders) => folders.open(key));
+  }
+
+  describeFolder(key: string): Promise<FolderDescription | undefined> {
+    return this.#withFolder(key, 'described', (folders) => folders.describe(key));
   }
 
   readContent(key: string, which: 'published' | 'staged'): Promise<readonly FileContent[] | undefined> {

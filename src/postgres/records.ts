@@ -2,13 +2,18 @@ import {
   DEFAULT_LIMIT,
   type JsonValue,
   type ListOptions,
+  type NewRecord,
   type StoredRecord,
   type Version,
   VersionConflict,
   type Versioned,
 } from '../storage/index.js';
+import { codeOf } from './connection-failure.js';
 import type { Database } from './database.js';
 import { afterPrefix, keyBytes, keyOf } from './key-bytes.js';
+
+/** SQLSTATE of a record that is there already. */
+const UNIQUE_VIOLATION = '23505';
 
 /** A write or a removal sends its key on the channel of its collection, if somebody keeps such records for a while. */
 export interface RecordNews {
@@ -69,6 +74,32 @@ export class Records {
     const [row] = canBe ? await this.#change(collection, key, text, [...values, ...conditions]) : [];
     if (row === undefined) throw new VersionConflict(collection, key);
     return row.version;
+  }
+
+  async createAll(records: readonly NewRecord[]): Promise<void> {
+    const [first] = records;
+    if (first === undefined) return;
+    const news = records.flatMap(({ collection, key }) => {
+      const channel = this.#news.channelOf(collection);
+      return channel === undefined ? [] : { channel, payload: this.#news.payloadOf(key) };
+    });
+    try {
+      await this.#database.query(
+        `WITH created AS (
+           INSERT INTO ${this.#table} (collection, key, value) SELECT * FROM unnest($1::text[], $2::bytea[], $3::text[]))
+         SELECT pg_notify(channel, payload) FROM unnest($4::text[], $5::text[]) AS news (channel, payload)`,
+        [
+          records.map(({ collection }) => collection),
+          records.map(({ key }) => keyBytes(key)),
+          records.map(({ value }) => JSON.stringify(value)),
+          news.map(({ channel }) => channel),
+          news.map(({ payload }) => payload),
+        ],
+      );
+    } catch (thrown) {
+      if (codeOf(thrown) === UNIQUE_VIOLATION) throw new VersionConflict(first.collection, first.key);
+      throw thrown;
+    }
   }
 
   async remove(collection: string, key: string): Promise<void> {

@@ -29,6 +29,14 @@ export interface StoredRecord extends Versioned {
   readonly key: string;
 }
 
+/** What is known of a folder without its files. */
+export interface FolderDescription {
+  /** What its files take: those that are published, and those that were saved of what is staged. */
+  readonly bytes: number;
+  /** When it was published, in milliseconds since 1970; absent if it is not. */
+  readonly publishedMs?: number;
+}
+
 /** Which records of a collection to list. */
 export interface ListOptions {
   /** Only keys that start with this. Default: every key. */
@@ -39,6 +47,13 @@ export interface ListOptions {
   readonly limit?: number;
   /** Descending instead of ascending key order (by UTF-16 code units). Default false. */
   readonly reverse?: boolean;
+}
+
+/** A record that isn't there yet. */
+export interface NewRecord {
+  readonly collection: string;
+  readonly key: string;
+  readonly value: JsonValue;
 }
 
 /** How a record is written. */
@@ -125,6 +140,13 @@ export interface Storage {
     options?: WriteOptions,
   ): Promise<Version>;
 
+  /**
+   * Creates several records in one go: all of them, or none if one is there already. Only storages have this that each call
+   * takes a way to.
+   * @throws VersionConflict
+   */
+  createAll?(records: readonly NewRecord[]): Promise<void>;
+
   /** Removes a record; no error if there is none. */
   remove(collection: string, key: string): Promise<void>;
 
@@ -174,6 +196,9 @@ export interface Storage {
    * It stays readable until `removeFolder` or a later `publishFolder` of the same key.
    */
   openFolder(key: string): Promise<string | undefined>;
+
+  /** What is known of a folder without its files; undefined if there is none. Only storages have this that fetch them. */
+  describeFolder?(key: string): Promise<FolderDescription | undefined>;
 
   /**
    * What a folder holds, read anew from the medium: its files with their SHA-256; undefined if there is none. `staged` is

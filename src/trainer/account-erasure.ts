@@ -173,16 +173,27 @@ export class AccountErasure {
 
   /** Before the files go: of a running job, what there is by now. */
   async #measure(id: string): Promise<void> {
+    const bytes = await this.#bytesOf(id);
+    if (bytes === undefined) return;
+    this.#folders += 1;
+    this.#bytes += bytes;
+  }
+
+  /** @returns undefined where there are no files. */
+  async #bytesOf(id: string): Promise<number | undefined> {
     const { storage, jobs } = this.#context;
+    if (storage.describeFolder !== undefined) {
+      return (await stored(async () => storage.describeFolder?.(id)))?.bytes;
+    }
     const job = await jobs.find(id).catch(() => undefined); // it may be no job any more
     const published = await stored(() => storage.openFolder(id));
     // Another process may be about to remove what is staged.
     const staged =
       job?.status === 'RUNNING' ? await storage.stageFolder(id).catch(() => undefined) : undefined;
     const directories = [published, staged].filter((each) => each !== undefined);
+    if (directories.length === 0) return undefined;
     const bytes = await Promise.all(directories.map(bytesIn));
-    if (directories.length > 0) this.#folders += 1;
-    for (const each of bytes) this.#bytes += each;
+    return bytes.reduce((sum, each) => sum + each, 0);
   }
 }
 

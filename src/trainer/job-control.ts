@@ -24,6 +24,12 @@ export interface JobControlOptions extends JobRunContext {
 }
 
 /**
+ * How often a trainer that runs no jobs looks for some that the queue lacks, as their process died before it could tell
+ * it: there are others of the account, and none of them may start anew for a long time.
+ */
+export const LOOK_FOR_JOBS_MS = 10 * 60_000;
+
+/**
  * Creates, cancels and deletes an account's jobs and has them run. What is to become of a job is written into its record
  * first and told to the queue then, so that a failure between the two can be made up for.
  */
@@ -35,6 +41,8 @@ export class JobControl {
   #worker: JobWorker | undefined;
   /** Whether the queue may lack a job that has not ended. */
   #mayLackJobs = true;
+  /** By {@link Clock.elapsed}. */
+  #lookedForJobsAt: number;
   /** Whether deletions that ended with their processes are yet to be looked for. */
   #mayLeaveFolders = true;
   #looking: Promise<void> | undefined;
@@ -45,6 +53,7 @@ export class JobControl {
   /** Begins to work, where it is to run jobs, with what earlier trainers of this account left. */
   constructor(options: JobControlOptions) {
     this.#options = options;
+    this.#lookedForJobsAt = options.clock.elapsed();
     this.#removals = new Removals(options.storage, options.settings.account.app_id);
     this.#stopLooking = options.clock.every(HEARTBEAT_MS, () => this.#look());
     this.#started = this.#start();
@@ -52,16 +61,22 @@ export class JobControl {
 
   /**
    * Writes a CREATED job and queues it. The signal counts until the job is written.
+   * @param beside is done while it is queued, and never rejects.
    * @throws QueueFullError, AbortedError, StorageError
    */
-  async create(job: JobRecord, signal?: AbortSignal): Promise<void> {
+  async create(
+    job: JobRecord,
+    signal?: AbortSignal,
+    beside: () => Promise<void> = async () => undefined,
+  ): Promise<void> {
     const admitted = this.#admission.then(() => this.#admit(job, signal));
     this.#admission = admitted.catch(() => undefined);
     await admitted;
     // The job exists now. Should this fail, it is made up for with the next heartbeat.
-    await this.#enqueue(job.id).catch(() => {
+    const queued = this.#enqueue(job.id).catch(() => {
       this.#mayLackJobs = true;
     });
+    await Promise.all([queued, beside()]);
   }
 
   /**
@@ -159,8 +174,13 @@ export class JobControl {
 
   /** Queues all jobs that have not ended, where the queue may lack one. Tried again where it fails. */
   async #addMissing(): Promise<void> {
+    const { clock, settings } = this.#options;
+    if (!settings.runsJobs && clock.elapsed() - this.#lookedForJobsAt >= LOOK_FOR_JOBS_MS) {
+      this.#mayLackJobs = true;
+    }
     if (!this.#mayLackJobs) return;
     this.#mayLackJobs = false;
+    this.#lookedForJobsAt = clock.elapsed();
     try {
       for (const { id } of await this.#options.jobs.unfinished()) await this.#enqueue(id);
       this.#options.trouble.succeeded('jobs');

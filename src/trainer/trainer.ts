@@ -113,7 +113,6 @@ export class Trainer {
       if (!this.#settings.allowPrivateAddresses) await requirePublicHost(checked.dataset_url);
       const job = this.#newJob(checked, allowFileUrl);
       const id = await this.#create(job, checked, idempotencyKey, signal);
-      await this.#data.created(id);
       return { id };
     });
   }
@@ -244,7 +243,7 @@ export class Trainer {
     idempotencyKey: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<string> {
-    const create = (each: JobRecord) => this.#control.create(each, signal);
+    const create = (each: JobRecord) => this.#control.create(each, signal, () => this.#data.created(each.id));
     if (idempotencyKey !== undefined) {
       const context = { jobs: this.#jobs, requests: this.#requests, idempotencyKey, request, job };
       return createOnce(context, create);

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { type ModelRecord, validate } from '../contract/index.js';
 import { isOrchardError } from '../errors.js';
 import { type JobRecord, type JobRepository, type ModelUses, stored } from '../jobs/index.js';
-import type { Storage } from '../storage/index.js';
+import type { FolderDescription, Storage } from '../storage/index.js';
 import { bytesIn } from './account-erasure.js';
 import { type Clock, timestamp } from './clock.js';
 import { toModelRecord } from './job-information.js';
@@ -85,15 +85,24 @@ async function unusedModel(
   const last = await uses.last(job.id);
   if (last === undefined) await uses.track(job.id, clock.now());
   if (last === undefined || last >= before) return undefined;
-  const directory = await stored(() => storage.openFolder(job.id));
-  const readyAt = directory === undefined ? 0 : await changedAt(directory);
+  const { publishedMs: readyAt = 0, bytes } = await describeFolder(storage, job.id);
   const since = Math.max(last, readyAt, Date.parse(job.created));
   if (since >= before) return undefined;
-  const bytes = directory === undefined ? 0 : await bytesIn(directory);
   return { model: toModelRecord(job), unused_since: timestamp(since), bytes };
 }
 
-/** When a published folder got its last file, which is when the model was READY. */
+/** What the files of a model take, and when it was READY. */
+async function describeFolder(storage: Storage, id: string): Promise<FolderDescription> {
+  const none = { bytes: 0 };
+  if (storage.describeFolder !== undefined) {
+    return (await stored(async () => storage.describeFolder?.(id))) ?? none;
+  }
+  const directory = await stored(() => storage.openFolder(id));
+  if (directory === undefined) return none;
+  return { bytes: await bytesIn(directory), publishedMs: await changedAt(directory) };
+}
+
+/** When a published folder got its last file. */
 async function changedAt(directory: string): Promise<number> {
   const found = await stat(directory).catch(() => undefined);
   return found?.mtimeMs ?? 0;

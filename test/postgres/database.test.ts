@@ -1,6 +1,12 @@
 import pg from 'pg';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { Database, type DatabaseOptions, type PostgresSource } from '../../src/postgres/index.js';
+import {
+  Database,
+  type DatabaseOptions,
+  type PostgresSource,
+  postgresStorage,
+} from '../../src/postgres/index.js';
+import { publish, published } from './machines.js';
 import { describeWithPostgres, PASSWORD } from './private-server.js';
 
 function aDatabase(source: PostgresSource, options?: DatabaseOptions): Database {
@@ -24,6 +30,21 @@ describeWithPostgres('A database', (server) => {
     await server.sql(`INSERT INTO ${schema}.migrations (name) VALUES ('9999-flying')`);
     const earlier = aDatabase(server.connectionString, { schema });
     await expect(earlier.ready()).rejects.toThrow(/9999-flying.*doesn't know/);
+  });
+
+  it('serves a user who may only read and write, once the tables are there', async () => {
+    const schema = server.newSchema();
+    await aDatabase(server.connectionString, { schema }).ready();
+    await server.sql(`CREATE ROLE clerk LOGIN;
+      GRANT USAGE ON SCHEMA ${schema} TO clerk;
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO clerk;
+      GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO clerk`);
+    const asClerk = server.connectionString.replace('//postgres:', '//clerk:');
+    const storage = postgresStorage(asClerk, { schema });
+    onTestFinished(() => storage.close());
+    await storage.write('jobs', 'a', 1, undefined);
+    await publish(storage, 'm', { 'model.bin': 'weights' });
+    expect(await published(storage, 'm')).toEqual({ 'model.bin': 'weights' });
   });
 
   it('undoes a transaction that fails', async () => {

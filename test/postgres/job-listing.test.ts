@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { JobRepository, newJobRecord } from '../../src/jobs/index.js';
+import { isVersionConflict } from '../../src/storage/index.js';
 import { aRequest } from '../trainer/request.js';
 import { machines } from './machines.js';
 import { describeWithPostgres } from './private-server.js';
@@ -30,5 +31,15 @@ describeWithPostgres('a page of jobs', (server) => {
     ]);
     expect((await one.read('damaged-jobs', `acme/${idOf(1)}`))?.value).toBeDefined();
     expect((await one.read('jobs', `acme/${idOf(2)}`))?.value).toEqual({ record_version: 999 });
+  });
+
+  it('has a job whose creation had left a marker when its process was killed', async () => {
+    const { one } = machines(server);
+    const jobs = new JobRepository(one, 'acme');
+    const job = newJobRecord(aRequest, { id: idOf(1), app_id: 'acme', created: CREATED, seed: 1 });
+    await one.write('job-index', `acme/open/${job.id}`, null, undefined);
+    await jobs.create(job);
+    expect((await jobs.page({})).data).toEqual([job]);
+    await expect(jobs.create(job)).rejects.toSatisfy(isVersionConflict);
   });
 });

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { JobQueue } from '../../src/jobs/index.js';
+import { taskOf } from '../../src/families/index.js';
+import { type JobQueue, JobRepository, newJobRecord } from '../../src/jobs/index.js';
 import { HEARTBEAT_MS } from '../../src/trainer/account-lease.js';
+import { timestamp } from '../../src/trainer/clock.js';
 import { EmbeddedQueue } from '../../src/trainer/embedded-queue.js';
-import { aMemoryStorage, aTrainer, createJob, resultOf, statusOf } from './builders.js';
+import { LOOK_FOR_JOBS_MS } from '../../src/trainer/job-control.js';
+import { aMemoryStorage, aRequest, aTrainer, createJob, resultOf, statusOf } from './builders.js';
 import { ManualClock } from './manual-clock.js';
 
 /** A queue that notes what it is asked, over a storage that no trainer knows. */
@@ -54,6 +57,22 @@ describe('a trainer with a queue of the application', () => {
     await run.finish();
     expect((await host.nextRun()).spec.id).toBe(waiting);
     expect(await statusOf(trainer, running)).toBe('READY');
+  });
+
+  it('tells it within ten minutes of a job whose process died before it could, also where others run the jobs', async () => {
+    const storage = aMemoryStorage();
+    const { queue } = aQueue();
+    const { trainer, clock } = aTrainer({ storage, queue, runsJobs: false });
+    await resultOf(trainer.listTrainingJobs());
+    const id = '0190a6f0-0000-7000-8000-000000000001';
+    const job = newJobRecord(aRequest, { id, app_id: 'local', created: timestamp(clock.now()), seed: 0 });
+    await new JobRepository(storage, 'local', taskOf).create(job);
+    await clock.advance(LOOK_FOR_JOBS_MS - HEARTBEAT_MS);
+    expect(await statusOf(trainer, id)).toBe('CREATED');
+    await clock.advance(HEARTBEAT_MS);
+    expect(await statusOf(trainer, id)).toBe('QUEUED');
+    const { host } = aTrainer({ storage, queue });
+    expect((await host.nextRun()).spec.id).toBe(id);
   });
 
   it('creates jobs while it fails, and has them run once it works again', async () => {
