@@ -13,6 +13,8 @@ export interface CalendarPeriod {
 }
 
 const MINUTE_S = 60;
+/** A request waits for its count no longer. */
+const TIMEOUT_MS = 5000;
 /** How long nobody's being counted is believed, so that not every request asks the database. */
 const UNCOUNTED_MS = 1000;
 const MAX_UNCOUNTED = 10_000;
@@ -70,7 +72,7 @@ export class SharedLimits {
     const client = {
       query: ({ text, values }: { readonly text: string; readonly values?: readonly unknown[] }) =>
         this.#send(doing, async (database) => {
-          const rows = await database.query(text, values);
+          const rows = await database.query(text, values, { timeoutMs: TIMEOUT_MS });
           return { rows, rowCount: rows.length };
         }),
     };

@@ -16,6 +16,7 @@ import { startTraining } from './trainer-role.js';
 export async function serveRequests(options: ServiceOptions, backend: Backend): Promise<RunningServer> {
   const { keys, operatorKeys = [], log } = options;
   const services = servicesOf(options, backend);
+  const registry = processMetrics();
   const handler = createHandler({
     ...services,
     ...backend.limiters(options),
@@ -23,12 +24,12 @@ export async function serveRequests(options: ServiceOptions, backend: Backend): 
     ...(operatorKeys.length > 0 && { authenticateOperator: hashedKeys(operatorKeys) }),
     ready: readinessOf(backend.checks),
     log,
-    registry: processMetrics(),
+    registry,
   });
   const server = await serve(handler, serverOptions(options));
   const { queue } = backend;
   const training =
-    queue && options.role !== 'api' ? startTraining(options, { ...backend, queue }) : undefined;
+    queue && options.role !== 'api' ? startTraining(options, { ...backend, queue }, registry) : undefined;
   if (queue === undefined) takeUpJobs(services, keys);
   return {
     url: server.url,

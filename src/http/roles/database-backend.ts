@@ -1,14 +1,19 @@
 import { join } from 'node:path';
+import { isOrchardError, StorageError } from '../../errors.js';
 import {
   ConnectionPool,
   Database,
   databaseFailure,
+  type PostgresQueue,
   postgresQueue,
   postgresStorage,
   SharedLimits,
 } from '../../postgres/index.js';
 import { periodOf } from '../calendar-quota.js';
 import type { Backend } from './backend.js';
+
+/** So that probes of a database that hangs don't take all connections. */
+const PROBE_TIMEOUT_MS = 2000;
 
 export interface DatabaseSettings {
   /** postgres://… */
@@ -32,18 +37,23 @@ export async function databaseBackend(settings: DatabaseSettings): Promise<Backe
   const pool = await connections.get();
   const options = { ...(schema !== undefined && { schema }) };
   const database = new Database(pool, options);
-  await opened(database, `opening the database ${connections.place}`, settings.warn).catch(
-    async (thrown: unknown) => {
-      await connections.close();
-      throw thrown;
-    },
-  );
   const limits = new SharedLimits(database);
   const storage = postgresStorage(pool, {
     ...options,
     ...(data !== undefined && { cache: join(data, 'cache') }),
   });
   const queue = postgresQueue(pool, options);
+  const close = async () => {
+    await queue.close();
+    await storage.close();
+    await database.close();
+    await connections.close();
+  };
+  const { place } = connections;
+  await opened(database, queue, { place, warn: settings.warn }).catch(async (thrown: unknown) => {
+    await close();
+    throw thrown;
+  });
   return {
     storage,
     queue,
@@ -59,24 +69,34 @@ export async function databaseBackend(settings: DatabaseSettings): Promise<Backe
     },
     forget: (app_id) => limits.forget(app_id),
     checks: [
-      { otherwise: 'the database does not answer', check: () => database.query('SELECT 1') },
+      {
+        otherwise: 'the database does not answer',
+        check: () => database.query('SELECT 1', [], { timeoutMs: PROBE_TIMEOUT_MS }),
+      },
       { otherwise: 'the job queue is not open', check: () => queue.ready() },
     ],
-    async close() {
-      await queue.close();
-      await storage.close();
-      await database.close();
-      await connections.close();
-    },
+    close,
   };
 }
 
-async function opened(database: Database, doing: string, warn: DatabaseSettings['warn']): Promise<void> {
+/** Whether the database can be used, or will be. @throws StorageError where it can't */
+async function opened(
+  database: Database,
+  queue: PostgresQueue,
+  { place, warn }: { readonly place: string; readonly warn: DatabaseSettings['warn'] },
+): Promise<void> {
   try {
     await database.ready();
+    await queue.ready();
   } catch (thrown) {
-    const failure = databaseFailure(doing, thrown);
+    const failure = openingFailure(`the database ${place} can't be opened`, thrown);
     if (!failure.isUnavailable || warn === undefined) throw failure;
     warn(`${failure.message}; it is tried again with each request`);
   }
+}
+
+function openingFailure(doing: string, thrown: unknown): StorageError {
+  if (!isOrchardError(thrown) || thrown.code !== 'storage') return databaseFailure(doing, thrown);
+  const { message, isUnavailable } = thrown;
+  return new StorageError(`${doing}: ${message}`, { cause: thrown, isUnavailable });
 }

@@ -1,3 +1,4 @@
+import type { Registry } from 'prom-client';
 import type { SharedJobQueue } from '../../jobs/index.js';
 import type { Storage } from '../../storage/index.js';
 import { JobRunner } from '../../trainer/index.js';
@@ -8,6 +9,7 @@ import type { ServiceOptions } from '../start-service.js';
 import { uploadReadingHost } from '../upload-host.js';
 import type { Backend } from './backend.js';
 import { processMetrics, serverOptions } from './process.js';
+import { countingHost } from './training-metrics.js';
 
 /** What trains: the jobs of all accounts that a queue hands out. */
 export interface Training {
@@ -19,8 +21,9 @@ export interface Training {
 export function startTraining(
   { jobs = 1, isolation }: Pick<ServiceOptions, 'jobs' | 'isolation'>,
   { storage, queue }: { readonly storage: Storage; readonly queue: SharedJobQueue },
+  registry: Registry,
 ): Training {
-  const host = uploadReadingHost({ isolation }, storage);
+  const host = countingHost(uploadReadingHost({ isolation }, storage), registry);
   const runner = new JobRunner({ storage, queue, host, atOnce: jobs });
   return {
     async close() {
@@ -36,9 +39,9 @@ export async function serveTraining(
   { storage, queue, checks }: Backend & { readonly queue: SharedJobQueue },
 ): Promise<RunningServer> {
   const ready = readinessOf(checks);
-  const handler = probeHandler({ ready, log: options.log, registry: processMetrics() });
-  const server = await serve(handler, serverOptions(options));
-  const training = startTraining(options, { storage, queue });
+  const registry = processMetrics();
+  const server = await serve(probeHandler({ ready, log: options.log, registry }), serverOptions(options));
+  const training = startTraining(options, { storage, queue }, registry);
   return {
     url: server.url,
     async close() {

@@ -62,7 +62,7 @@ describeWithPostgres('orchard erase and orchard unused on a database', (server) 
   it('say where no database answers, without the password', async () => {
     const away = `postgres://orchard:${PASSWORD}@127.0.0.1:1/name`;
     const { stderr } = await run(['erase', 'acme', '--yes', '--database', away]);
-    expect(stderr).toMatch(/opening the database 127\.0\.0\.1:1\/name: .*ECONNREFUSED/);
+    expect(stderr).toMatch(/the database 127\.0\.0\.1:1\/name can't be opened: .*ECONNREFUSED/);
     expect(stderr).not.toContain(PASSWORD);
   });
 });
