@@ -23,6 +23,8 @@ const SHORT: QueueTiming = { ...QUEUE_TIMING, leaseMs: 6_000, heartbeatMs: 1_000
 const TIMING = process.env.CLUSTER_JOBS === undefined ? SHORT : QUEUE_TIMING;
 /** Longer than any job takes. */
 const PATIENCE_MS = 240_000;
+/** A trainer that begins no job for so long is killed without one. */
+const BEGIN_WITHIN_MS = 5_000;
 /** After a trainer has begun a job; the first kill comes at once, so that one job at least is cut. */
 const KILL_WITHIN_MS = 1_500;
 
@@ -111,7 +113,7 @@ async function killOne(
   await victim.says('ready');
   if (withinMs === 1 || chance.below(5) > 0) {
     const begun = victim.lines.filter((line) => line.startsWith('begin ')).length;
-    await Promise.race([victim.says('begin ', begun + 1), delay(PATIENCE_MS / 4)]);
+    await Promise.race([victim.says('begin ', begun + 1), delay(BEGIN_WITHIN_MS)]);
   }
   await delay(chance.below(withinMs));
   await cluster.untilNoneMayFail(PATIENCE_MS);

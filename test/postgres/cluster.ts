@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { onTestFinished } from 'vitest';
 import { createClassificationArchive } from '../../src/families/index.js';
 import { postgresQueue, postgresStorage } from '../../src/postgres/index.js';
 import type { QueueTiming } from '../../src/postgres/queue-timing.js';
@@ -138,6 +139,7 @@ export class Cluster {
   #start(script: string): SpeakingProcess {
     const process = new SpeakingProcess(new URL(script, import.meta.url), this.#settings, this.#temporary);
     this.#processes.push(process);
+    onTestFinished(() => process.kill(true));
     return process;
   }
 }

@@ -17,7 +17,8 @@ export async function aServiceProcess(
   const args = ['serve', '--port', '0', '--data', temporaryDirectory(), '--allow-private-addresses'];
   const [program = '', ...rest] = [...launcher, process.execPath, command, ...args];
   const child = spawn(program, rest, {
-    env: { ...process.env, ORCHARD_KEYS: JSON.stringify(keys) },
+    // docs/http.md advises the second.
+    env: { ...process.env, ORCHARD_KEYS: JSON.stringify(keys), MALLOC_ARENA_MAX: '2' },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));

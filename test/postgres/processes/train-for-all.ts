@@ -40,5 +40,7 @@ process.once('SIGTERM', async () => {
   await runner.close();
   await queue.close();
   await storage.close();
+  process.exit(0);
 });
+process.stdin.resume().on('end', () => process.exit(1)); // its test is gone
 say('ready');
