@@ -14,7 +14,9 @@ const EPOCHS = 14;
 const NEVER_MS = 3_600_000;
 
 describeWithPostgres('a job of a trainer that is killed', (server) => {
-  it('goes on from the last saved checkpoint, and ends with the weights of an undisturbed one', async () => {
+  it('goes on from the last saved checkpoint, and ends with the weights of an undisturbed one', {
+    timeout: 400_000,
+  }, async () => {
     const { connectionString } = server;
     const request = await sentimentRequest(temporaryDirectory(), { num_epochs: EPOCHS });
     const schema = server.newSchema();
