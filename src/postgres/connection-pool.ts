@@ -30,7 +30,7 @@ export class ConnectionPool {
   /** The pool. @throws StorageError where pg is not installed. */
   get(): Promise<Pool> {
     this.#pool ??=
-      typeof this.#source === 'string' ? newPool(this.#source, this.#most) : Promise.resolve(this.#source);
+      typeof this.#source === 'string' ? newPool(this.#source, this.#most) : givenPool(this.#source);
     return this.#pool;
   }
 
@@ -65,7 +65,12 @@ async function newPool(connectionString: string, max: number): Promise<Pool> {
     allowExitOnIdle: true,
     fallback_application_name: 'orchard-nlp',
   });
-  pool.on('error', () => undefined); // an idle connection broke; the pool has forgotten it already
+  return givenPool(pool);
+}
+
+/** An idle connection that breaks, which the pool has forgotten already, would be an uncaught error. */
+async function givenPool(pool: Pool): Promise<Pool> {
+  if (pool.listenerCount('error') === 0) pool.on('error', () => undefined);
   return pool;
 }
 

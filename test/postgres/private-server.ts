@@ -135,6 +135,7 @@ export class PrivateServer {
   /** Sends statements as the operator. @returns the rows of the last one. */
   async sql(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
     const client = new pg.Client({ connectionString: this.connectionString });
+    client.on('error', () => undefined); // of a server that stops meanwhile; the statement fails by it
     await client.connect();
     try {
       const { rows } = await client.query(text, values);
