@@ -26,9 +26,12 @@ function openPort(): Port {
     };
   }
   return {
-    send: (message) => process.send?.(message),
+    // The parent may have died meanwhile: then nobody hears it, and nothing else is wrong.
+    send: (message) => process.send?.(message, undefined, undefined, () => undefined),
     listen: (listener) => process.on('message', listener),
-    close: () => process.disconnect(),
+    close: () => {
+      if (process.connected) process.disconnect();
+    },
   };
 }
 
