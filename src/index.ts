@@ -99,6 +99,7 @@ export {
   type SourceRow,
   sequenceTypes,
 } from './families/index.js';
+export type { FileContent } from './files/index.js';
 export {
   type CallOptions,
   type InferenceService,
@@ -145,12 +146,14 @@ export {
   type PredictorOptions,
 } from './predictor/index.js';
 export {
+  type FolderDescription,
   fileStorage,
   isStagingLost,
   isVersionConflict,
   type JsonValue,
   type ListOptions,
   memoryStorage,
+  type NewRecord,
   StagingLost,
   type Storage,
   type StoredRecord,
