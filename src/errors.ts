@@ -244,13 +244,21 @@ export class ModelFolderError extends OrchardErrorBase {
   constructor(
     /** Its path. */
     readonly file: string,
-    /** What is wrong with it. */
+    /** What is wrong with it; the message has its first 1,000 characters. */
     readonly reason: string,
     options?: ErrorOptions,
   ) {
-    super(`${file}: ${reason}`, options);
+    super(`${file}: ${shortened(reason)}`, options);
   }
 }
+
+/** A reason may quote names of a stranger's file, which can be of any length. */
+function shortened(reason: string): string {
+  return reason.length > MAX_REASON ? `${reason.slice(0, MAX_REASON)} …` : reason;
+}
+
+/** UTF-16 code units. */
+const MAX_REASON = 1000;
 
 /** Training started and could not be finished. */
 export class TrainingError extends OrchardErrorBase {
