@@ -238,6 +238,13 @@ export class DeadlineError extends OrchardErrorBase {
   }
 }
 
+/** UTF-16 code units of a reason in a message: it may quote names of a stranger's file, which can be of any length. */
+const MAX_REASON = 1000;
+
+function shortened(reason: string): string {
+  return reason.length > MAX_REASON ? `${reason.slice(0, MAX_REASON)} …` : reason;
+}
+
 /** A model folder lacks a file, or holds one that doesn't fit. */
 export class ModelFolderError extends OrchardErrorBase {
   readonly code = 'model_folder';
@@ -251,14 +258,6 @@ export class ModelFolderError extends OrchardErrorBase {
     super(`${file}: ${shortened(reason)}`, options);
   }
 }
-
-/** A reason may quote names of a stranger's file, which can be of any length. */
-function shortened(reason: string): string {
-  return reason.length > MAX_REASON ? `${reason.slice(0, MAX_REASON)} …` : reason;
-}
-
-/** UTF-16 code units. */
-const MAX_REASON = 1000;
 
 /** Training started and could not be finished. */
 export class TrainingError extends OrchardErrorBase {

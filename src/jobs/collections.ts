@@ -20,7 +20,6 @@ export const JOB_REQUESTS = 'job-requests';
 export const JOB_LEASES = 'job-leases';
 /** The inference calls that accounts have made. */
 export const QUOTA = 'quota';
-
 /** The datasets that accounts have sent, each with a folder beside its record. */
 export const UPLOADS = 'uploads';
 
@@ -28,5 +27,5 @@ export const UPLOADS = 'uploads';
 export const OF_A_JOB = [JOB_INDEX, JOB_QUEUE, JOB_REMOVALS, DAMAGED_JOBS, MODEL_USES] as const;
 /** Those whose records a copy of the storage has. Nobody works on it yet, so leases stay behind; jobs come last. */
 export const COPIED = [...OF_A_JOB, JOB_REQUESTS, QUOTA, UPLOADS, JOBS] as const;
-/** Those whose records belong to the account as a whole, but for its lease, which others may hold. */
+/** Those whose records belong to the account as a whole, but for its lease, which others may hold, and for uploads, which have folders. */
 export const OF_AN_ACCOUNT = [JOB_REQUESTS, QUOTA] as const;

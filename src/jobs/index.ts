@@ -25,6 +25,7 @@ export {
 export { JobRepository } from './job-repository.js';
 export { JobRequests } from './job-requests.js';
 export { canReach, hasEnded, isWaiting, moved } from './job-states.js';
+export { JobStop } from './job-stop.js';
 export { viewsOf } from './job-views.js';
 export { noteWrite, onWrite, type WriteListener } from './job-writes.js';
 export { ModelUses } from './model-uses.js';

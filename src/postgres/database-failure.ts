@@ -1,5 +1,5 @@
-import { isOrchardError, StorageError } from '../errors.js';
-import { isStagingLost, isVersionConflict } from '../storage/index.js';
+import { StorageError } from '../errors.js';
+import { saysItAll } from '../storage/index.js';
 import { codeOf, isConnectionLost } from './connection-failure.js';
 
 /** SQLSTATEs of a server that has no place for another connection, or is not done with starting. */
@@ -22,7 +22,7 @@ export async function whileAsking<T>(doing: string, work: () => Promise<T>): Pro
   try {
     return await work();
   } catch (thrown) {
-    if (isVersionConflict(thrown) || isStagingLost(thrown) || isOrchardError(thrown)) throw thrown;
+    if (saysItAll(thrown)) throw thrown;
     throw databaseFailure(doing, thrown);
   }
 }

@@ -1,4 +1,4 @@
-import type { JobLease, StopReason } from '../jobs/index.js';
+import { type JobLease, JobStop, type StopReason } from '../jobs/index.js';
 import type { JobLeaseTable, TakenJob } from './job-lease-table.js';
 import type { QueueTiming, Timers } from './queue-timing.js';
 import { withinTime } from './within-time.js';
@@ -12,9 +12,8 @@ export class QueueLease implements JobLease {
   readonly #table: JobLeaseTable;
   readonly #timing: QueueTiming;
   readonly #timers: Timers;
-  readonly #controller = new AbortController();
+  readonly #stop = new JobStop();
   readonly #stopBeating: () => void;
-  #stopReason: StopReason | undefined;
   #takeBack: () => void = () => undefined;
   /** When the lease was prolonged last, at the latest. */
   #renewedAt: number;
@@ -40,16 +39,15 @@ export class QueueLease implements JobLease {
   }
 
   get signal(): AbortSignal {
-    return this.#controller.signal;
+    return this.#stop.signal;
   }
 
   get stopReason(): StopReason | undefined {
-    return this.#stopReason;
+    return this.#stop.reason;
   }
 
   stop(reason: StopReason): void {
-    if (this.#stopReason === undefined || reason === 'lost') this.#stopReason = reason;
-    this.#controller.abort();
+    this.#stop.give(reason);
   }
 
   async renew(): Promise<boolean> {
@@ -61,7 +59,7 @@ export class QueueLease implements JobLease {
     }
     if (isCancelled) this.stop('cancelled');
     if (isHeld === false || this.#leftMs() <= 0) this.stop('lost');
-    return this.#stopReason !== 'lost';
+    return this.#stop.reason !== 'lost';
   }
 
   /** Ends the heartbeats. */

@@ -7,4 +7,4 @@ export { memoryStorage } from './memory-storage.js';
 export { pathOfKey } from './record-path.js';
 export * from './storage.js';
 export { type CreateStorage, storageContract } from './storage-contract.js';
-export { whileDoing } from './storage-failure.js';
+export { saysItAll, whileDoing } from './storage-failure.js';

@@ -1,12 +1,13 @@
 import { ownedName } from '../files/index.js';
-import type {
-  JobHandler,
-  JobLease,
-  JobOutcome,
-  JobQueue,
-  JobWorker,
-  QueuedJob,
-  StopReason,
+import {
+  type JobHandler,
+  type JobLease,
+  type JobOutcome,
+  type JobQueue,
+  JobStop,
+  type JobWorker,
+  type QueuedJob,
+  type StopReason,
 } from '../jobs/index.js';
 import type { Storage } from '../storage/index.js';
 import { AccountLease, HEARTBEAT_MS } from './account-lease.js';
@@ -200,8 +201,7 @@ class EmbeddedWorker implements JobWorker {
 class EmbeddedRun implements JobLease {
   readonly id: string;
   readonly #lease: AccountLease;
-  readonly #controller = new AbortController();
-  #stopReason: StopReason | undefined;
+  readonly #stop = new JobStop();
 
   constructor(id: string, lease: AccountLease) {
     this.id = id;
@@ -209,20 +209,19 @@ class EmbeddedRun implements JobLease {
   }
 
   get signal(): AbortSignal {
-    return this.#controller.signal;
+    return this.#stop.signal;
   }
 
   get stopReason(): StopReason | undefined {
-    return this.#stopReason;
+    return this.#stop.reason;
   }
 
   stop(reason: StopReason): void {
-    if (this.#stopReason === undefined || reason === 'lost') this.#stopReason = reason;
-    this.#controller.abort();
+    this.#stop.give(reason);
   }
 
   async renew(): Promise<boolean> {
     if (!(await this.#lease.renew())) this.stop('lost');
-    return this.#stopReason !== 'lost';
+    return this.#stop.reason !== 'lost';
   }
 }

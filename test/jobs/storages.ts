@@ -48,7 +48,8 @@ export function withPauses(storage: Storage): Storage {
   };
 }
 
-function bound(storage: Storage): Storage {
+/** The same storage as an object whose methods a test can replace. */
+export function bound(storage: Storage): Storage {
   return {
     specificationVersion: 1,
     read: (...args) => storage.read(...args),

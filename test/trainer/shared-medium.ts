@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { cp, mkdir } from 'node:fs/promises';
 import { StagingLost, type Storage } from '../../src/storage/index.js';
+import { bound } from '../jobs/storages.js';
 import { aDirectory } from '../storage/temporary-place.js';
 
 /**
@@ -22,14 +23,7 @@ export class SharedMedium {
     const stagedBy = this.#stagedBy;
     const [place, self] = [await aDirectory(), randomUUID()];
     return {
-      specificationVersion: 1,
-      read: (...args) => storage.read(...args),
-      write: (...args) => storage.write(...args),
-      remove: (...args) => storage.remove(...args),
-      list: (...args) => storage.list(...args),
-      listKeys: (...args) => storage.listKeys(...args),
-      openFolder: (...args) => storage.openFolder(...args),
-      removeFolder: (...args) => storage.removeFolder(...args),
+      ...bound(storage),
       async stageFolder(key) {
         await mkdir(`${place}/${key}`, { recursive: true });
         stagedBy.set(key, self);
