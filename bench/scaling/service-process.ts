@@ -58,12 +58,13 @@ export class ServiceProcess {
     return answer;
   }
 
-  /** Processor time of all its threads so far. */
+  /** Processor time of all its threads so far, and of the child processes that have ended. */
   cpuMs(): number {
     const stat = readFileSync(`/proc/${this.#child.pid}/stat`, 'utf8');
-    // After the name in brackets, which may hold spaces; user time is field 14, system time 15.
+    // After the name in brackets, which may hold spaces; fields 14 to 17 are the user and system time, its own and its children's.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_S;
+    const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+    return (ticks * 1000) / TICKS_PER_S;
   }
 
   async stop(): Promise<void> {

@@ -34,6 +34,7 @@ export { ReadyModels } from './ready-models.js';
 export { requireKnownVersion } from './record-version.js';
 export { Removals } from './removals.js';
 export { stored } from './stored.js';
+export type { CreatedJob, StoredJob } from './stored-job.js';
 export {
   type StoredUpload,
   UPLOADED_ZIP,

@@ -3,6 +3,7 @@ import type { ListFilter, Page } from '../contract/index.js';
 import { NotFoundError, StorageError } from '../errors.js';
 import {
   isVersionConflict,
+  type NewRecord,
   type Storage,
   type Version,
   type Versioned,
@@ -15,8 +16,9 @@ import type { JobRecord } from './job-record.js';
 import { hasEnded, isWaiting } from './job-states.js';
 import { type JobFilter, matches, OPEN_VIEW, type TaskOf, viewsOf, viewsWith } from './job-views.js';
 import { noteWrite } from './job-writes.js';
+import { NewerRecord, standInOfNewer } from './newer-record.js';
 import { stored } from './stored.js';
-import { type ParsedJob, parseJob, toJson } from './stored-job.js';
+import { type CreatedJob, type ParsedJob, parseJob, type StoredJob, toJson } from './stored-job.js';
 
 const DEFAULT_PAGE_LIMIT = 20;
 /** Records read at a time. */
@@ -26,12 +28,6 @@ const MAX_WRITE_ATTEMPTS = 100;
 
 /** What becomes of a job is recorded even when the medium is full; new ones have to wait. */
 const URGENT: WriteOptions = { isUrgent: true };
-
-/** A job as it was read, with the version to write against. */
-interface StoredJob {
-  readonly job: JobRecord;
-  readonly version: Version;
-}
 
 /**
  * The jobs of one account, as `jobs/<app_id>/<id>`. Ids sort by time, and so do keys. Lists and counts look
@@ -69,30 +65,35 @@ export class JobRepository {
     return job;
   }
 
-  async create(job: JobRecord): Promise<void> {
+  /** @param beside records that are created with the job, if the storage creates several at once. */
+  async create(job: JobRecord, beside: readonly NewRecord[] = []): Promise<CreatedJob> {
     await this.#ensureIndex();
     if (!this.#isMarked) await this.#index.markComplete();
     this.#isMarked = true;
     const views = viewsOf(job, this.#taskOf);
-    if (await this.#createWhole(job, views)) return;
+    const whole = await this.#createWhole(job, views, beside);
+    if (whole !== undefined) return { job, version: whole, isWhole: true };
     await this.#index.add(job.id, views);
-    await this.#write(job, undefined);
+    const version = await this.#write(job, undefined);
     // An erasure of the account may have taken the markers before there was a job to be seen.
     if (!(await this.#index.has(job.id, views))) await this.#index.add(job.id, views);
+    return { job, version, isWhole: false };
   }
 
   /**
    * Writes what `change` returns for the job, unless that is the job itself. If someone else wrote meanwhile,
    * reads the job and calls `change` again.
+   * @param known the job as it was a moment ago, which spares the first reading.
    * @throws NotFoundError, and whatever `change` throws.
    */
   async update(
     id: string,
     change: (job: JobRecord) => JobRecord,
     resource: 'model' | 'training job' = 'training job',
+    known?: StoredJob,
   ): Promise<JobRecord> {
     for (let attempt = 1; attempt <= MAX_WRITE_ATTEMPTS; attempt += 1) {
-      const found = await this.#read(id);
+      const found = attempt === 1 && known !== undefined ? known : await this.#read(id);
       if (found === undefined) throw new NotFoundError(resource, id);
       const changed = change(found.job);
       if (changed === found.job || (await this.#replace(found, changed))) return changed;
@@ -120,7 +121,10 @@ export class JobRepository {
   /** All jobs that have not ended, oldest first. */
   async unfinished(): Promise<JobRecord[]> {
     await this.#ensureIndex();
-    const ids = await this.#index.all(OPEN_VIEW);
+    return this.#unfinishedOf(await this.#index.all(OPEN_VIEW));
+  }
+
+  async #unfinishedOf(ids: readonly string[]): Promise<JobRecord[]> {
     const jobs: JobRecord[] = [];
     for (let next = 0; next < ids.length; next += READ_TOGETHER) {
       jobs.push(...(await this.#findAll(ids.slice(next, next + READ_TOGETHER))));
@@ -128,9 +132,12 @@ export class JobRepository {
     return jobs.filter(({ status }) => !hasEnded(status));
   }
 
-  /** How many jobs have yet to start. */
-  async countWaiting(): Promise<number> {
-    const unfinished = await this.unfinished();
+  /** How many jobs have yet to start; where there are fewer than `limit`, perhaps more than that, but below it. */
+  async countWaiting(limit = 0): Promise<number> {
+    await this.#ensureIndex();
+    const open = await this.#index.all(OPEN_VIEW);
+    if (open.length < limit) return open.length; // at most so many wait
+    const unfinished = await this.#unfinishedOf(open);
     return unfinished.filter(({ status }) => isWaiting(status)).length;
   }
 
@@ -243,46 +250,38 @@ export class JobRepository {
     return true;
   }
 
-  /** Creates a job with its markers. @returns false where the storage can't, or one of them is there already. */
-  async #createWhole(job: JobRecord, views: readonly string[]): Promise<boolean> {
-    if (this.#storage.createAll === undefined) return false;
+  /**
+   * Creates a job with its markers and what else belongs to it. @returns its version; undefined where the storage can't,
+   * or one of them is there already.
+   */
+  async #createWhole(
+    job: JobRecord,
+    views: readonly string[],
+    beside: readonly NewRecord[],
+  ): Promise<Version | undefined> {
+    if (this.#storage.createAll === undefined) return undefined;
     const record = { collection: JOBS, key: this.#key(job.id), value: toJson(job) };
-    const records = [...this.#index.markers(job.id, views), record];
+    const records = [record, ...this.#index.markers(job.id, views), ...beside];
     try {
-      await stored(async () => this.#storage.createAll?.(records));
+      const versions = await stored(async () => this.#storage.createAll?.(records));
+      noteWrite(this.#storage, job.id);
+      return versions?.[0];
     } catch (thrown) {
-      if (isVersionConflict(thrown)) return false;
+      if (isVersionConflict(thrown)) return undefined;
       throw thrown;
     }
-    noteWrite(this.#storage, job.id);
-    return true;
   }
 
-  async #write(job: JobRecord, expected: Version | undefined, options: WriteOptions = {}): Promise<void> {
-    await stored(() => this.#storage.write(JOBS, this.#key(job.id), toJson(job), expected, options));
+  async #write(job: JobRecord, expected: Version | undefined, options: WriteOptions = {}): Promise<Version> {
+    const write = () => this.#storage.write(JOBS, this.#key(job.id), toJson(job), expected, options);
+    const version = await stored(write);
     noteWrite(this.#storage, job.id);
+    return version;
   }
 
   #key(id: string): string {
     return this.#prefix + id;
   }
-}
-
-/** A record that a later release wrote. */
-class NewerRecord extends StorageError {
-  constructor(
-    message: string,
-    /** What listings show of it. */
-    readonly standIn: JobRecord,
-  ) {
-    super(message);
-    this.name = 'StorageError';
-  }
-}
-
-function standInOfNewer(thrown: unknown): JobRecord {
-  if (thrown instanceof NewerRecord) return thrown.standIn;
-  throw thrown;
 }
 
 function without(views: readonly string[], others: readonly string[]): string[] {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
-import { isVersionConflict, type Storage } from '../storage/index.js';
+import { isVersionConflict, type NewRecord, type Storage } from '../storage/index.js';
 import { accountKey } from './account-records.js';
 import { MODEL_USES } from './collections.js';
 import { JobRepository } from './job-repository.js';
@@ -71,6 +71,11 @@ export class ModelUses {
     // Whoever deletes the model does so first, and then removes this.
     const job = await this.#jobs.find(id);
     if (job === undefined || job.status === 'DELETED') await this.forget(id);
+  }
+
+  /** The record of a model that counts from this time on, to be created together with its job. */
+  firstOf(id: string, at: number): NewRecord {
+    return { collection: MODEL_USES, key: this.#key(id), value: { at } };
   }
 
   /** @throws StorageError */

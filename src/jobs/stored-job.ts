@@ -1,6 +1,6 @@
 import type { ZodError } from 'zod';
 import { InternalError } from '../errors.js';
-import type { JsonValue, Versioned } from '../storage/index.js';
+import type { JsonValue, Version, Versioned } from '../storage/index.js';
 import { JOBS } from './collections.js';
 import { damagedJob } from './damaged-job.js';
 import { type JobRecord, jobRecordSchema } from './job-record.js';
@@ -13,6 +13,18 @@ export const JOB_VERSION = 2;
 export interface ParsedJob {
   readonly job: JobRecord;
   readonly problem?: { readonly kind: 'damaged' | 'newer'; readonly message: string };
+}
+
+/** A job as it was read, with the version to write against. */
+export interface StoredJob {
+  readonly job: JobRecord;
+  readonly version: Version;
+}
+
+/** A job that was created. */
+export interface CreatedJob extends StoredJob {
+  /** Whether the records that belong to it were created with it. */
+  readonly isWhole: boolean;
 }
 
 /** @param names the account and the id that the key is made of. */

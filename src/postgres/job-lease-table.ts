@@ -54,14 +54,13 @@ export class JobLeaseTable {
   /** Adds a job that is not there yet. */
   async add({ app_id, id }: QueuedJob): Promise<void> {
     await this.#transaction(async (query) => {
-      await this.#ensure(query, app_id);
-      const account = await this.#lock(query, app_id);
-      await query(`INSERT INTO ${this.#jobs} (app_id, id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, [
-        app_id,
-        id,
-      ]);
+      const [account] = await query<{ token: string | null }>(
+        `WITH account AS (${this.#locking()} RETURNING token),
+           job AS (INSERT INTO ${this.#jobs} (app_id, id) VALUES ($1, $2) ON CONFLICT DO NOTHING)
+         SELECT token, pg_notify($3, $4) FROM account`,
+        [app_id, id, this.channel, JSON.stringify({ app_id } satisfies QueueNews)],
+      );
       if (account?.token === null) await this.#turns.give(query, app_id);
-      await this.#tell(query, { app_id });
     });
   }
 
@@ -186,10 +185,11 @@ export class JobLeaseTable {
 
   /** Makes the account's row where it is missing, and locks it. */
   async #ensure(query: Query, app_id: string): Promise<void> {
-    await query(
-      `INSERT INTO ${this.#accounts} (app_id) VALUES ($1) ON CONFLICT (app_id) DO UPDATE SET app_id = excluded.app_id`,
-      [app_id],
-    );
+    await query(this.#locking(), [app_id]);
+  }
+
+  #locking(): string {
+    return `INSERT INTO ${this.#accounts} (app_id) VALUES ($1) ON CONFLICT (app_id) DO UPDATE SET app_id = excluded.app_id`;
   }
 
   /** The account's row, which nobody else changes until the transaction ends. */

@@ -92,7 +92,7 @@ class PostgresStorage implements Storage {
     );
   }
 
-  async createAll(records: readonly NewRecord[]): Promise<void> {
+  async createAll(records: readonly NewRecord[]): Promise<readonly Version[]> {
     for (const { collection, key } of records) {
       checkCollection(collection);
       checkKey(key);

@@ -29,6 +29,8 @@ interface RecordRow {
   readonly version: string;
 }
 
+type CreatedRow = Omit<RecordRow, 'value'> & { readonly collection: string };
+
 /** The records of a storage, each a row with its JSON text. */
 export class Records {
   readonly #database: Database;
@@ -76,18 +78,21 @@ export class Records {
     return row.version;
   }
 
-  async createAll(records: readonly NewRecord[]): Promise<void> {
+  async createAll(records: readonly NewRecord[]): Promise<readonly Version[]> {
     const [first] = records;
-    if (first === undefined) return;
+    if (first === undefined) return [];
     const news = records.flatMap(({ collection, key }) => {
       const channel = this.#news.channelOf(collection);
       return channel === undefined ? [] : { channel, payload: this.#news.payloadOf(key) };
     });
     try {
-      await this.#database.query(
+      const rows = await this.#database.query<CreatedRow>(
         `WITH created AS (
-           INSERT INTO ${this.#table} (collection, key, value) SELECT * FROM unnest($1::text[], $2::bytea[], $3::text[]))
-         SELECT pg_notify(channel, payload) FROM unnest($4::text[], $5::text[]) AS news (channel, payload)`,
+           INSERT INTO ${this.#table} (collection, key, value) SELECT * FROM unnest($1::text[], $2::bytea[], $3::text[])
+           RETURNING collection, key, version)
+         SELECT collection, key, version,
+           (SELECT count(pg_notify(channel, payload)) FROM unnest($4::text[], $5::text[]) AS news (channel, payload))
+         FROM created`,
         [
           records.map(({ collection }) => collection),
           records.map(({ key }) => keyBytes(key)),
@@ -96,6 +101,8 @@ export class Records {
           news.map(({ payload }) => payload),
         ],
       );
+      const versions = new Map(rows.map((row) => [`${row.collection}/${keyOf(row.key)}`, row.version]));
+      return records.map(({ collection, key }) => versions.get(`${collection}/${key}`) ?? '');
     } catch (thrown) {
       if (codeOf(thrown) === UNIQUE_VIOLATION) throw new VersionConflict(first.collection, first.key);
       throw thrown;

@@ -53,16 +53,17 @@ export const recordContract: StorageChecks = {
 
   'creates several records at once or none, where it can': async (storage) => {
     if (storage.createAll === undefined) return;
-    await storage.createAll([]);
-    await storage.createAll(['a', 'b'].map((key) => ({ collection: 'jobs', key, value: { key } })));
+    assert.deepEqual(await storage.createAll([]), []);
+    const created = ['b', 'a'].map((key) => ({ collection: 'jobs', key, value: { key } }));
+    const [versionOfB, versionOfA] = await storage.createAll(created);
+    assert.equal((await storage.read('jobs', 'b'))?.version, versionOfB);
     await storage.createAll([{ collection: 'other', key: 'a', value: null }]);
     assert.deepEqual((await storage.read('jobs', 'b'))?.value, { key: 'b' });
     const again = ['c', 'b'].map((key) => ({ collection: 'jobs', key, value: 'again' }));
     await assert.rejects(storage.createAll(again), isVersionConflict);
     assert.equal(await storage.read('jobs', 'c'), undefined);
     assert.deepEqual((await storage.read('jobs', 'b'))?.value, { key: 'b' });
-    const version = (await storage.read('jobs', 'a'))?.version;
-    await storage.write('jobs', 'a', 'next', version);
+    await storage.write('jobs', 'a', 'next', versionOfA);
   },
 
   'replaces the record when the expected version is the stored one': async (storage) => {

@@ -143,9 +143,10 @@ export interface Storage {
   /**
    * Creates several records in one go: all of them, or none if one is there already. Only storages have this that each call
    * takes a way to.
+   * @returns their versions, in the same order.
    * @throws VersionConflict
    */
-  createAll?(records: readonly NewRecord[]): Promise<void>;
+  createAll?(records: readonly NewRecord[]): Promise<readonly Version[]>;
 
   /** Removes a record; no error if there is none. */
   remove(collection: string, key: string): Promise<void>;

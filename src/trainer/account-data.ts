@@ -3,7 +3,7 @@ import { type JobQueue, type JobRepository, ModelUses } from '../jobs/index.js';
 import type { Storage } from '../storage/index.js';
 import { AccountErasure, type ErasedAccount } from './account-erasure.js';
 import type { Clock } from './clock.js';
-import type { JobControl } from './job-control.js';
+import type { BesideJob, JobControl } from './job-control.js';
 import {
   removeUnused,
   type UnusedModel,
@@ -32,9 +32,14 @@ export class AccountData {
     this.#uses = new ModelUses(storage, app_id, () => clock.now());
   }
 
-  /** A model that was created now counts as used now. Where this fails, it counts from the first look at its uses. */
-  async created(id: string): Promise<void> {
-    await this.#uses.track(id, this.#options.clock.now()).catch(() => undefined);
+  /** A model that is created now counts as used now. */
+  creationOf(id: string): BesideJob {
+    const now = this.#options.clock.now();
+    return {
+      record: this.#uses.firstOf(id, now),
+      // Where this fails, it counts from the first look at its uses.
+      write: () => this.#uses.track(id, now).catch(() => undefined),
+    };
   }
 
   /** @throws NotFoundError, StorageError */

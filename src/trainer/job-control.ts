@@ -1,5 +1,6 @@
 import { AbortedError, ClosedError, isOrchardError, QueueFullError, TransitionError } from '../errors.js';
 import {
+  type CreatedJob,
   canReach,
   hasEnded,
   type JobLease,
@@ -10,8 +11,10 @@ import {
   moved,
   type QueuedJob,
   Removals,
+  type StoredJob,
   stored,
 } from '../jobs/index.js';
+import type { NewRecord } from '../storage/index.js';
 import { HEARTBEAT_MS } from './account-lease.js';
 import type { Clock } from './clock.js';
 import { JobRun, type JobRunContext } from './job-run.js';
@@ -21,6 +24,13 @@ export interface JobControlOptions extends JobRunContext {
   readonly queue: JobQueue;
   readonly clock: Clock;
   readonly trouble: LastingTrouble;
+}
+
+/** A record that belongs to a job. */
+export interface BesideJob {
+  readonly record: NewRecord;
+  /** Writes it after the job, where it can't be created together with it. Never rejects. */
+  write(): Promise<void>;
 }
 
 /**
@@ -61,22 +71,17 @@ export class JobControl {
 
   /**
    * Writes a CREATED job and queues it. The signal counts until the job is written.
-   * @param beside is done while it is queued, and never rejects.
    * @throws QueueFullError, AbortedError, StorageError
    */
-  async create(
-    job: JobRecord,
-    signal?: AbortSignal,
-    beside: () => Promise<void> = async () => undefined,
-  ): Promise<void> {
-    const admitted = this.#admission.then(() => this.#admit(job, signal));
+  async create(job: JobRecord, beside: BesideJob, signal?: AbortSignal): Promise<void> {
+    const admitted = this.#admission.then(() => this.#admit(job, beside, signal));
     this.#admission = admitted.catch(() => undefined);
-    await admitted;
+    const created = await admitted;
     // The job exists now. Should this fail, it is made up for with the next heartbeat.
-    const queued = this.#enqueue(job.id).catch(() => {
+    const queued = this.#enqueue(job.id, created).catch(() => {
       this.#mayLackJobs = true;
     });
-    await Promise.all([queued, beside()]);
+    await Promise.all([queued, created.isWhole ? undefined : beside.write()]);
   }
 
   /**
@@ -135,18 +140,20 @@ export class JobControl {
     this.#worker = queue.work(settings.account.app_id, (lease) => this.#run(lease));
   }
 
-  async #admit(job: JobRecord, signal: AbortSignal | undefined): Promise<void> {
+  async #admit(job: JobRecord, beside: BesideJob, signal: AbortSignal | undefined): Promise<CreatedJob> {
     const { jobs, settings } = this.#options;
-    const waiting = await jobs.countWaiting();
+    const waiting = await jobs.countWaiting(settings.maxWaitingJobs);
     if (waiting >= settings.maxWaitingJobs) throw new QueueFullError(waiting);
     if (signal?.aborted) throw new AbortedError('creating the training job', { cause: signal.reason });
-    await jobs.create(job);
+    return jobs.create(job, [beside.record]);
   }
 
-  async #enqueue(id: string): Promise<void> {
+  /** @param known the job as it was a moment ago. */
+  async #enqueue(id: string, known?: StoredJob): Promise<void> {
     const { jobs, events, queue } = this.#options;
     await stored(() => queue.add(this.#named(id)));
-    const job = await jobs.update(id, (job) => (job.status === 'CREATED' ? moved(job, 'QUEUED') : job));
+    const queueing = (job: JobRecord) => (job.status === 'CREATED' ? moved(job, 'QUEUED') : job);
+    const job = await jobs.update(id, queueing, 'training job', known);
     events.publishState(job);
   }
 

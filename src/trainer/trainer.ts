@@ -243,7 +243,7 @@ export class Trainer {
     idempotencyKey: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<string> {
-    const create = (each: JobRecord) => this.#control.create(each, signal, () => this.#data.created(each.id));
+    const create = (each: JobRecord) => this.#control.create(each, this.#data.creationOf(each.id), signal);
     if (idempotencyKey !== undefined) {
       const context = { jobs: this.#jobs, requests: this.#requests, idempotencyKey, request, job };
       return createOnce(context, create);
