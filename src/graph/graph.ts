@@ -184,11 +184,11 @@ export class Graph {
   }
 
   /**
-   * As many rows of a table as x has, from the first on: table [rows, …rest], x [n, …] → [n, …rest]. Only for
+   * As many rows of a table as x has, from row `first` on: table [rows, …rest], x [n, …] → [n, …rest]. Only for
    * inference: it has no gradient.
    */
-  firstRows(table: Tensor, x: Tensor): Tensor {
-    return this.#apply('firstRows', [table, x], {});
+  firstRows(table: Tensor, x: Tensor, first = 0): Tensor {
+    return this.#apply('firstRows', [table, x], { first });
   }
 
   /** The sum over axes, which are dropped or kept with the size 1. Negative axes count from the end. */

@@ -76,7 +76,7 @@ export interface Signatures {
   logSoftmax: { inputs: Unary; attributes: NoAttributes };
   layerNorm: { inputs: Ternary; attributes: { readonly epsilon: number } };
   gather: { inputs: Binary; attributes: NoAttributes };
-  firstRows: { inputs: Binary; attributes: NoAttributes };
+  firstRows: { inputs: Binary; attributes: { readonly first: number } };
   reduceSum: {
     inputs: Unary;
     attributes: { readonly axes: readonly number[]; readonly keepDimensions: boolean };

@@ -98,7 +98,9 @@ function matrixKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
 function layoutKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
   return {
     gather: ({ inputs: [table, indices] }) => [tf.gather(given(table), given(indices))],
-    firstRows: ({ inputs: [table, x] }) => [tf.gather(given(table), rowNumbers(tf, given(x)))],
+    firstRows: ({ node, inputs: [table, x] }) => [
+      tf.gather(given(table), rowNumbers(tf, given(x), node.attributes.first)),
+    ],
     reduceSum: ({ node: { attributes }, inputs: [x] }) => [
       tf.sum(given(x), [...attributes.axes], attributes.keepDimensions),
     ],
@@ -174,8 +176,8 @@ function rowsLast<T extends TensorFlowTensor>(tf: TensorFlow<T>, x: T): T {
   return tf.transpose(x, [...batchAxes, 0, rank - 1]);
 }
 
-function rowNumbers<T extends TensorFlowTensor>(tf: TensorFlow<T>, x: T): T {
-  return tf.range(0, x.shape[0] ?? 0, 1, 'int32');
+function rowNumbers<T extends TensorFlowTensor>(tf: TensorFlow<T>, x: T, first = 0): T {
+  return tf.range(first, first + (x.shape[0] ?? 0), 1, 'int32');
 }
 
 function scalar<T>(tf: TensorFlow<T>, value: number): T {
