@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { ResultAsync } from 'neverthrow';
 import type { ModelConfig } from '../../src/contract/index.js';
-import { bertConfigOfSize, initialize } from '../../src/encoder/index.js';
+import { initialize, newEncoder, readEncoder } from '../../src/encoder/index.js';
 import type { OrchardError } from '../../src/errors.js';
 import {
   createClassificationArchive,
@@ -151,7 +151,8 @@ async function buildFirstTokenClassifier(directory: string): Promise<void> {
     { kind: 'multiclass', labels, train: labelled, dev: labelled, warnings: [] },
     'first',
   );
-  const encoder = { ...bertConfigOfSize('mini', vocabularySize), initializer_range: DEVIATION };
+  const { config: fields } = newEncoder('mini', vocabularySize);
+  const encoder = readEncoder({ ...fields, initializer_range: DEVIATION }, 'config.json');
   const random = Random.fromSeed(1);
   const weights = new Map<string, NamedTensor>();
   for (const spec of task.head.parameters(encoder)) {

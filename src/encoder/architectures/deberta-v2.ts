@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Tensor } from '../../graph/index.js';
-import { architecture, modelTypeField } from '../architecture.js';
+import { architecture } from '../architecture.js';
 import type { EncoderBuilder } from '../encoder-builder.js';
 import type { EncoderInputs } from '../encoder-inputs.js';
 import { inPart, layerNormParameters, linearParameters, type ParameterSpec, weight } from '../parameter.js';
@@ -35,7 +35,7 @@ const termsField = z
   .pipe(z.array(z.enum(['c2p', 'p2c'])));
 
 const schema = z.object({
-  model_type: modelTypeField('deberta-v2'),
+  model_type: z.literal('deberta-v2'),
   vocab_size: vocabularyField,
   hidden_size: widthField,
   num_hidden_layers: layersField,
@@ -115,6 +115,7 @@ export const debertaV2 = architecture<DebertaConfig>({
     heads: config.num_attention_heads,
     innerWidth: config.intermediate_size,
     maxTokens: config.max_position_embeddings,
+    tokenTypes: config.type_vocab_size,
     padId: config.pad_token_id,
     firstPosition: 0,
     initializerRange: config.initializer_range,
@@ -208,7 +209,7 @@ function embed(builder: EncoderBuilder, config: DebertaConfig, inputs: EncoderIn
     sum = graph.add(sum, inputs.positionRows(builder.parameter(POSITIONS), 0));
   }
   if (config.type_vocab_size > 0) {
-    sum = graph.add(sum, graph.gather(builder.parameter(TYPES), inputs.tokenTypes()));
+    sum = graph.add(sum, inputs.typeRows(builder.parameter(TYPES)));
   }
   const rows = graph.flattenRows(sum);
   const narrow = embeddingWidth(config);

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Tensor } from '../../graph/index.js';
-import { architecture, modelTypeField } from '../architecture.js';
+import { architecture } from '../architecture.js';
 import type { EncoderBuilder } from '../encoder-builder.js';
 import { inPart, type LinearRole, type ParameterSpec, vector, weight } from '../parameter.js';
 import {
@@ -33,7 +33,7 @@ const ropeField = z
   .optional();
 
 const schema = z.object({
-  model_type: modelTypeField('modernbert'),
+  model_type: z.literal('modernbert'),
   vocab_size: vocabularyField.default(50_368),
   hidden_size: widthField.default(768),
   intermediate_size: innerWidthField.default(1152),
@@ -112,6 +112,7 @@ export const modernBert = architecture<ModernBertConfig>({
     heads: config.num_attention_heads,
     innerWidth: config.intermediate_size,
     maxTokens: config.max_position_embeddings,
+    tokenTypes: 0,
     padId: config.pad_token_id,
     firstPosition: 0,
     initializerRange: config.initializer_range,

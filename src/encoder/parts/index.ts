@@ -9,7 +9,7 @@ export {
 export { type Embeddings, embed, embeddingParameters } from './embeddings.js';
 export { feedForward } from './feed-forward.js';
 export { gatedFeedForward } from './gated-feed-forward.js';
-export { plainHead, poolerHead } from './heads.js';
+export { innerHead, plainHead, robertaHead } from './heads.js';
 export {
   bertLayerNames,
   type LayerNames,
@@ -19,3 +19,4 @@ export {
 export { type RelativePositions, rowOfDistance, spanOf } from './relative-positions.js';
 export { type Rotation, rotaryAttention, rotation, windowBias } from './rotary-attention.js';
 export { selfAttention } from './self-attention.js';
+export { type Stack, stack, stackParameters } from './stack.js';
