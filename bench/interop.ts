@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util';
 import { meanOfRows, unitVector } from '../src/families/index.js';
 import { TextModel } from '../src/inference/index.js';
 import { longProbe, probes, type SmallModelName, smallModel } from '../test/support/small-models.js';
+import { architectureModels } from './interop/architecture-models.js';
 import { type Loading, type PythonAnswer, runInPython } from './interop/python-peer.js';
 import { compareRandomEncoders } from './interop/random-encoders.js';
 import { machine } from './report.js';
@@ -29,7 +30,7 @@ const models: readonly { readonly name: SmallModelName; readonly load: Loading }
   { name: 'retriever', load: 'sentence-vectors' },
 ];
 const howLoaded: Readonly<Record<Loading, string>> = {
-  'mean-classification': "BertModel, mean of its states, the folder's classifier",
+  'mean-classification': "AutoModel, mean of its states, the folder's classifier",
   'sequence-classification': 'AutoModelForSequenceClassification',
   'token-classification': 'AutoModelForTokenClassification',
   'sentence-vectors': 'SentenceTransformer(folder).encode',
@@ -93,14 +94,15 @@ else {
 }
 const texts = [...probes, longProbe];
 const folders = [];
-for (const { name, load } of models) folders.push({ path: await smallModel(name, folder), load });
+for (const { name, load } of models) folders.push({ name, path: await smallModel(name, folder), load });
+folders.push(...(await architectureModels(folder)));
 const answers = runInPython(folders, texts, options.python);
 if (typeof answers === 'string') {
   console.log(`nothing compared: ${answers}`);
 } else {
   const table: Record<string, ReturnType<typeof compare>> = {};
-  for (const [at, { name, load }] of models.entries()) {
-    const ours = await ourResults(folders[at]?.path ?? '', load, texts);
+  for (const [at, { name, path, load }] of folders.entries()) {
+    const ours = await ourResults(path, load, texts);
     table[name] = compare(load, ours, answers[at]);
   }
   console.table(table);
