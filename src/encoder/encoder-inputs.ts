@@ -86,7 +86,8 @@ export function exportedInputs(graph: Graph): EncoderInputs {
     form: 'inference',
     ids,
     attentionBias: graph.reshape(bias, ['batch', 1, 1, 'tokens']),
-    typeRows: (table) => graph.gather(table, table.shape[0] === 1 ? graph.constant([0], [1, 1], 'int64') : types()),
+    typeRows: (table) =>
+      graph.gather(table, table.shape[0] === 1 ? graph.constant([0], [1, 1], 'int64') : types()),
     positions: once(() => graph.rowNumbers(ids)),
     positionRows: (table, first) =>
       graph.reshape(graph.firstRows(table, ids, first), ['tokens', 1, ...table.shape.slice(1)]),

@@ -61,7 +61,12 @@ export const absoluteToRelative: Operation<'absoluteToRelative'> = {
     const nothing = builder.integers([0]);
     const pads = (before: string, after: string): string =>
       builder.computed('Concat', [before, after], { axis: { int: 0 } });
-    const widened = builder.computed('Pad', [...inputs, pads(nothing, fewer), '', builder.integers([rank - 1])]);
+    const widened = builder.computed('Pad', [
+      ...inputs,
+      pads(nothing, fewer),
+      '',
+      builder.integers([rank - 1]),
+    ]);
     const flat = builder.computed('Reshape', [widened, flatTarget(builder, x.shape)]);
     const whole = builder.computed('Pad', [flat, pads(count, nothing), '', builder.integers([rank - 2])]);
     builder.node('Reshape', [whole, builder.shape([...x.shape.slice(0, -2), n, REST])], outputs);
