@@ -247,6 +247,12 @@ describe('an encoder that can not be run here', () => {
     ['bert', { position_embedding_type: 'relative_key' }, 'position_embedding_type: '],
     ['electra', { hidden_size: 9 }, 'hidden_size 9 is not a multiple of num_attention_heads 2'],
     ['distilbert', { n_heads: 3 }, 'dim 8 is not a multiple of n_heads 3'],
+    ['deberta-v2', { conv_kernel_size: 3 }, 'conv_kernel_size: '],
+    ['deberta-v2', { pos_att_type: 'c2p|p2p' }, 'pos_att_type.1: '],
+    ['deberta-v2', { attention_head_size: 8 }, 'attention_head_size 8 times num_attention_heads 2'],
+    ['modernbert', { rope_parameters: { full_attention: { rope_type: 'yarn', rope_theta: 1e4 } } }, 'rope_type: '],
+    ['modernbert', { layer_types: ['full_attention'] }, 'layer_types has 1 entries'],
+    ['modernbert', { num_attention_heads: 8 }, 'hidden_size'],
     ['roberta', { max_position_embeddings: 2 }, 'max_position_embeddings 2 leave no position'],
   ])('%s with %j is refused by the name of the field', async (type, fields, reason) => {
     const error = await failureOf('model_folder', () => encoderOf(type, fields));
