@@ -1,4 +1,4 @@
-import type { BertConfig } from '../encoder/index.js';
+import type { Encoder } from '../encoder/index.js';
 import type { TextWindow } from '../text-reader/index.js';
 import type { Engine } from './engine.js';
 import type { TargetOptions } from './head.js';
@@ -27,7 +27,9 @@ export interface LearningOptions extends TargetOptions {
 /** What gradients are computed from, for every kind of example. */
 export interface GradientInput {
   readonly engine: Engine;
-  readonly encoder: BertConfig;
+  readonly encoder: Encoder;
+  readonly engine: GradientEngine;
+  readonly encoder: Encoder;
   readonly train: readonly TextWindow[];
   readonly options: LearningOptions;
   /** Id of [MASK], which takes the place of dropped tokens. */

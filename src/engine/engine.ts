@@ -1,4 +1,4 @@
-import type { BertConfig, ParameterSpec } from '../encoder/index.js';
+import type { Encoder, ParameterSpec } from '../encoder/index.js';
 import type { Feed, GraphExecutor } from '../graph/index.js';
 import type { DropoutState } from '../kernels/index.js';
 import type { LossHead, LossTargets } from './head.js';
@@ -10,7 +10,7 @@ import type { BatchBounds } from './step-memory.js';
 export interface EngineOptions extends BatchBounds {
   readonly executor: GraphExecutor;
   readonly head: LossHead;
-  readonly encoder: BertConfig;
+  readonly encoder: Encoder;
   /** The parameters to train; all others of the graph are frozen. */
   readonly trainable: readonly ParameterSpec[];
   /** Weights of the frozen parameters, by name. Default: none. */

@@ -1,4 +1,4 @@
-import { type BertConfig, type ParameterSpec, trainingInputs } from '../encoder/index.js';
+import { type Encoder, type ParameterSpec, trainingInputs } from '../encoder/index.js';
 import { addGradients, Graph, type ResidentTensor } from '../graph/index.js';
 import { GeneratedDropout } from './generated-dropout.js';
 import type { ResidentGradients } from './gradient-sum.js';
@@ -21,7 +21,7 @@ export interface TrainingOnDevice extends ForwardOnDevice {
 
 export function buildResidentTraining(
   head: LossHead,
-  encoder: BertConfig,
+  encoder: Encoder,
   trainable: readonly ParameterSpec[],
 ): TrainingOnDevice {
   const { graph, dropout, logits } = forward(head, encoder);
@@ -47,13 +47,13 @@ export function buildResidentTraining(
 }
 
 /** The forward pass alone, with the same masks as in {@link buildResidentTraining}. */
-export function buildResidentForward(head: Head, encoder: BertConfig): ForwardOnDevice {
+export function buildResidentForward(head: Head, encoder: Encoder): ForwardOnDevice {
   const { graph, dropout, logits } = forward(head, encoder);
   graph.output(LOGITS, logits);
   return { graph, dropout };
 }
 
-function forward(head: Head, encoder: BertConfig) {
+function forward(head: Head, encoder: Encoder) {
   const graph = new Graph();
   const dropout = new GeneratedDropout(graph);
   const logits = head.logits(graph, encoder, trainingInputs(graph), dropout.apply);

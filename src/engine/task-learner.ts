@@ -1,4 +1,4 @@
-import { type BertConfig, bertName, initialize, type ParameterSpec } from '../encoder/index.js';
+import { bareName, type Encoder, initialize, type ParameterSpec } from '../encoder/index.js';
 import type { GraphExecutor } from '../graph/index.js';
 import { Random } from '../random.js';
 import type { TextWindow } from '../text-reader/index.js';
@@ -20,9 +20,9 @@ const MAX_GRADIENT_NORM = 1;
 export interface LearningTask {
   readonly executor: GraphExecutor;
   readonly head: TrainingHead;
-  readonly encoder: BertConfig;
+  readonly encoder: Encoder;
   /**
-   * Weights to start from, by BertModel's parameter names; all others are initialised at random, from the
+   * Weights to start from, by the names of a bare encoder's parameters; all others are initialised at random, from the
    * seed. Default: none.
    */
   readonly pretrained?: Weights;
@@ -120,7 +120,7 @@ async function fillParameters(
   const random = Random.fromSeed(seed, 0);
   for (const spec of head.parameters(encoder)) {
     if (frozen?.has(spec.name)) continue;
-    const weights = pretrained?.get(bertName(spec.name)) ?? drawn(spec, random);
+    const weights = pretrained?.get(bareName(encoder, spec.name)) ?? drawn(spec, random);
     await store.setWeights(new Map([[spec.name, weights]]));
   }
 }

@@ -1,15 +1,17 @@
 import { checkFeeds, fedTensors } from './check-tensors.js';
+import { emptyTensor } from './empty-tensor.js';
 import type { CompiledGraph, GraphExecutor, TensorData } from './executor.js';
 import type { Graph } from './graph.js';
-import type {
-  Feed,
-  ResidentCompileOptions,
-  ResidentGraph,
-  ResidentMemory,
-  ResidentTensor,
+import {
+  type Feed,
+  notHere,
+  type ResidentCompileOptions,
+  type ResidentGraph,
+  type ResidentMemory,
+  type ResidentTensor,
 } from './resident.js';
-import { resolveShape, volume } from './shape.js';
-import type { ElementType, Tensor } from './tensor.js';
+import { resolveShape } from './shape.js';
+import type { Tensor } from './tensor.js';
 
 /**
  * An executor with a {@link ResidentMemory} of ordinary arrays. It saves nothing on a processor, where all memory is
@@ -98,21 +100,6 @@ class BufferGraph implements ResidentGraph {
   release(): Promise<void> {
     return this.#compiled.release();
   }
-}
-
-/** What using a tensor in a memory that doesn't hold it throws. */
-export function notHere({ type, dims }: ResidentTensor): RangeError {
-  return new RangeError(
-    `a tensor ${type} [${dims.join(', ')}] was freed before, or is in another executor's memory`,
-  );
-}
-
-/** A tensor of zeros. */
-export function emptyTensor(type: ElementType, dims: readonly number[]): TensorData {
-  const count = volume(dims);
-  if (type === 'float32') return { type, dims, data: new Float32Array(count) };
-  if (type === 'int32') return { type, dims, data: new Int32Array(count) };
-  return { type, dims, data: new BigInt64Array(count) };
 }
 
 function copyOf(tensor: TensorData): TensorData {

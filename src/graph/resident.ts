@@ -50,3 +50,10 @@ export interface ResidentGraph {
   /** Frees what the runtime holds, but not the tensors that its runs left. Idempotent. */
   release(): Promise<void>;
 }
+
+/** What using a tensor in a memory that doesn't hold it throws. */
+export function notHere({ type, dims }: ResidentTensor): RangeError {
+  return new RangeError(
+    `a tensor ${type} [${dims.join(', ')}] was freed before, or is in another executor's memory`,
+  );
+}

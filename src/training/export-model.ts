@@ -1,5 +1,5 @@
 import type { ModelConfig } from '../contract/index.js';
-import { type BertConfig, exportedInputs } from '../encoder/index.js';
+import { type Encoder, exportedInputs } from '../encoder/index.js';
 import type { Family, TaskDescription } from '../families/index.js';
 import { Graph, type Quantization, toOnnx } from '../graph/index.js';
 import type { ModelFolderConfig } from '../model-folder/index.js';
@@ -9,7 +9,7 @@ type OrchardFields = ModelFolderConfig['orchard'];
 
 /** The config.json of a trained model. */
 export function modelFolderConfig(
-  encoder: BertConfig,
+  encoder: Encoder,
   model: ModelConfig,
   {
     labels,
@@ -25,7 +25,7 @@ export function modelFolderConfig(
   reading: ReadingFields,
 ): ModelFolderConfig {
   return {
-    ...encoder,
+    ...encoder.config,
     ...description,
     orchard: {
       format: 1,
@@ -51,7 +51,7 @@ export function modelFolderConfig(
  */
 export async function exportOnnx(
   family: Family,
-  encoder: BertConfig,
+  encoder: Encoder,
   config: ModelFolderConfig,
   weights: ReadonlyMap<string, Float32Array>,
   quantization?: Quantization,

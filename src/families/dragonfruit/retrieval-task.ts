@@ -1,3 +1,4 @@
+import type { Encoder } from '../../encoder/index.js';
 import type { PairExamples, PairHead } from '../../engine/index.js';
 import { Bm25Index } from '../../lexical/index.js';
 import { mapSteps, pacedMap, type Steps, withPauses } from '../../pauses.js';
@@ -102,7 +103,7 @@ function vectorHead({ passages, train }: RetrievalDataset, indexFor: PassageInde
   return {
     kind: 'pairs',
     per: 'text',
-    outputs: ({ hidden_size }) => hidden_size,
+    outputs: ({ width }) => width,
     parameters: vectorParameters,
     logits: pooledVectors,
     async examples({ language, signal }) {
@@ -177,8 +178,8 @@ function rankIn(judged: JudgedCandidates | undefined, weights: RetrievalWeights)
   return judged === undefined ? Number.POSITIVE_INFINITY : rankOfAnswer(judged, weights);
 }
 
-const describe = (): TaskDescription => ({
-  architectures: ['BertModel'],
+const describe = ({ className }: Encoder): TaskDescription => ({
+  architectures: [className],
   id2label: {},
   label2id: {},
   labels: [],

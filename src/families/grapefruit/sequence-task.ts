@@ -1,3 +1,4 @@
+import type { Encoder } from '../../encoder/index.js';
 import type { RowHead } from '../../engine/index.js';
 import {
   type CrfExpert,
@@ -55,7 +56,7 @@ export function sequenceTask(dataset: SequenceDataset): TrainingTask<RowHead> {
     },
     trainExpert: (options) => trainExpert(dataset, constraints, options),
     expertBytes: () => crfExpertBytes(train, tags.length),
-    describe: () => describe(dataset),
+    describe: (encoder) => describe(dataset, encoder),
   };
 }
 
@@ -134,9 +135,9 @@ function* fitBlend(dataset: SequenceDataset, rows: TagBlendRows): Steps<Blend> {
   return { encoder, expert: alone, blend };
 }
 
-function describe({ tags, train }: SequenceDataset): TaskDescription {
+function describe({ tags, train }: SequenceDataset, { tokenHead }: Encoder): TaskDescription {
   return {
-    architectures: ['BertForTokenClassification'],
+    architectures: [tokenHead.className],
     id2label: Object.fromEntries(tags.map((tag, id) => [String(id), tag])),
     label2id: Object.fromEntries(tags.map((tag, id) => [tag, id])),
     labels: [...tags],

@@ -1,0 +1,12 @@
+export { type Activation, activate, activationField } from './activation.js';
+export * from './config-fields.js';
+export { type Embeddings, embed, embeddingParameters } from './embeddings.js';
+export { feedForward } from './feed-forward.js';
+export { plainHead, poolerHead } from './heads.js';
+export {
+  bertLayerNames,
+  type LayerNames,
+  postNormLayer,
+  postNormLayerParameters,
+} from './post-norm-layer.js';
+export { selfAttention } from './self-attention.js';
