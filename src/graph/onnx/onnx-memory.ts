@@ -24,6 +24,8 @@ export class OnnxMemory implements ResidentMemory {
   #freed: Tensor[] = [];
   /** Graphs that copy a tensor, by where it goes, its type and its number of axes. */
   readonly #copiers = new Map<string, Promise<ResidentGraph>>();
+  /** Compiled graphs besides the copiers, which are released with the last of them. */
+  #open = 0;
 
   constructor(settings: SessionSettings) {
     this.#settings = settings;
@@ -50,21 +52,10 @@ export class OnnxMemory implements ResidentMemory {
     this.#freed.push(buffer);
   }
 
-  async compile(graph: Graph, { weights, quantization, stays }: ResidentCompileOptions): Promise<ResidentGraph> {
-    const runtime = await loadRuntime();
-    const { lowerGraph } = await import('./to-onnx.js');
-    const lowering = loweringFor(this.#settings.provider);
-    const { model, shapeInputs } = await lowerGraph(graph, weights, quantization, lowering);
-    const places = [...graph.outputs.keys()].map(
-      (name) => [name, stays.has(name) ? 'gpu-buffer' : 'cpu'] as const,
-    );
-    const session = await createSession(runtime, model, this.#settings, {
-      preferredOutputLocation: Object.fromEntries(places),
-    });
-    const { provider, profile } = this.#settings;
-    const profiles = profile !== undefined;
-    const parts = { memory: this, runtime, session, provider, profiles, graph, weights, stays, shapeInputs };
-    return new OnnxResidentGraph(parts);
+  async compile(graph: Graph, options: ResidentCompileOptions): Promise<ResidentGraph> {
+    const compiled = await this.#compile(graph, options, () => this.#released());
+    this.#open += 1;
+    return compiled;
   }
 
   /** A handle to an output that stayed. */
@@ -88,6 +79,35 @@ export class OnnxMemory implements ResidentMemory {
     for (const buffer of freed) buffer.dispose();
   }
 
+  async #compile(
+    graph: Graph,
+    { weights, quantization, stays }: ResidentCompileOptions,
+    released: () => Promise<void>,
+  ): Promise<ResidentGraph> {
+    const runtime = await loadRuntime();
+    const { lowerGraph } = await import('./to-onnx.js');
+    const lowering = loweringFor(this.#settings.provider);
+    const { model, shapeInputs } = await lowerGraph(graph, weights, quantization, lowering);
+    const places = [...graph.outputs.keys()].map(
+      (name) => [name, stays.has(name) ? 'gpu-buffer' : 'cpu'] as const,
+    );
+    const session = await createSession(runtime, model, this.#settings, {
+      preferredOutputLocation: Object.fromEntries(places),
+    });
+    const { provider, profile } = this.#settings;
+    const profiles = profile !== undefined;
+    const ways = { memory: this, runtime, session, provider, profiles, released };
+    return new OnnxResidentGraph({ ...ways, graph, weights, stays, shapeInputs });
+  }
+
+  async #released(): Promise<void> {
+    this.#open -= 1;
+    if (this.#open > 0) return;
+    const copiers = [...this.#copiers.values()];
+    this.#copiers.clear();
+    for (const copier of copiers) await (await copier).release();
+  }
+
   #copier(
     { type, dims }: Pick<TensorData, 'type' | 'dims'>,
     stays: ReadonlySet<string>,
@@ -98,7 +118,7 @@ export class OnnxMemory implements ResidentMemory {
     const graph = new Graph();
     const shape = dims.map((_, axis) => `size ${axis}`);
     graph.output(COPY, graph.input(ORIGINAL, type, shape));
-    const copier = this.compile(graph, { stays });
+    const copier = this.#compile(graph, { stays }, async () => undefined);
     this.#copiers.set(key, copier);
     return copier;
   }

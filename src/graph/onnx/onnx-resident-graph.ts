@@ -18,6 +18,8 @@ export interface ResidentGraphParts {
   readonly provider: ExecutionProvider;
   /** Whether the runtime writes a profile at the end. */
   readonly profiles: boolean;
+  /** Called once it is released. */
+  readonly released: () => Promise<void>;
   readonly graph: Graph;
   readonly weights: ReadonlyMap<string, Float32Array> | undefined;
   readonly stays: ReadonlySet<string>;
@@ -71,12 +73,13 @@ export class OnnxResidentGraph implements ResidentGraph {
     const session = this.#session;
     this.#session = undefined;
     if (session === undefined) return;
-    const { memory, provider, profiles } = this.#parts;
+    const { memory, provider, profiles, released } = this.#parts;
     await deviceWork(provider, 'run', async () => {
       memory.giveBack();
       if (profiles) session.endProfiling();
       await session.release();
     });
+    await released();
   }
 
   #wrapAll(feeds: Readonly<Record<string, Feed>>): Record<string, Tensor> {
