@@ -13,7 +13,8 @@ export { addGradients, type ParameterGradient } from './gradients.js';
 export { Graph } from './graph.js';
 export type { Node, NodeOf } from './node.js';
 export { nodesFor } from './node-order.js';
-export { type ExecutionProvider, type OnnxExecutorOptions, onnxExecutor } from './onnx/onnx-executor.js';
+export { type DeviceInformation, deviceInformation, listDevices, presentDevices } from './onnx/devices.js';
+export { type OnnxExecutorOptions, onnxExecutor } from './onnx/onnx-executor.js';
 export { toOnnx } from './onnx/to-onnx.js';
 export type {
   BatchMatMulAttributes,

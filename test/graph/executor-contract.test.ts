@@ -8,6 +8,7 @@ import {
   tensorflowExecutor,
 } from '../../src/graph.js';
 import { graphExecutorContract } from '../../src/testing.js';
+import { describeWebGpu } from '../support/software-vulkan.js';
 
 beforeAll(async () => {
   await tf.setBackend('cpu');
@@ -17,6 +18,11 @@ const executors: Readonly<Record<string, () => GraphExecutor>> = {
   onnxExecutor,
   tensorflowExecutor: () => tensorflowExecutor(tf),
 };
+
+describeWebGpu('onnxExecutor on WebGPU', () => {
+  for (const { name, run } of graphExecutorContract(() => onnxExecutor({ provider: 'webgpu' })))
+    it(name, run);
+});
 
 for (const [executor, create] of Object.entries(executors)) {
   describe(executor, () => {

@@ -2,12 +2,15 @@ import { describe, expect, it } from 'vitest';
 import {
   addGradients,
   Graph,
+  type GraphExecutor,
+  onnxExecutor,
   type Shape,
   ShapeError,
   type Tensor,
   type TensorData,
 } from '../../src/graph/index.js';
 import { gradientError, someNumbers } from '../support/finite-differences.js';
+import { describeWebGpu } from '../support/software-vulkan.js';
 
 type Dims = readonly number[];
 const volume = (dims: Dims) => dims.reduce((product, dimension) => product * dimension, 1);
@@ -194,7 +197,10 @@ const batchCases: [string, Case][] = flags.flatMap((transposeA) =>
   ),
 );
 
-describe('the gradient rule of each operation agrees with finite differences', () => {
+const STEP = 0.02;
+
+/** @param perParameter entries of each parameter that are tried. */
+function gradientTests(executor: GraphExecutor, perParameter: number): void {
   it.each([...Object.entries(cases), ...gemmCases, ...batchCases])(
     '%s',
     async (_, { inputs, output, apply, offset = 0 }) => {
@@ -208,7 +214,7 @@ describe('the gradient rule of each operation agrees with finite differences', (
         const tensors = [...parameters].map(([name, { dims }]) => graph.parameter(name, dims));
         return weigh(graph, apply(graph, tensors), output);
       };
-      expect(await gradientError({ parameters, loss })).toBeLessThan(1e-3);
+      expect(await gradientError({ parameters, loss, executor }, STEP, perParameter)).toBeLessThan(1e-3);
     },
   );
 
@@ -223,8 +229,17 @@ describe('the gradient rule of each operation agrees with finite differences', (
       const squares = graph.reduceSum(graph.multiply(rows, rows), [0, 1]);
       return graph.add(squares, weigh(graph, graph.multiply(table, table), [5, 3]));
     };
-    expect(await gradientError({ parameters, feeds, loss })).toBeLessThan(1e-3);
+    expect(await gradientError({ parameters, feeds, loss, executor }, STEP, perParameter)).toBeLessThan(1e-3);
   });
+}
+
+describe('the gradient rule of each operation agrees with finite differences', () => {
+  gradientTests(onnxExecutor(), 40);
+});
+
+// In software, a run takes a hundred times as long.
+describeWebGpu('the gradient rules agree with finite differences on WebGPU', () => {
+  gradientTests(onnxExecutor({ provider: 'webgpu' }), 4);
 });
 
 it('refuses the gradient of firstRows, and names what has one', () => {
