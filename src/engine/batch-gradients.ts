@@ -28,8 +28,6 @@ export interface LearningOptions extends TargetOptions {
 export interface GradientInput {
   readonly engine: Engine;
   readonly encoder: Encoder;
-  readonly engine: GradientEngine;
-  readonly encoder: Encoder;
   readonly train: readonly TextWindow[];
   readonly options: LearningOptions;
   /** Id of [MASK], which takes the place of dropped tokens. */

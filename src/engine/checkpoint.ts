@@ -64,10 +64,7 @@ export async function readCheckpoint(file: string): Promise<Checkpoint | undefin
  * Restores weights and optimizer slots from a checkpoint.
  * @throws TrainingError if the checkpoint is of other parameters; nothing is changed then
  */
-export async function restoreParameters(
-  { tensors }: Checkpoint,
-  store: LearnedParameters,
-): Promise<void> {
+export async function restoreParameters({ tensors }: Checkpoint, store: LearnedParameters): Promise<void> {
   const states = store.parameters.map(({ name, shape }): ParameterState => {
     const size = shape.reduce((product, each) => product * each, 1);
     const valuesOf = (kind: string) => fittingValues(tensors, `${kind}/${name}`, size);

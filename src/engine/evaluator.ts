@@ -13,10 +13,7 @@ const MAX_ROWS_PER_RUN = 64;
 
 /** A compiled graph that can be fed the weights, wherever they are kept. */
 interface EvaluationGraph {
-  run(
-    feeds: Readonly<Record<string, Feed>>,
-    outputs: Readonly<Record<string, TensorData>>,
-  ): Promise<unknown>;
+  run(feeds: Readonly<Record<string, Feed>>, outputs: Readonly<Record<string, TensorData>>): Promise<unknown>;
   release(): Promise<void>;
 }
 
@@ -119,11 +116,7 @@ export class Evaluator {
   }
 }
 
-function compiled(
-  graph: Graph,
-  executor: GraphExecutor,
-  fixed?: CompileOptions,
-): Promise<EvaluationGraph> {
+function compiled(graph: Graph, executor: GraphExecutor, fixed?: CompileOptions): Promise<EvaluationGraph> {
   const { resident } = executor;
   if (resident === undefined || fixed?.quantization !== undefined) return executor.compile(graph, fixed);
   return resident.compile(graph, { ...fixed, stays: new Set() });

@@ -11,14 +11,14 @@ import { GradientSum, type ResidentGradients } from './gradient-sum.js';
 import type { LossTargets } from './head.js';
 import type { StepOptions } from './optimizer.js';
 import { feedsFor, type PaddedBatch } from './padded-batch.js';
-import { ResidentParameters } from './resident-parameters.js';
-import { type GraphOptimizer, ResidentStep } from './resident-step.js';
 import {
   buildResidentForward,
   buildResidentTraining,
   type ForwardOnDevice,
   type TrainingOnDevice,
 } from './resident-graphs.js';
+import { ResidentParameters } from './resident-parameters.js';
+import { type GraphOptimizer, ResidentStep } from './resident-step.js';
 import { splitsBatches } from './step-memory.js';
 import { LOGITS, LOSS } from './training-graph.js';
 

@@ -1,4 +1,11 @@
-import { Graph, type ResidentGraph, type ResidentMemory, type ResidentTensor, type Tensor, type TensorData } from '../graph/index.js';
+import {
+  Graph,
+  type ResidentGraph,
+  type ResidentMemory,
+  type ResidentTensor,
+  type Tensor,
+  type TensorData,
+} from '../graph/index.js';
 import type { ScaledGradients } from './gradient-sum.js';
 import type { ParameterDefinition } from './learned-parameters.js';
 import { clippingOf, type OptimizerKind, type StepOptions, type UpdateRule } from './optimizer.js';
@@ -47,7 +54,10 @@ export class ResidentStep {
     const groups: Group[] = [];
     for (const parameters of inGroups(store.parameters)) {
       const graph = updateGraph(parameters, slots, update);
-      groups.push({ parameters, graph: await memory.compile(graph, { stays: new Set(graph.outputs.keys()) }) });
+      groups.push({
+        parameters,
+        graph: await memory.compile(graph, { stays: new Set(graph.outputs.keys()) }),
+      });
     }
     return new ResidentStep(store, update, norm, groups);
   }

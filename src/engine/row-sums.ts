@@ -49,7 +49,12 @@ export class RowSums {
   #sumOf({ rows, indices }: RowGradient, { name, shape }: Tensor): Tensor {
     const graph = this.#graph;
     const [count, width, ...rest] = shape;
-    if (typeof count !== 'number' || width === undefined || rest.length > 0 || indices.source.kind !== 'input') {
+    if (
+      typeof count !== 'number' ||
+      width === undefined ||
+      rest.length > 0 ||
+      indices.source.kind !== 'input'
+    ) {
       throw new ShapeError(`${name}: only the rows of a matrix, read by indices that are fed, can be summed`);
     }
     const read = graph.reshape(indices, [1, mergeDimensions(indices.shape)]);

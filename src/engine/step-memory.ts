@@ -43,10 +43,7 @@ export interface BatchBounds {
 }
 
 /** Whether some batches within the bounds take more than one run. */
-export function splitsBatches(
-  encoder: Encoder,
-  { batchSize, longest, split = false }: BatchBounds,
-): boolean {
+export function splitsBatches(encoder: Encoder, { batchSize, longest, split = false }: BatchBounds): boolean {
   const lengths = Array.from({ length: longest }, (_, at) => at + 1);
   return split || lengths.some((tokens) => rowsPerRun(encoder, tokens) < batchSize);
 }

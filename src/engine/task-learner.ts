@@ -6,10 +6,10 @@ import { type BatchGradients, type LearningOptions, longestOf } from './batch-gr
 import { createEngine } from './create-engine.js';
 import type { Engine } from './engine.js';
 import type { PairExamples, PairHead, RowHead, TrainingHead } from './head.js';
+import type { Weights } from './learned-parameters.js';
 import { Learner } from './learner.js';
 import type { OptimizerKind } from './optimizer.js';
 import { PairGradients } from './pair-gradients.js';
-import type { Weights } from './learned-parameters.js';
 import { RowGradients } from './row-gradients.js';
 import { withSurrogateLoss } from './surrogate-loss.js';
 

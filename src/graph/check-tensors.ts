@@ -46,10 +46,7 @@ export function checkFeeds(
  * The size of each symbol, from the first feed that has the symbol as a dimension; products of symbols are
  * skipped.
  */
-function symbolSizes(
-  tensors: readonly TensorDescription[],
-  feeds: Readonly<Record<string, Feed>>,
-): Sizes {
+function symbolSizes(tensors: readonly TensorDescription[], feeds: Readonly<Record<string, Feed>>): Sizes {
   const sizes = new Map<string, number>();
   for (const { name, shape } of tensors) {
     for (const [axis, dimension] of shape.entries()) {

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { GeneratedDropout } from '../../src/engine/generated-dropout.js';
 import {
   Evaluator,
   readCheckpoint,
@@ -10,11 +11,10 @@ import {
   saveCheckpoint,
   type TaskLearner,
 } from '../../src/engine/index.js';
-import { GeneratedDropout } from '../../src/engine/generated-dropout.js';
 import { ResidentEngine } from '../../src/engine/resident-engine.js';
 import { flatOutputs } from '../../src/families/text-outputs.js';
 import { Graph, type GraphExecutor, onnxExecutor, residentOnBuffers } from '../../src/graph/index.js';
-import { largestDifference, learnerOf, lossesOf, smallTasks } from '../engine/small-tasks.js';
+import { classes, largestDifference, learnerOf, lossesOf, smallTasks, tags } from '../engine/small-tasks.js';
 import { operationsByProvider } from '../support/profiles.js';
 import { describeWebGpu } from '../support/software-vulkan.js';
 import { loopInput } from '../training/loop-input.js';
@@ -22,7 +22,6 @@ import { loopInput } from '../training/loop-input.js';
 const onDevice = (profile?: string): GraphExecutor =>
   onnxExecutor({ provider: 'webgpu', ...(profile !== undefined && { profile }) });
 const onArrays = (): GraphExecutor => residentOnBuffers(onnxExecutor());
-const [[, classes], [, tags]] = smallTasks;
 
 const STEPS = 20;
 /** Of losses, relative. */
@@ -47,7 +46,7 @@ describeWebGpu('a training whose weights stay on the device', () => {
     const learning = await learnerOf(make(), 0.1, { executor: onDevice() });
     expect(learning.engine).toBeInstanceOf(ResidentEngine);
     const { losses } = await trained(learning, STEPS);
-    expect(expected.losses.at(-1)).toBeLessThan(0.9 * (expected.losses[0] ?? 0));
+    expect(Math.min(...expected.losses)).toBeLessThan(0.9 * (expected.losses[0] ?? 0));
     expect(largestDifference(losses, expected.losses)).toBeLessThan(TOLERANCE);
   });
 

@@ -82,7 +82,8 @@ function together(a: Uint8Array, b: Uint8Array): number {
   return deviations(both, a.length, CHANCE ** 2);
 }
 
-const rootMeanSquare = (values: readonly number[]): number => Math.hypot(...values) / Math.sqrt(values.length);
+const rootMeanSquare = (values: readonly number[]): number =>
+  Math.hypot(...values) / Math.sqrt(values.length);
 
 describe.each([
   ['a layer', HIDDEN],
@@ -98,7 +99,13 @@ describe.each([
     const found: number[] = [];
     for (let position = 0; position < 5; position += 1) {
       for (const mask of await masks.dropped(position)) {
-        found.push(deviations(mask.reduce((sum, dropped) => sum + dropped, 0), mask.length, CHANCE));
+        found.push(
+          deviations(
+            mask.reduce((sum, dropped) => sum + dropped, 0),
+            mask.length,
+            CHANCE,
+          ),
+        );
       }
     }
     expect(Math.max(...found.map(Math.abs))).toBeLessThan(4);
@@ -133,14 +140,20 @@ describe.each([
       expect(rootMeanSquare(found)).toBeLessThan(1.1);
       expect(rootMeanSquare(found)).toBeGreaterThan(0.9);
       const sums = lines.map((line) =>
-        deviations(line.reduce((sum, dropped) => sum + dropped, 0), line.length, CHANCE),
+        deviations(
+          line.reduce((sum, dropped) => sum + dropped, 0),
+          line.length,
+          CHANCE,
+        ),
       );
       expect(rootMeanSquare(sums)).toBeLessThan(1.25);
     }
   });
 
   it('are the same again for the same step', async () => {
-    expect(await masks.factors({ seed: 5, position: 9 })).toEqual(await masks.factors({ seed: 5, position: 9 }));
+    expect(await masks.factors({ seed: 5, position: 9 })).toEqual(
+      await masks.factors({ seed: 5, position: 9 }),
+    );
   });
 
   it('keep what is expected of a value: dropped ones are 0, all others larger', async () => {

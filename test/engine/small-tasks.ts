@@ -12,13 +12,13 @@ const sentence = () => Array.from({ length: 3 + random.integer(9) }, () => words
 const texts = Array.from({ length: 24 }, () => sentence().join(' '));
 const passages = texts.map(() => sentence().join(' '));
 
-function classes(): TrainingTask {
-  const rows = texts.map((text, row) => ({ text, labelIds: [row % 3] }));
+export function classes(): TrainingTask {
+  const rows = texts.map((text) => ({ text, labelIds: [words.indexOf(text.split(' ')[0] ?? '') % 3] }));
   const dataset = { labels: ['a', 'b', 'c'], train: rows, dev: rows, warnings: [] };
   return classificationTask({ kind: 'multiclass', ...dataset }, 'first');
 }
 
-function tags(): TrainingTask {
+export function tags(): TrainingTask {
   const sentences = texts.map((text) => {
     const own = text.split(' ');
     return { words: own, tags: own.map((_, at) => (at % 3 === 0 ? 1 : 0)) };

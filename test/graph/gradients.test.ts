@@ -93,6 +93,11 @@ const cases: Readonly<Record<string, Case>> = {
     output: [3, 4],
     apply: one((g, x) => g.multiply(x, g.greater(g.constant([...someNumbers(12, 1, 9)], [3, 4]), g.constant([0], [])))),
   },
+  placeRows: {
+    inputs: [[2, 3]],
+    output: [5, 3],
+    apply: one((g, x) => g.placeRows(g.multiply(x, x), g.constant([4, 1], [2], 'int32'), 5)),
+  },
   softmax: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.softmax(g.scale(x, 3))) },
   logSoftmax: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.logSoftmax(g.scale(x, 3))) },
   'reduceSum over an inner axis': {

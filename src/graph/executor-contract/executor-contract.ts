@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { ContractCase } from '../../contract-case.js';
+import { emptyTensor } from '../empty-tensor.js';
 import type { CompiledGraph, GraphExecutor, TensorData } from '../executor.js';
 import { Graph } from '../graph.js';
 import type { ResidentMemory } from '../resident.js';
-import { emptyTensor } from '../empty-tensor.js';
 import { assertClose } from './assert-close.js';
 import { floats, type OperationCase } from './operation-case.js';
 import { operationCases } from './operation-cases.js';

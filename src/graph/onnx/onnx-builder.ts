@@ -135,7 +135,8 @@ export class OnnxBuilder {
 
   /** The name of a one-element int64 vector that holds this dimension at run time. */
   #dimension(dimension: Dimension): string {
-    const known = typeof dimension === 'number' ? dimension : numeral(dimension);
+    if (typeof dimension === 'number') return this.integers([dimension]);
+    const known = numeral(dimension);
     if (known !== undefined) return this.integers([known]);
     return this.once(`dimension ${dimension}`, (name) => {
       const [first = '', ...others] = symbolsOf(dimension);
