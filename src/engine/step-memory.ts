@@ -1,4 +1,4 @@
-import type { BertConfig, ParameterSpec } from '../encoder/index.js';
+import type { Encoder, ParameterSpec } from '../encoder/index.js';
 import { resolveShape, type Tensor, volume } from '../graph/index.js';
 import { Arena } from '../kernels/index.js';
 import { ParameterStore } from './parameter-store.js';
@@ -13,8 +13,8 @@ const MAX_ATTENTION_PER_RUN = 2 ** 25;
  * How many sequences of this length one run may hold: bounded by its tokens and, for long ones, by its
  * attention weights.
  */
-export function rowsPerRun(encoder: BertConfig, tokens: number): number {
-  const attention = tokens ** 2 * encoder.num_attention_heads * encoder.num_hidden_layers;
+export function rowsPerRun(encoder: Encoder, tokens: number): number {
+  const attention = tokens ** 2 * encoder.heads * encoder.layers;
   return Math.max(1, Math.floor(Math.min(MAX_TOKENS_PER_RUN / tokens, MAX_ATTENTION_PER_RUN / attention)));
 }
 
@@ -42,23 +42,29 @@ export interface BatchBounds {
   readonly split?: boolean;
 }
 
+/** Whether some batches within the bounds take more than one run. */
+export function splitsBatches(encoder: Encoder, { batchSize, longest, split = false }: BatchBounds): boolean {
+  const lengths = Array.from({ length: longest }, (_, at) => at + 1);
+  return split || lengths.some((tokens) => rowsPerRun(encoder, tokens) < batchSize);
+}
+
 /**
  * Plans memory that suffices for every batch within the bounds. @param slots names of the optimizer's slots.
  */
 export function planStepMemory(
   { dropouts, rowOutputs }: TrainingGraph,
-  encoder: BertConfig,
+  encoder: Encoder,
   parameters: readonly ParameterSpec[],
   slots: readonly string[],
-  { batchSize, longest, split = false }: BatchBounds,
+  bounds: BatchBounds,
 ): StepMemory {
+  const { batchSize, longest } = bounds;
+  const accumulate = splitsBatches(encoder, bounds);
   const tensors: Tensor[] = [...dropouts.map(({ mask }) => mask), ...rowOutputs.values()];
   const buffers = new Map(tensors.map(({ name }) => [name, 0]));
   let maxTokens = 0;
-  let accumulate = split;
   for (let tokens = 1; tokens <= longest; tokens += 1) {
     const batch = Math.min(batchSize, rowsPerRun(encoder, tokens));
-    accumulate ||= batch < batchSize;
     maxTokens = Math.max(maxTokens, tokens * batch);
     for (const { name, shape } of tensors) {
       const size = volume(resolveShape(shape, { tokens, batch }));

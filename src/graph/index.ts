@@ -23,12 +23,22 @@ export type {
   NoAttributes,
   OperationName,
   RowGradient,
+  Several,
   Signatures,
+  SliceAttributes,
   Ternary,
   Unary,
 } from './operations/index.js';
 export { linearInputs, type Quantization, type Range, type TableBits } from './quantization.js';
-export { type Dimension, resolveShape, type Shape, ShapeError, volume } from './shape.js';
+export type {
+  Feed,
+  ResidentCompileOptions,
+  ResidentGraph,
+  ResidentMemory,
+  ResidentTensor,
+} from './resident.js';
+export { residentOnBuffers } from './resident-on-buffers.js';
+export { type Dimension, mergeDimensions, resolveShape, type Shape, ShapeError, volume } from './shape.js';
 export type { ElementType, Tensor, TensorSource } from './tensor.js';
 export type { TensorFlow, TensorFlowClasses, TensorFlowTensor } from './tensorflow/tensorflow.js';
 export { tensorflowExecutor } from './tensorflow/tensorflow-executor.js';

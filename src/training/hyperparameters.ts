@@ -4,7 +4,7 @@ import {
   type ModelSize,
   type TrainingConfig,
 } from '../contract/index.js';
-import type { BertConfig } from '../encoder/index.js';
+import type { Encoder } from '../encoder/index.js';
 import { InternalError } from '../errors.js';
 import { type Duration, type Family, familyNamed } from '../families/index.js';
 import type { Backbone } from './backbone.js';
@@ -90,8 +90,8 @@ const backboneLearningRates: readonly { readonly upToHidden: number; readonly ra
 ];
 
 /** A backbone has its own geometry, so the size that was asked for plays no part. */
-function backboneLearningRate({ hidden_size }: Pick<BertConfig, 'hidden_size'>): number | undefined {
-  return backboneLearningRates.find(({ upToHidden }) => hidden_size <= upToHidden)?.rate;
+function backboneLearningRate({ width }: Pick<Encoder, 'width'>): number | undefined {
+  return backboneLearningRates.find(({ upToHidden }) => width <= upToHidden)?.rate;
 }
 
 /** Datasets with fewer rows are trained on in more and smaller batches. */

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TrainingStats } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
-import { bertConfigOfSize } from '../encoder/index.js';
+import { newEncoder } from '../encoder/index.js';
 import type { TrainingTask } from '../families/index.js';
 import { type GraphExecutor, onnxExecutor } from '../graph/index.js';
 import { type Backbone, readBackbone } from './backbone.js';
@@ -53,7 +53,7 @@ export async function runTraining(
   progress.warned(warnings);
   const { lowercase, language, balanced } = hyperparameters;
   const expert = await task.trainExpert({ lowercase, language, balanced, seed: spec.seed, signal });
-  const encoder = backbone?.encoder ?? bertConfigOfSize(spec.model_config.size, rows.vocabularySize);
+  const encoder = backbone?.encoder ?? newEncoder(spec.model_config.size, rows.vocabularySize);
   const cpu = given ?? onnxExecutor({ threads: spec.threads });
   const input: Omit<LoopInput, 'executor'> = {
     ...rows,

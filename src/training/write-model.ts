@@ -1,6 +1,6 @@
 import type { DatasetWarning } from '../datasets/index.js';
 import type { ExecutionProvider } from '../device-names.js';
-import type { BertConfig } from '../encoder/index.js';
+import type { Encoder } from '../encoder/index.js';
 import { toOrchardError } from '../errors.js';
 import {
   type ModelFolderConfig,
@@ -22,7 +22,7 @@ import type { TrainingSpec } from './training-run.js';
 
 /** The results of a training. */
 export interface FinishedModel extends PreparedTask, TokenizedRows, TrainedModel, FinishedPrecision {
-  readonly encoder: BertConfig;
+  readonly encoder: Encoder;
   readonly hyperparameters: Hyperparameters;
   readonly warnings: readonly DatasetWarning[];
   /** What computed its steps, unless an executor of the application did. */

@@ -4,6 +4,7 @@ import {
   Graph,
   type GraphExecutor,
   onnxExecutor,
+  residentOnBuffers,
   type TensorData,
   tensorflowExecutor,
 } from '../../src/graph.js';
@@ -17,6 +18,7 @@ beforeAll(async () => {
 const executors: Readonly<Record<string, () => GraphExecutor>> = {
   onnxExecutor,
   tensorflowExecutor: () => tensorflowExecutor(tf),
+  residentOnBuffers: () => residentOnBuffers(onnxExecutor()),
 };
 
 describeWebGpu('onnxExecutor on WebGPU', () => {

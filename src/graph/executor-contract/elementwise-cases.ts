@@ -5,6 +5,7 @@ import {
   floats,
   furtherOutput,
   given,
+  ints,
   type OperationCase,
   type OperationCases,
 } from './operation-case.js';
@@ -82,6 +83,8 @@ export const elementwiseCases = {
       (x) => Math.sqrt(x * x),
     ),
   ],
+  cos: [unary((graph, x) => graph.cos(x), Math.cos)],
+  sin: [unary((graph, x) => graph.sin(x), Math.sin)],
   tanh: [unary((graph, x) => graph.tanh(x), Math.tanh)],
   sigmoid: [
     unary(
@@ -125,6 +128,28 @@ export const elementwiseCases = {
         [1, 6],
         [-6 * 9.8658765e-10, -3 * 0.0013498980316, -0.158655253931, 0, 0.841344746069, 2 * 0.977249868052],
       ),
+    },
+  ],
+  geluTanh: [
+    unary(
+      (graph, x) => graph.geluTanh(x),
+      (x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),
+    ),
+  ],
+  greater: binary(
+    (graph, a, b) => graph.greater(a, b),
+    (a, b) => Number(a > b),
+  ),
+  equal: [
+    ...binary(
+      (graph, a, b) => graph.equal(a, b),
+      (a, b) => Number(a === b),
+    ),
+    {
+      variant: 'of whole numbers, broadcasting a column and a row',
+      feeds: { a: ints([2, 1], [3, -7]), b: ints([1, 3], [-7, 3, 3]) },
+      build: (graph, [a, b]) => graph.equal(given(a), given(b)),
+      expected: floats([2, 3], [0, 1, 1, 1, 0, 0]),
     },
   ],
 } satisfies Partial<OperationCases>;

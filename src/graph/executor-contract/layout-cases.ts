@@ -37,11 +37,24 @@ export const layoutCases = {
       expected: floats([2, 2], [3, 4, 5, 6]),
     },
   ],
+  placeRows: [
+    {
+      feeds: { rows: floats([2, 2], counting(4)), ids: ints([2], [3, 0]) },
+      build: (graph, [rows, ids]) => graph.placeRows(given(rows), given(ids), 4),
+      expected: floats([4, 2], [3, 4, 0, 0, 0, 0, 1, 2]),
+    },
+  ],
   firstRows: [
     {
       feeds: { table: floats([4, 2], counting(8)), x: ints([3, 1], [9, 9, 9]) },
       build: (graph, [table, x]) => graph.firstRows(given(table), given(x)),
       expected: floats([3, 2], counting(6)),
+    },
+    {
+      variant: 'from a later row',
+      feeds: { table: floats([5, 2], counting(10)), x: ints([2, 1], [9, 9]) },
+      build: (graph, [table, x]) => graph.firstRows(given(table), given(x), 2),
+      expected: floats([2, 2], [5, 6, 7, 8]),
     },
   ],
   expand: [

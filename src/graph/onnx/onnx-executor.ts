@@ -6,6 +6,7 @@ import type { Graph } from '../graph.js';
 import { checkOnnxFile } from './check-onnx-file.js';
 import { FILE_LOWERING, loweringFor } from './lowering.js';
 import { OnnxFile, OnnxGraph } from './onnx-graph.js';
+import { OnnxMemory } from './onnx-memory.js';
 import { createSession, loadRuntime } from './runtime.js';
 
 /** Where and how ONNX Runtime computes. */
@@ -45,6 +46,7 @@ export function onnxExecutor({
   return {
     specificationVersion: 1,
     quantizes: true,
+    ...(provider === 'webgpu' && { resident: new OnnxMemory(settings) }),
     async compile(graph: Graph, { weights, quantization }: CompileOptions = {}) {
       const runtime = await loadRuntime();
       const { lowerGraph } = await import('./to-onnx.js');

@@ -20,6 +20,8 @@ export interface OnnxGraphParts {
   readonly profiles?: boolean;
 }
 
+const NO_SHAPES: ReadonlyMap<string, Shape> = new Map();
+
 export class OnnxGraph implements CompiledGraph {
   readonly #parts: OnnxGraphParts;
   #session: InferenceSession | undefined;
@@ -37,10 +39,10 @@ export class OnnxGraph implements CompiledGraph {
   ): Promise<void> {
     const session = this.#session;
     if (session === undefined) throw new Error('the compiled graph was released');
-    const { provider, fed } = this.#parts;
+    const { runtime, provider, fed, shapeInputs = NO_SHAPES } = this.#parts;
     const sizes = checkFeeds(fed, feeds);
     checkOutputs(this.#parts.outputs, outputs, sizes);
-    const given = { ...this.#wrapAll(feeds), ...this.#shapes(sizes) };
+    const given = { ...this.#wrapAll(feeds), ...shapeFeeds(runtime, shapeInputs, sizes) };
     await deviceWork(provider, 'run', () => session.run(given, this.#wrapAll(outputs)));
   }
 
@@ -53,16 +55,6 @@ export class OnnxGraph implements CompiledGraph {
       if (profiles) session.endProfiling();
       await session.release();
     });
-  }
-
-  #shapes(sizes: Sizes): Record<string, Tensor> {
-    const { runtime, shapeInputs = new Map<string, Shape>() } = this.#parts;
-    const tensors: Record<string, Tensor> = {};
-    for (const [name, shape] of shapeInputs) {
-      const data = BigInt64Array.from(resolveShape(shape, sizes), BigInt);
-      tensors[name] = toOrtTensor(runtime, { type: 'int64', dims: [shape.length], data });
-    }
-    return tensors;
   }
 
   #wrapAll(tensors: Readonly<Record<string, TensorData>>): Record<string, Tensor> {
@@ -120,4 +112,17 @@ export function toOrtTensor({ Tensor }: Runtime, tensor: TensorData): Tensor {
   if (tensor.type === 'float32') return new Tensor('float32', tensor.data, tensor.dims);
   if (tensor.type === 'int32') return new Tensor('int32', tensor.data, tensor.dims);
   return new Tensor('int64', tensor.data, tensor.dims);
+}
+
+/** What inputs are fed that take the sizes of shapes. */
+export function shapeFeeds(
+  runtime: Runtime,
+  shapeInputs: ReadonlyMap<string, Shape>,
+  sizes: Sizes,
+): Record<string, Tensor> {
+  const tensors = [...shapeInputs].map(([name, shape]) => {
+    const data = BigInt64Array.from(resolveShape(shape, sizes), BigInt);
+    return [name, toOrtTensor(runtime, { type: 'int64', dims: [shape.length], data })] as const;
+  });
+  return Object.fromEntries(tensors);
 }

@@ -1,4 +1,4 @@
-import { broadcastAxes, dimensionAt, ShapeError, sameVolume } from '../shape.js';
+import { broadcastAxes, dimensionAt, ShapeError, sameShape, sameVolume } from '../shape.js';
 import type { Operation } from './operation.js';
 
 /** y = x with the same elements in the same order, in another shape. */
@@ -54,15 +54,43 @@ export const gather: Operation<'gather'> = {
 };
 
 /**
- * As many rows of a table as x has. Shapes: table [rows, …rest], x [n, …] → [n, …rest]. Only for inference: the
- * indices of a sparse gradient must be fed, and these are computed.
+ * The opposite of gather: a matrix of zeros that has the rows at their indices, which are all different. Shapes: rows
+ * [n, width], indices [n] → [count, width].
+ */
+export const placeRows: Operation<'placeRows'> = {
+  describe: ([rows, indices], { count }) => {
+    const [n, width, ...rest] = rows.shape;
+    if (n === undefined || width === undefined || rest.length > 0 || !sameShape(indices.shape, [n])) {
+      throw new ShapeError(
+        `placeRows takes [n, width] and [n], not [${rows.shape.join(', ')}] and [${indices.shape.join(', ')}]`,
+      );
+    }
+    return [{ shape: [count, width] }];
+  },
+  onnx: ({ builder, node, inputs: [rows = '', indices = ''], outputs }) => {
+    const [{ shape }] = node.inputs;
+    const zeros = builder.shape([node.attributes.count, dimensionAt(shape, 1)]);
+    const zero = builder.computed('Expand', [builder.floats([0], [1, 1]), zeros]);
+    const column = builder.computed('Reshape', [indices, builder.integers([-1, 1])]);
+    const places = builder.computed('Expand', [column, builder.shape(shape)]);
+    builder.node('ScatterElements', [zero, places, rows], outputs, { axis: { int: 0 } });
+  },
+  gradient: ({ graph, inputs: [, indices], outputGradient: dy }) => [graph.gather(dy, indices), undefined],
+};
+
+/**
+ * As many rows of a table as x has, from row `first` on. Shapes: table [rows, …rest], x [n, …] → [n, …rest]. Only for
+ * inference: the indices of a sparse gradient must be fed, and these are computed.
  */
 export const firstRows: Operation<'firstRows'> = {
   describe: ([table, x]) => [{ shape: [dimensionAt(x.shape, 0), ...table.shape.slice(1)] }],
   onnx: ({ builder, node, inputs: [table = ''], outputs }) => {
     const [, x] = node.inputs;
+    const { first } = node.attributes;
+    const start = builder.integers([first]);
     const count = builder.shape([dimensionAt(x.shape, 0)]);
-    builder.node('Slice', [table, builder.integers([0]), count, builder.integers([0])], outputs);
+    const end = first === 0 ? count : builder.computed('Add', [start, count]);
+    builder.node('Slice', [table, start, end, builder.integers([0])], outputs);
   },
   gradient: () => {
     throw new ShapeError('firstRows has no gradient; feed the row numbers and use gather');
