@@ -16,9 +16,14 @@ export async function deviceWork<Value>(
   try {
     return await work();
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new DeviceError(provider, when, reason, { cause });
+    throw new DeviceError(provider, when, reasonOf(cause), { cause });
   } finally {
     done();
   }
+}
+
+/** What the runtime says, without where in its own source it says so. */
+function reasonOf(thrown: unknown): string {
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return message.replace(/^\/\S+:\d+ .* was false\. /s, '');
 }

@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { EXECUTION_PROVIDERS, type ExecutionProvider } from '../../device-names.js';
+import { isOrchardError } from '../../errors.js';
 import type { TensorData } from '../executor.js';
 import { Graph } from '../graph.js';
 import { onnxExecutor } from './onnx-executor.js';
@@ -26,7 +27,7 @@ export interface DeviceInformation {
 /** Width of the matrices that are multiplied. */
 const WIDTH = 512;
 /** Runs before the one whose time is told, in which a device compiles its programs. */
-const WARM_UP = 2;
+const WARM_UP = 1;
 
 /**
  * What the option `device` can be here: each place that the installed ONNX Runtime knows is tried with a small product,
@@ -47,9 +48,13 @@ export async function deviceInformation(device: ExecutionProvider): Promise<Devi
     if (!(await isInstalled(device))) return { device, isAvailable: false, reason: lacking(device) };
     return { device, isAvailable: true, productMs: await productTime(device) };
   } catch (thrown) {
-    const reason = thrown instanceof Error ? thrown.message : String(thrown);
-    return { device, isAvailable: false, reason };
+    return { device, isAvailable: false, reason: reasonOf(thrown) };
   }
+}
+
+function reasonOf(thrown: unknown): string {
+  if (isOrchardError(thrown) && thrown.code === 'device') return thrown.reason;
+  return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
 /** Devices other than the CPU that the installed runtime may have, as far as is known without trying them. */
