@@ -4,12 +4,7 @@
  */
 import { join } from 'node:path';
 import * as z from 'zod';
-import {
-  type CheckpointWeights,
-  checkpointWeights,
-  type Encoder,
-  readEncoder,
-} from '../encoder/index.js';
+import { type CheckpointWeights, checkpointWeights, type Encoder, readEncoder } from '../encoder/index.js';
 import { ModelFolderError } from '../errors.js';
 import {
   CONFIG_FILE,

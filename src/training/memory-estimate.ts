@@ -59,8 +59,7 @@ export function estimateMemory(
     .reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
   const tokens = Math.min(TOKENS_A_RUN, batchSize * Math.min(maxTokens, train.longest));
   const perToken =
-    encoder.layers *
-    (HIDDEN_WIDTHS_A_TOKEN * encoder.width + INNER_WIDTHS_A_TOKEN * encoder.innerWidth);
+    encoder.layers * (HIDDEN_WIDTHS_A_TOKEN * encoder.width + INNER_WIDTHS_A_TOKEN * encoder.innerWidth);
   const attention = tokens * train.longest * encoder.heads * encoder.layers;
   const answersOf = (texts: TextMeasure) => (head.per === 'token' ? texts.tokens : texts.count);
   const logits = outputs * (head.per === 'token' ? tokens : batchSize);

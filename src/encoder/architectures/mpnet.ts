@@ -124,8 +124,7 @@ function distanceBias(
   const { graph } = builder;
   const farthest = config.max_position_embeddings;
   const positions = inputs.positions();
-  const own =
-    asked === 'all' ? positions : graph.gather(positions, graph.constant([0], [1], 'int64'));
+  const own = asked === 'all' ? positions : graph.gather(positions, graph.constant([0], [1], 'int64'));
   const count = asked === 'all' ? 'tokens' : 1;
   const distances = graph.subtract(graph.reshape(positions, [1, 'tokens']), graph.reshape(own, [count, 1]));
   const fromZero = graph.add(distances, graph.constant([farthest], [], positions.type));

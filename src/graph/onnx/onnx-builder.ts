@@ -78,6 +78,18 @@ export class OnnxBuilder {
     this.initializers.push({ name, dataType: ElementTypeCode[type], dims, rawData });
   }
 
+  /** Adds an initializer, unless one of this name was added so before. @returns the name. */
+  initializerOnce(
+    name: string,
+    type: keyof typeof ElementTypeCode,
+    dims: readonly number[],
+    compute: () => ArrayBufferView,
+  ): string {
+    if (!this.#memo.has(name)) this.initializer(name, type, dims, compute());
+    this.#memo.set(name, name);
+    return name;
+  }
+
   floats(values: readonly number[], dims: readonly number[]): string {
     return this.once(`float32[${dims.join()}]${values.join()}`, (name) =>
       this.initializer(name, 'float32', dims, Float32Array.from(values)),
