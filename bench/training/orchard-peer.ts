@@ -3,7 +3,7 @@
  * [onnx|tensorflow]`.
  */
 import { createInterface } from 'node:readline';
-import { parseBertConfig } from '../../src/encoder/index.js';
+import { readEncoder } from '../../src/encoder/index.js';
 import { createTaskLearner } from '../../src/engine/index.js';
 import { classificationTask } from '../../src/families/index.js';
 import { type GraphExecutor, onnxExecutor, tensorflowExecutor } from '../../src/graph/index.js';
@@ -30,7 +30,7 @@ async function executorNamed(): Promise<{ executor: GraphExecutor; title: string
 
 const { executor, title } = await executorNamed();
 const { batch, vocabulary } = configuration;
-const encoder = parseBertConfig(
+const encoder = readEncoder(
   {
     model_type: 'bert',
     vocab_size: vocabulary,

@@ -1,4 +1,4 @@
-import type { BertConfig, ParameterSpec } from '../encoder/index.js';
+import type { Encoder, ParameterSpec } from '../encoder/index.js';
 import {
   type CompiledGraph,
   type GraphExecutor,
@@ -28,7 +28,7 @@ import {
 export interface EngineOptions extends BatchBounds {
   readonly executor: GraphExecutor;
   readonly head: LossHead;
-  readonly encoder: BertConfig;
+  readonly encoder: Encoder;
   /** The parameters to train; all others of the graph are frozen. */
   readonly trainable: readonly ParameterSpec[];
   /** Weights of the frozen parameters, by name. Default: none. */

@@ -82,7 +82,7 @@ export class PairGradients implements BatchGradients {
 
   #padded(windows: readonly TextWindow[]) {
     const encodings = windows.map(({ encoding }) => encoding);
-    return padBatch(encodings, this.#input.encoder.pad_token_id);
+    return padBatch(encodings, this.#input.encoder);
   }
 
   /** Groups texts of similar length, the longest first. */

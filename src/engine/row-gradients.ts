@@ -32,7 +32,7 @@ export class RowGradients implements BatchGradients {
       const targets = this.#head.targets(run, options);
       const encodings = run.map(({ encoding }) => encoding);
       const dropped = dropTokens(encodings, options.tokenDropout, maskId, seed, step, start);
-      sum += targets.weight * (await engine.run(padBatch(dropped, encoder.pad_token_id), targets));
+      sum += targets.weight * (await engine.run(padBatch(dropped, encoder), targets));
       total += targets.weight;
       if (engine.accumulates) engine.store.accumulateGradients(targets.weight);
     }

@@ -1,4 +1,4 @@
-import type { BertConfig, ParameterSpec } from '../encoder/index.js';
+import type { Encoder, ParameterSpec } from '../encoder/index.js';
 import { resolveShape, type Tensor, volume } from '../graph/index.js';
 import { Arena } from '../kernels/index.js';
 import { ParameterStore } from './parameter-store.js';
@@ -13,8 +13,8 @@ const MAX_ATTENTION_PER_RUN = 2 ** 25;
  * How many sequences of this length one run may hold: bounded by its tokens and, for long ones, by its
  * attention weights.
  */
-export function rowsPerRun(encoder: BertConfig, tokens: number): number {
-  const attention = tokens ** 2 * encoder.num_attention_heads * encoder.num_hidden_layers;
+export function rowsPerRun(encoder: Encoder, tokens: number): number {
+  const attention = tokens ** 2 * encoder.heads * encoder.layers;
   return Math.max(1, Math.floor(Math.min(MAX_TOKENS_PER_RUN / tokens, MAX_ATTENTION_PER_RUN / attention)));
 }
 
@@ -47,7 +47,7 @@ export interface BatchBounds {
  */
 export function planStepMemory(
   { dropouts, rowOutputs }: TrainingGraph,
-  encoder: BertConfig,
+  encoder: Encoder,
   parameters: readonly ParameterSpec[],
   slots: readonly string[],
   { batchSize, longest, split = false }: BatchBounds,

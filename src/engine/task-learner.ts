@@ -1,4 +1,4 @@
-import { type BertConfig, bertName, initialize } from '../encoder/index.js';
+import { bareName, type Encoder, initialize } from '../encoder/index.js';
 import type { GraphExecutor } from '../graph/index.js';
 import { Random } from '../random.js';
 import type { TextWindow } from '../text-reader/index.js';
@@ -19,9 +19,9 @@ const MAX_GRADIENT_NORM = 1;
 export interface LearningTask {
   readonly executor: GraphExecutor;
   readonly head: TrainingHead;
-  readonly encoder: BertConfig;
+  readonly encoder: Encoder;
   /**
-   * Weights to start from, by BertModel's parameter names; all others are initialised at random, from the
+   * Weights to start from, by the names of a bare encoder's parameters; all others are initialised at random, from the
    * seed. Default: none.
    */
   readonly pretrained?: Weights;
@@ -120,7 +120,7 @@ function fillParameters(
   for (const spec of head.parameters(encoder)) {
     if (frozen?.has(spec.name)) continue;
     const { weights } = store.get(spec.name);
-    const given = pretrained?.get(bertName(spec.name));
+    const given = pretrained?.get(bareName(encoder, spec.name));
     if (given === undefined) initialize(spec, weights, () => random.normal());
     else weights.set(given);
   }

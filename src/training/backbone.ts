@@ -4,13 +4,7 @@
  */
 import { join } from 'node:path';
 import * as z from 'zod';
-import {
-  type BertConfig,
-  type CheckpointConfig,
-  type CheckpointWeights,
-  checkpointWeights,
-  parseCheckpointConfig,
-} from '../encoder/index.js';
+import { type CheckpointWeights, checkpointWeights, type Encoder, readEncoder } from '../encoder/index.js';
 import { ModelFolderError } from '../errors.js';
 import {
   CONFIG_FILE,
@@ -36,7 +30,7 @@ export interface BackboneSource {
 /** A pretrained encoder with the tokenizer that it was trained with. */
 export interface Backbone {
   readonly source: BackboneSource;
-  readonly encoder: BertConfig;
+  readonly encoder: Encoder;
   readonly weights: CheckpointWeights;
   readonly tokenizer: LoadedTokenizer;
   /** Whether the tokenizer folds texts to lower case. */
@@ -60,17 +54,17 @@ export async function readBackbone(source: BackboneSource): Promise<Backbone> {
   const json = required(source, CONFIG_FILE, await readJson(directory, CONFIG_FILE));
   const bytes = required(source, WEIGHTS_FILE, await readBytes(directory, WEIGHTS_FILE));
   const tokenizer = await readTokenizer(source);
-  const config = parseCheckpointConfig(json, join(directory, CONFIG_FILE));
+  const encoder = readEncoder(json, join(directory, CONFIG_FILE));
   const file = join(directory, WEIGHTS_FILE);
-  const weights = checkpointWeights(config, decodeWeights(bytes, file), file);
-  checkVocabulary(config, tokenizer, source);
+  const weights = checkpointWeights(encoder, decodeWeights(bytes, file), file);
+  checkVocabulary(encoder, tokenizer, source);
   return {
     source,
-    encoder: config.encoder,
+    encoder,
     weights,
     tokenizer,
     lowercase: ignoresCase(tokenizer.tokenizer),
-    maxTokens: maxTokensOf(config.encoder, tokenizer),
+    maxTokens: maxTokensOf(encoder, tokenizer),
   };
 }
 
@@ -115,24 +109,22 @@ function withoutPadding(json: unknown): unknown {
 }
 
 function checkVocabulary(
-  { encoder }: CheckpointConfig,
+  { vocabularySize }: Encoder,
   { tokenizer }: LoadedTokenizer,
   { directory }: BackboneSource,
 ): void {
-  if (tokenizer.vocabularySize <= encoder.vocab_size) return;
-  const reason = `has ids up to ${tokenizer.vocabularySize - 1}, but ${CONFIG_FILE} has a vocab_size of ${encoder.vocab_size}: they belong to different models`;
+  if (tokenizer.vocabularySize <= vocabularySize) return;
+  const reason = `has ids up to ${tokenizer.vocabularySize - 1}, but ${CONFIG_FILE} has a vocab_size of ${vocabularySize}: they belong to different models`;
   throw new ModelFolderError(join(directory, TOKENIZER_FILE), reason);
 }
 
 const lengthSchema = z.object({ model_max_length: z.int().positive() });
 
 /** Positions beyond the tokenizer's model_max_length may exist without ever having been trained. */
-function maxTokensOf({ max_position_embeddings }: BertConfig, { config }: LoadedTokenizer): number {
+function maxTokensOf({ maxTokens }: Encoder, { config }: LoadedTokenizer): number {
   const parsed = lengthSchema.safeParse(config);
   // Where no length was set, transformers writes 1e30, which is not a safe integer, so the schema refuses it.
-  return parsed.success
-    ? Math.min(max_position_embeddings, parsed.data.model_max_length)
-    : max_position_embeddings;
+  return parsed.success ? Math.min(maxTokens, parsed.data.model_max_length) : maxTokens;
 }
 
 const CASED_TEXT = 'The Quick Brown FOX';

@@ -4,6 +4,7 @@ import {
   type ModelSize,
   type TrainingConfig,
 } from '../contract/index.js';
+import type { Encoder } from '../encoder/index.js';
 import { InternalError } from '../errors.js';
 import { type Duration, type Family, familyNamed } from '../families/index.js';
 import type { Backbone } from './backbone.js';
@@ -90,13 +91,10 @@ const RATE_TIMES_SIZE = 0.4608;
  * Peak learning rate from a backbone: deeper and wider encoders need lower ones. A backbone has its own geometry, so
  * the size that was asked for plays no part.
  */
-export function backboneLearningRate(layers: number, width: number): number {
+export function backboneLearningRate({ layers, width }: Pick<Encoder, 'layers' | 'width'>): number {
   const size = layers * width;
   return size <= SMALL_ENCODER ? SMALL_ENCODER_RATE : Number((RATE_TIMES_SIZE / size).toPrecision(2));
 }
-
-const learningRateFrom = ({ encoder }: Pick<Backbone, 'encoder'>): number =>
-  backboneLearningRate(encoder.num_hidden_layers, encoder.hidden_size);
 
 /** Datasets with fewer rows are trained on in more and smaller batches. */
 const SMALL_DATASET = 2000;
@@ -132,7 +130,7 @@ export function resolveHyperparameters(
 ): Hyperparameters {
   const rows = texts.length;
   const { durations, types } = familyOf(model);
-  const learningRate = backbone && learningRateFrom(backbone);
+  const learningRate = backbone && backboneLearningRate(backbone.encoder);
   const duration = backbone ? durations.backbone : durations.scratch;
   const ownSmoothing = types.find(({ name }) => name === model.type)?.labelSmoothing;
   return {

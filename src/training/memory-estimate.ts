@@ -1,5 +1,5 @@
 /** How much memory a training will take, judged before it starts; rough, and rather too much than too little. */
-import { type BertConfig, bertConfigOfSize } from '../encoder/index.js';
+import { type Encoder, newEncoder } from '../encoder/index.js';
 import { TrainingError } from '../errors.js';
 import type { TrainingTask } from '../families/index.js';
 import { type Hyperparameters, MAX_VOCABULARY } from './hyperparameters.js';
@@ -48,7 +48,7 @@ export function estimateMemory(
   task: Pick<TrainingTask, 'train' | 'dev' | 'head' | 'expertBytes'>,
   { model_config }: Pick<TrainingSpec, 'model_config'>,
   { batchSize, maxTokens, augment }: Pick<Hyperparameters, 'batchSize' | 'maxTokens' | 'augment'>,
-  encoder: BertConfig = bertConfigOfSize(model_config.size, MAX_VOCABULARY),
+  encoder: Encoder = newEncoder(model_config.size, MAX_VOCABULARY),
 ): MemoryEstimate {
   const { head } = task;
   const outputs = head.outputs(encoder);
@@ -59,9 +59,8 @@ export function estimateMemory(
     .reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
   const tokens = Math.min(TOKENS_A_RUN, batchSize * Math.min(maxTokens, train.longest));
   const perToken =
-    encoder.num_hidden_layers *
-    (HIDDEN_WIDTHS_A_TOKEN * encoder.hidden_size + INNER_WIDTHS_A_TOKEN * encoder.intermediate_size);
-  const attention = tokens * train.longest * encoder.num_attention_heads * encoder.num_hidden_layers;
+    encoder.layers * (HIDDEN_WIDTHS_A_TOKEN * encoder.width + INNER_WIDTHS_A_TOKEN * encoder.innerWidth);
+  const attention = tokens * train.longest * encoder.heads * encoder.layers;
   const answersOf = (texts: TextMeasure) => (head.per === 'token' ? texts.tokens : texts.count);
   const logits = outputs * (head.per === 'token' ? tokens : batchSize);
   const copies = augment ? 2 : 1;

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TrainingStats } from '../contract/index.js';
-import { bertConfigOfSize } from '../encoder/index.js';
+import { newEncoder } from '../encoder/index.js';
 import type { TrainingTask } from '../families/index.js';
 import { type GraphExecutor, onnxExecutor } from '../graph/index.js';
 import { type Backbone, readBackbone } from './backbone.js';
@@ -50,7 +50,7 @@ export async function runTraining(
   progress.warned(warnings);
   const { lowercase, language, balanced } = hyperparameters;
   const expert = await task.trainExpert({ lowercase, language, balanced, seed: spec.seed, signal });
-  const encoder = backbone?.encoder ?? bertConfigOfSize(spec.model_config.size, rows.vocabularySize);
+  const encoder = backbone?.encoder ?? newEncoder(spec.model_config.size, rows.vocabularySize);
   const input: LoopInput = {
     ...rows,
     task,

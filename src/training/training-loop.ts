@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { TrainingStats } from '../contract/index.js';
-import type { BertConfig, CheckpointWeights, ParameterSpec } from '../encoder/index.js';
+import type { CheckpointWeights, Encoder, ParameterSpec } from '../encoder/index.js';
 import {
   checkpointTensors,
   createTaskLearner,
@@ -28,7 +28,7 @@ export interface LoopInput {
   /** The task's rows as the encoder reads them. */
   readonly train: readonly TextWindow[];
   readonly dev: readonly TextWindow[];
-  readonly encoder: BertConfig;
+  readonly encoder: Encoder;
   /** Weights to start from; all others are initialised at random, from the seed. */
   readonly pretrained?: CheckpointWeights;
   /** Id of [MASK], which takes the place of dropped tokens. */

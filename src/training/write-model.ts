@@ -1,5 +1,5 @@
 import type { DatasetWarning } from '../datasets/index.js';
-import type { BertConfig } from '../encoder/index.js';
+import type { Encoder } from '../encoder/index.js';
 import { toOrchardError } from '../errors.js';
 import {
   type ModelFolderConfig,
@@ -21,7 +21,7 @@ import type { TrainingSpec } from './training-run.js';
 
 /** The results of a training. */
 export interface FinishedModel extends PreparedTask, TokenizedRows, TrainedModel, FinishedPrecision {
-  readonly encoder: BertConfig;
+  readonly encoder: Encoder;
   readonly hyperparameters: Hyperparameters;
   readonly warnings: readonly DatasetWarning[];
   readonly backbone?: Backbone;

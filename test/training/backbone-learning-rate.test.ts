@@ -11,6 +11,6 @@ describe('the default learning rate from a backbone', () => {
     ['ModernBERT base', 22, 768, 2.7e-5],
     ['BERT large', 24, 1024, 1.9e-5],
   ])('goes by depth and width: %s', (_, layers, width, rate) => {
-    expect(backboneLearningRate(layers, width)).toBe(rate);
+    expect(backboneLearningRate({ layers, width })).toBe(rate);
   });
 });
