@@ -21,12 +21,16 @@ export interface JsonProblem {
 /** What values of a shape are. */
 export type Shaped<Shape> = Shape extends JsonShape<infer T> ? T : never;
 
-/** @returns the value. @param file named in errors. @throws ModelFolderError with the first field that doesn't fit. */
-export function requireShape<T>(shape: JsonShape<T>, value: unknown, file: string): T {
+/**
+ * @param file named in errors. @param within the field of the file that the value is; absent: the whole file.
+ * @returns the value.
+ * @throws ModelFolderError with the first field that doesn't fit.
+ */
+export function requireShape<T>(shape: JsonShape<T>, value: unknown, file: string, within?: string): T {
   const problem: JsonProblem = { path: [], expected: '' };
   if (shape(value, problem)) return value;
-  const field =
-    problem.path.length === 0 ? 'the file' : problem.path.join('.').slice(0, MAX_FIELD_CHARACTERS);
+  const path = within === undefined ? problem.path : [within, ...problem.path];
+  const field = path.length === 0 ? 'the file' : path.join('.').slice(0, MAX_FIELD_CHARACTERS);
   throw new ModelFolderError(file, `${field}: expected ${problem.expected}`);
 }
 

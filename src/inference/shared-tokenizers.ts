@@ -37,10 +37,12 @@ export class RememberingTokenizer implements Tokenizer {
     sizeCalculation: ({ ids }) => ids.length + 1,
   });
 
+  readonly withoutOffsets?: string;
   readonly #tokenizer: Tokenizer;
 
   constructor(tokenizer: Tokenizer) {
     this.#tokenizer = tokenizer;
+    if (tokenizer.withoutOffsets !== undefined) this.withoutOffsets = tokenizer.withoutOffsets;
 
     this.vocabularySize = tokenizer.vocabularySize;
     this.specialTokens = tokenizer.specialTokens;

@@ -1,3 +1,4 @@
+import { ModelFolderError } from '../errors.js';
 import { allAtOnce, type Steps } from '../pauses.js';
 import {
   type EncodeOptions,
@@ -52,7 +53,9 @@ export class TextReader {
   readonly #overlap: number | undefined;
   readonly #marksCapitals: boolean;
 
+  /** @throws ModelFolderError if the model answers for words and the tokenizer can't tell which pieces are theirs. */
   constructor(tokenizer: Tokenizer, { max_tokens, window_overlap, token_types, pooling }: ReadingFields) {
+    if (pooling === 'none') requireOffsets(tokenizer);
     this.maxTokens = max_tokens;
     this.#tokenizer = tokenizer;
     this.#overlap = window_overlap ?? (pooling === 'none' ? defaultWindowOverlap(max_tokens) : undefined);
@@ -92,4 +95,11 @@ export class TextReader {
     const encoding = this.#tokenizer.encode(text, options);
     return this.#marksCapitals ? markCapitals(text, encoding) : encoding;
   }
+}
+
+function requireOffsets({ withoutOffsets }: Tokenizer): void {
+  if (withoutOffsets === undefined) return;
+  const reason = `entities need the place of every piece in the text, which isn't known with ${withoutOffsets}`;
+  const advice = 'choose a backbone with another tokenizer; texts can be classified with this one';
+  throw new ModelFolderError('tokenizer.json', `${reason}: ${advice}`);
 }

@@ -22,6 +22,7 @@ import {
   text,
   whole,
 } from '../json-shape.js';
+import { MAX_FORM_BYTES } from './steps/character-map.js';
 import { withTimeLimit } from './time-limit.js';
 import { type AnyTokenizerJson, idShape, templatesShape } from './tokenizer-json.js';
 
@@ -126,6 +127,7 @@ function growthOf(step: Step): number {
   const space = shaped(spacing, step);
   if (space !== undefined) return Math.max(1, space.str_rep?.length ?? 0, space.replacement?.length ?? 0);
   if (step.type === 'ByteLevel') return MAX_BYTES_OF_CHARACTER;
+  if (step.type === 'Precompiled') return MAX_FORM_BYTES;
   const replace = shaped(replacement, step);
   if (replace === undefined) return 1;
   const { content } = replace;

@@ -1,8 +1,7 @@
-/** Runs any tokenizer.json that isn't of BERT's kind, with @huggingface/tokenizers. */
+/** Runs a tokenizer.json with steps that we don't know, with @huggingface/tokenizers. */
 import { createRequire } from 'node:module';
 import type { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { ModelFolderError } from '../errors.js';
-import { alignPieces, type PieceNotation } from './piece-alignment.js';
 import {
   assemble,
   type SpecialTokenTemplates,
@@ -22,26 +21,19 @@ const maxTextMs = (text: string): number => 2_000 + Math.ceil(text.length / 20);
 /** What making a tokenizer may take, in milliseconds: 250,000 pieces take 500 ms. */
 const MAX_LOAD_MS = 10_000;
 
-/**
- * Adds to @huggingface/tokenizers what it lacks: truncation that keeps the special tokens, and offsets.
- * Offsets come from aligning the pieces with the text. They are null if the pieces can't be found in the text
- * in exactly one way, as with two unknown pieces side by side, or a normaliser that rewrites more than case,
- * marks, compatibility forms and white space.
- */
+/** Adds truncation that keeps the special tokens to @huggingface/tokenizers, which has no offsets. */
 export class JsonTokenizer implements Tokenizer {
   readonly vocabularySize: number;
   readonly #tokenizer: HuggingFaceTokenizer;
   readonly #templates: SpecialTokenTemplates;
-  readonly #notation: PieceNotation;
 
   constructor(
     tokenizer: HuggingFaceTokenizer,
     readonly specialTokens: SpecialTokenIds,
-    notation: Omit<PieceNotation, 'unknown'>,
+    readonly withoutOffsets: string,
   ) {
     this.#tokenizer = tokenizer;
     this.#templates = { single: templateOf(tokenizer, false), pair: templateOf(tokenizer, true) };
-    this.#notation = { ...notation, unknown: tokenizer.id_to_token(specialTokens.unknown) };
     let highest = 0;
     for (const id of tokenizer.get_vocab().values()) highest = Math.max(highest, id);
     this.vocabularySize = highest + 1;
@@ -66,12 +58,12 @@ export class JsonTokenizer implements Tokenizer {
   }
 
   #piecesOf(text: string): TextPieces {
-    const { ids, tokens } = this.#tokenizer.encode(text, { add_special_tokens: false });
+    const { ids } = this.#tokenizer.encode(text, { add_special_tokens: false });
     return {
       // If a model has no unknown token, the package leaves a hole for a piece outside the vocabulary.
       ids: Int32Array.from(ids, (id: number | undefined) => id ?? this.specialTokens.unknown),
       length: ids.length,
-      offsets: alignPieces(text, tokens, this.#notation),
+      offsets: null,
     };
   }
 }
@@ -81,8 +73,15 @@ function loadPackage(): typeof import('@huggingface/tokenizers') {
   return createRequire(import.meta.url)('@huggingface/tokenizers');
 }
 
-/** @throws ModelFolderError if the package doesn't know a part of the file, or a special token is missing. */
-export function createJsonTokenizer(json: AnyTokenizerJson, config: SpecialTokenNames): Tokenizer {
+/**
+ * @param unknown the part of the file that we don't know ourselves.
+ * @throws ModelFolderError if the package doesn't know a part of the file, or a special token is missing.
+ */
+export function createJsonTokenizer(
+  json: AnyTokenizerJson,
+  config: SpecialTokenNames,
+  unknown: string,
+): Tokenizer {
   const absent = {
     normalizer: null,
     pre_tokenizer: null,
@@ -97,7 +96,7 @@ export function createJsonTokenizer(json: AnyTokenizerJson, config: SpecialToken
       const settings = { ...config, additional_special_tokens: [] };
       const tokenizer = new Tokenizer({ ...absent, ...json, decoder: null }, settings);
       const specialTokens = findSpecialTokens((token) => tokenizer.token_to_id(token), config);
-      return new JsonTokenizer(tokenizer, specialTokens, notationOf(json));
+      return new JsonTokenizer(tokenizer, specialTokens, unknown);
     });
   } catch (cause) {
     throw refusal("can't be used", cause);
@@ -108,14 +107,6 @@ function refusal(what: string, cause: unknown): ModelFolderError {
   if (cause instanceof ModelFolderError) return cause;
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new ModelFolderError('tokenizer.json', `${what}: ${reason}`, { cause });
-}
-
-function notationOf({ model, decoder }: AnyTokenizerJson): Omit<PieceNotation, 'unknown'> {
-  return {
-    byteLevel: decoder?.type === 'ByteLevel',
-    continuingPrefix: model.continuing_subword_prefix ?? '',
-    wordSuffix: model.end_of_word_suffix ?? '',
-  };
 }
 
 /** Finds out what the post-processor adds by giving it one placeholder for each text. */

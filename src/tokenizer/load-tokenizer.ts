@@ -3,8 +3,10 @@ import { ModelFolderError } from '../errors.js';
 import { requireShape } from '../json-shape.js';
 import { createJsonTokenizer } from './json-tokenizer.js';
 import { requireLimits } from './json-tokenizer-limits.js';
-import type { SpecialTokenTemplates, TemplatePart } from './special-token-template.js';
+import { createPipelineTokenizer } from './pipeline-tokenizer.js';
+import { readTemplates } from './post-processors.js';
 import { findSpecialTokens } from './special-tokens.js';
+import { UnknownPartError } from './steps/unknown-part.js';
 import type { Tokenizer } from './tokenizer.js';
 import {
   type AnyTokenizerJson,
@@ -14,7 +16,6 @@ import {
   type ReadBertTokenizerJson,
   type SpecialTokenNames,
   specialTokenNamesShape,
-  type TemplatePiece,
 } from './tokenizer-json.js';
 import { WordPieceTokenizer } from './word-piece-tokenizer.js';
 
@@ -28,11 +29,11 @@ const MAX_TOLD_CHARACTERS = 100;
 const MAX_CHARACTERS_PER_WORD = 100;
 
 /**
- * The tokenizer of a parsed tokenizer.json: our own fast one if the file is of BERT's kind, else a wrapper of
- * @huggingface/tokenizers. The file's truncation and padding are ignored: callers say what they need.
- * @param config the parsed tokenizer_config.json. Only its names of the special tokens are read and, for
- * other tokenizers than BERT's, what @huggingface/tokenizers reads; case folding is decided by
- * tokenizer.json.
+ * The tokenizer of a parsed tokenizer.json: a single pass over the text if the file is of BERT's kind, else its steps
+ * one after the other, and a wrapper of @huggingface/tokenizers, without offsets, if one of them isn't known here. The
+ * file's truncation and padding are ignored: callers say what they need.
+ * @param config the parsed tokenizer_config.json. Only its names of the special tokens are read and, for the wrapper,
+ * what @huggingface/tokenizers reads; case folding is decided by tokenizer.json.
  * @throws ModelFolderError
  */
 export function loadTokenizer(tokenizerJson: unknown, config: unknown = {}): Tokenizer {
@@ -40,9 +41,18 @@ export function loadTokenizer(tokenizerJson: unknown, config: unknown = {}): Tok
   const json = requireShape(anyTokenizerJsonShape, tokenizerJson, TOKENIZER_FILE);
   if (!isBertStyle(json)) {
     requireLimits(json, TOKENIZER_FILE);
-    return createJsonTokenizer(json, names);
+    return createOther(json, names);
   }
   return createWordPieceTokenizer(requireShape(bertTokenizerJsonShape, tokenizerJson, TOKENIZER_FILE), names);
+}
+
+function createOther(json: AnyTokenizerJson, names: SpecialTokenNames): Tokenizer {
+  try {
+    return createPipelineTokenizer(json, names, TOKENIZER_FILE);
+  } catch (thrown) {
+    if (!(thrown instanceof UnknownPartError)) throw thrown;
+    return createJsonTokenizer(json, names, thrown.part);
+  }
 }
 
 function isBertStyle({
@@ -83,7 +93,7 @@ function createWordPieceTokenizer(
     vocabulary,
     unknownId,
     specialTokens: findSpecialTokens(idOf, names),
-    templates: templatesOf(post_processor),
+    templates: readTemplates(post_processor, TOKENIZER_FILE),
     continuingPrefix: continuing_subword_prefix,
     maxCharactersPerWord: model.max_input_chars_per_word ?? MAX_CHARACTERS_PER_WORD,
     normalization: {
@@ -114,40 +124,4 @@ function readVocabulary(vocab: Readonly<Record<string, unknown>>): ReadonlyMap<s
     vocabulary.set(piece, id);
   }
   return vocabulary;
-}
-
-const FIRST: TemplatePart = { kind: 'text', text: 0, typeId: 0 };
-const SECOND: TemplatePart = { kind: 'text', text: 1, typeId: 1 };
-
-/** @throws ModelFolderError if a token of the template has no ids. */
-function templatesOf(
-  processor: NonNullable<ReadBertTokenizerJson['post_processor']> | null,
-): SpecialTokenTemplates {
-  if (processor === null) return { single: [FIRST], pair: [FIRST, SECOND] };
-  if (processor.type === 'BertProcessing') {
-    const classifier: TemplatePart = { kind: 'special', id: processor.cls[1], typeId: 0 };
-    const separator: TemplatePart = { kind: 'special', id: processor.sep[1], typeId: 0 };
-    const single = [classifier, FIRST, separator];
-    return { single, pair: [...single, SECOND, { ...separator, typeId: 1 }] };
-  }
-  const missing = [...processor.single, ...processor.pair]
-    .map((piece) => ('SpecialToken' in piece ? piece.SpecialToken.id : undefined))
-    .find((token) => token !== undefined && !Object.hasOwn(processor.special_tokens, token));
-  if (missing !== undefined) {
-    const reason = `post_processor.special_tokens: ${JSON.stringify(missing)} of the template is missing`;
-    throw new ModelFolderError(TOKENIZER_FILE, reason);
-  }
-  const parts = (piece: TemplatePiece) => templateParts(piece, processor.special_tokens);
-  return { single: processor.single.flatMap(parts), pair: processor.pair.flatMap(parts) };
-}
-
-function templateParts(
-  piece: TemplatePiece,
-  specialTokens: Readonly<Record<string, { readonly ids: readonly number[] }>>,
-): TemplatePart[] {
-  if ('Sequence' in piece) {
-    return [{ kind: 'text', text: piece.Sequence.id === 'A' ? 0 : 1, typeId: piece.Sequence.type_id }];
-  }
-  const ids = specialTokens[piece.SpecialToken.id]?.ids ?? [];
-  return ids.map((id) => ({ kind: 'special', id, typeId: piece.SpecialToken.type_id }));
 }

@@ -76,6 +76,22 @@ export class PieceTrie {
     return end;
   }
 
+  /** Calls `found` with the id and the end of every piece that starts at `start` of a text, the shortest first. */
+  forEachPiece(units: Uint16Array, start: number, found: (id: number, end: number) => void): void {
+    let node = ROOT;
+    for (let position = start; position < units.length; position++) {
+      let edge = this.#find(node, units[position] ?? 0);
+      node = this.#table[edge + CHILD] ?? NONE;
+      if (node === NONE) return;
+      if (node < 0) {
+        edge = this.#grow(edge);
+        node = this.#table[edge + CHILD] ?? NONE;
+      }
+      const piece = this.#table[edge + PIECE] ?? NONE;
+      if (piece !== NONE) found(piece - 1, position + 1);
+    }
+  }
+
   /** Index of the edge in the table, or of the empty slot where it belongs. */
   #find(node: number, unit: number): number {
     const table = this.#table;

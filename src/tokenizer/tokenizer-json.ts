@@ -90,7 +90,7 @@ function templateShape(...texts: readonly ('A' | 'B')[]): JsonShape<TemplatePiec
 }
 
 export const templatesShape = fields({ single: templateShape('A'), pair: templateShape('A', 'B') }, {});
-const templateProcessingShape = fields(
+export const templateProcessingShape = fields(
   {
     type: oneOf('TemplateProcessing'),
     single: templateShape('A'),
@@ -105,8 +105,12 @@ const templateProcessingShape = fields(
   {},
 );
 
-const tokenAndId = pairOf(text, id);
-const bertProcessingShape = fields({ type: oneOf('BertProcessing'), sep: tokenAndId, cls: tokenAndId }, {});
+/** A token and its id. */
+export const tokenAndId = pairOf(text, id);
+export const bertProcessingShape = fields(
+  { type: oneOf('BertProcessing'), sep: tokenAndId, cls: tokenAndId },
+  {},
+);
 
 type Processor = Shaped<typeof templateProcessingShape> | Shaped<typeof bertProcessingShape>;
 /** By its type, so that what is told of a wrong one is about its own fields. */

@@ -1,4 +1,4 @@
-/** The interface between text and token ids, implemented by WordPieceTokenizer and JsonTokenizer. */
+/** The interface between text and token ids, implemented by WordPieceTokenizer, PipelineTokenizer and JsonTokenizer. */
 
 /**
  * One text, or a pair of texts, as the model reads it. Arrays have one entry per token unless stated
@@ -16,8 +16,8 @@ export interface Encoding {
    * Two entries per token: start and end (exclusive) in UTF-16 code units of the text that `sequenceIds`
    * names, so `text.slice(start, end)` is what the token stands for. Added tokens have 0, 0. Offsets never
    * decrease within a text; pieces of one character that decomposes into several (Hangul, byte-level pieces)
-   * share its span. Null if they are unknown, which never happens with a BERT-style tokenizer.json; for the
-   * others see JsonTokenizer.
+   * share its span. The span of a piece can begin with the white space before its word, where its tokenizer says so.
+   * Null if they are unknown: {@link Tokenizer.withoutOffsets}.
    */
   readonly offsets: Int32Array | null;
   /** How many pieces `maxLength` cut off, of both texts together. */
@@ -48,6 +48,8 @@ export interface Tokenizer {
   /** The highest id plus one: how many rows a table of token embeddings needs. */
   readonly vocabularySize: number;
   readonly specialTokens: SpecialTokenIds;
+  /** The part of its file for which the places of pieces aren't known; absent if all encodings have offsets. */
+  readonly withoutOffsets?: string;
   /** @throws RangeError if `maxLength` has no room for the special tokens, which are always added. */
   encode(text: string, options?: EncodeOptions): Encoding;
   /** The vocabulary's entry for an id, with `##` and the like; undefined if there is none. */

@@ -21,7 +21,11 @@ export function vocabularyTokenizer(vocabulary: string, config: unknown): BertTo
   const pieces = vocabulary.replace(/\r?\n$/, '').split(/\r?\n/);
   const missing = Object.keys(TRAINED_SPECIAL_TOKENS).filter((token) => !pieces.includes(token));
   if (missing.length > 0) {
-    throw new ModelFolderError('vocab.txt', `not a BERT vocabulary: it lacks ${missing.join(', ')}`);
+    const advice = 'only a tokenizer.json says how the tokenizers of other models split a text';
+    throw new ModelFolderError(
+      'vocab.txt',
+      `not a BERT vocabulary: it lacks ${missing.join(', ')}; ${advice}`,
+    );
   }
   return wordPieceTokenizerJson(pieces, {
     lowercase: options.do_lower_case ?? true,

@@ -161,8 +161,16 @@ function required<T>(source: BackboneSource, file: string, content: T | undefine
 }
 
 function missing({ name, directory }: BackboneSource, file: string): ModelFolderError {
-  const advice = file === WEIGHTS_FILE ? '; weights in other formats are not read' : '';
+  const advice = adviceOn(file);
   return new ModelFolderError(join(directory, file), `the backbone ${name} lacks it${advice}`);
+}
+
+function adviceOn(file: string): string {
+  if (file === WEIGHTS_FILE) return '; weights in other formats are not read';
+  if (!file.includes(TOKENIZER_FILE)) return '';
+  const written =
+    "AutoTokenizer.from_pretrained('…').save_pretrained('…') of Python's transformers writes one";
+  return `; tokenizers in other formats are not read: ${written}`;
 }
 
 function reasonOf(cause: unknown): string {

@@ -78,20 +78,22 @@ const LABEL_SMOOTHING = 0.1;
 /** Peak learning rates from random weights, from the sweep in docs/training.md. */
 const learningRates: Readonly<Record<ModelSize, number>> = { mini: 5e-4, base: 3e-4 };
 
+/** Layers times width of the largest encoders that take {@link SMALL_ENCODER_RATE}: 6 × 384. */
+const SMALL_ENCODER = 2304;
+const SMALL_ENCODER_RATE = 3e-4;
 /**
- * Peak learning rates from a backbone, by the width of its encoder: wider ones need lower rates
- * (docs/backbones.md).
+ * Learning rate times layers times width of larger ones: 1e-4 for 12 × 384, measured (docs/backbones.md), and with it
+ * 5e-5 for 12 × 768 and 1.9e-5 for 24 × 1024, as in Devlin et al. 2019, A.3.
  */
-const backboneLearningRates: readonly { readonly upToHidden: number; readonly rate: number }[] = [
-  { upToHidden: 384, rate: 3e-4 },
-  { upToHidden: 512, rate: 1e-4 },
-  { upToHidden: 768, rate: 5e-5 }, // Devlin et al. 2019, A.3
-  { upToHidden: Number.POSITIVE_INFINITY, rate: 2e-5 },
-];
+const RATE_TIMES_SIZE = 0.4608;
 
-/** A backbone has its own geometry, so the size that was asked for plays no part. */
-function backboneLearningRate({ width }: Pick<Encoder, 'width'>): number | undefined {
-  return backboneLearningRates.find(({ upToHidden }) => width <= upToHidden)?.rate;
+/**
+ * Peak learning rate from a backbone: deeper and wider encoders need lower ones. A backbone has its own geometry, so
+ * the size that was asked for plays no part.
+ */
+export function backboneLearningRate({ layers, width }: Pick<Encoder, 'layers' | 'width'>): number {
+  const size = layers * width;
+  return size <= SMALL_ENCODER ? SMALL_ENCODER_RATE : Number((RATE_TIMES_SIZE / size).toPrecision(2));
 }
 
 /** Datasets with fewer rows are trained on in more and smaller batches. */

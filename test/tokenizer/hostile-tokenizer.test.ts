@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { loadTokenizer, type Tokenizer } from '../../src/tokenizer/index.js';
 import { TimeLimitError, withTimeLimit } from '../../src/tokenizer/time-limit.js';
 import { failureOf } from '../support/outcomes.js';
+import { characterMap } from './character-map-builder.js';
 import { encodeByRust, rustTokenizer, withoutRust } from './rust-tokenizers.js';
 import { byteCharacters, byteLevelStep, bytePairModel, tokenizerFrame } from './tokenizer-parts.js';
 
@@ -140,6 +141,40 @@ describe('a tokenizer.json', () => {
       '5,000 steps',
       { normalizer: sequence(Array(5_000).fill({ type: 'NFC' })) },
       /normalizer\.normalizers: expected a list of at most 128/,
+    ],
+    [
+      'a character that becomes a book',
+      { normalizer: { type: 'Precompiled', precompiled_charsmap: characterMap([['a', 'b'.repeat(1000)]]) } },
+      /normalizer\.precompiled_charsmap: it makes more than 64 bytes of a character/,
+    ],
+    [
+      'a table of characters that is none',
+      { normalizer: { type: 'Precompiled', precompiled_charsmap: 'AAAA' } },
+      /normalizer\.precompiled_charsmap: not a table of SentencePiece/,
+    ],
+    [
+      'tables of characters one after the other',
+      {
+        normalizer: sequence(
+          Array(3).fill({ type: 'Precompiled', precompiled_charsmap: characterMap([['a', 'aa']]) }),
+        ),
+      },
+      /at most 256 times/,
+    ],
+    [
+      'a piece as long as a page',
+      { model: { type: 'Unigram', unk_id: 0, vocab: [['x'.repeat(2_000), -1]] } },
+      /model\.vocab\.0\.0: expected a text of at most 1024/,
+    ],
+    [
+      'a merge of pieces that do not exist',
+      { model: bytePairModel('[UNK]', SPECIAL, [['a', 'b']]) },
+      /model\.merges\.0: it or one of its two pieces is not in model\.vocab/,
+    ],
+    [
+      'an unknown piece beyond the vocabulary',
+      { model: { type: 'Unigram', unk_id: 9, vocab: [['x', -1]] } },
+      /model\.unk_id: 9 is not an entry of model\.vocab/,
     ],
     ['steps within steps', { normalizer: nested(5_000) }, /expected at most 8 sequences within each other/],
     [

@@ -1,0 +1,152 @@
+/** A text while it is normalised and split: its characters, and where each of them comes from. */
+
+/** What a lone surrogate is read as, as the conversion to UTF-8 does. */
+const REPLACEMENT = '\ufffd';
+
+/**
+ * Characters (code points) with the places in the source that they stand for, counted in characters. Places are kept as
+ * the Rust `tokenizers` package keeps them: a character that replaces others has the place of the first of them, one
+ * that is put in that of the character before it.
+ */
+export class AlignedText {
+  constructor(
+    readonly characters: readonly string[],
+    readonly starts: readonly number[],
+    readonly ends: readonly number[],
+    /** Where the part of the source begins that this was made of. */
+    readonly origin: number,
+  ) {}
+
+  static of(source: string): AlignedText {
+    const characters: string[] = [];
+    const starts: number[] = [];
+    const ends: number[] = [];
+    for (const character of source) {
+      starts.push(characters.length);
+      characters.push(isLoneSurrogate(character) ? REPLACEMENT : character);
+      ends.push(characters.length);
+    }
+    return new AlignedText(characters, starts, ends, 0);
+  }
+
+  get length(): number {
+    return this.characters.length;
+  }
+
+  /** The characters as one string. */
+  text(): string {
+    return this.characters.join('');
+  }
+
+  /** The characters from `from` up to `to`. */
+  slice(from: number, to: number): AlignedText {
+    const { characters, starts, ends } = this;
+    const origin = starts[from] ?? this.origin;
+    return new AlignedText(characters.slice(from, to), starts.slice(from, to), ends.slice(from, to), origin);
+  }
+}
+
+function isLoneSurrogate(character: string): boolean {
+  return character.length === 1 && (character.charCodeAt(0) & 0xf800) === 0xd800;
+}
+
+/** Makes a text of another, from its first character to its last. */
+export class Rewriting {
+  readonly #source: AlignedText;
+  readonly #characters: string[] = [];
+  readonly #starts: number[] = [];
+  readonly #ends: number[] = [];
+  /** Characters of the source that are done. */
+  #done = 0;
+  #lastWasPutIn = false;
+
+  constructor(source: AlignedText) {
+    this.#source = source;
+  }
+
+  /** `character` takes the place of the next `count` characters. */
+  replace(character: string, count = 1): void {
+    this.#push(character, this.#done);
+    this.#done += count;
+    this.#lastWasPutIn = false;
+  }
+
+  /** Puts in a character that stands for nothing of the source. */
+  insert(character: string): void {
+    this.#push(character, this.#done - 1);
+    this.#lastWasPutIn = true;
+  }
+
+  /** Leaves out the next `count` characters. */
+  skip(count: number): void {
+    this.#done += count;
+  }
+
+  /** Leaves them out, but a character that was just put in then takes their place. */
+  mergeIntoLast(count: number): void {
+    if (this.#lastWasPutIn) {
+      const last = this.#characters.length - 1;
+      this.#starts[last] = this.#source.starts[this.#done] ?? this.#source.origin;
+      this.#ends[last] = this.#source.ends[this.#done] ?? this.#source.origin;
+      this.#lastWasPutIn = false;
+    }
+    this.#done += count;
+  }
+
+  /** The next `count` characters stay. */
+  keep(count: number): void {
+    const { characters } = this.#source;
+    const end = Math.min(characters.length, this.#done + count);
+    while (this.#done < end) this.replace(characters[this.#done] ?? '');
+  }
+
+  result(): AlignedText {
+    return new AlignedText(this.#characters, this.#starts, this.#ends, this.#source.origin);
+  }
+
+  #push(character: string, place: number): void {
+    this.#characters.push(character);
+    this.#starts.push(this.#source.starts[place] ?? this.#source.origin);
+    this.#ends.push(this.#source.ends[place] ?? this.#source.origin);
+  }
+}
+
+/** Keeps the characters for which `keep` says so. */
+export function filtered(text: AlignedText, keep: (character: string) => boolean): AlignedText {
+  if (text.characters.every(keep)) return text;
+  const rewriting = new Rewriting(text);
+  for (const character of text.characters) {
+    if (keep(character)) rewriting.replace(character);
+    else rewriting.skip(1);
+  }
+  return rewriting.result();
+}
+
+/** Turns each character into one or more. */
+export function mapped(text: AlignedText, map: (character: string) => string): AlignedText {
+  const rewriting = new Rewriting(text);
+  for (const character of text.characters) {
+    let first = true;
+    for (const form of map(character)) {
+      if (first) rewriting.replace(form);
+      else rewriting.insert(form);
+      first = false;
+    }
+  }
+  return rewriting.result();
+}
+
+/** Puts characters before the first one, with its place; an empty text stays empty. */
+export function prepended(text: AlignedText, prefix: string): AlignedText {
+  const [first] = text.characters;
+  if (first === undefined) return text;
+  const rewriting = new Rewriting(text);
+  let isFirst = true;
+  for (const character of [...prefix, first]) {
+    if (isFirst) rewriting.replace(character);
+    else rewriting.insert(character);
+    isFirst = false;
+  }
+  rewriting.keep(text.length - 1);
+  return rewriting.result();
+}
