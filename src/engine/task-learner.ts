@@ -3,6 +3,7 @@ import type { GraphExecutor } from '../graph/index.js';
 import { Random } from '../random.js';
 import type { TextWindow } from '../text-reader/index.js';
 import { type BatchGradients, type LearningOptions, longestOf } from './batch-gradients.js';
+import { type FrozenWeights, isFrozen } from './frozen-weights.js';
 import { GradientEngine } from './gradient-engine.js';
 import type { PairExamples, PairHead, RowHead, TrainingHead } from './head.js';
 import { Learner } from './learner.js';
@@ -25,8 +26,8 @@ export interface LearningTask {
    * seed. Default: none.
    */
   readonly pretrained?: Weights;
-  /** Frozen weights by parameter name; all other parameters are trained. Default: none. */
-  readonly frozen?: Weights;
+  /** All other parameters are trained. Default: none. */
+  readonly frozen?: FrozenWeights;
   /** Default: AdamW. */
   readonly optimizer?: OptimizerKind;
   /** The texts to learn from. */
@@ -96,7 +97,7 @@ const textsOf = ({ rows }: PairExamples): number =>
   rows.reduce((most, { length }) => Math.max(most, length), 1);
 
 function engineOptions({ executor, encoder, head, frozen, optimizer, train, seed }: LearningTask) {
-  const trainable = head.parameters(encoder).filter(({ name }) => !frozen?.has(name));
+  const trainable = head.parameters(encoder).filter(({ name }) => !frozen || !isFrozen(frozen, name));
   return {
     executor,
     encoder,
@@ -118,7 +119,7 @@ function fillParameters(
 ): void {
   const random = Random.fromSeed(seed, 0);
   for (const spec of head.parameters(encoder)) {
-    if (frozen?.has(spec.name)) continue;
+    if (frozen && isFrozen(frozen, spec.name)) continue;
     const { weights } = store.get(spec.name);
     const given = pretrained?.get(bareName(encoder, spec.name));
     if (given === undefined) initialize(spec, weights, () => random.normal());

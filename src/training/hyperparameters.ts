@@ -4,7 +4,8 @@ import {
   type ModelSize,
   type TrainingConfig,
 } from '../contract/index.js';
-import type { Encoder } from '../encoder/index.js';
+import type { Encoder, LinearRole } from '../encoder/index.js';
+import type { Adapters } from '../engine/index.js';
 import { InternalError } from '../errors.js';
 import { type Duration, type Family, familyNamed } from '../families/index.js';
 import type { Backbone } from './backbone.js';
@@ -29,6 +30,13 @@ export interface Hyperparameters {
   readonly labelSmoothing: number;
   /** Whether labels are weighted so that rare ones count as much as frequent ones. */
   readonly balanced: boolean;
+  /** Of the adapters, if the job trains them; `adapterTargets` has the layers, separated by commas. */
+  readonly adapterRank?: number;
+  readonly adapterAlpha?: number;
+  readonly adapterTargets?: string;
+  readonly adapterDropout?: number;
+  /** What of the backbone stays as it is, unless nothing does. */
+  readonly frozen?: string;
 }
 
 /** Choices beyond training_config. */
@@ -50,7 +58,36 @@ export interface Tuning {
    * folder then holds both graphs. Default true, but float32 where the executor has no such weights.
    */
   readonly quantize?: boolean;
+  /**
+   * Trains small low-rank adapters (LoRA: Hu et al. 2021) and the head, over a backbone whose own weights stay as they
+   * are; it needs one. They are merged when the model is written, which is then like any other. Default: none, so that
+   * every weight learns.
+   */
+  readonly adapters?: AdapterTuning;
+  /**
+   * What of the backbone stays as it is: `embeddings`, or the embeddings and so many of its layers, from the lowest.
+   * With `adapters`, everything does, and the layers counted here have no adapters. Default: nothing.
+   */
+  readonly freeze?: 'embeddings' | number;
 }
+
+/** Low-rank adapters: a layer's W becomes W + (alpha / rank)·B·A, of which A and B learn. */
+export interface AdapterTuning {
+  /** Rows of A and columns of B, at least 1. Default 8. */
+  readonly rank?: number;
+  /** Above 0. Default: the rank. */
+  readonly alpha?: number;
+  /** The linear layers of the encoder that have adapters, by what they give. Default query and value. */
+  readonly targets?: readonly AdapterTarget[];
+  /** Probability of dropout on what A reads, at least 0 and below 1. Default 0. */
+  readonly dropout?: number;
+}
+
+/**
+ * Linear layers of an encoder: the three that attention reads, the one that it ends with, and the two of the
+ * feed-forward block.
+ */
+export type AdapterTarget = LinearRole;
 
 const DEFAULT_LANGUAGE = 'english';
 
@@ -88,6 +125,39 @@ const backboneLearningRates: readonly { readonly upToHidden: number; readonly ra
   { upToHidden: 768, rate: 5e-5 }, // Devlin et al. 2019, A.3
   { upToHidden: Number.POSITIVE_INFINITY, rate: 2e-5 },
 ];
+
+/** Rank and targets of RoBERTa's adapters: Hu et al. 2021, table 9. */
+const ADAPTER_RANK = 8;
+const ADAPTER_TARGETS: readonly AdapterTarget[] = ['query', 'value'];
+/**
+ * Peak learning rate of adapters: Hu et al. 2021, table 9, has 4e-4 or 5e-4 for RoBERTa base on most of its sets, at
+ * alpha = rank = 8.
+ */
+const ADAPTER_LEARNING_RATE = 5e-4;
+
+/** The adapters, with the defaults filled in. */
+export function adaptersOf({ adapters, freeze }: Tuning): Adapters | undefined {
+  if (adapters === undefined) return undefined;
+  const { rank = ADAPTER_RANK, alpha = rank, targets = ADAPTER_TARGETS, dropout = 0 } = adapters;
+  return { rank, alpha, targets, dropout, lowest: typeof freeze === 'number' ? freeze : 0 };
+}
+
+/** What the record says of adapters and of frozen weights. */
+function tunedParts(tuning: Tuning): Partial<Hyperparameters> {
+  const adapters = adaptersOf(tuning);
+  const { freeze } = tuning;
+  if (adapters === undefined) {
+    if (freeze === undefined) return {};
+    return { frozen: freeze === 'embeddings' ? freeze : `embeddings and ${freeze} layers` };
+  }
+  return {
+    frozen: 'the backbone',
+    adapterRank: adapters.rank,
+    adapterAlpha: adapters.alpha,
+    adapterTargets: adapters.targets.join(', '),
+    adapterDropout: adapters.dropout,
+  };
+}
 
 /** A backbone has its own geometry, so the size that was asked for plays no part. */
 function backboneLearningRate({ width }: Pick<Encoder, 'width'>): number | undefined {
@@ -128,7 +198,9 @@ export function resolveHyperparameters(
 ): Hyperparameters {
   const rows = texts.length;
   const { durations, types } = familyOf(model);
-  const learningRate = backbone && backboneLearningRate(backbone.encoder);
+  const learningRate = tuning.adapters
+    ? ADAPTER_LEARNING_RATE
+    : backbone && backboneLearningRate(backbone.encoder);
   const duration = backbone ? durations.backbone : durations.scratch;
   const ownSmoothing = types.find(({ name }) => name === model.type)?.labelSmoothing;
   return {
@@ -143,6 +215,7 @@ export function resolveHyperparameters(
     tokenDropout: tuning.tokenDropout ?? (isShort(texts) ? SHORT_TEXT_TOKEN_DROPOUT : TOKEN_DROPOUT),
     labelSmoothing: tuning.labelSmoothing ?? ownSmoothing ?? LABEL_SMOOTHING,
     balanced: tuning.classWeights === 'balanced',
+    ...tunedParts(tuning),
   };
 }
 
