@@ -26,11 +26,16 @@ export {
   type Range as ValueRange,
   readStoredWeight,
   resolveShape,
+  type Several,
   type Shape,
   ShapeError,
   type Signatures as OperationSignatures,
   type Sizes,
+<<<<<<< HEAD
   type StoredWeights,
+=======
+  type SliceAttributes,
+>>>>>>> h-seam
   type TableBits,
   type Tensor,
   type TensorData,

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 import { ModelFolderError } from '../errors.js';
 import type { Graph, Tensor } from '../graph/index.js';
 import type { Encoder, EncoderHead, EncoderTraits } from './encoder.js';
@@ -97,6 +97,7 @@ function encoderOf<Config extends { readonly model_type: string }>(
     headOf(`${stem}For${suffix}`, own, config, traits);
   return {
     ...traits,
+    architecture: definition.name,
     modelType: config.model_type,
     config: { ...config },
     prefix,
@@ -135,6 +136,3 @@ function headOf<Config>(
     },
   };
 }
-
-/** The model_type of a config, one of the definition's. */
-export const modelTypeField = <Type extends string>(...types: [Type, ...Type[]]) => z.enum(types);

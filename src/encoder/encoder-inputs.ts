@@ -20,8 +20,11 @@ export interface EncoderInputs {
   readonly ids: Tensor;
   /** 0 where a token may be attended to and a negative number on padding, [batch, 1, 1, tokens]. */
   readonly attentionBias: Tensor;
-  /** Token types (segment ids), [tokens, batch]. */
-  tokenTypes(): Tensor;
+  /**
+   * The rows of the tokens' types (segment ids) from their table: [types, width] → [tokens, batch, width]. A table of one
+   * row needs no input in an exported graph, as transformers passes none: [1, 1, width].
+   */
+  typeRows(table: Tensor): Tensor;
   /** Integers that rise by one from token to token, [tokens]; in training from the encoder's first position. */
   positions(): Tensor;
   /**
@@ -59,12 +62,13 @@ function once<T>(compute: () => T): () => T {
 export function trainingInputs(graph: Graph, form: GraphForm = 'differentiable'): EncoderInputs {
   const ids = graph.input('ids', 'int32', ['tokens', 'batch']);
   const positions = once(() => graph.input('positions', 'int32', ['tokens', 1]));
+  const types = once(() => graph.input('token_types', 'int32', ['tokens', 'batch']));
   return {
     form,
     ids,
     attentionBias: graph.input('attention_bias', 'float32', ['batch', 1, 1, 'tokens']),
-    tokenTypes: once(() => graph.input('token_types', 'int32', ['tokens', 'batch'])),
     positions: once(() => graph.reshape(positions(), ['tokens'])),
+    typeRows: (table) => graph.gather(table, types()),
     positionRows: (table) => graph.gather(table, positions()),
     firstToken: once(() => graph.input('first_token', 'float32', ['tokens', 1, 1])),
     tokenShare: once(() => graph.input('token_share', 'float32', ['tokens', 'batch', 1])),
@@ -79,12 +83,13 @@ export function exportedInputs(graph: Graph): EncoderInputs {
   const shape = ['batch', 'tokens'];
   const ids = graph.transpose(graph.input('input_ids', 'int64', shape), [1, 0]);
   const mask = graph.cast(graph.input('attention_mask', 'int64', shape), 'float32');
+  const types = once(() => graph.transpose(graph.input('token_type_ids', 'int64', shape), [1, 0]));
   const bias = graph.scale(graph.subtract(graph.constant([1], []), mask), EXPORTED_PADDING_BIAS);
   return {
     form: 'inference',
     ids,
     attentionBias: graph.reshape(bias, ['batch', 1, 1, 'tokens']),
-    tokenTypes: once(() => graph.transpose(graph.input('token_type_ids', 'int64', shape), [1, 0])),
+    typeRows: (table) => graph.gather(table, table.shape[0] === 1 ? graph.constant([0], [1, 1], 'int64') : types()),
     positions: once(() => graph.rowNumbers(ids)),
     positionRows: (table, first) =>
       graph.reshape(graph.firstRows(table, ids, first), ['tokens', 1, ...table.shape.slice(1)]),

@@ -16,6 +16,8 @@ export interface EncoderTraits {
   readonly innerWidth: number;
   /** Most tokens that it reads at once, special ones included. */
   readonly maxTokens: number;
+  /** Token types that it tells apart; 0 where it reads none. */
+  readonly tokenTypes: number;
   /** Id of the token that fills rows up. */
   readonly padId: number;
   /** Row of the first token in the table of positions: RoBERTa counts from the padding token's id + 1. */
@@ -41,6 +43,8 @@ export interface StatesOptions {
 
 /** One encoder: an architecture with the numbers of a config.json. Nothing outside of it knows which it is. */
 export interface Encoder extends EncoderTraits {
+  /** Its architecture, for messages: `BERT`. */
+  readonly architecture: string;
   /** As config.json names it: `bert`, `xlm-roberta`. */
   readonly modelType: string;
   /** The fields of config.json that decide what it computes, by their names there, `model_type` among them. */

@@ -152,8 +152,8 @@ export interface TrainingTask<Head extends TrainingHead = TrainingHead> {
   trainExpert(options: ExpertOptions): Promise<TrainedExpert>;
   /** Bytes of memory that training the lexical expert takes at most, roughly. Default 0. */
   expertBytes?(): number;
-  /** The fields of config.json that this task decides, for a model with this encoder. */
-  describe(encoder: Encoder): TaskDescription;
+  /** The fields of config.json that this task decides. */
+  describe(): TaskDescription;
 }
 
 export interface ExpertOptions {
@@ -218,8 +218,5 @@ export interface Scores {
   readonly value: number;
 }
 
-export type TaskDescription = Pick<
-  ModelFolderConfig,
-  'architectures' | 'id2label' | 'label2id' | 'problem_type'
-> &
+export type TaskDescription = Pick<ModelFolderConfig, 'id2label' | 'label2id' | 'problem_type'> &
   Pick<ModelFolderConfig['orchard'], 'labels' | 'pooling' | 'words'>;

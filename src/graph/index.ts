@@ -22,7 +22,9 @@ export type {
   NoAttributes,
   OperationName,
   RowGradient,
+  Several,
   Signatures,
+  SliceAttributes,
   Ternary,
   Unary,
 } from './operations/index.js';

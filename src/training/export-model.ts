@@ -26,6 +26,7 @@ export function modelFolderConfig(
 ): ModelFolderConfig {
   return {
     ...encoder.config,
+    architectures: [className(encoder, pooling)],
     ...description,
     orchard: {
       format: 1,
@@ -43,6 +44,17 @@ export function modelFolderConfig(
       ...(blend && { blend }),
     },
   };
+}
+
+/**
+ * The class of transformers that loads the weights. With mean pooling that is the encoder alone, beside whose weights lies
+ * a classifier: transformers' own classes with a head pool differently.
+ */
+function className(
+  { className: bare, textHead, tokenHead }: Encoder,
+  pooling: OrchardFields['pooling'],
+): string {
+  return { first: textHead.className, mean: bare, none: tokenHead.className }[pooling];
 }
 
 /**

@@ -66,7 +66,7 @@ function configOf(
     encoder,
     model_config,
     {
-      ...task.describe(encoder),
+      ...task.describe(),
       blend: blend.blend.weights,
       files: [...files.keys()],
       lowercase: hyperparameters.lowercase,

@@ -1,5 +1,10 @@
 import type { Architecture } from '../architecture.js';
+import { albert } from './albert.js';
 import { bert } from './bert.js';
+import { distilbert } from './distilbert.js';
+import { electra } from './electra.js';
+import { mpnet } from './mpnet.js';
+import { roberta } from './roberta.js';
 
 /** Every kind of encoder that can be run here. */
-export const architectures: readonly Architecture[] = [bert];
+export const architectures: readonly Architecture[] = [bert, roberta, electra, distilbert, mpnet, albert];

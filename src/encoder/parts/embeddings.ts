@@ -10,6 +10,8 @@ export interface Embeddings {
   /** Token types that have a row; undefined: none is read. */
   readonly types?: number;
   readonly width: number;
+  /** Standard deviation of new weights. */
+  readonly deviation: number;
 }
 
 const WORDS = 'embeddings.word_embeddings';
@@ -17,11 +19,14 @@ const POSITIONS = 'embeddings.position_embeddings';
 const TYPES = 'embeddings.token_type_embeddings';
 const NORM = 'embeddings.LayerNorm';
 
-/** The parameters of {@link embed}. @param deviation standard deviation of new weights. */
-export function embeddingParameters(
-  { vocabulary, positions, types, width }: Embeddings,
-  deviation: number,
-): ParameterSpec[] {
+/** The parameters of {@link embed}. */
+export function embeddingParameters({
+  vocabulary,
+  positions,
+  types,
+  width,
+  deviation,
+}: Embeddings): ParameterSpec[] {
   return inPart('embeddings', [
     weight(`${WORDS}.weight`, [vocabulary, width], deviation, 'words'),
     weight(`${POSITIONS}.weight`, [positions, width], deviation, 'table'),
@@ -31,7 +36,8 @@ export function embeddingParameters(
 }
 
 export interface EmbedOptions {
-  readonly types: boolean;
+  /** Whether token types are read. Default true. */
+  readonly types?: boolean;
   /** ε of the LayerNorm. */
   readonly epsilon: number;
   /** Probability of dropout of the result. */
@@ -44,13 +50,11 @@ export interface EmbedOptions {
 export function embed(
   builder: EncoderBuilder,
   inputs: EncoderInputs,
-  { types, epsilon, dropout, firstPosition }: EmbedOptions,
+  { types = true, epsilon, dropout, firstPosition }: EmbedOptions,
 ): Tensor {
   const { graph } = builder;
   const words = graph.gather(builder.parameter(`${WORDS}.weight`), inputs.ids);
-  const typed = types
-    ? graph.add(words, graph.gather(builder.parameter(`${TYPES}.weight`), inputs.tokenTypes()))
-    : words;
+  const typed = types ? graph.add(words, inputs.typeRows(builder.parameter(`${TYPES}.weight`))) : words;
   const positions = inputs.positionRows(builder.parameter(`${POSITIONS}.weight`), firstPosition);
   const sum = graph.flattenRows(graph.add(typed, positions));
   return builder.dropout(builder.layerNorm(sum, NORM, epsilon), dropout);

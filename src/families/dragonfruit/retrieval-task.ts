@@ -1,4 +1,3 @@
-import type { Encoder } from '../../encoder/index.js';
 import type { PairExamples, PairHead } from '../../engine/index.js';
 import { Bm25Index } from '../../lexical/index.js';
 import { mapSteps, pacedMap, type Steps, withPauses } from '../../pauses.js';
@@ -178,8 +177,7 @@ function rankIn(judged: JudgedCandidates | undefined, weights: RetrievalWeights)
   return judged === undefined ? Number.POSITIVE_INFINITY : rankOfAnswer(judged, weights);
 }
 
-const describe = ({ className }: Encoder): TaskDescription => ({
-  architectures: [className],
+const describe = (): TaskDescription => ({
   id2label: {},
   label2id: {},
   labels: [],

@@ -1,4 +1,3 @@
-import type { Encoder } from '../../encoder/index.js';
 import type { RowHead } from '../../engine/index.js';
 import {
   type CrfExpert,
@@ -56,7 +55,7 @@ export function sequenceTask(dataset: SequenceDataset): TrainingTask<RowHead> {
     },
     trainExpert: (options) => trainExpert(dataset, constraints, options),
     expertBytes: () => crfExpertBytes(train, tags.length),
-    describe: (encoder) => describe(dataset, encoder),
+    describe: () => describe(dataset),
   };
 }
 
@@ -135,9 +134,8 @@ function* fitBlend(dataset: SequenceDataset, rows: TagBlendRows): Steps<Blend> {
   return { encoder, expert: alone, blend };
 }
 
-function describe({ tags, train }: SequenceDataset, { tokenHead }: Encoder): TaskDescription {
+function describe({ tags, train }: SequenceDataset): TaskDescription {
   return {
-    architectures: [tokenHead.className],
     id2label: Object.fromEntries(tags.map((tag, id) => [String(id), tag])),
     label2id: Object.fromEntries(tags.map((tag, id) => [tag, id])),
     labels: [...tags],

@@ -1,4 +1,4 @@
-import type { Encoder, Pooling } from '../../encoder/index.js';
+import type { Pooling } from '../../encoder/index.js';
 import type { RowHead } from '../../engine/index.js';
 import { linearExpertBytes, trainLinearExpert } from '../../lexical/index.js';
 import { EXPERT_FILE } from '../../model-folder/index.js';
@@ -68,7 +68,7 @@ export function classificationTask(dataset: ClassificationDataset, pooling: Pool
     evaluate: (texts, signal) => withPauses(score(flatOutputs(texts)), signal),
     trainExpert: (options) => trainExpert(dataset, outputs, options, score),
     expertBytes: () => linearExpertBytes(train, outputs),
-    describe: (encoder) => describe(dataset, pooling, encoder),
+    describe: () => describe(dataset, pooling),
   };
 }
 
@@ -135,17 +135,11 @@ function classificationHead({ kind, train }: ClassificationDataset, shape: Class
 
 /**
  * What config.json says to other libraries. To them a binary model is a multi-label one with a single label,
- * the second, since its one logit goes through a sigmoid. With mean pooling the weights are those of the
- * encoder alone (BertModel) and a classifier, not of BertForSequenceClassification, which would pool differently.
+ * the second, since its one logit goes through a sigmoid.
  */
-function describe(
-  { kind, labels }: ClassificationDataset,
-  pooling: Pooling,
-  { textHead, className }: Encoder,
-): TaskDescription {
+function describe({ kind, labels }: ClassificationDataset, pooling: Pooling): TaskDescription {
   const named = kind === 'binary' ? labels.slice(1) : labels;
   return {
-    architectures: [pooling === 'first' ? textHead.className : className],
     id2label: Object.fromEntries(named.map((label, id) => [String(id), label])),
     label2id: Object.fromEntries(named.map((label, id) => [label, id])),
     problem_type: kind === 'multiclass' ? 'single_label_classification' : 'multi_label_classification',

@@ -1,4 +1,4 @@
-import { type Dimension, type Shape, ShapeError, symbolsOf, volume } from '../shape.js';
+import { type Dimension, numeral, type Shape, ShapeError, symbolsOf, volume } from '../shape.js';
 import { FLOAT_BYTES } from '../stored-weights.js';
 import type { ElementType, Tensor } from '../tensor.js';
 import { AttributeTypeCode, EXTERNAL_DATA, ElementTypeCode, type NodeProto, type TensorProto } from './schema.js';
@@ -138,7 +138,8 @@ export class OnnxBuilder {
 
   /** The name of a one-element int64 vector that holds this dimension at run time. */
   #dimension(dimension: Dimension): string {
-    if (typeof dimension === 'number') return this.integers([dimension]);
+    const known = typeof dimension === 'number' ? dimension : numeral(dimension);
+    if (known !== undefined) return this.integers([known]);
     return this.once(`dimension ${dimension}`, (name) => {
       const [first = '', ...others] = symbolsOf(dimension);
       if (others.length === 0) this.#readDimension(first, name);
