@@ -10,7 +10,7 @@ import { classificationTask } from '../../src/families/index.js';
 import { type GraphExecutor, onnxExecutor, tensorflowExecutor } from '../../src/graph/index.js';
 import { tuningSchema } from '../../src/jobs/index.js';
 import { Random } from '../../src/random.js';
-import { frozenBackbone, readBackbone, trainedHead } from '../../src/training/index.js';
+import { frozenBackbone, learningOptions, readBackbone, trainedHead } from '../../src/training/index.js';
 import { CLASSES, configOf, configurations, sequenceLengths } from './configurations.js';
 
 /** The same as the other peers'. */
@@ -56,7 +56,7 @@ const { learner } = await createTaskLearner({
   head: trainedHead(head, plan),
   encoder,
   ...(backbone && { pretrained: backbone.weights }),
-  ...(plan && { frozen: plan.frozen }),
+  ...(plan && learningOptions(plan)),
   train: encodings.map((encoding, row) => ({ row, encoding })),
   options: { labelSmoothing: 0, balanced: false, tokenDropout: 0 },
   language: 'english',

@@ -39,6 +39,8 @@ export interface LearningTask {
   readonly maskId: number;
   /** Most examples of a batch. */
   readonly batchSize: number;
+  /** Most tokens of one run, padding included; larger batches are split. Default 4,096. */
+  readonly tokensPerRun?: number;
   readonly maxGradientNorm?: number;
   readonly seed: number;
   readonly signal: AbortSignal;
@@ -96,7 +98,16 @@ async function pairLearning(task: LearningTask, head: PairHead): Promise<Learnin
 const textsOf = ({ rows }: PairExamples): number =>
   rows.reduce((most, { length }) => Math.max(most, length), 1);
 
-function engineOptions({ executor, encoder, head, frozen, optimizer, train, seed }: LearningTask) {
+function engineOptions({
+  executor,
+  encoder,
+  head,
+  frozen,
+  optimizer,
+  train,
+  seed,
+  tokensPerRun,
+}: LearningTask) {
   const trainable = head.parameters(encoder).filter(({ name }) => !frozen || !isFrozen(frozen, name));
   return {
     executor,
@@ -106,6 +117,7 @@ function engineOptions({ executor, encoder, head, frozen, optimizer, train, seed
     seed,
     ...(frozen && { frozen }),
     ...(optimizer && { optimizer }),
+    ...(tokensPerRun !== undefined && { tokensPerRun }),
   };
 }
 

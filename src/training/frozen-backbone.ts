@@ -21,7 +21,15 @@ export interface FrozenBackbone {
   readonly frozen: FrozenWeights;
   /** Of the adapters, if there are any. */
   readonly adapters?: Adapters;
+  /** Most tokens of one run; more than that are split. Default: the engine's. */
+  readonly tokensPerRun?: number;
 }
+
+/**
+ * With adapters, what a step computes takes most of the memory, and to sum the gradients of several runs costs next to
+ * nothing: docs/training.md has what this saves.
+ */
+const ADAPTER_TOKENS_PER_RUN = 512;
 
 /**
  * @returns undefined if everything learns.
@@ -45,7 +53,7 @@ export function frozenBackbone(
     return adapters !== undefined || part === 'embeddings' || (typeof freeze === 'number' && part < freeze);
   };
   const frozen = frozenWeights(specs.filter(isFrozen), backbone);
-  return { frozen, ...(adapters && { adapters }) };
+  return { frozen, ...(adapters && { adapters, tokensPerRun: ADAPTER_TOKENS_PER_RUN }) };
 }
 
 const NEEDS_BACKBONE =
@@ -86,6 +94,11 @@ function frozenWeights(
     else if (values) others.set(name, values);
   }
   return { weights: others, ...(stored && offsets.size > 0 && { stored: { file: stored.file, offsets } }) };
+}
+
+/** What a learner is told of it. */
+export function learningOptions({ frozen, tokensPerRun }: FrozenBackbone) {
+  return { frozen, ...(tokensPerRun !== undefined && { tokensPerRun }) };
 }
 
 /** The head as it is trained. */

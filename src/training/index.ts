@@ -1,7 +1,7 @@
 export { type Backbone, type BackboneSource, readBackbone } from './backbone.js';
 export { BACKBONE_FILES } from './backbone-files.js';
 export { checkpointMark, checkpointTime } from './checkpoint-mark.js';
-export { type FrozenBackbone, frozenBackbone, trainedHead } from './frozen-backbone.js';
+export { type FrozenBackbone, frozenBackbone, learningOptions, trainedHead } from './frozen-backbone.js';
 export { type AdapterTarget, type AdapterTuning, type Tuning, trainingLanguage } from './hyperparameters.js';
 export type {
   BackboneDownload,

@@ -19,7 +19,7 @@ import { AbortedError, TrainingError } from '../errors.js';
 import type { TrainingTask } from '../families/index.js';
 import type { GraphExecutor } from '../graph/index.js';
 import type { TextOutputs, TextWindow } from '../text-reader/index.js';
-import { type FrozenBackbone, trainedHead, wholeModel } from './frozen-backbone.js';
+import { type FrozenBackbone, learningOptions, trainedHead, wholeModel } from './frozen-backbone.js';
 import { type Hyperparameters, patienceFor, WARMUP_FRACTION } from './hyperparameters.js';
 import type { ProgressReporter } from './progress-reporter.js';
 import { GOES_ON_LATER } from './training-run.js';
@@ -78,9 +78,8 @@ export async function trainModel(input: LoopInput): Promise<TrainedModel> {
   const { batchSize, language } = hyperparameters;
   const head = trainedHead(task.head, plan);
   const { frozen: _, ...rest } = input;
-  const frozen = plan && { frozen: plan.frozen };
-  const options = { ...rest, ...frozen, head, options: hyperparameters, batchSize, language };
-  const learner = await createTaskLearner(options);
+  const learning = { ...rest, ...(plan && learningOptions(plan)), head, options: hyperparameters };
+  const learner = await createTaskLearner({ ...learning, batchSize, language });
   const evaluator = await Evaluator.create(executor, head, encoder, plan?.frozen);
   try {
     const trained = await new TrainingLoop(input, learner, evaluator).run();
