@@ -3,7 +3,14 @@
  * [outputs, inputs] of a linear layer, A [rank, inputs] and B [outputs, rank] learn, and the layer computes
  * x·(W + (alpha / rank)·B·A)ᵀ + b. Merged, the model has W + (alpha / rank)·B·A in the place of W, and nothing else.
  */
-import type { EncoderInputs, LinearAdapter, LinearRole, ParameterSpec } from '../encoder/index.js';
+import type {
+  Dropout,
+  Encoder,
+  EncoderInputs,
+  LinearAdapter,
+  LinearRole,
+  ParameterSpec,
+} from '../encoder/index.js';
 import type { Graph } from '../graph/index.js';
 import type { TrainingHead } from './head.js';
 import type { Weights } from './parameter-store.js';
@@ -26,14 +33,13 @@ export interface Adapters {
 export function withAdapters<Head extends TrainingHead>(head: Head, adapters: Adapters): Head {
   return {
     ...head,
-    parameters(encoder: Parameters<Head['parameters']>[0]) {
+    parameters(encoder: Encoder) {
       const specs = head.parameters(encoder);
       return [...specs, ...adapterParameters(specs, adapters)];
     },
-    logits(...[graph, encoder, inputs, dropout]: Parameters<Head['logits']>) {
+    logits(graph: Graph, encoder: Encoder, inputs: EncoderInputs, dropout: Dropout) {
       const adapt = linearAdapter(head.parameters(encoder), adapters);
-      const adapted: EncoderInputs = { ...inputs, adapt };
-      return head.logits(graph, encoder, adapted, dropout);
+      return head.logits(graph, encoder, { ...inputs, adapt }, dropout);
     },
   };
 }
