@@ -20,6 +20,8 @@ export interface EncoderInputs {
   readonly ids: Tensor;
   /** 0 where a token may be attended to and a negative number on padding, [batch, 1, 1, tokens]. */
   readonly attentionBias: Tensor;
+  /** What is added to the score of a token that may not be attended to. */
+  readonly maskedBias: number;
   /**
    * The rows of the tokens' types (segment ids) from their table: [types, width] → [tokens, batch, width]. A table of one
    * row needs no input in an exported graph, as transformers passes none: [1, 1, width].
@@ -27,6 +29,8 @@ export interface EncoderInputs {
   typeRows(table: Tensor): Tensor;
   /** Integers that rise by one from token to token, [tokens]; in training from the encoder's first position. */
   positions(): Tensor;
+  /** Integers from −n to n − 1, n being the number of tokens, [2*tokens]. */
+  distances(): Tensor;
   /**
    * The rows of the tokens' positions from their table: [positions, width] → [tokens, 1, width].
    * @param first that of the first token, the encoder's `firstPosition`.
@@ -67,7 +71,9 @@ export function trainingInputs(graph: Graph, form: GraphForm = 'differentiable')
     form,
     ids,
     attentionBias: graph.input('attention_bias', 'float32', ['batch', 1, 1, 'tokens']),
+    maskedBias: PADDING_BIAS,
     positions: once(() => graph.reshape(positions(), ['tokens'])),
+    distances: once(() => graph.input('distances', 'int32', ['2*tokens'])),
     typeRows: (table) => graph.gather(table, types()),
     positionRows: (table) => graph.gather(table, positions()),
     firstToken: once(() => graph.input('first_token', 'float32', ['tokens', 1, 1])),
@@ -89,8 +95,10 @@ export function exportedInputs(graph: Graph): EncoderInputs {
     form: 'inference',
     ids,
     attentionBias: graph.reshape(bias, ['batch', 1, 1, 'tokens']),
+    maskedBias: EXPORTED_PADDING_BIAS,
     typeRows: (table) => graph.gather(table, table.shape[0] === 1 ? graph.constant([0], [1, 1], 'int64') : types()),
     positions: once(() => graph.rowNumbers(ids)),
+    distances: once(() => graph.rowDistances(ids)),
     positionRows: (table, first) =>
       graph.reshape(graph.firstRows(table, ids, first), ['tokens', 1, ...table.shape.slice(1)]),
     firstToken() {

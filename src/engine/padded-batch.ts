@@ -5,14 +5,14 @@ import type { Encoding } from '../tokenizer/index.js';
 /** Sequences padded to one length, as the encoder's training inputs take them. */
 export interface PaddedBatch {
   readonly sizes: { readonly tokens: number; readonly batch: number };
-  readonly feeds: Readonly<Record<IdFeed, Int32Data> & Record<WeightFeed, TensorData>>;
+  readonly feeds: Readonly<Record<IdFeed, Int32Data> & Record<OtherFeed, TensorData>>;
 }
 
 type Int32Data = Extract<TensorData, { readonly type: 'int32' }>;
 
 /** Feeds that index the rows of an embedding table. */
 export type IdFeed = 'ids' | 'token_types' | 'positions';
-type WeightFeed = 'attention_bias' | 'first_token' | 'token_share';
+type OtherFeed = 'attention_bias' | 'distances' | 'first_token' | 'token_share';
 
 /** Those of a batch's feeds that are inputs of a graph. */
 export function feedsFor(
@@ -44,6 +44,7 @@ export function padBatch(
     bias.fill(0, row * tokens, row * tokens + length);
   }
   const positions = Int32Array.from({ length: tokens }, (_, token) => firstPosition + token);
+  const distances = Int32Array.from({ length: 2 * tokens }, (_, at) => at - tokens);
   const first = new Float32Array(tokens);
   first[0] = 1;
   return {
@@ -52,6 +53,7 @@ export function padBatch(
       ids: { type: 'int32', dims: [tokens, batch], data: ids },
       token_types: { type: 'int32', dims: [tokens, batch], data: types },
       positions: { type: 'int32', dims: [tokens, 1], data: positions },
+      distances: { type: 'int32', dims: [2 * tokens], data: distances },
       attention_bias: { type: 'float32', dims: [batch, 1, 1, tokens], data: bias },
       first_token: { type: 'float32', dims: [tokens, 1, 1], data: first },
       token_share: { type: 'float32', dims: [tokens, batch, 1], data: share },

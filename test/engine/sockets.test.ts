@@ -70,7 +70,7 @@ async function engineWith({ executor = onnxExecutor(), learns = () => true, opti
 function computeGradients(engine: GradientEngine): Promise<number> {
   const encodings = input.train.map(({ encoding }) => encoding);
   const targets = head.targets(input.train, { labelSmoothing: 0, balanced: false });
-  return engine.run(padBatch(encodings, 0), targets);
+  return engine.run(padBatch(encodings, input.encoder), targets);
 }
 
 function distance(a: Float32Array, b: Float32Array): number {

@@ -54,16 +54,13 @@ export const absoluteToRelative: Operation<'absoluteToRelative'> = {
     const [x] = node.inputs;
     const n = dimensionAt(x.shape, -2);
     const rank = x.shape.length;
-    const count = builder.shape([n]);
-    const fewer = builder.once(`below ${n}`, (name) =>
-      builder.node('Sub', [count, builder.integers([1])], [name]),
-    );
-    const nothing = builder.integers([0]);
-    const pads = (before: string, after: string): string =>
-      builder.computed('Concat', [before, after], { axis: { int: 0 } });
-    const widened = builder.computed('Pad', [...inputs, pads(nothing, fewer), '', builder.integers([rank - 1])]);
-    const flat = builder.computed('Reshape', [widened, flatTarget(builder, x.shape)]);
-    const whole = builder.computed('Pad', [flat, pads(count, nothing), '', builder.integers([rank - 2])]);
+    const columns = builder.integers([rank - 1]);
+    const widened = builder.computed('Pad', [...inputs, builder.shape([0, n]), '', columns]);
+    const [first, last] = [builder.integers([0]), builder.integers([-1])];
+    const cut = builder.computed('Slice', [widened, first, last, columns]);
+    const flat = builder.computed('Reshape', [cut, flatTarget(builder, x.shape)]);
+    const flatAxis = builder.integers([rank - 2]);
+    const whole = builder.computed('Pad', [flat, builder.shape([n, 0]), '', flatAxis]);
     builder.node('Reshape', [whole, builder.shape([...x.shape.slice(0, -2), n, REST])], outputs);
   },
   gradient: ({ graph, outputGradient: dy }) => [graph.relativeToAbsolute(dy)],

@@ -94,8 +94,8 @@ export function maskedLanguage(options: MaskedLanguageOptions): Objective {
 function maskedLanguageHead(encoder: Encoder): LossHead {
   return {
     outputs: ({ width }) => width,
-    logits: (graph, _, inputs, dropout) =>
-      encoder.states(graph, inputs, { prefix: ENCODER_PREFIX, dropout }),
+    logits: (graph, trained, inputs, dropout) =>
+      trained.states(graph, inputs, { prefix: ENCODER_PREFIX, dropout }),
     loss: (graph, states) =>
       graph.add(
         hiddenTokenLoss(graph, states, wordEmbeddings(graph), encoder),
