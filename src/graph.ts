@@ -31,11 +31,8 @@ export {
   ShapeError,
   type Signatures as OperationSignatures,
   type Sizes,
-<<<<<<< HEAD
-  type StoredWeights,
-=======
   type SliceAttributes,
->>>>>>> h-seam
+  type StoredWeights,
   type TableBits,
   type Tensor,
   type TensorData,

@@ -15,14 +15,27 @@ import type { Graph } from '../graph/index.js';
 import type { TrainingHead } from './head.js';
 import type { Weights } from './parameter-store.js';
 
+/**
+ * A linear layer by what it gives. Where an encoder computes query, key and value in one layer, each of them means that
+ * layer.
+ */
+export type AdapterTarget = Exclude<LinearRole, typeof FUSED>;
+const FUSED = 'query-key-value';
+const FUSED_TARGETS: readonly AdapterTarget[] = ['query', 'key', 'value'];
+
+/** The targets that a layer with this role has an adapter for. */
+function targetsOf(role: LinearRole): readonly AdapterTarget[] {
+  return role === FUSED ? FUSED_TARGETS : [role];
+}
+
 /** Which layers have adapters, and of what size. */
 export interface Adapters {
   /** Rows of A and columns of B. */
   readonly rank: number;
   /** The product B·A counts alpha / rank times. */
   readonly alpha: number;
-  /** Linear layers with an adapter, by what they give. */
-  readonly targets: readonly LinearRole[];
+  /** Linear layers with an adapter. */
+  readonly targets: readonly AdapterTarget[];
   /** Probability of dropout on what A reads. */
   readonly dropout: number;
   /** Layers of the encoder, from the lowest, that have none. */
@@ -63,8 +76,10 @@ export function adaptedWeights(
   specs: readonly ParameterSpec[],
   { targets, lowest }: Pick<Adapters, 'targets' | 'lowest'>,
 ): ParameterSpec[] {
-  const asked: ReadonlySet<unknown> = new Set(targets);
-  return specs.filter(({ role, part }) => asked.has(role) && typeof part === 'number' && part >= lowest);
+  return specs.filter(({ part, role }) => {
+    if (role === undefined || role === 'words' || role === 'table') return false;
+    return typeof part === 'number' && part >= lowest && targetsOf(role).some((each) => targets.includes(each));
+  });
 }
 
 /** As PEFT names them. */

@@ -1,6 +1,7 @@
 export { adamW } from './adamw-optimizer.js';
 export {
   type Adapters,
+  type AdapterTarget,
   adaptedWeights,
   adapterParameters,
   mergedWeight,

@@ -71,10 +71,11 @@ function reasonAgainst(
   }
   const adapters = adaptersOf(tuning);
   if (adapters === undefined) return undefined;
-  const roles = new Set(specs.flatMap(({ role, part }) => (typeof part === 'number' && role) || []));
-  const missing = adapters.targets.filter((target) => !roles.has(target));
+  const missing = adapters.targets.filter(
+    (target) => adaptedWeights(specs, { targets: [target], lowest: 0 }).length === 0,
+  );
   if (missing.length > 0) {
-    return `tuning.adapters.targets names ${missing.join(', ')}, which the backbone doesn't have; it has ${[...roles].join(', ')}`;
+    return `tuning.adapters.targets names ${missing.join(', ')}, which the backbone has no linear layer for; leave it out`;
   }
   if (adapterParameters(specs, adapters).length > 0) return undefined;
   return `tuning.freeze is ${freeze}, so that no layer is left for the adapters; freeze fewer, or train without adapters`;

@@ -4,8 +4,8 @@ import {
   type ModelSize,
   type TrainingConfig,
 } from '../contract/index.js';
-import type { Encoder, LinearRole } from '../encoder/index.js';
-import type { Adapters } from '../engine/index.js';
+import type { Encoder } from '../encoder/index.js';
+import type { Adapters, AdapterTarget } from '../engine/index.js';
 import { InternalError } from '../errors.js';
 import { type Duration, type Family, familyNamed } from '../families/index.js';
 import type { Backbone } from './backbone.js';
@@ -77,17 +77,15 @@ export interface AdapterTuning {
   readonly rank?: number;
   /** Above 0. Default: the rank. */
   readonly alpha?: number;
-  /** The linear layers of the encoder that have adapters, by what they give. Default query and value. */
+  /**
+   * The linear layers of the encoder that have adapters: the three that attention reads, the one that it ends with, and
+   * the two of the feed-forward block. Default query and value.
+   */
   readonly targets?: readonly AdapterTarget[];
   /** Probability of dropout on what A reads, at least 0 and below 1. Default 0. */
   readonly dropout?: number;
 }
 
-/**
- * Linear layers of an encoder: the three that attention reads, the one that it ends with, and the two of the
- * feed-forward block.
- */
-export type AdapterTarget = LinearRole;
 
 const DEFAULT_LANGUAGE = 'english';
 

@@ -1,8 +1,9 @@
+export type { AdapterTarget } from '../engine/index.js';
 export { type Backbone, type BackboneSource, readBackbone } from './backbone.js';
 export { BACKBONE_FILES } from './backbone-files.js';
 export { checkpointMark, checkpointTime } from './checkpoint-mark.js';
 export { type FrozenBackbone, frozenBackbone, learningOptions, trainedHead } from './frozen-backbone.js';
-export { type AdapterTarget, type AdapterTuning, type Tuning, trainingLanguage } from './hyperparameters.js';
+export { type AdapterTuning, type Tuning, trainingLanguage } from './hyperparameters.js';
 export type {
   BackboneDownload,
   BlendNotice,

@@ -58,7 +58,7 @@ export async function runTraining(
     task,
     encoder,
     ...(backbone && { pretrained: backbone.weights }),
-    ...(frozen && { frozen }),
+    ...(frozen && { frozenBackbone: frozen }),
     hyperparameters,
     executor,
     seed: spec.seed,

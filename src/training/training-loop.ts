@@ -34,7 +34,7 @@ export interface LoopInput {
   /** Weights to start from; all others are initialised at random, from the seed. */
   readonly pretrained?: CheckpointWeights;
   /** What of the pretrained weights stays as it is. Default: everything learns. */
-  readonly frozen?: FrozenBackbone;
+  readonly frozenBackbone?: FrozenBackbone;
   /** Id of [MASK], which takes the place of dropped tokens. */
   readonly maskId: number;
   readonly hyperparameters: Hyperparameters;
@@ -74,11 +74,10 @@ export interface TrainedModel {
  * @throws TrainingError if training diverges; AbortedError when the signal fires
  */
 export async function trainModel(input: LoopInput): Promise<TrainedModel> {
-  const { task, encoder, hyperparameters, executor, frozen: plan } = input;
+  const { task, encoder, hyperparameters, executor, frozenBackbone: plan } = input;
   const { batchSize, language } = hyperparameters;
   const head = trainedHead(task.head, plan);
-  const { frozen: _, ...rest } = input;
-  const learning = { ...rest, ...(plan && learningOptions(plan)), head, options: hyperparameters };
+  const learning = { ...input, ...(plan && learningOptions(plan)), head, options: hyperparameters };
   const learner = await createTaskLearner({ ...learning, batchSize, language });
   const evaluator = await Evaluator.create(executor, head, encoder, plan?.frozen);
   try {

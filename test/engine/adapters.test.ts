@@ -207,9 +207,9 @@ describe('what is frozen costs no gradient', () => {
       return productsOf(graph) - forward;
     });
     // Each layer has six linear layers: ∂/∂W of each, ∂/∂x of each but the three at the bottom; and two products for
-    // each of its two norms.
+    // each of its two norms. The pooler's ∂/∂x leads to the first layer that learns.
     const [all = 0, upper = 0, none = 0] = products;
-    expect([all - upper, upper - none, none]).toEqual([6 + 6 + 4, 6 + 3 + 4, 3]);
+    expect([all - upper, upper - none, none]).toEqual([6 + 6 + 4, 6 + 3 + 4 + 1, 3]);
   });
 
   it('none of the weights beside adapters: they learn alone, with the head', () => {

@@ -11,6 +11,7 @@ import { flatOutputs } from '../../src/families/text-outputs.js';
 import { onnxExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
 import { encodeSafetensors, type NamedTensor } from '../../src/safetensors/index.js';
+import { trainWordPiece } from '../../src/tokenizer/index.js';
 import { type Backbone, readBackbone } from '../../src/training/index.js';
 import { frozenBackbone } from '../../src/training/frozen-backbone.js';
 import type { Tuning } from '../../src/training/hyperparameters.js';
@@ -46,7 +47,11 @@ async function aBackbone(floats: 'F32' | 'F16' = 'F32'): Promise<Backbone> {
       return [spec.name, { shape: spec.shape, values }];
     }),
   );
-  const files = { 'model.safetensors': encodeSafetensors(tensors, undefined, { floats }) };
+  const tokenizer = trainWordPiece(task.train, { vocabularySize: 200, lowercase: true });
+  const files = {
+    'model.safetensors': encodeSafetensors(tensors, undefined, { floats }),
+    'tokenizer.json': JSON.stringify(tokenizer),
+  };
   const directory = writeCheckpoint(join(folder, floats), { config: encoder.config, files });
   return readBackbone({ name: 'owner/tiny', directory });
 }
@@ -58,7 +63,7 @@ async function train(backbone: Backbone, tuning: Tuning, changes: LoopChanges = 
       task,
       folder,
       { epochs: 3, learningRate: 0.02 },
-      { pretrained: backbone.weights, ...(frozen && { frozen }), ...changes },
+      { pretrained: backbone.weights, ...(frozen && { frozenBackbone: frozen }), ...changes },
     ),
   );
 }
@@ -112,7 +117,7 @@ describe.each(['F32', 'F16'] as const)('adapters over a backbone stored as %s', 
       steps += 1;
       if (steps === 5) stop.abort(GOES_ON_LATER);
     };
-    await failureOf(train(backbone, tuning, { dropout: 0.1, progress, signal: stop.signal }));
+    await failureOf('aborted', () => train(backbone, tuning, { dropout: 0.1, progress, signal: stop.signal }));
     const checkpoint = await readCheckpoint(join(folder, 'checkpoint.safetensors'));
     const names = [...(checkpoint?.tensors.keys() ?? [])];
     expect(names).toContain('first/bert.encoder.layer.1.attention.self.value.lora_B.weight');

@@ -34,7 +34,8 @@ class TensorFlowGraph<T extends TensorFlowTensor> implements CompiledGraph {
   readonly #tf: TensorFlow<T>;
   readonly #graph: Graph;
 
-  constructor(tf: TensorFlow<T>, graph: Graph, { weights, stored }: CompileOptions) {
+  constructor(tf: TensorFlow<T>, graph: Graph, fixed: CompileOptions) {
+    const { weights, stored } = fixed;
     this.#tf = tf;
     this.#graph = graph;
 
@@ -45,7 +46,7 @@ class TensorFlowGraph<T extends TensorFlowTensor> implements CompiledGraph {
         (stored?.offsets.has(name) ? readStoredWeight(stored, name, volume(dims)) : undefined);
       if (values !== undefined) this.#fixed.set(name, tf.tensor(values, dims, 'float32'));
     }
-    this.#fed = fedTensors(graph, { weights, stored });
+    this.#fed = fedTensors(graph, fixed);
   }
 
   async run(
