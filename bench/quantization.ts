@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { modelSizeSchema } from '../src/contract/index.js';
-import { newEncoder, initialize } from '../src/encoder/index.js';
+import { initialize, newEncoder } from '../src/encoder/index.js';
 import {
   buildEvaluationGraph,
   calibrate,

@@ -72,6 +72,9 @@ export class EncoderBuilder {
   }
 
   #zeros(width: number): Tensor {
-    return this.graph.constant(Array.from({ length: width }, () => 0), [width]);
+    return this.graph.constant(
+      Array.from({ length: width }, () => 0),
+      [width],
+    );
   }
 }

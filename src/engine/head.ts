@@ -1,5 +1,5 @@
 /** The head on an encoder during training, and the inputs of its loss. */
-import type { Encoder, Dropout, EncoderInputs, ParameterSpec } from '../encoder/index.js';
+import type { Dropout, Encoder, EncoderInputs, ParameterSpec } from '../encoder/index.js';
 import type { Graph, Tensor, TensorData } from '../graph/index.js';
 import type { TextWindow } from '../text-reader/index.js';
 

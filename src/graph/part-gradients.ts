@@ -11,7 +11,9 @@ import type { Tensor } from './tensor.js';
 export function wholeOf(graph: Graph, shape: Shape, parts: readonly PartGradient[]): Tensor[] {
   const rows: PartGradient[][] = [];
   for (const part of [...parts].sort((a, b) => a.from - b.from)) {
-    const row = rows.find((each) => each.every((other) => other.axis === part.axis && endOf(other) <= part.from));
+    const row = rows.find((each) =>
+      each.every((other) => other.axis === part.axis && endOf(other) <= part.from),
+    );
     if (row === undefined) rows.push([part]);
     else row.push(part);
   }

@@ -5,12 +5,7 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
-import {
-  type CheckpointWeights,
-  checkpointWeights,
-  type Encoder,
-  readEncoder,
-} from '../encoder/index.js';
+import { type CheckpointWeights, checkpointWeights, type Encoder, readEncoder } from '../encoder/index.js';
 import { ModelFolderError } from '../errors.js';
 import { readStoredWeight, type StoredWeights } from '../graph/index.js';
 import {

@@ -11,8 +11,9 @@ import {
   withAdapters,
 } from '../engine/index.js';
 import { TrainingError } from '../errors.js';
+import { adaptersOf } from './adapter-tuning.js';
 import type { Backbone } from './backbone.js';
-import { adaptersOf, type Tuning } from './hyperparameters.js';
+import type { Tuning } from './hyperparameters.js';
 import { LazyWeights } from './lazy-weights.js';
 
 /** How a run is trained whose backbone is frozen in part or as a whole. */

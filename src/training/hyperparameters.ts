@@ -5,9 +5,9 @@ import {
   type TrainingConfig,
 } from '../contract/index.js';
 import type { Encoder } from '../encoder/index.js';
-import type { Adapters, AdapterTarget } from '../engine/index.js';
 import { InternalError } from '../errors.js';
 import { type Duration, type Family, familyNamed } from '../families/index.js';
+import { type AdapterTuning, tunedParts, tunedRate } from './adapter-tuning.js';
 import type { Backbone } from './backbone.js';
 import { languageName } from './language-name.js';
 
@@ -71,22 +71,6 @@ export interface Tuning {
   readonly freeze?: 'embeddings' | number;
 }
 
-/** Low-rank adapters: a layer's W becomes W + (alpha / rank)·B·A, of which A and B learn. */
-export interface AdapterTuning {
-  /** Rows of A and columns of B, at least 1. Default 8. */
-  readonly rank?: number;
-  /** Above 0. Default: the rank. */
-  readonly alpha?: number;
-  /**
-   * The linear layers of the encoder that have adapters: the three that attention reads, the one that it ends with, and
-   * the two of the feed-forward block. Default query and value.
-   */
-  readonly targets?: readonly AdapterTarget[];
-  /** Probability of dropout on what A reads, at least 0 and below 1. Default 0. */
-  readonly dropout?: number;
-}
-
-
 const DEFAULT_LANGUAGE = 'english';
 
 /** Most tokens that an encoder trained from random weights reads at once. */
@@ -123,39 +107,6 @@ const backboneLearningRates: readonly { readonly upToHidden: number; readonly ra
   { upToHidden: 768, rate: 5e-5 }, // Devlin et al. 2019, A.3
   { upToHidden: Number.POSITIVE_INFINITY, rate: 2e-5 },
 ];
-
-/** Rank and targets of RoBERTa's adapters: Hu et al. 2021, table 9. */
-const ADAPTER_RANK = 8;
-const ADAPTER_TARGETS: readonly AdapterTarget[] = ['query', 'value'];
-/**
- * Peak learning rate of adapters: Hu et al. 2021, table 9, has 4e-4 or 5e-4 for RoBERTa base on most of its sets, at
- * alpha = rank = 8.
- */
-const ADAPTER_LEARNING_RATE = 5e-4;
-
-/** The adapters, with the defaults filled in. */
-export function adaptersOf({ adapters, freeze }: Tuning): Adapters | undefined {
-  if (adapters === undefined) return undefined;
-  const { rank = ADAPTER_RANK, alpha = rank, targets = ADAPTER_TARGETS, dropout = 0 } = adapters;
-  return { rank, alpha, targets, dropout, lowest: typeof freeze === 'number' ? freeze : 0 };
-}
-
-/** What the record says of adapters and of frozen weights. */
-function tunedParts(tuning: Tuning): Partial<Hyperparameters> {
-  const adapters = adaptersOf(tuning);
-  const { freeze } = tuning;
-  if (adapters === undefined) {
-    if (freeze === undefined) return {};
-    return { frozen: freeze === 'embeddings' ? freeze : `embeddings and ${freeze} layers` };
-  }
-  return {
-    frozen: 'the backbone',
-    adapterRank: adapters.rank,
-    adapterAlpha: adapters.alpha,
-    adapterTargets: adapters.targets.join(', '),
-    adapterDropout: adapters.dropout,
-  };
-}
 
 /** A backbone has its own geometry, so the size that was asked for plays no part. */
 function backboneLearningRate({ width }: Pick<Encoder, 'width'>): number | undefined {
@@ -196,14 +147,12 @@ export function resolveHyperparameters(
 ): Hyperparameters {
   const rows = texts.length;
   const { durations, types } = familyOf(model);
-  const learningRate = tuning.adapters
-    ? ADAPTER_LEARNING_RATE
-    : backbone && backboneLearningRate(backbone.encoder);
+  const backboneRate = backbone && backboneLearningRate(backbone.encoder);
   const duration = backbone ? durations.backbone : durations.scratch;
   const ownSmoothing = types.find(({ name }) => name === model.type)?.labelSmoothing;
   return {
     batchSize: training.batch_size ?? (rows < SMALL_DATASET ? SMALL_BATCH_SIZE : DEFAULT_BATCH_SIZE),
-    learningRate: training.learning_rate ?? learningRate ?? learningRates[model.size],
+    learningRate: training.learning_rate ?? tunedRate(tuning, backboneRate) ?? learningRates[model.size],
     epochs: training.num_epochs ?? defaultEpochs(duration, texts),
     maxTokens: backbone?.maxTokens ?? MAX_TOKENS,
     language: trainingLanguage(training),

@@ -68,8 +68,7 @@ export function estimateMemory(
   const kept = numbersOf(parameters.filter(isKept));
   const tokens = Math.min(frozen?.tokensPerRun ?? TOKENS_A_RUN, batchSize * Math.min(maxTokens, train.longest));
   const perToken =
-    encoder.layers *
-    (HIDDEN_WIDTHS_A_TOKEN * encoder.width + INNER_WIDTHS_A_TOKEN * encoder.innerWidth);
+    encoder.layers * (HIDDEN_WIDTHS_A_TOKEN * encoder.width + INNER_WIDTHS_A_TOKEN * encoder.innerWidth);
   const attention = tokens * train.longest * encoder.heads * encoder.layers;
   const answersOf = (texts: TextMeasure) => (head.per === 'token' ? texts.tokens : texts.count);
   const logits = outputs * (head.per === 'token' ? tokens : batchSize);

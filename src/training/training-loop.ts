@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { TrainingStats } from '../contract/index.js';
-import type { Encoder, CheckpointWeights, ParameterSpec } from '../encoder/index.js';
+import type { CheckpointWeights, Encoder, ParameterSpec } from '../encoder/index.js';
 import {
   checkpointTensors,
   createTaskLearner,
