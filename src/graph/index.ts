@@ -39,6 +39,7 @@ export type {
 } from './resident.js';
 export { residentOnBuffers } from './resident-on-buffers.js';
 export { type Dimension, mergeDimensions, resolveShape, type Shape, ShapeError, volume } from './shape.js';
+export { readStoredWeight, type StoredWeights } from './stored-weights.js';
 export type { ElementType, Tensor, TensorSource } from './tensor.js';
 export type { TensorFlow, TensorFlowClasses, TensorFlowTensor } from './tensorflow/tensorflow.js';
 export { tensorflowExecutor } from './tensorflow/tensorflow-executor.js';

@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { DeviceError, ModelFolderError } from '../../src/errors.js';
 import type { LoadedGraph } from '../../src/graph/index.js';
-import { openDeviceGraph } from '../../src/inference/device-graph.js';
-
-/** A device that no platform of these tests has. */
-const missing = process.platform === 'win32' ? 'coreml' : 'dml';
+import { DeviceGraph, openDeviceGraph } from '../../src/inference/device-graph.js';
+import { missing } from './tiny-jobs.js';
 
 /** A graph that answers with what `run` says, and tells when it is released. */
 function aGraph(run: () => Promise<void>, released: () => void = () => undefined): LoadedGraph {
@@ -36,7 +34,6 @@ describe('the graph of a model', () => {
         : aGraph(lost, () => {
             released += 1;
           });
-    const { DeviceGraph } = await import('../../src/inference/device-graph.js');
     const graph = new DeviceGraph(await open('webgpu'), { device: 'webgpu' }, open);
     await graph.run({}, {});
     await graph.run({}, {});

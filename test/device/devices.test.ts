@@ -1,19 +1,13 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, it, onTestFinished } from 'vitest';
-import { createClassificationArchive } from '../../src/families/index.js';
+import { listDevices, Predictor } from 'orchard-nlp';
+import { expect, it } from 'vitest';
 import { deviceInformation } from '../../src/graph/index.js';
-import { listDevices } from '../../src/inference/index.js';
-import type { TrainingRunEvent } from '../../src/training/index.js';
-import { runTraining } from '../../src/training/run-training.js';
 import { resultOf } from '../support/outcomes.js';
-
-/** A device that no platform of these tests has. */
-const missing = process.platform === 'win32' ? 'coreml' : 'dml';
+import { missing, trainTiny } from './tiny-jobs.js';
 
 it('are listed with the processor first, each with a time or a reason', async () => {
   const devices = await listDevices();
@@ -35,32 +29,25 @@ it('are listed by the command, a line each', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [command, 'devices']);
   const lines = stdout.trim().split('\n');
   expect(lines[0]).toMatch(/^cpu {5}a product of two 512×512 matrices takes \d+\.\d ms$/);
-  expect(lines.find((line) => line.startsWith('cuda'))).toMatch(/not available|takes/);
+  expect(lines.map((line) => line.split(' ')[0])).toContain('webgpu');
 });
 
-it('that are not there leave a training to the processor, with a warning in the job and in its record', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'orchard-device-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const rows = ['good', 'bad'].flatMap((label) =>
-    ['it is', 'they are', 'all was', 'that was'].map((text) => ({ text: `${text} ${label}`, label })),
-  );
-  const archive = join(folder, 'data.zip');
-  const type = 'binary-text-classification';
-  await resultOf(createClassificationArchive({ type, name: 'small', rows, devRows: rows }, archive));
-  const events: TrainingRunEvent[] = [];
-  await runTraining(
-    {
-      ...{ id: 'job', seed: 1, threads: 1, device: missing, allowFileUrls: true, tuning: {} },
-      dataset_url: pathToFileURL(archive).href,
-      model_config: { name: 'small', type, family: 'Papaya', size: 'mini' },
-      training_config: { num_epochs: 1, use_pretrained: false },
-      directory: join(folder, 'model'),
-    },
-    { signal: new AbortController().signal, onEvent: (event) => void events.push(event) },
-  );
-  const warned = events.flatMap((event) => (event.type === 'warnings' ? event.warnings : []));
-  expect(warned).toContainEqual(
-    expect.objectContaining({ kind: 'device', message: expect.stringContaining(missing) }),
-  );
-  expect(events.filter(({ type }) => type === 'device')).toEqual([{ type: 'device', device: 'cpu' }]);
-});
+it.each(['worker', 'process'] as const)(
+  'that are not there leave a job in a %s to the processor, with a warning in the job and in its record',
+  async (isolation) => {
+    const { id, job, devices, storage } = await trainTiny({ device: missing, isolation });
+    expect(job.status).toBe('READY');
+    const warning = { kind: 'device', message: expect.stringContaining(missing) };
+    expect(job.warnings).toContainEqual(expect.objectContaining(warning));
+    expect(devices).toEqual(['cpu']);
+    const folder = (await storage.openFolder(id)) ?? '';
+    const record = JSON.parse(await readFile(join(folder, 'training.json'), 'utf8'));
+    expect(record.device).toBe('cpu');
+    expect(record.warnings).toContainEqual(expect.objectContaining(warning));
+    await using predictor = new Predictor({ storage, device: missing });
+    expect((await resultOf(predictor.predictCustom(id, 'the lamp'))).data.labels).toHaveLength(2);
+    expect(predictor.stats().models).toMatchObject([
+      { device: 'cpu', deviceFailure: expect.stringContaining(missing) },
+    ]);
+  },
+);

@@ -24,7 +24,7 @@ const onDevice = (profile?: string): GraphExecutor =>
 const onArrays = (): GraphExecutor => residentOnBuffers(onnxExecutor());
 
 /** The first step compiles the programs of the device, which takes a processor a quarter of a minute or more. */
-const PATIENCE_MS = 900_000;
+const PATIENCE_MS = 600_000;
 /** Of losses, relative. */
 const TOLERANCE = 1e-4;
 

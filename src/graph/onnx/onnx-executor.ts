@@ -47,12 +47,12 @@ export function onnxExecutor({
     specificationVersion: 1,
     quantizes: true,
     ...(provider === 'webgpu' && { resident: new OnnxMemory(settings) }),
-    async compile(graph: Graph, { weights, quantization }: CompileOptions = {}) {
+    async compile(graph: Graph, fixed: CompileOptions = {}) {
       const runtime = await loadRuntime();
       const { lowerGraph } = await import('./to-onnx.js');
-      const { model, shapeInputs } = await lowerGraph(graph, weights, quantization, loweringFor(provider));
-      const session = await createSession(runtime, model, settings);
-      const fed = fedTensors(graph, weights);
+      const { model, shapeInputs } = await lowerGraph(graph, fixed, loweringFor(provider));
+      const session = await createSession(runtime, model, settings, { stored: fixed.stored });
+      const fed = fedTensors(graph, fixed);
       return new OnnxGraph({
         runtime,
         session,

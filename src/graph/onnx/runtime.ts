@@ -1,7 +1,9 @@
 import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
 import type { InferenceSession } from 'onnxruntime-node';
 import type { ExecutionProvider } from '../../device-names.js';
 import { turnTelemetryOff } from '../../runtime-telemetry.js';
+import type { StoredWeights } from '../stored-weights.js';
 import { deviceWork } from './device-work.js';
 
 export type Runtime = typeof import('onnxruntime-node');
@@ -29,16 +31,23 @@ export interface SessionSettings {
   readonly profile?: string | undefined;
 }
 
+/** What one session needs besides. */
+export interface SessionNeeds {
+  /** Weights of the model that lie in a file. Default: none. */
+  readonly stored?: StoredWeights | undefined;
+  /** Default: every output is written to the processor's memory. */
+  readonly preferredOutputLocation?: InferenceSession.SessionOptions['preferredOutputLocation'];
+}
+
 /**
  * @param model the path or the bytes of an ONNX model.
- * @param more options of the runtime besides those that follow from the settings.
  * @throws RangeError for a provider that the runtime lacks; DeviceError for a device that doesn't start
  */
 export async function createSession(
   { InferenceSession, listSupportedBackends }: Runtime,
   model: string | Uint8Array,
   { provider, threads, idleSpinning, profile }: SessionSettings,
-  more: InferenceSession.SessionOptions = {},
+  { stored, ...places }: SessionNeeds = {},
 ): Promise<InferenceSession> {
   const providers = listSupportedBackends().map(({ name }) => name);
   if (!providers.includes(provider)) {
@@ -56,12 +65,22 @@ export async function createSession(
     // What fails is thrown; the runtime would write it to the standard error of the application, too.
     logSeverityLevel: 4,
     ...(profile !== undefined && { enableProfiling: true, profileFilePrefix: profile }),
-    ...(!idleSpinning && { extra: { session: { force_spinning_stop: '1' } } }),
-    ...more,
+    extra: {
+      session: { ...(!idleSpinning && { force_spinning_stop: '1' }), ...(stored && storedSettings(stored)) },
+    },
+    ...places,
   };
   return deviceWork(provider, 'start', () =>
     typeof model === 'string'
       ? InferenceSession.create(model, options)
       : InferenceSession.create(model, options),
   );
+}
+
+/**
+ * The runtime maps the file into memory, where all sessions, threads and processes share it. Prepacking would give each
+ * session a copy after all, one for each layer's forward and another for its backward product.
+ */
+function storedSettings({ file }: StoredWeights): Readonly<Record<string, string>> {
+  return { model_external_initializers_file_folder_path: dirname(file), disable_prepacking: '1' };
 }
