@@ -88,7 +88,9 @@ const cases: Readonly<Record<string, Case>> = {
   'greater, which has none, beside an operand that has one': {
     inputs: [[3, 4]],
     output: [3, 4],
-    apply: one((g, x) => g.multiply(x, g.greater(g.constant([...someNumbers(12, 1, 9)], [3, 4]), g.constant([0], [])))),
+    apply: one((g, x) =>
+      g.multiply(x, g.greater(g.constant([...someNumbers(12, 1, 9)], [3, 4]), g.constant([0], []))),
+    ),
   },
   softmax: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.softmax(g.scale(x, 3))) },
   logSoftmax: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.logSoftmax(g.scale(x, 3))) },

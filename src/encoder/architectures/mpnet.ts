@@ -30,9 +30,11 @@ const BUCKETS = 32;
 /** Distances from which on all are in the last bucket. */
 const MAX_DISTANCE = 128;
 
+const { classifier_dropout, ...fields } = bertFields;
+
 const schema = z.object({
   model_type: z.literal('mpnet'),
-  ...bertFields,
+  ...fields,
   pad_token_id: tokenIdField.default(1),
   relative_attention_num_buckets: z.literal(BUCKETS).default(BUCKETS),
 });

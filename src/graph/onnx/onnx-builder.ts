@@ -71,6 +71,18 @@ export class OnnxBuilder {
     this.initializers.push({ name, dataType: ElementTypeCode[type], dims, rawData });
   }
 
+  /** Adds an initializer, unless one of this name was added so before. @returns the name. */
+  initializerOnce(
+    name: string,
+    type: keyof typeof ElementTypeCode,
+    dims: readonly number[],
+    compute: () => ArrayBufferView,
+  ): string {
+    if (!this.#memo.has(name)) this.initializer(name, type, dims, compute());
+    this.#memo.set(name, name);
+    return name;
+  }
+
   floats(values: readonly number[], dims: readonly number[]): string {
     return this.once(`float32[${dims.join()}]${values.join()}`, (name) =>
       this.initializer(name, 'float32', dims, Float32Array.from(values)),
@@ -125,7 +137,8 @@ export class OnnxBuilder {
 
   /** The name of a one-element int64 vector that holds this dimension at run time. */
   #dimension(dimension: Dimension): string {
-    const known = typeof dimension === 'number' ? dimension : numeral(dimension);
+    if (typeof dimension === 'number') return this.integers([dimension]);
+    const known = numeral(dimension);
     if (known !== undefined) return this.integers([known]);
     return this.once(`dimension ${dimension}`, (name) => {
       const [first = '', ...others] = symbolsOf(dimension);
