@@ -1,4 +1,4 @@
-"""Writes one small checkpoint of random weights for each model type that can be a backbone: <folder of a BERT> <target>.
+"""Writes one small checkpoint of random weights for each of these model types: <folder of a BERT> <target>.
 
 The tokenizer is that of the given folder. Prints the folders as a JSON list.
 """
@@ -18,7 +18,8 @@ TYPES = {
     "roberta": {**SIZE, "max_position_embeddings": POSITIONS + 2, "type_vocab_size": 1},
     "xlm-roberta": {**SIZE, "max_position_embeddings": POSITIONS + 2, "type_vocab_size": 1},
     "camembert": {**SIZE, "max_position_embeddings": POSITIONS + 2, "type_vocab_size": 1},
-    "electra": {**SIZE, "embedding_size": SIZE["hidden_size"], "max_position_embeddings": POSITIONS},
+    "electra": {**SIZE, "embedding_size": 24, "max_position_embeddings": POSITIONS},
+    "albert": {**SIZE, "embedding_size": 24, "max_position_embeddings": POSITIONS},
     "distilbert": {"dim": 48, "n_layers": 2, "n_heads": 4, "hidden_dim": 96, "max_position_embeddings": POSITIONS},
 }
 TOKENIZER_FILES = ["tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt"]

@@ -240,17 +240,39 @@ describe.each(Object.keys(smallConfigs))('an encoder of type %s', (type) => {
   });
 });
 
+/** Of the embeddings, then of each layer: attention weights, what attention gives, what the feed-forward block gives. */
+it.each([
+  ['bert', { hidden_dropout_prob: 0.3, attention_probs_dropout_prob: 0.4 }, [0.4, 0.3, 0.3], 2],
+  ['mpnet', { hidden_dropout_prob: 0.3, attention_probs_dropout_prob: 0.4 }, [0.4, 0.3, 0.3], 2],
+  ['albert', { hidden_dropout_prob: 0.3, attention_probs_dropout_prob: 0.4 }, [0.4, 0.3], 3],
+  ['distilbert', { dropout: 0.3, attention_dropout: 0.4 }, [0.4, 0.3], 2],
+])('an encoder of type %s has the dropout of transformers', (type, fields, inLayer, layers) => {
+  const sites: number[] = [];
+  const graph = new Graph();
+  const dropout = (x: Tensor, probability: number) => {
+    if (probability > 0) sites.push(probability);
+    return x;
+  };
+  encoderOf(type, fields).states(graph, trainingInputs(graph), { prefix: '', dropout });
+  expect(sites).toEqual([0.3, ...Array.from({ length: layers }, () => inLayer).flat()]);
+});
+
 describe('an encoder that can not be run here', () => {
   it.each([
     ['distilbert', { sinusoidal_pos_embds: true }, 'sinusoidal_pos_embds: '],
     ['mpnet', { relative_attention_num_buckets: 64 }, 'relative_attention_num_buckets: '],
+    ['mpnet', { pad_token_id: 0 }, 'pad_token_id: '],
     ['bert', { position_embedding_type: 'relative_key' }, 'position_embedding_type: '],
     ['electra', { hidden_size: 9 }, 'hidden_size 9 is not a multiple of num_attention_heads 2'],
     ['distilbert', { n_heads: 3 }, 'dim 8 is not a multiple of n_heads 3'],
     ['deberta-v2', { conv_kernel_size: 3 }, 'conv_kernel_size: '],
     ['deberta-v2', { pos_att_type: 'c2p|p2p' }, 'pos_att_type.1: '],
     ['deberta-v2', { attention_head_size: 8 }, 'attention_head_size 8 times num_attention_heads 2'],
-    ['modernbert', { rope_parameters: { full_attention: { rope_type: 'yarn', rope_theta: 1e4 } } }, 'rope_type: '],
+    [
+      'modernbert',
+      { rope_parameters: { full_attention: { rope_type: 'yarn', rope_theta: 1e4 } } },
+      'rope_type: ',
+    ],
     ['modernbert', { layer_types: ['full_attention'] }, 'layer_types has 1 entries'],
     ['modernbert', { num_attention_heads: 8 }, 'hidden_size'],
     ['roberta', { max_position_embeddings: 2 }, 'max_position_embeddings 2 leave no position'],

@@ -13,7 +13,6 @@ import {
   postNormLayer,
   robertaHead,
   stackParameters,
-  tokenIdField,
 } from '../parts/index.js';
 import {
   bertFields,
@@ -35,7 +34,8 @@ const { classifier_dropout, ...fields } = bertFields;
 const schema = z.object({
   model_type: z.literal('mpnet'),
   ...fields,
-  pad_token_id: tokenIdField.default(1),
+  // transformers gives this id no position of its own, whatever config.json says.
+  pad_token_id: z.literal(1).default(1),
   relative_attention_num_buckets: z.literal(BUCKETS).default(BUCKETS),
 });
 type Config = z.infer<typeof schema>;
@@ -53,7 +53,7 @@ const names: LayerNames = {
 const STEM = 'encoder.layer';
 const BIAS = 'encoder.relative_attention_bias.weight';
 
-/** Positions count from 2 whatever the padding token's id is. */
+/** Positions count from the padding token's id + 1. */
 const FIRST_POSITION = 2;
 
 const biasParameter = ({ num_attention_heads, initializer_range }: Config): ParameterSpec =>
