@@ -22,6 +22,12 @@ export const whitespace = codePointSet(`
   9-d 20 85 a0 1680 2000-200a 2028-2029 202f 205f 3000
 `);
 
+/** Whether a character is white space; most are ASCII and need no look-up. */
+export function isWhitespace(character: string): boolean {
+  if (character < '\u0080') return character === ' ' || (character >= '\t' && character <= '\r');
+  return whitespace.has(character.codePointAt(0) ?? 0);
+}
+
 /** Ideographs that `handle_chinese_chars` makes words of their own. */
 export const ideographs = codePointSet(`
   3400-4dbf 4e00-9fff f900-faff 20000-2a6df 2a700-2b81f 2b920-2ceaf 2f800-2fa1f

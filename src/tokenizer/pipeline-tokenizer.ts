@@ -1,5 +1,5 @@
 /** A tokenizer of steps: added tokens, normaliser, pre-tokenizer, model. The ids and places of the Rust package. */
-import { whitespace } from './character-classes.js';
+import { isWhitespace } from './character-classes.js';
 import { PieceBuffer } from './piece-buffer.js';
 import { type PostProcessing, readPostProcessor, type SpaceTrimming } from './post-processors.js';
 import { assemble } from './special-token-template.js';
@@ -129,8 +129,7 @@ function outerSpaces(characters: readonly string[], from: number, to: number): O
   return { leading, trailing };
 }
 
-const isSpace = (character: string): boolean =>
-  character === BYTE_SPACE || whitespace.has(character.codePointAt(0) ?? 0);
+const isSpace = (character: string): boolean => character === BYTE_SPACE || isWhitespace(character);
 
 /** The span of a piece without its spaces, except one that was put before the text. */
 function trimmed(

@@ -36,8 +36,9 @@ export function firstPieces(
   let word = lastBeginningBy(words, offsets[2 * firstToken] ?? 0);
   let last = isCut(words, word, offsets[2 * firstToken] ?? 0) ? word : -1;
   for (let token = firstToken; token < ids.length && sequenceIds[token] === 0; token += 1) {
-    // By its end: a piece may begin with the space before its word.
+    // By its end: a piece may begin with the space before its word, or stand for such a space alone.
     const end = offsets[2 * token + 1] ?? 0;
+    if (end === offsets[2 * token]) continue;
     while (end > (words[word + 1]?.start ?? Number.POSITIVE_INFINITY)) word += 1;
     if (word === last) continue;
     last = word;

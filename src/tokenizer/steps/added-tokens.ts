@@ -1,5 +1,5 @@
 /** Tokens that are recognised as a whole wherever they are written out in a text. */
-import { whitespace } from '../character-classes.js';
+import { isWhitespace } from '../character-classes.js';
 import { AlignedText } from './aligned-text.js';
 import type { Normalizer } from './normalizers.js';
 import { matchesOf } from './patterns.js';
@@ -58,7 +58,7 @@ export class AddedTokens {
 }
 
 function isSpace(character = ''): boolean {
-  return character !== '' && whitespace.has(character.codePointAt(0) ?? 0);
+  return character !== '' && isWhitespace(character);
 }
 
 const wordCharacter = /^[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]$/u;

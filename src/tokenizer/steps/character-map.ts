@@ -8,6 +8,9 @@ const MAX_GROUP_BYTES = 5;
 /** What a character becomes at most, in bytes of UTF-8; Unicode's longest compatible form has 33. */
 export const MAX_FORM_BYTES = 64;
 
+const PLAIN = 1;
+const REWRITTEN = 2;
+
 const NUL = 0;
 
 /** The bits of a unit of the Darts double array (Yata 2008): label, distance to the children, whether a value ends here. */
@@ -22,6 +25,8 @@ export class CharacterMap {
   readonly #forms: Buffer;
   /** By group of characters; undefined: it stays. */
   readonly #known = new Map<string, string | undefined>();
+  /** What is known of each ASCII character: 0 nothing yet, {@link PLAIN} or {@link REWRITTEN}. */
+  readonly #plain = new Uint8Array(0x80);
   #groups: Intl.Segmenter | undefined;
 
   /** @param base64 as tokenizer.json has it. @param file named in errors. @throws ModelFolderError */
@@ -41,6 +46,7 @@ export class CharacterMap {
 
   /** A group of characters that readers see as one is looked up as a whole, then its characters one by one. */
   apply(text: AlignedText): AlignedText {
+    if (text.characters.every((character) => this.#isPlain(character))) return text;
     const rewriting = new Rewriting(text);
     let isFirst = true;
     for (const group of this.#groupsOf(text)) {
@@ -61,11 +67,28 @@ export class CharacterMap {
     return rewriting.result();
   }
 
-  #groupsOf(text: AlignedText): Iterable<string> {
-    const isPlain = (character: string) => character < '\u0080' && character !== '\r';
-    if (text.characters.every(isPlain)) return text.characters;
+  /** Whether a character is ASCII and stays. */
+  #isPlain(character: string): boolean {
+    if (character >= '\u0080' || character === '\r') return false;
+    this.#plain[character.charCodeAt(0)] ||= this.#form(character) === undefined ? PLAIN : REWRITTEN;
+    return this.#plain[character.charCodeAt(0)] === PLAIN;
+  }
+
+  /** Extended grapheme clusters (UAX #29). */
+  #groupsOf({ characters }: AlignedText): string[] {
     this.#groups ??= new Intl.Segmenter('und', { granularity: 'grapheme' });
-    return Array.from(this.#groups.segment(text.text()), ({ segment }) => segment);
+    const groups: string[] = [];
+    let run = '';
+    for (const [index, character] of characters.entries()) {
+      const next = characters[index + 1];
+      const isBoundary = next === undefined || (standsAlone(character) && standsAlone(next));
+      run += character;
+      if (!isBoundary) continue;
+      if (run === character) groups.push(character);
+      else for (const { segment } of this.#groups.segment(run)) groups.push(segment);
+      run = '';
+    }
+    return groups;
   }
 
   #form(group: string): string | undefined {
@@ -106,6 +129,17 @@ function longestForm(forms: Buffer): number {
     start = end + 1;
   }
   return longest;
+}
+
+/** Whether two such characters side by side are never one group: ASCII, kana, ideographs and Korean syllables. */
+function standsAlone(character: string): boolean {
+  if (character < '\u0080') return character !== '\r' && character !== '\n';
+  if (character < '\u3041') return false;
+  return (
+    (character >= '\u309b' && character <= '\u9fff') ||
+    character <= '\u3096' ||
+    (character >= '\uac00' && character <= '\ud7a3')
+  );
 }
 
 /** Groups of characters whose forms are kept. */

@@ -15,8 +15,8 @@ import {
   combiningMarks,
   deletedCharacters,
   ideographs,
+  isWhitespace,
   nonspacingMarks,
-  whitespace,
 } from '../character-classes.js';
 import { type AlignedText, filtered, mapped, prepended, Rewriting } from './aligned-text.js';
 import { canonicalForm } from './canonical-forms.js';
@@ -126,15 +126,13 @@ function replacing({
   };
 }
 
-const isSpace = (character: string): boolean => whitespace.has(codeOf(character));
-
 function stripping({ strip_left, strip_right }: { strip_left: boolean; strip_right: boolean }): Normalizer {
   return (source) => {
     const { characters } = source;
     let from = 0;
     let to = characters.length;
-    if (strip_left) while (from < to && isSpace(characters[from] ?? '')) from += 1;
-    if (strip_right) while (to > from && isSpace(characters[to - 1] ?? '')) to -= 1;
+    if (strip_left) while (from < to && isWhitespace(characters[from] ?? '')) from += 1;
+    if (strip_right) while (to > from && isWhitespace(characters[to - 1] ?? '')) to -= 1;
     if (from === 0 && to === characters.length) return source;
     const rewriting = new Rewriting(source);
     rewriting.skip(from);
@@ -171,7 +169,7 @@ function bert({
 const cleaned: Normalizer = (source) =>
   mapped(
     filtered(source, (character) => !deletedCharacters.has(codeOf(character))),
-    (character) => (isSpace(character) ? ' ' : character),
+    (character) => (isWhitespace(character) ? ' ' : character),
   );
 
 function withSpacesAroundIdeographs(source: AlignedText): AlignedText {

@@ -64,5 +64,10 @@ function places({ characters, length }: AlignedText, joined: string): (unit: num
 
 /** Where characters fit a description, each by itself. */
 export function charactersThat(text: AlignedText, accepts: (character: string) => boolean): Span[] {
-  return text.characters.flatMap((character, from) => (accepts(character) ? [{ from, to: from + 1 }] : []));
+  const spans: Span[] = [];
+  const { characters, length } = text;
+  for (let from = 0; from < length; from++) {
+    if (accepts(characters[from] ?? '')) spans.push({ from, to: from + 1 });
+  }
+  return spans;
 }

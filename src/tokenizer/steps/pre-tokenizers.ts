@@ -10,7 +10,7 @@ import {
   shortText,
   text,
 } from '../../json-shape.js';
-import { punctuation, whitespace } from '../character-classes.js';
+import { isWhitespace, punctuation } from '../character-classes.js';
 import { type AlignedText, mapped, prepended } from './aligned-text.js';
 import { asBytes, GPT2_WORDS } from './byte-level.js';
 import { charactersThat, compiledPattern, matchesOf, patternShape } from './patterns.js';
@@ -41,7 +41,7 @@ type Maker = (part: unknown, file: string) => PreTokenizer;
 
 const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
   ['BertPreTokenizer', () => bertWords],
-  ['WhitespaceSplit', () => (source) => splitAt(source, charactersThat(source, isSpace), 'Removed')],
+  ['WhitespaceSplit', () => (source) => splitAt(source, charactersThat(source, isWhitespace), 'Removed')],
   ['Whitespace', () => (source) => splitAt(source, matchesOf(source, WORDS), 'Removed', true)],
   ['ByteLevel', (part, file) => byteLevel(requireShape(byteLevelShape, part, file, 'pre_tokenizer'))],
   ['Metaspace', (part, file) => metaspace(requireShape(metaspaceShape, part, file, 'pre_tokenizer'))],
@@ -93,12 +93,11 @@ const WORDS =
   /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}\p{White_Space}]+/gu;
 
 const codeOf = (character: string): number => character.codePointAt(0) ?? 0;
-const isSpace = (character: string): boolean => whitespace.has(codeOf(character));
 const isPunctuation = (character: string): boolean => punctuation.has(codeOf(character));
 const isNumeric = (character: string): boolean => /^\p{N}$/u.test(character);
 
 function bertWords(source: AlignedText): AlignedText[] {
-  return splitAt(source, charactersThat(source, isSpace), 'Removed').flatMap((word) =>
+  return splitAt(source, charactersThat(source, isWhitespace), 'Removed').flatMap((word) =>
     splitAt(word, charactersThat(word, isPunctuation), 'Isolated'),
   );
 }

@@ -44,7 +44,8 @@ export class UnigramModel implements PieceModel {
       // Unknown characters side by side are one piece.
       if (best[to] === this.unknownId)
         while (from > 0 && best[from] === this.unknownId) from = start[from] ?? 0;
-      this.#addPiece(characters, from, to, pieces);
+      if (best[to] === this.unknownId) this.#addUnknown(characters, from, to, pieces);
+      else pieces.add(best[to] ?? 0, from, to);
       to = from;
     }
     return pieces.reversed();
@@ -78,7 +79,8 @@ export class UnigramModel implements PieceModel {
     return { best, start };
   }
 
-  #addPiece(characters: readonly string[], from: number, to: number, pieces: Pieces): void {
+  /** Unknown characters together may be a piece, though a less probable one than each by itself. */
+  #addUnknown(characters: readonly string[], from: number, to: number, pieces: Pieces): void {
     const piece = characters.slice(from, to).join('');
     const id = this.vocabulary.get(piece);
     const bytes = id === undefined && this.#byteFallback ? this.#bytesOf(piece) : undefined;

@@ -6,7 +6,8 @@ import {
   wordOutputs,
 } from '../../../src/families/grapefruit/word-pieces.js';
 import type { TextOutputs } from '../../../src/text-reader/index.js';
-import type { Encoding } from '../../../src/tokenizer/index.js';
+import { type Encoding, loadTokenizer } from '../../../src/tokenizer/index.js';
+import { hubTokenizers } from '../../tokenizer/hub-tokenizers.js';
 
 /** [CLS], a token for each span, [SEP]. */
 function encodingOf(...spans: readonly (readonly [start: number, end: number])[]): Encoding {
@@ -49,6 +50,38 @@ describe('firstPieces', () => {
       [1, 4],
       [2, 5],
     ]);
+  });
+
+  it('belongs to the word after the space that it begins with', () => {
+    expect(pairs(encodingOf([0, 8], [8, 12], [12, 14], [14, 16]), words)).toEqual([
+      [0, 1],
+      [1, 2],
+      [2, 3],
+    ]);
+    // A piece for the space alone, as SentencePiece has them, and a window that begins with one.
+    expect(pairs(encodingOf([0, 8], [8, 9], [9, 12]), words)).toEqual([
+      [0, 1],
+      [1, 3],
+    ]);
+    expect(pairs(encodingOf([8, 12], [12, 16]), words)).toEqual([
+      [1, 1],
+      [2, 2],
+    ]);
+  });
+
+  it.each(Object.entries(hubTokenizers))('finds every word with the tokenizer of %s', (_, json) => {
+    const written = ['The', 'cats', 'of', '東京', "don't", 'sleep', '🙂', '.', '<', '–', 'été', 'x'];
+    const tokenizer = loadTokenizer(json);
+    const encoding = tokenizer.encode(sentenceText(written));
+    const places = sentencePlaces(written);
+    const found = firstPieces(encoding, places);
+    expect(found.map(({ word }) => word)).toEqual([...written.keys()]);
+    for (const { word, token } of found) {
+      const { start = 0, text = '' } = places[word] ?? {};
+      const [from = 0, to = 0] = encoding.offsets?.subarray(2 * token, 2 * token + 2) ?? [];
+      expect(from).toBeLessThan(start + text.length);
+      expect(to).toBeGreaterThan(start);
+    }
   });
 
   it('leaves out a word that the tokenizer dropped', () => {
