@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onnxExecutor, resolveShape, type TensorData, volume } from '../../src/graph/index.js';
 import { loadTokenizer } from '../../src/tokenizer/index.js';
-import { MAX_TOKENS } from '../../src/training/hyperparameters.js';
 import { smallConfigs } from '../../test/encoder/small-configs.js';
-import type { BuiltHead } from '../../test/support/built-models.js';
+import { type BuiltHead, MAX_BUILT_TOKENS } from '../../test/support/built-models.js';
 import { builtModel } from '../../test/support/small-models.js';
 import type { Loading, PythonFolder } from './python-peer.js';
 
@@ -22,7 +21,7 @@ const loadings: Readonly<Record<BuiltHead, Loading>> = {
 const heads: readonly BuiltHead[] = ['first', 'mean', 'tokens'];
 
 /** Enough positions for the longest text, and weights large enough that outputs differ from text to text. */
-const larger = { max_position_embeddings: 300, initializer_range: 0.3, pad_token_id: 0 };
+const larger = { max_position_embeddings: 300, initializer_range: 0.3 };
 
 /** A model of every architecture with every head. @param folder where theirs are written. */
 export async function architectureModels(
@@ -48,7 +47,7 @@ export async function graphResults(directory: string, texts: readonly string[]):
   if (output === undefined) throw new Error(`${directory}: the graph has no output`);
   const results: TextResult[] = [];
   for (const text of texts) {
-    const { ids, typeIds } = tokenizer.encode(text, { maxLength: MAX_TOKENS });
+    const { ids, typeIds } = tokenizer.encode(text, { maxLength: MAX_BUILT_TOKENS });
     const row = (values: Int32Array): TensorData => ({
       type: 'int64',
       dims: [1, values.length],
