@@ -1,12 +1,12 @@
 /**
  * Orchard's own training step as a peer process: `orchard-peer.ts <configuration> <threads>
- * [onnx|tensorflow]`.
+ * [onnx|adaptive|without-spinning|tensorflow]`.
  */
 import { createInterface } from 'node:readline';
 import { parseBertConfig } from '../../src/encoder/index.js';
 import { createTaskLearner } from '../../src/engine/index.js';
 import { classificationTask } from '../../src/families/index.js';
-import { type GraphExecutor, onnxExecutor, tensorflowExecutor } from '../../src/graph/index.js';
+import { cpuExecutor, type GraphExecutor, onnxExecutor, tensorflowExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
 import { CLASSES, configurations, DROPOUT, sequenceLengths } from './configurations.js';
 
@@ -19,8 +19,13 @@ if (configuration === undefined) throw new Error(`no configuration ${name}`);
 const say = (message: unknown) => process.stdout.write(`${JSON.stringify(message)}\n`);
 
 async function executorNamed(): Promise<{ executor: GraphExecutor; title: string }> {
+  const count = Number(threads);
   if (runtime === 'onnx')
-    return { executor: onnxExecutor({ threads: Number(threads) }), title: 'Orchard on ONNX Runtime' };
+    return { executor: onnxExecutor({ threads: count }), title: 'Orchard on ONNX Runtime' };
+  if (runtime === 'adaptive') return { executor: cpuExecutor(count), title: 'Orchard, adaptive threads' };
+  if (runtime === 'without-spinning') {
+    return { executor: onnxExecutor({ threads: count, spinning: false }), title: 'Orchard without spinning' };
+  }
   const tf = await import('@tensorflow/tfjs');
   const { setThreadsCount } = await import('@tensorflow/tfjs-backend-wasm');
   setThreadsCount(Number(threads));

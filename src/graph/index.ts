@@ -1,3 +1,4 @@
+export { type AdaptiveThreadsOptions, adaptiveThreads } from './adaptive-threads.js';
 export { checkFeeds, checkOutputs, fedTensors, type Sizes } from './check-tensors.js';
 export type {
   CompiledGraph,
@@ -13,6 +14,8 @@ export { addGradients, type ParameterGradient } from './gradients.js';
 export { Graph } from './graph.js';
 export type { Node, NodeOf } from './node.js';
 export { nodesFor } from './node-order.js';
+export { cpuExecutor } from './onnx/cpu-executor.js';
+export { sameNumbersWith } from './onnx/gemm-blocks.js';
 export { type ExecutionProvider, type OnnxExecutorOptions, onnxExecutor } from './onnx/onnx-executor.js';
 export { toOnnx } from './onnx/to-onnx.js';
 export type {
@@ -31,3 +34,4 @@ export { type Dimension, resolveShape, type Shape, ShapeError, volume } from './
 export type { ElementType, Tensor, TensorSource } from './tensor.js';
 export type { TensorFlow, TensorFlowClasses, TensorFlowTensor } from './tensorflow/tensorflow.js';
 export { tensorflowExecutor } from './tensorflow/tensorflow-executor.js';
+export { ThreadChoice, type ThreadChoiceOptions, type TimedRun, type Width } from './thread-choice.js';

@@ -1,7 +1,12 @@
 export { type Backbone, type BackboneSource, readBackbone } from './backbone.js';
 export { BACKBONE_FILES } from './backbone-files.js';
 export { checkpointMark, checkpointTime } from './checkpoint-mark.js';
-export { type Tuning, trainingLanguage } from './hyperparameters.js';
+export {
+  type Hyperparameters,
+  resolveHyperparameters,
+  type Tuning,
+  trainingLanguage,
+} from './hyperparameters.js';
 export type {
   BackboneDownload,
   BlendNotice,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { TrainingStats } from '../contract/index.js';
 import { bertConfigOfSize } from '../encoder/index.js';
 import type { TrainingTask } from '../families/index.js';
-import { type GraphExecutor, onnxExecutor } from '../graph/index.js';
+import { cpuExecutor, type GraphExecutor } from '../graph/index.js';
 import { type Backbone, readBackbone } from './backbone.js';
 import { checkpointFile, WORK_FOLDER } from './checkpoint-mark.js';
 import { finishModel } from './finish-model.js';
@@ -27,7 +27,7 @@ const CHECKPOINT_INTERVAL_MS = 30_000;
 export async function runTraining(
   spec: TrainingSpec,
   { signal, onEvent }: TrainingRunOptions,
-  executor: GraphExecutor = onnxExecutor({ threads: spec.threads }),
+  executor: GraphExecutor = cpuExecutor(spec.threads),
 ): Promise<TrainingStats> {
   const work = join(spec.directory, WORK_FOLDER);
   const progress = new ProgressReporter(onEvent);
