@@ -15,6 +15,7 @@ const answerSchema = z.union([
     seconds: z.number(),
     processorSeconds: z.number(),
     versions: z.string(),
+    settings: z.string(),
   }),
   z.strictObject({ missing: z.string() }),
 ]);
@@ -47,7 +48,7 @@ export async function trainInPython(
   if (child.exitCode !== 0) return errors.trim().split('\n').at(-1) ?? `${python} does not start`;
   const answer = answerSchema.parse(JSON.parse(out));
   if ('missing' in answer) return `${answer.missing} is not installed`;
-  return { ...answer, settings: describe(kind, chosen, pairs) };
+  return { ...answer, settings: chosen === undefined ? answer.settings : describe(kind, chosen, pairs) };
 }
 
 type Chosen = Pick<Hyperparameters, 'epochs' | 'batchSize' | 'learningRate' | 'labelSmoothing'>;
@@ -71,9 +72,11 @@ async function settingsFor(
   return { epochs, batchSize, learningRate, labelSmoothing };
 }
 
-function describe(kind: PythonContestant['kind'], chosen: Chosen | undefined, pairs: number): string {
-  if (chosen === undefined) return kind === 'fasttext' ? '25 epochs' : '';
-  const { epochs, batchSize, learningRate } = chosen;
+function describe(
+  kind: PythonContestant['kind'],
+  { epochs, batchSize, learningRate }: Chosen,
+  pairs: number,
+): string {
   const rest = `batches of ${batchSize}, learning rate ${learningRate}`;
   return kind === 'setfit' ? `${pairs} pairs a text, ${rest}` : `${epochs} epochs, ${rest}`;
 }
