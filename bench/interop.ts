@@ -1,6 +1,7 @@
 /**
- * Loads the folder of one small model of each kind, unchanged, in Python's transformers and
- * sentence-transformers, which should give the same tokens, logits and vectors as Orchard.
+ * Compares Orchard with Python's libraries. First, small random encoders of every architecture, which transformers writes:
+ * hidden states, logits and the gradients of a training step. Then the folder of one small model of each kind, loaded
+ * unchanged in transformers and sentence-transformers, which should give the same tokens, logits and vectors.
  * Usage: `npm run bench:interop -- [--python python3]`; Python needs `pip install torch transformers
  * sentence-transformers`.
  */
@@ -11,7 +12,9 @@ import { parseArgs } from 'node:util';
 import { meanOfRows, unitVector } from '../src/families/index.js';
 import { TextModel } from '../src/inference/index.js';
 import { longProbe, probes, type SmallModelName, smallModel } from '../test/support/small-models.js';
+import { architectureModels } from './interop/architecture-models.js';
 import { type Loading, type PythonAnswer, runInPython } from './interop/python-peer.js';
+import { compareRandomEncoders } from './interop/random-encoders.js';
 import { machine } from './report.js';
 
 const { values: options } = parseArgs({ options: { python: { type: 'string', default: 'python3' } } });
@@ -27,7 +30,7 @@ const models: readonly { readonly name: SmallModelName; readonly load: Loading }
   { name: 'retriever', load: 'sentence-vectors' },
 ];
 const howLoaded: Readonly<Record<Loading, string>> = {
-  'mean-classification': "BertModel, mean of its states, the folder's classifier",
+  'mean-classification': "AutoModel, mean of its states, the folder's classifier",
   'sequence-classification': 'AutoModelForSequenceClassification',
   'token-classification': 'AutoModelForTokenClassification',
   'sentence-vectors': 'SentenceTransformer(folder).encode',
@@ -83,16 +86,23 @@ function compare(load: Loading, ours: readonly TextResult[], theirs: PythonAnswe
 
 console.log(machine());
 const folder = await mkdtemp(join(tmpdir(), 'orchard-interop-'));
+const encoders = await compareRandomEncoders(join(folder, 'encoders'), options.python);
+if (typeof encoders === 'string') console.log(`no encoders compared: ${encoders}`);
+else {
+  console.table(encoders);
+  if (Object.values(encoders).some(({ equal }) => !equal)) process.exitCode = 1;
+}
 const texts = [...probes, longProbe];
 const folders = [];
-for (const { name, load } of models) folders.push({ path: await smallModel(name, folder), load });
+for (const { name, load } of models) folders.push({ name, path: await smallModel(name, folder), load });
+folders.push(...(await architectureModels(folder)));
 const answers = runInPython(folders, texts, options.python);
 if (typeof answers === 'string') {
   console.log(`nothing compared: ${answers}`);
 } else {
   const table: Record<string, ReturnType<typeof compare>> = {};
-  for (const [at, { name, load }] of models.entries()) {
-    const ours = await ourResults(folders[at]?.path ?? '', load, texts);
+  for (const [at, { name, path, load }] of folders.entries()) {
+    const ours = await ourResults(path, load, texts);
     table[name] = compare(load, ours, answers[at]);
   }
   console.table(table);

@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { modelSizeSchema } from '../src/contract/index.js';
-import { bertConfigOfSize, initialize } from '../src/encoder/index.js';
+import { initialize, newEncoder } from '../src/encoder/index.js';
 import {
   buildEvaluationGraph,
   calibrate,
@@ -34,7 +34,7 @@ const executor = onnxExecutor({ threads });
 const TOKENS_PER_ROUND = 2000;
 
 const random = Random.fromSeed(1);
-const encoder = bertConfigOfSize(modelSizeSchema.parse(options.size), Number(options.vocabulary));
+const encoder = newEncoder(modelSizeSchema.parse(options.size), Number(options.vocabulary));
 const rows = [0, 1].map((label) => ({ text: `${label}`, labelIds: [label] }));
 const dataset = { kind: 'binary', labels: ['no', 'yes'], train: rows, dev: rows, warnings: [] } as const;
 const { head } = classificationTask(dataset, 'mean');
@@ -47,7 +47,7 @@ const weights = new Map(
 );
 
 function textOf(tokens: number): Encoding {
-  const ids = Int32Array.from({ length: tokens }, () => random.integer(encoder.vocab_size));
+  const ids = Int32Array.from({ length: tokens }, () => random.integer(encoder.vocabularySize));
   const zeros = () => new Int32Array(tokens);
   return { ids, typeIds: zeros(), sequenceIds: zeros(), offsets: new Int32Array(2 * tokens), truncated: 0 };
 }
@@ -81,7 +81,7 @@ async function subject(name: string, quantization?: Quantization): Promise<Subje
 }
 
 const texts = Array.from({ length: 32 }, () => textOf(24));
-const quantization = await calibrate(executor, head, encoder, weights, texts);
+const quantization = await calibrate(executor, head, encoder, { weights }, texts);
 const tablesOf = (bits: TableBits) => new Map([...quantization.tables.keys()].map((name) => [name, bits]));
 const subjects = [
   await subject('float32'),
@@ -98,7 +98,7 @@ for (const [batch, tokens] of [
 ] as const) {
   const padded = padBatch(
     Array.from({ length: batch }, () => textOf(tokens)),
-    encoder.pad_token_id,
+    encoder,
   );
   const runs = Math.ceil(TOKENS_PER_ROUND / (batch * tokens));
   const times = new Map<Subject, number[]>(subjects.map((each) => [each, []]));

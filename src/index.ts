@@ -164,6 +164,8 @@ export {
 } from './storage/index.js';
 export * from './trainer/index.js';
 export type {
+  AdapterTarget,
+  AdapterTuning,
   BackboneDownload,
   BackboneSource,
   BlendNotice,

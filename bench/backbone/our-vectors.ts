@@ -27,15 +27,17 @@ export async function sentenceVectors(
   const options = { prefix: '', pooling: 'mean', differentiable: false } as const;
   graph.output('vectors', pooledStates(graph, encoder, exportedInputs(graph), options));
   const compiled = await onnxExecutor().compile(graph, { weights });
+  const inputs = new Set(graph.inputs.map(({ name }) => name));
   const results: SentenceVector[] = [];
   for (const text of texts) {
     const { ids, typeIds } = tokenizer.tokenizer.encode(text);
-    const feeds = {
+    const all: Readonly<Record<string, TensorData>> = {
       input_ids: oneRow(ids),
       attention_mask: oneRow(new Int32Array(ids.length).fill(1)),
       token_type_ids: oneRow(typeIds),
     };
-    const data = new Float32Array(encoder.hidden_size);
+    const feeds = Object.fromEntries(Object.entries(all).filter(([name]) => inputs.has(name)));
+    const data = new Float32Array(encoder.width);
     await compiled.run(feeds, { vectors: { type: 'float32', dims: [1, data.length], data } });
     results.push({ ids: [...ids], vector: [...unitVector(data)] });
   }

@@ -5,6 +5,7 @@ JSON line a folder: the ids of each text's tokens and its outputs, flat, or the 
 fetched from anywhere.
 """
 
+import inspect
 import json
 import os
 import sys
@@ -21,42 +22,48 @@ def tokenize(path, texts):
     return tokenizer(texts, padding=True, truncation=True, return_tensors="pt")
 
 
+def read_by(model, batch):
+    """The inputs that the model takes: a BERT's tokenizer gives token types, which not every encoder reads."""
+    taken = inspect.signature(model.forward).parameters
+    return {name: values for name, values in batch.items() if name in taken}
+
+
 def ids_of(batch):
     return [ids[mask.bool()].tolist() for ids, mask in zip(batch["input_ids"], batch["attention_mask"])]
 
 
 def sequence_classification(path, texts):
-    """BertForSequenceClassification: the first token's state through BERT's pooler."""
+    """The encoder's own class for sequences: the first token's state through its own head."""
     from transformers import AutoModelForSequenceClassification
 
     model, report = AutoModelForSequenceClassification.from_pretrained(path, output_loading_info=True)
     complete(report)
     batch = tokenize(path, texts)
-    return ids_of(batch), model.eval()(**batch).logits.tolist()
+    return ids_of(batch), model.eval()(**read_by(model, batch)).logits.tolist()
 
 
 def token_classification(path, texts):
-    """BertForTokenClassification: a linear layer on every token's state; padding is left out."""
+    """The encoder's own class for tokens: its own head on every token's state; padding is left out."""
     from transformers import AutoModelForTokenClassification
 
     model, report = AutoModelForTokenClassification.from_pretrained(path, output_loading_info=True)
     complete(report)
     batch = tokenize(path, texts)
-    logits = model.eval()(**batch).logits
+    logits = model.eval()(**read_by(model, batch)).logits
     masks = batch["attention_mask"].bool()
     return ids_of(batch), [rows[mask].flatten().tolist() for rows, mask in zip(logits, masks)]
 
 
 def mean_classification(path, texts):
-    """BertModel, the mean of a text's token states, and the folder's classifier: transformers has no class for it."""
+    """The bare encoder, the mean of a text's token states, and the folder's classifier: transformers has no class for it."""
     from safetensors.torch import load_file
-    from transformers import BertModel
+    from transformers import AutoModel
 
-    model = BertModel.from_pretrained(path, add_pooling_layer=False).eval()
+    model = AutoModel.from_pretrained(path).eval()
     weights = load_file(os.path.join(path, "model.safetensors"))
     batch = tokenize(path, texts)
     mask = batch["attention_mask"].unsqueeze(-1).float()
-    states = model(**batch).last_hidden_state
+    states = model(**read_by(model, batch)).last_hidden_state
     means = (states * mask).sum(1) / mask.sum(1)
     return ids_of(batch), (means @ weights["classifier.weight"].T + weights["classifier.bias"]).tolist()
 

@@ -1,13 +1,6 @@
-export { type BertConfig, bertConfigOfSize, parseBertConfig } from './bert-config.js';
-export { bertEncoder, type Dropout } from './bert-encoder.js';
-export { bertParameters, layerNormParameters, poolerParameters } from './bert-parameters.js';
-export {
-  bertName,
-  type CheckpointConfig,
-  type CheckpointWeights,
-  checkpointWeights,
-  parseCheckpointConfig,
-} from './checkpoint.js';
+export { bareName, type CheckpointWeights, checkpointWeights } from './checkpoint.js';
+export type { Encoder, EncoderHead, EncoderTraits, StatesOptions } from './encoder.js';
+export { type Dropout, NO_DROPOUT } from './encoder-builder.js';
 export {
   type EncoderInputs,
   exportedInputs,
@@ -15,5 +8,16 @@ export {
   PADDING_BIAS,
   trainingInputs,
 } from './encoder-inputs.js';
-export { initialize, linearParameters, type ParameterSpec } from './parameter.js';
+export type { JsonObject } from './json-object.js';
+export type { LinearAdapter, LinearLayer } from './linear-adapter.js';
+export {
+  type EncoderPart,
+  initialize,
+  type LinearRole,
+  layerNormParameters,
+  linearParameters,
+  type ParameterRole,
+  type ParameterSpec,
+} from './parameter.js';
 export { type Pooling, pooledStates } from './pooling.js';
+export { modelTypes, newEncoder, readEncoder } from './read-encoder.js';

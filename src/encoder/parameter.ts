@@ -9,11 +9,36 @@ export interface ParameterSpec {
   readonly start: { readonly deviation: number } | { readonly value: number };
   /** Whether weight decay applies; not to biases and LayerNorm, as in BERT. */
   readonly decay: boolean;
+  /**
+   * The part of the encoder that it belongs to: the embeddings, or a layer by its number from 0 (the first of
+   * those that share it). Absent: a head.
+   */
+  readonly part?: EncoderPart;
+  /** What the weights do there; absent for biases, norms and all that a head has. */
+  readonly role?: ParameterRole;
 }
 
+export type EncoderPart = 'embeddings' | number;
+
+/** What weights do in an encoder: tables of the embeddings, or linear layers by what they give. */
+export type ParameterRole = 'words' | 'table' | LinearRole;
+export type LinearRole =
+  | 'query-key-value'
+  | 'query'
+  | 'key'
+  | 'value'
+  | 'attention-output'
+  | 'inner'
+  | 'outer';
+
 /** A weight matrix, or an embedding table. */
-export function weight(name: string, shape: readonly number[], deviation: number): ParameterSpec {
-  return { name, shape, start: { deviation }, decay: true };
+export function weight(
+  name: string,
+  shape: readonly number[],
+  deviation: number,
+  role?: ParameterRole,
+): ParameterSpec {
+  return { name, shape, start: { deviation }, decay: true, ...(role && { role }) };
 }
 
 /** A bias, or LayerNorm's γ (1) and β (0). */
@@ -27,8 +52,19 @@ export function linearParameters(
   inputs: number,
   outputs: number,
   deviation: number,
+  role?: LinearRole,
 ): ParameterSpec[] {
-  return [weight(`${name}.weight`, [outputs, inputs], deviation), vector(`${name}.bias`, outputs)];
+  return [weight(`${name}.weight`, [outputs, inputs], deviation, role), vector(`${name}.bias`, outputs)];
+}
+
+/** γ and β of a LayerNorm. */
+export function layerNormParameters(name: string, width: number): ParameterSpec[] {
+  return [vector(`${name}.weight`, width, 1), vector(`${name}.bias`, width, 0)];
+}
+
+/** The same parameters as those of a part of the encoder. */
+export function inPart(part: EncoderPart, parameters: readonly ParameterSpec[]): ParameterSpec[] {
+  return parameters.map((parameter) => ({ ...parameter, part }));
 }
 
 /** Fills a new parameter with its initial values. @param normal draws from N(0, 1). */

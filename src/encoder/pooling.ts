@@ -1,6 +1,5 @@
 import type { Graph, Tensor } from '../graph/index.js';
-import type { BertConfig } from './bert-config.js';
-import { bertEncoder, type EncoderOptions } from './bert-encoder.js';
+import type { Encoder, StatesOptions } from './encoder.js';
 import type { EncoderInputs } from './encoder-inputs.js';
 
 /**
@@ -10,20 +9,20 @@ import type { EncoderInputs } from './encoder-inputs.js';
 export type Pooling = 'first' | 'mean';
 
 /**
- * One vector per text from the encoder: [batch, hidden].
+ * One vector per text from the encoder: [batch, width].
  * @param differentiable false on export: the last layer then computes only what pooling reads.
  */
 export function pooledStates(
   graph: Graph,
-  config: BertConfig,
+  encoder: Encoder,
   inputs: EncoderInputs,
-  { pooling, differentiable, ...options }: EncoderOptions & { pooling: Pooling; differentiable: boolean },
+  { pooling, differentiable, ...options }: StatesOptions & { pooling: Pooling; differentiable: boolean },
 ): Tensor {
   if (pooling === 'first' && !differentiable) {
-    return bertEncoder(graph, config, inputs, { ...options, states: 'first' });
+    return encoder.states(graph, inputs, { ...options, states: 'first' });
   }
-  const states = bertEncoder(graph, config, inputs, options);
-  const byToken = graph.reshape(states, ['tokens', 'batch', config.hidden_size]);
+  const states = encoder.states(graph, inputs, options);
+  const byToken = graph.reshape(states, ['tokens', 'batch', encoder.width]);
   const weights = pooling === 'first' ? inputs.firstToken() : inputs.tokenShare();
   return graph.reduceSum(graph.multiply(byToken, weights), [0]);
 }

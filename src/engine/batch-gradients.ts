@@ -1,4 +1,4 @@
-import type { BertConfig } from '../encoder/index.js';
+import type { Encoder } from '../encoder/index.js';
 import type { TextWindow } from '../text-reader/index.js';
 import type { GradientEngine } from './gradient-engine.js';
 import type { TargetOptions } from './head.js';
@@ -27,12 +27,14 @@ export interface LearningOptions extends TargetOptions {
 /** What gradients are computed from, for every kind of example. */
 export interface GradientInput {
   readonly engine: GradientEngine;
-  readonly encoder: BertConfig;
+  readonly encoder: Encoder;
   readonly train: readonly TextWindow[];
   readonly options: LearningOptions;
   /** Id of [MASK], which takes the place of dropped tokens. */
   readonly maskId: number;
   readonly seed: number;
+  /** Most tokens of one run, as the engine was made with. */
+  readonly tokensPerRun?: number;
   readonly signal: AbortSignal;
 }
 

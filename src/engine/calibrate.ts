@@ -1,4 +1,4 @@
-import type { BertConfig } from '../encoder/index.js';
+import type { Encoder, ParameterRole } from '../encoder/index.js';
 import {
   type Graph,
   type GraphExecutor,
@@ -7,71 +7,76 @@ import {
   type Range,
   resolveShape,
   type TableBits,
+  type Tensor,
   type TensorData,
   volume,
 } from '../graph/index.js';
 import { pause } from '../pauses.js';
 import type { Encoding } from '../tokenizer/index.js';
+import type { FrozenWeights } from './frozen-weights.js';
 import type { TrainingHead } from './head.js';
 import { feedsFor, padBatch } from './padded-batch.js';
-import type { Weights } from './parameter-store.js';
 import { buildEvaluationGraph } from './training-graph.js';
 
 /** Texts read to find the ranges; more texts hardly widen them. */
 const MAX_TEXTS = 128;
 /**
- * Layers whose weights become integers. The head's stay float32: there are few, and they produce the answer.
+ * Bits per entry of the embedding tables. Those of positions and types are small, so that 4 bits would save next to
+ * nothing.
  */
-const QUANTIZED_LAYERS = 'encoder.layer.';
-/**
- * Suffixes of the embedding tables' names, and bits per entry. Position and type tables are small, so that 4
- * bits would save next to nothing.
- */
-const QUANTIZED_TABLES: readonly (readonly [string, TableBits])[] = [
-  ['word_embeddings.weight', 4],
-  ['position_embeddings.weight', 8],
-  ['token_type_embeddings.weight', 8],
-];
+const TABLE_BITS: Partial<Readonly<Record<ParameterRole, TableBits>>> = { words: 4, table: 8 };
 
 /**
- * Runs some texts through the model and records the range of the inputs of each of the encoder's linear
- * layers. Rounding those inputs to integers needs the ranges ("static quantization", Jacob et al. 2018). They
+ * Runs some texts through the model and records the range of the inputs of each linear layer in the encoder's
+ * layers. The head's stay float32: there are few, and they produce the answer. Rounding those inputs to integers needs the ranges ("static quantization", Jacob et al. 2018). They
  * are ranges of graphs in the form `inference`.
+ * @param fixed all of the model's weights.
  * @throws AbortedError soon after the signal fires.
  */
 export async function calibrate(
   executor: GraphExecutor,
   head: TrainingHead,
-  encoder: BertConfig,
-  weights: Weights,
+  encoder: Encoder,
+  fixed: FrozenWeights,
   texts: readonly Encoding[],
   signal?: AbortSignal,
 ): Promise<Quantization> {
   const graph = buildEvaluationGraph(head, encoder, 'inference');
-  const layers = [...linearInputs(graph)].filter(([weight]) => weight.includes(QUANTIZED_LAYERS));
-  for (const tensor of new Set(layers.map(([, input]) => input))) graph.output(tensor.name, tensor);
-  const compiled = await executor.compile(graph, { weights });
+  const parameters = new Map(head.parameters(encoder).map((each) => [each.name, each]));
+  const isInLayer = (name: string) => typeof parameters.get(name)?.part === 'number';
+  const layers = [...linearInputs(graph)].filter(([weight]) => isInLayer(weight));
+  for (const tensor of new Set(layers.flatMap(([, inputs]) => inputs))) graph.output(tensor.name, tensor);
+  const compiled = await executor.compile(graph, fixed);
   const ranges = new Map<string, Range>();
   const inputNames = new Set(graph.inputs.map(({ name }) => name));
   try {
     for (const encoding of spread(texts, MAX_TEXTS)) {
       await pause(signal);
       const outputs = outputsFor(graph, encoding);
-      await compiled.run(feedsFor(padBatch([encoding], encoder.pad_token_id), inputNames), outputs);
+      await compiled.run(feedsFor(padBatch([encoding], encoder), inputNames), outputs);
       for (const [name, { data }] of Object.entries(outputs))
         ranges.set(name, widened(ranges.get(name), data));
     }
   } finally {
     await compiled.release();
   }
-  const linear = layers.map(([weight, input]) => [weight, ranges.get(input.name) ?? NO_RANGE] as const);
-  const tables = [...weights.keys()].flatMap((name) =>
-    QUANTIZED_TABLES.filter(([end]) => name.endsWith(end)).map(([, bits]) => [name, bits] as const),
-  );
+  const linear = layers.map(([weight, inputs]) => [weight, rangeOfAll(inputs, ranges)] as const);
+  const tables = [...parameters.values()].flatMap(({ name, role }) => {
+    const bits = role && TABLE_BITS[role];
+    return bits === undefined ? [] : [[name, bits] as const];
+  });
   return { linear: new Map(linear), tables: new Map(tables) };
 }
 
 const NO_RANGE: Range = { min: 0, max: 0 };
+
+/** The range of what the layers that share a weight read. */
+function rangeOfAll(inputs: readonly Tensor[], ranges: ReadonlyMap<string, Range>): Range {
+  return inputs.reduce((all, { name }) => {
+    const { min, max } = ranges.get(name) ?? NO_RANGE;
+    return { min: Math.min(all.min, min), max: Math.max(all.max, max) };
+  }, NO_RANGE);
+}
 
 /** At most `count` of the items, evenly spaced. */
 function spread<T>(all: readonly T[], count: number): T[] {

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { BertConfig } from '../encoder/index.js';
+import type { Encoder } from '../encoder/index.js';
 import { AbortedError } from '../errors.js';
 import type { CompiledGraph, CompileOptions, GraphExecutor, TensorData } from '../graph/index.js';
 import { outputsByText, type TextOutputs, type TextWindow } from '../text-reader/index.js';
@@ -16,13 +16,13 @@ export class Evaluator {
   readonly #compiled: CompiledGraph;
   readonly #inputNames: ReadonlySet<string>;
   readonly #head: TrainingHead;
-  readonly #encoder: BertConfig;
+  readonly #encoder: Encoder;
 
   private constructor(
     compiled: CompiledGraph,
     inputNames: ReadonlySet<string>,
     head: TrainingHead,
-    encoder: BertConfig,
+    encoder: Encoder,
   ) {
     this.#compiled = compiled;
     this.#inputNames = inputNames;
@@ -37,7 +37,7 @@ export class Evaluator {
   static async create(
     executor: GraphExecutor,
     head: TrainingHead,
-    encoder: BertConfig,
+    encoder: Encoder,
     fixed?: CompileOptions,
   ): Promise<Evaluator> {
     const graph = buildEvaluationGraph(head, encoder, fixed?.quantization && 'inference');
@@ -60,7 +60,7 @@ export class Evaluator {
     const order = [...windows].sort((a, b) => a.encoding.ids.length - b.encoding.ids.length);
     for (const run of this.#runs(order)) {
       const encodings = run.map(({ encoding }) => encoding);
-      const batch = padBatch(encodings, this.#encoder.pad_token_id);
+      const batch = padBatch(encodings, this.#encoder);
       const { data, dims } = this.#output(batch.sizes);
       await this.#compiled.run(
         { ...parameters, ...feedsFor(batch, this.#inputNames) },

@@ -1,4 +1,4 @@
-import type { BertConfig, ParameterSpec } from '../encoder/index.js';
+import type { Encoder, ParameterSpec } from '../encoder/index.js';
 import {
   type CompiledGraph,
   type GraphExecutor,
@@ -10,10 +10,11 @@ import {
 } from '../graph/index.js';
 import { Arena, type DropoutState, type Kernels, loadKernels } from '../kernels/index.js';
 import { adamW } from './adamw-optimizer.js';
+import type { FrozenWeights } from './frozen-weights.js';
 import type { LossHead, LossTargets } from './head.js';
 import type { Optimizer, OptimizerKind } from './optimizer.js';
 import { feedsFor, type IdFeed, type PaddedBatch } from './padded-batch.js';
-import { ParameterStore, type Weights } from './parameter-store.js';
+import { ParameterStore } from './parameter-store.js';
 import { type BatchBounds, planStepMemory, type StepMemory } from './step-memory.js';
 import {
   buildForwardGraph,
@@ -28,11 +29,11 @@ import {
 export interface EngineOptions extends BatchBounds {
   readonly executor: GraphExecutor;
   readonly head: LossHead;
-  readonly encoder: BertConfig;
+  readonly encoder: Encoder;
   /** The parameters to train; all others of the graph are frozen. */
   readonly trainable: readonly ParameterSpec[];
-  /** Weights of the frozen parameters, by name. Default: none. */
-  readonly frozen?: Weights;
+  /** Weights of the frozen parameters. Default: none. */
+  readonly frozen?: FrozenWeights;
   /** What turns gradients into steps. Default: AdamW. */
   readonly optimizer?: OptimizerKind;
   /** 32-bit integer that decides the dropout masks. */
@@ -110,10 +111,9 @@ export class GradientEngine {
     const { executor, head, encoder, trainable, frozen, optimizer = adamW() } = options;
     const training = buildTrainingGraph(head, encoder, new Set(trainable.map(({ name }) => name)));
     const memory = planStepMemory(training, encoder, trainable, optimizer.slots, options);
-    const fixed = frozen && { weights: frozen };
-    const compiled = await executor.compile(training.graph, fixed);
+    const compiled = await executor.compile(training.graph, frozen);
     const forward = options.forward
-      ? await executor.compile(buildForwardGraph(head, encoder), fixed)
+      ? await executor.compile(buildForwardGraph(head, encoder), frozen)
       : undefined;
     return new GradientEngine({ compiled, training, forward, memory, optimizer }, options);
   }

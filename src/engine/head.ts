@@ -1,14 +1,14 @@
 /** The head on an encoder during training, and the inputs of its loss. */
-import type { BertConfig, Dropout, EncoderInputs, ParameterSpec } from '../encoder/index.js';
+import type { Dropout, Encoder, EncoderInputs, ParameterSpec } from '../encoder/index.js';
 import type { Graph, Tensor, TensorData } from '../graph/index.js';
 import type { TextWindow } from '../text-reader/index.js';
 
 /** Encoder and head as part of a graph. */
 export interface Head {
   /** How many outputs there are per text, or per token. */
-  outputs(encoder: BertConfig): number;
+  outputs(encoder: Encoder): number;
   /** Adds encoder and head to a graph. @returns [batch, outputs], or [tokens, batch, outputs]. */
-  logits(graph: Graph, encoder: BertConfig, inputs: EncoderInputs, dropout: Dropout): Tensor;
+  logits(graph: Graph, encoder: Encoder, inputs: EncoderInputs, dropout: Dropout): Tensor;
 }
 
 /** A head with its loss, whatever targets the loss takes. */
@@ -24,7 +24,7 @@ interface TaskHead extends Head {
   /** What one row of outputs belongs to. */
   readonly per: 'text' | 'token';
   /** The encoder's parameters and the head's own. */
-  parameters(encoder: BertConfig): readonly ParameterSpec[];
+  parameters(encoder: Encoder): readonly ParameterSpec[];
 }
 
 /** Every text is an example of its own, so a batch can be split anywhere. */

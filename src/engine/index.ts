@@ -1,4 +1,12 @@
 export { adamW } from './adamw-optimizer.js';
+export {
+  type Adapters,
+  type AdapterTarget,
+  adaptedWeights,
+  adapterParameters,
+  mergedWeight,
+  withAdapters,
+} from './adapters.js';
 export type { BatchGradients } from './batch-gradients.js';
 export { calibrate } from './calibrate.js';
 export {
@@ -9,6 +17,7 @@ export {
   saveCheckpoint,
 } from './checkpoint.js';
 export { Evaluator } from './evaluator.js';
+export { type FrozenWeights, isFrozen } from './frozen-weights.js';
 export { GradientEngine } from './gradient-engine.js';
 export * from './head.js';
 export { Learner, type LearnerState } from './learner.js';

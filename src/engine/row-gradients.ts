@@ -21,9 +21,11 @@ export class RowGradients implements BatchGradients {
   }
 
   async compute(batch: readonly number[], step: number): Promise<number> {
-    const { engine, encoder, train, options, maskId, seed, signal } = this.#input;
+    const { engine, encoder, train, options, maskId, seed, signal, tokensPerRun } = this.#input;
     const windows = batch.flatMap((example) => train[example] ?? []);
-    const size = engine.accumulates ? rowsPerRun(encoder, longestOf(windows)) : windows.length;
+    const size = engine.accumulates
+      ? rowsPerRun(encoder, longestOf(windows), tokensPerRun)
+      : windows.length;
     let sum = 0;
     let total = 0;
     for (let start = 0; start < windows.length; start += size) {
@@ -32,7 +34,7 @@ export class RowGradients implements BatchGradients {
       const targets = this.#head.targets(run, options);
       const encodings = run.map(({ encoding }) => encoding);
       const dropped = dropTokens(encodings, options.tokenDropout, maskId, seed, step, start);
-      sum += targets.weight * (await engine.run(padBatch(dropped, encoder.pad_token_id), targets));
+      sum += targets.weight * (await engine.run(padBatch(dropped, encoder), targets));
       total += targets.weight;
       if (engine.accumulates) engine.store.accumulateGradients(targets.weight);
     }

@@ -1,8 +1,9 @@
-import { type BertConfig, bertName, initialize } from '../encoder/index.js';
+import { bareName, type Encoder, initialize } from '../encoder/index.js';
 import type { GraphExecutor } from '../graph/index.js';
 import { Random } from '../random.js';
 import type { TextWindow } from '../text-reader/index.js';
 import { type BatchGradients, type LearningOptions, longestOf } from './batch-gradients.js';
+import { type FrozenWeights, isFrozen } from './frozen-weights.js';
 import { GradientEngine } from './gradient-engine.js';
 import type { PairExamples, PairHead, RowHead, TrainingHead } from './head.js';
 import { Learner } from './learner.js';
@@ -19,14 +20,14 @@ const MAX_GRADIENT_NORM = 1;
 export interface LearningTask {
   readonly executor: GraphExecutor;
   readonly head: TrainingHead;
-  readonly encoder: BertConfig;
+  readonly encoder: Encoder;
   /**
-   * Weights to start from, by BertModel's parameter names; all others are initialised at random, from the
+   * Weights to start from, by the names of a bare encoder's parameters; all others are initialised at random, from the
    * seed. Default: none.
    */
   readonly pretrained?: Weights;
-  /** Frozen weights by parameter name; all other parameters are trained. Default: none. */
-  readonly frozen?: Weights;
+  /** All other parameters are trained. Default: none. */
+  readonly frozen?: FrozenWeights;
   /** Default: AdamW. */
   readonly optimizer?: OptimizerKind;
   /** The texts to learn from. */
@@ -38,6 +39,8 @@ export interface LearningTask {
   readonly maskId: number;
   /** Most examples of a batch. */
   readonly batchSize: number;
+  /** Most tokens of one run, padding included; larger batches are split. Default 4,096. */
+  readonly tokensPerRun?: number;
   readonly maxGradientNorm?: number;
   readonly seed: number;
   readonly signal: AbortSignal;
@@ -95,8 +98,17 @@ async function pairLearning(task: LearningTask, head: PairHead): Promise<Learnin
 const textsOf = ({ rows }: PairExamples): number =>
   rows.reduce((most, { length }) => Math.max(most, length), 1);
 
-function engineOptions({ executor, encoder, head, frozen, optimizer, train, seed }: LearningTask) {
-  const trainable = head.parameters(encoder).filter(({ name }) => !frozen?.has(name));
+function engineOptions({
+  executor,
+  encoder,
+  head,
+  frozen,
+  optimizer,
+  train,
+  seed,
+  tokensPerRun,
+}: LearningTask) {
+  const trainable = head.parameters(encoder).filter(({ name }) => !frozen || !isFrozen(frozen, name));
   return {
     executor,
     encoder,
@@ -105,6 +117,7 @@ function engineOptions({ executor, encoder, head, frozen, optimizer, train, seed
     seed,
     ...(frozen && { frozen }),
     ...(optimizer && { optimizer }),
+    ...(tokensPerRun !== undefined && { tokensPerRun }),
   };
 }
 
@@ -118,9 +131,9 @@ function fillParameters(
 ): void {
   const random = Random.fromSeed(seed, 0);
   for (const spec of head.parameters(encoder)) {
-    if (frozen?.has(spec.name)) continue;
+    if (frozen && isFrozen(frozen, spec.name)) continue;
     const { weights } = store.get(spec.name);
-    const given = pretrained?.get(bertName(spec.name));
+    const given = pretrained?.get(bareName(encoder, spec.name));
     if (given === undefined) initialize(spec, weights, () => random.normal());
     else weights.set(given);
   }

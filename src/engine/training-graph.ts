@@ -1,4 +1,4 @@
-import { type BertConfig, type GraphForm, trainingInputs } from '../encoder/index.js';
+import { type Encoder, type GraphForm, trainingInputs } from '../encoder/index.js';
 import { addGradients, Graph, type ParameterGradient, type Tensor } from '../graph/index.js';
 import { type DropoutSite, DropoutSites } from './dropout-sites.js';
 import type { Head, LossHead } from './head.js';
@@ -28,7 +28,7 @@ export const rowsOutput = (rows: Tensor): string => `rows ${rows.name}`;
  */
 export function buildTrainingGraph(
   head: LossHead,
-  encoder: BertConfig,
+  encoder: Encoder,
   trainable?: ReadonlySet<string>,
 ): TrainingGraph {
   const graph = new Graph();
@@ -47,7 +47,7 @@ export function buildTrainingGraph(
 }
 
 /** The forward pass alone, with dropout at the same sites as in {@link buildTrainingGraph}. */
-export function buildForwardGraph(head: Head, encoder: BertConfig): Graph {
+export function buildForwardGraph(head: Head, encoder: Encoder): Graph {
   const graph = new Graph();
   const sites = new DropoutSites(graph);
   graph.output(LOGITS, head.logits(graph, encoder, trainingInputs(graph), sites.apply));
@@ -55,7 +55,7 @@ export function buildForwardGraph(head: Head, encoder: BertConfig): Graph {
 }
 
 /** The forward pass alone, without dropout. @param form Default: that of {@link buildTrainingGraph}. */
-export function buildEvaluationGraph(head: Head, encoder: BertConfig, form?: GraphForm): Graph {
+export function buildEvaluationGraph(head: Head, encoder: Encoder, form?: GraphForm): Graph {
   const graph = new Graph();
   const logits = head.logits(graph, encoder, trainingInputs(graph, form), (x) => x);
   graph.output(LOGITS, logits);

@@ -1,6 +1,6 @@
 import type { AnswerView, FamilyName, InferenceResult, ModelType, Tier, Topk } from '../contract/index.js';
 import type { DatasetWarning, DatasetWarningKind } from '../datasets/index.js';
-import type { BertConfig, EncoderInputs } from '../encoder/index.js';
+import type { Encoder, EncoderInputs } from '../encoder/index.js';
 import type { TrainingHead } from '../engine/index.js';
 import type { Graph, Tensor } from '../graph/index.js';
 import type { BlendWeights, ModelEvaluation, ModelFolderConfig } from '../model-folder/index.js';
@@ -52,12 +52,12 @@ export interface FamilyTraining {
   /** Adds the operations from token ids to this model's outputs to a graph for inference. */
   exportedOutputs(
     graph: Graph,
-    encoder: BertConfig,
+    encoder: Encoder,
     inputs: EncoderInputs,
     config: ModelFolderConfig,
   ): ExportedOutput;
   /** Extra files in the model folder for other libraries, by name. */
-  companions?(encoder: BertConfig, config: ModelFolderConfig): ReadonlyMap<string, Uint8Array>;
+  companions?(encoder: Encoder, config: ModelFolderConfig): ReadonlyMap<string, Uint8Array>;
 }
 
 /** A type of model, as model_config names it. */
@@ -218,8 +218,5 @@ export interface Scores {
   readonly value: number;
 }
 
-export type TaskDescription = Pick<
-  ModelFolderConfig,
-  'architectures' | 'id2label' | 'label2id' | 'problem_type'
-> &
+export type TaskDescription = Pick<ModelFolderConfig, 'id2label' | 'label2id' | 'problem_type'> &
   Pick<ModelFolderConfig['orchard'], 'labels' | 'pooling' | 'words'>;

@@ -1,7 +1,8 @@
 import type { Graph } from './graph.js';
 import type { Node } from './node.js';
-import type { InputGradient, RowGradient } from './operations/index.js';
+import type { InputGradient, PartGradient, RowGradient } from './operations/index.js';
 import { operations } from './operations/index.js';
+import { wholeOf } from './part-gradients.js';
 import { ShapeError, sameShape } from './shape.js';
 import type { Tensor } from './tensor.js';
 
@@ -70,6 +71,7 @@ function nodesBackFrom(tensor: Tensor, isTrainable: (parameter: Tensor) => boole
 class PendingGradients {
   readonly #dense = new Map<Tensor, Tensor>();
   readonly #rows = new Map<Tensor, RowGradient[]>();
+  readonly #parts = new Map<Tensor, PartGradient[]>();
 
   readonly #graph: Graph;
 
@@ -78,6 +80,11 @@ class PendingGradients {
   }
 
   take(tensor: Tensor): Tensor | undefined {
+    const parts = this.#parts.get(tensor);
+    if (parts !== undefined) {
+      this.#parts.delete(tensor);
+      for (const whole of wholeOf(this.#graph, tensor.shape, parts)) this.add(tensor, whole);
+    }
     return this.#dense.get(tensor);
   }
 
@@ -88,7 +95,8 @@ class PendingGradients {
   add(tensor: Tensor, gradient: InputGradient): void {
     if (gradient === undefined || tensor.source.kind === 'constant' || tensor.source.kind === 'input') return;
     if ('kind' in gradient) {
-      this.#addRows(tensor, gradient);
+      if (gradient.kind === 'rows') this.#addRows(tensor, gradient);
+      else this.#parts.set(tensor, [...(this.#parts.get(tensor) ?? []), gradient]);
       return;
     }
     if (!sameShape(tensor.shape, gradient.shape) && tensor.shape.length > 0) {

@@ -1,5 +1,11 @@
 import { createNode, outputAt } from './node.js';
-import type { BatchMatMulAttributes, GemmAttributes, OperationName, Signatures } from './operations/index.js';
+import type {
+  BatchMatMulAttributes,
+  GemmAttributes,
+  OperationName,
+  Several,
+  Signatures,
+} from './operations/index.js';
 import { operations } from './operations/index.js';
 import { mergeDimensions, type Shape, ShapeError } from './shape.js';
 import type { ElementType, Tensor, TensorSource } from './tensor.js';
@@ -84,6 +90,16 @@ export class Graph {
     return this.#apply('sqrt', [x], {});
   }
 
+  /** cos x. */
+  cos(x: Tensor): Tensor {
+    return this.#apply('cos', [x], {});
+  }
+
+  /** sin x. */
+  sin(x: Tensor): Tensor {
+    return this.#apply('sin', [x], {});
+  }
+
   /** tanh x. */
   tanh(x: Tensor): Tensor {
     return this.#apply('tanh', [x], {});
@@ -110,6 +126,16 @@ export class Graph {
    */
   gelu(x: Tensor): Tensor {
     return this.#apply('gelu', [x], {});
+  }
+
+  /** GELU by its approximation with tanh: x·(½ + ½·tanh(√(2/π)·(x + 0.044715·x³))). */
+  geluTanh(x: Tensor): Tensor {
+    return this.#apply('geluTanh', [x], {});
+  }
+
+  /** The float32 number 1 where a > b and 0 elsewhere, broadcasting. It has no gradient. */
+  greater(a: Tensor, b: Tensor): Tensor {
+    return this.#apply('greater', [a, b], {});
   }
 
   /** α·op(a)·op(b) + β·c; defaults: nothing transposed, α = β = 1. */
@@ -158,11 +184,11 @@ export class Graph {
   }
 
   /**
-   * As many rows of a table as x has, from the first on: table [rows, …rest], x [n, …] → [n, …rest]. Only for
+   * As many rows of a table as x has, from row `first` on: table [rows, …rest], x [n, …] → [n, …rest]. Only for
    * inference: it has no gradient.
    */
-  firstRows(table: Tensor, x: Tensor): Tensor {
-    return this.#apply('firstRows', [table, x], {});
+  firstRows(table: Tensor, x: Tensor, first = 0): Tensor {
+    return this.#apply('firstRows', [table, x], { first });
   }
 
   /** The sum over axes, which are dropped or kept with the size 1. Negative axes count from the end. */
@@ -193,6 +219,31 @@ export class Graph {
   /** Axis i of the result is axis permutation[i] of x. */
   transpose(x: Tensor, permutation: readonly number[]): Tensor {
     return this.#apply('transpose', [x], { permutation });
+  }
+
+  /** The part of x with from ≤ index < to along an axis of fixed size, counted from the first. */
+  slice(x: Tensor, axis: number, from: number, to: number): Tensor {
+    return this.#apply('slice', [x], { axis, from, to });
+  }
+
+  /** Tensors one after the other along an axis, counted from the first, on which each has a fixed size. */
+  concat(tensors: Several, axis: number): Tensor {
+    return this.#apply('concat', tensors, { axis });
+  }
+
+  /** y[…, i, j] = x[…, i, n + j − i]: by distance to by position. Shapes: x […, n, 2n] → […, n, n]. */
+  relativeToAbsolute(x: Tensor): Tensor {
+    return this.#apply('relativeToAbsolute', [x], {});
+  }
+
+  /** The transpose of {@link Graph.relativeToAbsolute}: y[…, i, n + j − i] = x[…, i, j], and 0 elsewhere. */
+  absoluteToRelative(x: Tensor): Tensor {
+    return this.#apply('absoluteToRelative', [x], {});
+  }
+
+  /** The int64 numbers −n, … n − 1 of the n rows of x. */
+  rowDistances(x: Tensor): Tensor {
+    return this.#apply('rowDistances', [x], {});
   }
 
   /** The int64 numbers 0, 1, … n − 1 of the n rows of x. */

@@ -25,12 +25,15 @@ export type {
   NoAttributes,
   OperationName,
   RowGradient,
+  Several,
   Signatures,
+  SliceAttributes,
   Ternary,
   Unary,
 } from './operations/index.js';
 export { linearInputs, type Quantization, type Range, type TableBits } from './quantization.js';
 export { type Dimension, resolveShape, type Shape, ShapeError, volume } from './shape.js';
+export { readStoredWeight, type StoredWeights } from './stored-weights.js';
 export type { ElementType, Tensor, TensorSource } from './tensor.js';
 export type { TensorFlow, TensorFlowClasses, TensorFlowTensor } from './tensorflow/tensorflow.js';
 export { tensorflowExecutor } from './tensorflow/tensorflow-executor.js';

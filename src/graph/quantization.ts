@@ -40,10 +40,16 @@ const linearForms: { readonly [Name in OperationName]?: LinearForm<Name> } = {
     weight.source.kind === 'parameter' && transposeB && !transposeA ? { input, weight } : undefined,
 };
 
-/** Inputs of a graph's linear layers, [rows, inputs] each, by the name of the layer's weight. */
-export function linearInputs(graph: Graph): ReadonlyMap<string, Tensor> {
+/**
+ * Inputs of a graph's linear layers, [rows, inputs] each, by the name of the layer's weight: several where layers share
+ * it.
+ */
+export function linearInputs(graph: Graph): ReadonlyMap<string, readonly Tensor[]> {
   const layers = nodesFor([...graph.outputs.values()]).flatMap(
     (node) => node.visit((typed) => linearForms[typed.operation]?.(typed)) ?? [],
   );
-  return new Map(layers.map(({ input, weight }) => [weight.name, input]));
+  const inputs = new Map<string, Tensor[]>();
+  for (const { input, weight } of layers)
+    inputs.set(weight.name, [...(inputs.get(weight.name) ?? []), input]);
+  return inputs;
 }

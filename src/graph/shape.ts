@@ -1,6 +1,6 @@
 /**
  * Shapes with symbolic dimensions. A dimension is a number, a symbol fixed only at run time (`batch`), or a
- * product of symbols (`tokens*batch`), so that one compiled graph serves every batch size and length.
+ * product (`tokens*batch`, `2*tokens`), so that one compiled graph serves every batch size and length.
  */
 export type Dimension = number | string;
 /** The dimensions of a tensor; [] is a single number. */
@@ -11,9 +11,19 @@ export class ShapeError extends Error {
   override readonly name = 'ShapeError';
 }
 
-/** The symbols of a product dimension: `tokens*batch` → [tokens, batch]. */
+/** The factors of a product dimension: `tokens*batch` → [tokens, batch], `2*tokens` → [2, tokens]. */
 export function symbolsOf(dimension: string): string[] {
   return dimension.split('*');
+}
+
+/** The number that a factor of a product is; undefined for a symbol. */
+export function numeral(factor: string): number | undefined {
+  return /^\d+$/.test(factor) ? Number(factor) : undefined;
+}
+
+/** Twice a dimension: 3 → 6, `tokens` → `2*tokens`. */
+export function twice(dimension: Dimension): Dimension {
+  return typeof dimension === 'number' ? 2 * dimension : `2*${dimension}`;
 }
 
 /** Merges several dimensions into one, as a reshape to fewer axes does. */
@@ -33,8 +43,11 @@ function volumeKey(shape: Shape): string {
   let factor = 1;
   const symbols: string[] = [];
   for (const dimension of shape) {
-    if (typeof dimension === 'number') factor *= dimension;
-    else symbols.push(...symbolsOf(dimension));
+    for (const each of typeof dimension === 'number' ? [`${dimension}`] : symbolsOf(dimension)) {
+      const value = numeral(each);
+      if (value === undefined) symbols.push(each);
+      else factor *= value;
+    }
   }
   return `${factor}·${symbols.sort().join('·')}`;
 }
@@ -79,7 +92,7 @@ export function resolveShape(shape: Shape, sizes: Readonly<Record<string, number
   return shape.map((dimension) => {
     if (typeof dimension === 'number') return dimension;
     return symbolsOf(dimension).reduce((product, symbol) => {
-      const size = Object.hasOwn(sizes, symbol) ? sizes[symbol] : undefined;
+      const size = numeral(symbol) ?? (Object.hasOwn(sizes, symbol) ? sizes[symbol] : undefined);
       if (size === undefined) throw new ShapeError(`no size is given for the dimension ${symbol}`);
       return product * size;
     }, 1);

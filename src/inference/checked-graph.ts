@@ -2,8 +2,9 @@
 import { isOrchardError, ModelFolderError } from '../errors.js';
 import type { LoadedGraph, TensorData } from '../graph/index.js';
 
-/** What texts are fed as. */
-const INPUTS = ['attention_mask', 'input_ids', 'token_type_ids'];
+/** What texts are fed as: two inputs that every graph has, and one for encoders that read token types. */
+const INPUTS = ['attention_mask', 'input_ids'];
+const TYPES = 'token_type_ids';
 /** Dimensions that differ from run to run. */
 const SYMBOLS = ['batch', 'tokens'];
 /** Outputs for each text, or for each token. */
@@ -38,7 +39,9 @@ export function checkedGraph(graph: LoadedGraph, path: string): LoadedGraph {
 
 function reasonAgainst({ inputs, outputs }: LoadedGraph): string | undefined {
   const names = inputs.map(({ name }) => name).sort();
-  if (names.join() !== INPUTS.join()) return `the graph takes ${told(names)}, not ${INPUTS.join(', ')}`;
+  const needed = names.filter((name) => name !== TYPES);
+  if (needed.join() !== INPUTS.join())
+    return `the graph takes ${told(names)}, not ${INPUTS.join(', ')} and perhaps ${TYPES}`;
   const input = inputs.find(({ type, shape }) => type !== 'int64' || shape.join() !== SYMBOLS.join());
   if (input !== undefined) return `its input ${input.name} is not int64 [batch, tokens]`;
   const [output, ...more] = outputs;

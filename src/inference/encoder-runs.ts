@@ -87,7 +87,7 @@ export class EncoderRuns {
     const data = new Float32Array(volume(dims));
     const { graph, learn } = await this.#graphFor(run.length, tokens, alone);
     const startedAt = performance.now();
-    const feeds = feedsOf(run, tokens, pad);
+    const feeds = feedsOf(run, tokens, pad, graph);
     await nativeWork(() => graph.run(feeds, { [output.name]: { type: 'float32', dims, data } }));
     learn(performance.now() - startedAt);
     const width = data.length / run.length;
@@ -111,7 +111,13 @@ export class EncoderRuns {
   }
 }
 
-function feedsOf(run: readonly TextWindow[], tokens: number, pad: number): Record<string, TensorData> {
+/** What the graph takes: token types only where it reads them. */
+function feedsOf(
+  run: readonly TextWindow[],
+  tokens: number,
+  pad: number,
+  { inputs }: Pick<LoadedGraph, 'inputs'>,
+): Record<string, TensorData> {
   const ids = new TokenGrid(run.length, tokens);
   const mask = new TokenGrid(run.length, tokens);
   const types = new TokenGrid(run.length, tokens);
@@ -120,5 +126,6 @@ function feedsOf(run: readonly TextWindow[], tokens: number, pad: number): Recor
     mask.setOnes(row, encoding.ids.length);
     types.setRow(row, encoding.typeIds, 0);
   }
-  return { input_ids: ids, attention_mask: mask, token_type_ids: types };
+  const readsTypes = inputs.some(({ name }) => name === 'token_type_ids');
+  return { input_ids: ids, attention_mask: mask, ...(readsTypes && { token_type_ids: types }) };
 }

@@ -1,4 +1,5 @@
 /** The README.md of a model folder: a model card as the Hugging Face Hub reads it. */
+import { readEncoder } from '../encoder/index.js';
 import { modelKind } from '../families/index.js';
 import {
   type ClassFigures,
@@ -22,7 +23,7 @@ const HUB_NAME = /^[\w.-]+\/[\w.-]+(?:@.*)?$/;
 /**
  * The card as Markdown with YAML front matter. The licence is `other`: whoever publishes the model chooses
  * one.
- * @throws ModelFolderError if the model's family isn't known here.
+ * @throws ModelFolderError if the model's family or its encoder isn't known here.
  */
 export function modelCard(report: ReportInput): string {
   const { name } = report.training.model_config;
@@ -45,6 +46,7 @@ const factsOf = ({ config }: ReportInput) => modelKind(config, CONFIG_FILE).type
 function frontMatter(report: ReportInput): string {
   const { model_config, hyperparameters, backbone } = report.training;
   const { type, family } = model_config;
+  const { modelType } = readEncoder(report.config, CONFIG_FILE);
   const code = languageCode(String(hyperparameters.language ?? ''));
   return [
     '---',
@@ -57,7 +59,7 @@ function frontMatter(report: ReportInput): string {
       : []),
     `pipeline_tag: ${factsOf(report).pipeline}`,
     'tags:',
-    ...['orchard', family.toLowerCase(), type, 'bert', 'onnx', 'safetensors'].map((tag) => `  - ${tag}`),
+    ...['orchard', family.toLowerCase(), type, modelType, 'onnx', 'safetensors'].map((tag) => `  - ${tag}`),
     '---',
   ].join('\n');
 }
@@ -68,8 +70,9 @@ function introduction(report: ReportInput): string {
   const { hyperparameters, dataset, backbone } = training;
   const start = backbone === undefined ? '' : ` from the backbone ${escapeMarkdown(backbone.name)}`;
   const rows = dataset === undefined ? '' : ` on ${whole(dataset.train_rows)} rows`;
-  const layers = `${config.num_hidden_layers} layers of ${config.hidden_size}`;
-  return `A ${family} model of size ${size} (a BERT encoder with ${layers}) for ${type}: it ${factsOf(report).does}. It was trained with Orchard (the npm package orchard-nlp)${start}${rows}, in ${escapeMarkdown(String(hyperparameters.language ?? 'a language not recorded'))}.`;
+  const { architecture, layers, width } = readEncoder(config, CONFIG_FILE);
+  const article = /^[AEIOU]/u.test(architecture) ? 'an' : 'a';
+  return `A ${family} model of size ${size} (${article} ${architecture} encoder with ${layers} layers of ${width}) for ${type}: it ${factsOf(report).does}. It was trained with Orchard (the npm package orchard-nlp)${start}${rows}, in ${escapeMarkdown(String(hyperparameters.language ?? 'a language not recorded'))}.`;
 }
 
 function figures({ training, evaluation }: ReportInput): string {

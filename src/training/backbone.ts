@@ -2,16 +2,12 @@
  * Reads pretrained encoders for training to start from: a folder in Hugging Face's layout becomes weights and
  * a tokenizer.
  */
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
-import {
-  type BertConfig,
-  type CheckpointConfig,
-  type CheckpointWeights,
-  checkpointWeights,
-  parseCheckpointConfig,
-} from '../encoder/index.js';
+import { type CheckpointWeights, checkpointWeights, type Encoder, readEncoder } from '../encoder/index.js';
 import { ModelFolderError } from '../errors.js';
+import { readStoredWeight, type StoredWeights } from '../graph/index.js';
 import {
   CONFIG_FILE,
   readFolderFile,
@@ -22,6 +18,7 @@ import {
 import { decodeWeights } from '../safetensors/index.js';
 import { loadTokenizer, type Tokenizer, vocabularyTokenizer } from '../tokenizer/index.js';
 import { VOCABULARY_FILE } from './backbone-files.js';
+import { LazyWeights } from './lazy-weights.js';
 
 /** Which backbone, and where its files lie. */
 export interface BackboneSource {
@@ -36,8 +33,10 @@ export interface BackboneSource {
 /** A pretrained encoder with the tokenizer that it was trained with. */
 export interface Backbone {
   readonly source: BackboneSource;
-  readonly encoder: BertConfig;
+  readonly encoder: Encoder;
   readonly weights: CheckpointWeights;
+  /** Those of them that the weights' file has as graphs can take them, under the same names. */
+  readonly stored?: StoredWeights;
   readonly tokenizer: LoadedTokenizer;
   /** Whether the tokenizer folds texts to lower case. */
   readonly lowercase: boolean;
@@ -60,18 +59,46 @@ export async function readBackbone(source: BackboneSource): Promise<Backbone> {
   const json = required(source, CONFIG_FILE, await readJson(directory, CONFIG_FILE));
   const bytes = required(source, WEIGHTS_FILE, await readBytes(directory, WEIGHTS_FILE));
   const tokenizer = await readTokenizer(source);
-  const config = parseCheckpointConfig(json, join(directory, CONFIG_FILE));
+  const encoder = readEncoder(json, join(directory, CONFIG_FILE));
   const file = join(directory, WEIGHTS_FILE);
-  const weights = checkpointWeights(config, decodeWeights(bytes, file), file);
-  checkVocabulary(config, tokenizer, source);
+  const weights = checkpointWeights(encoder, decodeWeights(bytes, file, { inPlace: true }), file);
+  checkVocabulary(encoder, tokenizer, source);
   return {
     source,
-    encoder: config.encoder,
-    weights,
+    encoder,
+    ...(await storedWhereTheyLie(weights, bytes, file)),
     tokenizer,
     lowercase: ignoresCase(tokenizer.tokenizer),
-    maxTokens: maxTokensOf(config.encoder, tokenizer),
+    maxTokens: maxTokensOf(encoder, tokenizer),
   };
+}
+
+/**
+ * The weights, of which those that are numbers of the file itself are left there, to be read when they are asked for:
+ * a backbone may take more memory than what is trained on it.
+ */
+async function storedWhereTheyLie(
+  weights: CheckpointWeights,
+  bytes: Uint8Array,
+  file: string,
+): Promise<Pick<Backbone, 'weights' | 'stored'>> {
+  const inFile = [...weights].filter(([, { buffer }]) => buffer === bytes.buffer);
+  if (inFile.length === 0) return { weights };
+  const offsets = new Map(inFile.map(([name, { byteOffset }]) => [name, byteOffset - bytes.byteOffset]));
+  const stored: StoredWeights = { file: await realpath(file), offsets };
+  const read = [...weights].map(([name, values]): [string, () => Float32Array] => [
+    name,
+    offsets.has(name) ? fromFile(stored, name, values.length) : given(values),
+  ]);
+  return { weights: new LazyWeights(read), stored };
+}
+
+/** Functions of one scope share what they refer to: these two must not, or the first would keep the values. */
+function fromFile(stored: StoredWeights, name: string, count: number): () => Float32Array {
+  return () => readStoredWeight(stored, name, count);
+}
+function given(values: Float32Array): () => Float32Array {
+  return () => values;
 }
 
 async function readTokenizer(source: BackboneSource): Promise<LoadedTokenizer> {
@@ -115,24 +142,22 @@ function withoutPadding(json: unknown): unknown {
 }
 
 function checkVocabulary(
-  { encoder }: CheckpointConfig,
+  { vocabularySize }: Encoder,
   { tokenizer }: LoadedTokenizer,
   { directory }: BackboneSource,
 ): void {
-  if (tokenizer.vocabularySize <= encoder.vocab_size) return;
-  const reason = `has ids up to ${tokenizer.vocabularySize - 1}, but ${CONFIG_FILE} has a vocab_size of ${encoder.vocab_size}: they belong to different models`;
+  if (tokenizer.vocabularySize <= vocabularySize) return;
+  const reason = `has ids up to ${tokenizer.vocabularySize - 1}, but ${CONFIG_FILE} has a vocab_size of ${vocabularySize}: they belong to different models`;
   throw new ModelFolderError(join(directory, TOKENIZER_FILE), reason);
 }
 
 const lengthSchema = z.object({ model_max_length: z.int().positive() });
 
 /** Positions beyond the tokenizer's model_max_length may exist without ever having been trained. */
-function maxTokensOf({ max_position_embeddings }: BertConfig, { config }: LoadedTokenizer): number {
+function maxTokensOf({ maxTokens }: Encoder, { config }: LoadedTokenizer): number {
   const parsed = lengthSchema.safeParse(config);
   // Where no length was set, transformers writes 1e30, which is not a safe integer, so the schema refuses it.
-  return parsed.success
-    ? Math.min(max_position_embeddings, parsed.data.model_max_length)
-    : max_position_embeddings;
+  return parsed.success ? Math.min(maxTokens, parsed.data.model_max_length) : maxTokens;
 }
 
 const CASED_TEXT = 'The Quick Brown FOX';

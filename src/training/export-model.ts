@@ -1,5 +1,5 @@
 import type { ModelConfig } from '../contract/index.js';
-import { type BertConfig, exportedInputs } from '../encoder/index.js';
+import { type Encoder, exportedInputs } from '../encoder/index.js';
 import type { Family, TaskDescription } from '../families/index.js';
 import { Graph, type Quantization, toOnnx } from '../graph/index.js';
 import type { ModelFolderConfig } from '../model-folder/index.js';
@@ -9,7 +9,7 @@ type OrchardFields = ModelFolderConfig['orchard'];
 
 /** The config.json of a trained model. */
 export function modelFolderConfig(
-  encoder: BertConfig,
+  encoder: Encoder,
   model: ModelConfig,
   {
     labels,
@@ -25,7 +25,8 @@ export function modelFolderConfig(
   reading: ReadingFields,
 ): ModelFolderConfig {
   return {
-    ...encoder,
+    ...encoder.config,
+    architectures: [className(encoder, pooling)],
     ...description,
     orchard: {
       format: 1,
@@ -46,12 +47,23 @@ export function modelFolderConfig(
 }
 
 /**
+ * The class of transformers that loads the weights. With mean pooling that is the encoder alone, beside whose weights lies
+ * a classifier: transformers' own classes with a head pool differently.
+ */
+function className(
+  { className: bare, textHead, tokenHead }: Encoder,
+  pooling: OrchardFields['pooling'],
+): string {
+  return { first: textHead.className, mean: bare, none: tokenHead.className }[pooling];
+}
+
+/**
  * The inference graph as the bytes of a `.onnx` file, with the weights inside, some of them as integers if
  * asked for.
  */
 export async function exportOnnx(
   family: Family,
-  encoder: BertConfig,
+  encoder: Encoder,
   config: ModelFolderConfig,
   weights: ReadonlyMap<string, Float32Array>,
   quantization?: Quantization,

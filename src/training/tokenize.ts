@@ -74,7 +74,7 @@ export async function tokenize(
  */
 function marksCapitals(family: ReadingFamily, lowercase: boolean, backbone?: ReadingBackbone): boolean {
   if (backbone === undefined || lowercase) return false;
-  return family.marksCapitals && backbone.lowercase && backbone.encoder.type_vocab_size > 1;
+  return family.marksCapitals && backbone.lowercase && backbone.encoder.tokenTypes > 1;
 }
 
 function load(json: BertTokenizerJson): LoadedTokenizer {

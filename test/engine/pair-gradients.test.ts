@@ -195,7 +195,7 @@ describe('PairGradients', () => {
     const rows = rowsOf(pairs);
     const encodings = rows.flatMap((row) => input.train[row]?.encoding ?? []);
     const [{ graph, feeds } = expect.fail('nothing was run')] = runs;
-    const large = { graph, feeds: { ...feeds, ...padBatch(encodings, input.encoder.pad_token_id).feeds } };
+    const large = { graph, feeds: { ...feeds, ...padBatch(encodings, input.encoder).feeds } };
     const expected = await differentiated([large], [...rows.keys()], pairs);
     expect(Math.abs(step.loss - expected.loss)).toBeLessThan(1e-5 * expected.loss);
     expect(deviating(step, expected)).toEqual([]);

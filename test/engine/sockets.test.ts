@@ -56,7 +56,7 @@ async function engineWith({ executor = onnxExecutor(), learns = () => true, opti
     head,
     encoder: input.encoder,
     trainable: specs.filter(({ name }) => learns(name)),
-    frozen: new Map([...start].filter(([name]) => !learns(name))),
+    frozen: { weights: new Map([...start].filter(([name]) => !learns(name))) },
     batchSize: rows.length,
     longest: 16,
     seed: 1,
@@ -70,7 +70,7 @@ async function engineWith({ executor = onnxExecutor(), learns = () => true, opti
 function computeGradients(engine: GradientEngine): Promise<number> {
   const encodings = input.train.map(({ encoding }) => encoding);
   const targets = head.targets(input.train, { labelSmoothing: 0, balanced: false });
-  return engine.run(padBatch(encodings, 0), targets);
+  return engine.run(padBatch(encodings, input.encoder), targets);
 }
 
 function distance(a: Float32Array, b: Float32Array): number {

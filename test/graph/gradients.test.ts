@@ -77,11 +77,21 @@ const cases: Readonly<Record<string, Case>> = {
   scale: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.scale(x, -1.7)) },
   exp: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.exp(x)) },
   sqrt: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.sqrt(g.exp(x))) },
+  cos: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.cos(g.scale(x, 3))) },
+  sin: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.sin(g.scale(x, 3))) },
   tanh: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.tanh(x)) },
   sigmoid: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.sigmoid(x)) },
   softplus: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.softplus(x)) },
   gaussianGate: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.gaussianGate(g.scale(x, 2))) },
   gelu: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.gelu(g.scale(x, 2))) },
+  geluTanh: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.geluTanh(g.scale(x, 2))) },
+  'greater, which has none, beside an operand that has one': {
+    inputs: [[3, 4]],
+    output: [3, 4],
+    apply: one((g, x) =>
+      g.multiply(x, g.greater(g.constant([...someNumbers(12, 1, 9)], [3, 4]), g.constant([0], []))),
+    ),
+  },
   softmax: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.softmax(g.scale(x, 3))) },
   logSoftmax: { inputs: [[3, 4]], output: [3, 4], apply: one((g, x) => g.logSoftmax(g.scale(x, 3))) },
   'reduceSum over an inner axis': {
@@ -96,6 +106,46 @@ const cases: Readonly<Record<string, Case>> = {
     inputs: [[2, 3, 4]],
     output: [4, 2, 3],
     apply: one((g, x) => g.transpose(g.multiply(x, x), [2, 0, 1])),
+  },
+  'slice, with nothing read beside it': {
+    inputs: [[3, 7]],
+    output: [3, 2],
+    apply: one((g, x) => g.slice(g.multiply(x, x), 1, 2, 4)),
+  },
+  'slice of parts that fill the axis, of one that overlaps them, and of another axis': {
+    inputs: [[3, 6]],
+    output: [3, 6],
+    apply: one((g, x) => {
+      const squares = g.multiply(x, x);
+      const parts = [0, 3].map((from) => g.slice(squares, 1, from, from + 3));
+      const [left = x, right = x] = parts;
+      const swapped = g.concat([g.tanh(right), g.scale(left, 2)], 1);
+      const overlap = g.multiply(swapped, g.slice(squares, 1, 2, 3));
+      return g.add(overlap, g.multiply(g.slice(squares, 0, 1, 2), squares));
+    }),
+  },
+  'slice of a parameter that is also used whole': {
+    inputs: [[3, 4]],
+    output: [3, 4],
+    apply: one((g, x) => g.multiply(x, g.slice(x, 1, 1, 2))),
+  },
+  concat: {
+    inputs: [
+      [2, 3],
+      [4, 3],
+    ],
+    output: [6, 3],
+    apply: two((g, a, b) => g.concat([g.multiply(a, a), b], 0)),
+  },
+  relativeToAbsolute: {
+    inputs: [[2, 3, 6]],
+    output: [2, 3, 3],
+    apply: one((g, x) => g.relativeToAbsolute(g.multiply(x, x))),
+  },
+  absoluteToRelative: {
+    inputs: [[2, 3, 3]],
+    output: [2, 3, 6],
+    apply: one((g, x) => g.absoluteToRelative(g.multiply(x, x))),
   },
   layerNorm: {
     inputs: [[5, 8], [8], [8]],
@@ -194,6 +244,9 @@ describe('building a graph', () => {
       (g, x) => g.add(x, g.constant([1, 2], [2])),
       /do not broadcast/,
     ],
+    ['a slice past the end', (g, x) => g.slice(x, 1, 2, 5), /\[3, 4\] has no 2 to 5 along axis 1/],
+    ['a concatenation of unequal rows', (g, x) => g.concat([x, g.constant([1, 2], [1, 2])], 0), /do not fit/],
+    ['distances that are not twice the positions', (g, x) => g.relativeToAbsolute(x), /\[3, 4\]/],
   ])('refuses %s, naming the shapes', (_, apply, message) => {
     const graph = new Graph();
     const x = graph.parameter('x', [3, 4] satisfies Shape);

@@ -17,7 +17,7 @@ import { readStudent } from '../../models/recipes/backbones/student/student-chec
 import { Graph, onnxExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
 import { gradientError, someNumbers } from '../support/finite-differences.js';
-import { tinyBert as config } from '../support/tiny-bert.js';
+import { tinyBert as encoder } from '../support/tiny-bert.js';
 
 const WIDTH = 6;
 const random = Random.fromSeed(5);
@@ -124,9 +124,9 @@ describe('a student', () => {
   const newStudent = (train = texts.slice(2)) =>
     Student.create({
       executor: onnxExecutor(),
-      config,
+      encoder,
       objective: distillation({
-        config,
+        encoder,
         specialTokens: { mask: 4 },
         train,
         validation: texts.slice(0, 2),

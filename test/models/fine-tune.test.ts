@@ -1,17 +1,18 @@
 import { expect, test } from 'vitest';
 import { devAccuracy } from '../../models/recipes/backbones/check/fine-tune.js';
-import { bertConfigOfSize } from '../../src/encoder/index.js';
+import { newEncoder, readEncoder } from '../../src/encoder/index.js';
 import { Random } from '../../src/random.js';
 import { englishTokenizer, loadTokenizer } from '../../src/tokenizer/index.js';
 
 const tokenizer = loadTokenizer(englishTokenizer());
-const config = {
-  ...bertConfigOfSize('mini', tokenizer.vocabularySize),
+const fields = {
+  ...newEncoder('mini', tokenizer.vocabularySize).config,
   num_hidden_layers: 1,
   hidden_size: 64,
   num_attention_heads: 2,
   intermediate_size: 128,
 };
+const encoder = readEncoder(fields, 'config.json');
 
 test('the check of a backbone fine-tunes until one telling word decides', async () => {
   const random = Random.fromSeed(5);
@@ -28,6 +29,6 @@ test('the check of a backbone fine-tunes until one telling word decides', async 
     dev: rows.slice(80),
     test: [],
   } as const;
-  const accuracy = await devAccuracy(texts, { tokenizer, config, weights: new Map(), threads: 1 });
+  const accuracy = await devAccuracy(texts, { tokenizer, encoder, weights: new Map(), threads: 1 });
   expect(accuracy).toBeGreaterThan(0.85);
 });

@@ -15,7 +15,7 @@ import { japaneseTokenizer, makeVocabulary } from '../../models/recipes/backbone
 import { MAX_PASSAGE_TOKENS } from '../../models/recipes/backbones/settings.js';
 import { commonSteps } from '../../models/recipes/backbones/steps.js';
 import { WorkFolder } from '../../models/recipes/backbones/work-folder.js';
-import { parseBertConfig } from '../../src/encoder/index.js';
+import { readEncoder } from '../../src/encoder/index.js';
 import { Random } from '../../src/random.js';
 import { decodeSafetensors, decodeWeights, roundedToFloat16 } from '../../src/safetensors/index.js';
 import { loadTokenizer, type Tokenizer } from '../../src/tokenizer/index.js';
@@ -185,11 +185,11 @@ describe('the steps of the Japanese recipe', () => {
 
     const read = (file: string) => readFileSync(new URL(`japanese-mini/${file}`, target));
     const json = (file: string): unknown => JSON.parse(read(file).toString());
-    const config = parseBertConfig(json('config.json'), 'config.json');
+    const config = readEncoder(json('config.json'), 'config.json');
     expect(config).toMatchObject({
-      hidden_size: 256,
-      num_hidden_layers: 4,
-      vocab_size: tokenizer.vocabularySize,
+      width: 256,
+      layers: 4,
+      vocabularySize: tokenizer.vocabularySize,
     });
     const loaded = loadTokenizer(json('tokenizer.json'), json('tokenizer_config.json'));
     expect(loaded.encode('彼は犬が好きです。').ids).toEqual(tokenizer.encode('彼は犬が好きです。').ids);

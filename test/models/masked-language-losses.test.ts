@@ -11,13 +11,13 @@ import {
 import { OneHotRows } from '../../models/recipes/backbones/masked-language/one-hot-rows.js';
 import { addGradients, Graph, onnxExecutor, type Tensor, type TensorData } from '../../src/graph/index.js';
 import { gradientError, someNumbers } from '../support/finite-differences.js';
-import { tinyBert as config } from '../support/tiny-bert.js';
+import { tinyBert as encoder } from '../support/tiny-bert.js';
 
 beforeAll(async () => {
   await tf.setBackend('cpu');
 });
 
-const { vocab_size: VOCABULARY, hidden_size: WIDTH } = config;
+const { vocabularySize: VOCABULARY, width: WIDTH } = encoder;
 
 const matrix = (data: Float32Array, columns: number): TensorData => ({
   type: 'float32',
@@ -62,7 +62,7 @@ describe('the loss of hidden tokens', () => {
   const build = (graph: Graph): Tensor => {
     const table = graph.parameter('embeddings', [VOCABULARY, WIDTH]);
     const states = graph.flattenRows(graph.gather(table, graph.input('ids', 'int32', [4, 2])));
-    return hiddenTokenLoss(graph, states, table, config);
+    return hiddenTokenLoss(graph, states, table, encoder);
   };
 
   /** The same in TensorFlow.js, token by token. */

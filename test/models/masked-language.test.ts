@@ -11,17 +11,17 @@ import {
 } from '../../models/recipes/backbones/masked-language/masked-language.js';
 import { Student } from '../../models/recipes/backbones/student/student.js';
 import { readStudent } from '../../models/recipes/backbones/student/student-checkpoint.js';
-import { initialize } from '../../src/encoder/index.js';
+import { initialize, readEncoder } from '../../src/encoder/index.js';
 import { GradientEngine, padBatch } from '../../src/engine/index.js';
 import { onnxExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
-import { tinyBert as config } from '../support/tiny-bert.js';
+import { tinyBert as encoder } from '../support/tiny-bert.js';
 
 const MASK = 4;
 
 describe('hidden tokens', () => {
   const text = fc
-    .array(fc.integer({ min: 5, max: config.vocab_size - 1 }), { minLength: 1, maxLength: 60 })
+    .array(fc.integer({ min: 5, max: encoder.vocabularySize - 1 }), { minLength: 1, maxLength: 60 })
     .map((ids) => Int32Array.of(2, ...ids, 3));
   const options = (seed: number) => ({
     hiddenShare: 0.2,
@@ -73,7 +73,7 @@ const examples: Neighbours[] = Array.from({ length: 14 }, (_, at) => [
 ]);
 const objectiveOf = (train = examples.slice(2)) =>
   maskedLanguage({
-    config,
+    encoder,
     specialTokens: { mask: MASK },
     train,
     validation: examples.slice(0, 2),
@@ -82,7 +82,8 @@ const objectiveOf = (train = examples.slice(2)) =>
   });
 
 describe('the engine over masked-language modelling', () => {
-  const still = { ...config, hidden_dropout_prob: 0, attention_probs_dropout_prob: 0 };
+  const fields = { ...encoder.config, hidden_dropout_prob: 0, attention_probs_dropout_prob: 0 };
+  const still = readEncoder(fields, 'config.json');
 
   it('sums both gradients of the word embeddings, batch after batch, as finite differences have them', async () => {
     const objective = objectiveOf();
@@ -101,7 +102,7 @@ describe('the engine over masked-language modelling', () => {
     }
     const run = async (batch: readonly number[]) => {
       const { encodings, feeds } = objective.batch(batch, 0);
-      return engine.run(padBatch(encodings, 0), { feeds, weight: encodings.length });
+      return engine.run(padBatch(encodings, encoder), { feeds, weight: encodings.length });
     };
     const { weights, gradients } = engine.store.get(WORD_EMBEDDINGS);
     await run([8, 9, 10]); // what it leaves behind must not show
@@ -131,7 +132,7 @@ describe('a student without a teacher', () => {
   const folder = mkdtempSync(join(tmpdir(), 'orchard-masked-language-'));
   afterAll(() => rmSync(folder, { recursive: true }));
   const newStudent = (objective = objectiveOf()) =>
-    Student.create({ executor: onnxExecutor(), config, objective, batchSize: 8, seed: 7 });
+    Student.create({ executor: onnxExecutor(), encoder, objective, batchSize: 8, seed: 7 });
 
   it('ends with the same weights whether or not it was stopped on the way', async () => {
     const uninterrupted = await newStudent();
@@ -162,7 +163,7 @@ describe('a student without a teacher', () => {
 
   it('refuses batches that do not fit into one run, whose texts could not be compared', async () => {
     const objective = objectiveOf();
-    const tooMany = { executor: onnxExecutor(), config, objective, batchSize: 1000, seed: 7 };
+    const tooMany = { executor: onnxExecutor(), encoder, objective, batchSize: 1000, seed: 7 };
     await expect(Student.create(tooMany)).rejects.toThrow('1000 texts of 10 tokens are too many for one run');
   });
 });

@@ -1,4 +1,5 @@
 import type { ModelConfig } from '../../src/contract/index.js';
+import { newEncoder } from '../../src/encoder/index.js';
 import type { ModelEvaluation, TrainingRecord } from '../../src/model-folder/index.js';
 import type { ReportInput } from '../../src/report/index.js';
 
@@ -92,8 +93,7 @@ export function aReport({
       architectures: ['BertModel'],
       id2label: {},
       label2id: {},
-      num_hidden_layers: 4,
-      hidden_size: 256,
+      ...newEncoder('mini', 16_000).config,
       orchard: {
         format: 1,
         family: model.family,

@@ -4,22 +4,15 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { ResultAsync } from 'neverthrow';
 import type { ModelConfig } from '../../src/contract/index.js';
-import { bertConfigOfSize, initialize } from '../../src/encoder/index.js';
+import { newEncoder } from '../../src/encoder/index.js';
 import type { OrchardError } from '../../src/errors.js';
 import {
   createClassificationArchive,
   createRetrievalArchive,
   createSequenceArchive,
-  familyNamed,
 } from '../../src/families/index.js';
-import { classificationTask } from '../../src/families/papaya/classification-task.js';
-import { writeModelFolder } from '../../src/model-folder/index.js';
-import { Random } from '../../src/random.js';
-import type { NamedTensor } from '../../src/safetensors/index.js';
-import { loadTokenizer, tokenizerConfig, trainWordPiece } from '../../src/tokenizer/index.js';
-import { exportOnnx, modelFolderConfig } from '../../src/training/export-model.js';
-import { MAX_TOKENS } from '../../src/training/hyperparameters.js';
 import { runTraining } from '../../src/training/run-training.js';
+import { type BuiltModel, buildModel } from './built-models.js';
 import { resultOf } from './outcomes.js';
 
 export type SmallModelName =
@@ -139,42 +132,22 @@ async function train({ model, archive }: Recipe, directory: string): Promise<voi
 /** Wider than BERT's, so that logits of random weights differ from text to text. */
 const DEVIATION = 0.1;
 
-/** A multiclass model with BERT's own pooling, through the code that exports trained ones, from random weights. */
+/** A multiclass model with BERT's own pooling. */
 async function buildFirstTokenClassifier(directory: string): Promise<void> {
-  const labels = ['bad', 'good', 'unsure'] as const;
-  const rows = rowsOf(labels);
-  const texts = rows.map(({ text }) => text);
-  const tokenizer = trainWordPiece(texts, { vocabularySize: 300, lowercase: true });
-  const { vocabularySize } = loadTokenizer(tokenizer);
-  const labelled = rows.map(({ text }, row) => ({ text, labelIds: [row % 3] }));
-  const task = classificationTask(
-    { kind: 'multiclass', labels, train: labelled, dev: labelled, warnings: [] },
-    'first',
-  );
-  const encoder = { ...bertConfigOfSize('mini', vocabularySize), initializer_range: DEVIATION };
-  const random = Random.fromSeed(1);
-  const weights = new Map<string, NamedTensor>();
-  for (const spec of task.head.parameters(encoder)) {
-    const values = new Float32Array(spec.shape.reduce((product, each) => product * each, 1));
-    initialize(spec, values, () => random.normal());
-    weights.set(spec.name, { shape: spec.shape, values });
-  }
-  const family = familyNamed('Papaya');
-  if (family === undefined) throw new Error('no Papaya');
-  const config = modelFolderConfig(
-    encoder,
-    { name: 'small', type: 'multiclass-text-classification', family: 'Papaya', size: 'mini' },
-    { ...task.describe(), files: [], lowercase: true },
-    { max_tokens: MAX_TOKENS },
-  );
-  const values = new Map([...weights].map(([name, tensor]) => [name, tensor.values]));
-  const onnx = await exportOnnx(family, encoder, config, values);
-  const folder = {
-    config,
-    tokenizer,
-    tokenizerConfig: tokenizerConfig(tokenizer, MAX_TOKENS),
-    weights,
-    onnx,
-  };
-  await writeModelFolder(directory, { ...folder, files: new Map(), training: {} });
+  const texts = rowsOf(['bad', 'good', 'unsure']).map(({ text }) => text);
+  const { config } = newEncoder('mini', 1);
+  await buildModel(directory, { encoder: { ...config, initializer_range: DEVIATION }, head: 'first', texts });
+}
+
+/** A model of an encoder with random weights, as training would leave it. @returns its folder, below `parent`. */
+export async function builtModel(
+  name: string,
+  parent: string,
+  model: Omit<BuiltModel, 'texts'>,
+): Promise<string> {
+  const directory = join(parent, name.replaceAll(' ', '-'));
+  await mkdir(directory, { recursive: true });
+  const texts = rowsOf(['bad', 'good', 'unsure']).map(({ text }) => text);
+  await buildModel(directory, { ...model, texts });
+  return directory;
 }

@@ -1,7 +1,7 @@
-import { parseBertConfig } from '../../src/encoder/index.js';
+import { readEncoder } from '../../src/encoder/index.js';
 
 /** An encoder of one layer that learns in milliseconds: 25 pieces, at most 12 tokens. */
-export const tinyBert = parseBertConfig(
+export const tinyBert = readEncoder(
   {
     model_type: 'bert',
     vocab_size: 25,

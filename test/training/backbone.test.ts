@@ -29,7 +29,7 @@ function read(parts: CheckpointParts = {}) {
 describe('a backbone', () => {
   it('is read with its weights, its geometry and its tokenizer', async () => {
     const { encoder, weights, tokenizer, lowercase, maxTokens } = await read();
-    expect(encoder).toMatchObject({ hidden_size: 8, num_hidden_layers: 2, vocab_size: VOCABULARY });
+    expect(encoder).toMatchObject({ width: 8, layers: 2, vocabularySize: VOCABULARY });
     expect(weights.size).toBe(bertTensors.size);
     expect(tokenizer.tokenizer.encode('The lamp').ids).toHaveLength(4);
     expect(lowercase).toBe(true);

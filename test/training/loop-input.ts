@@ -1,6 +1,6 @@
 /** Small trainings of any family: a tiny encoder over a vocabulary of the texts' own. */
 import { join } from 'node:path';
-import { type BertConfig, parseBertConfig } from '../../src/encoder/index.js';
+import { type Encoder, readEncoder } from '../../src/encoder/index.js';
 import type { TrainingHead } from '../../src/engine/index.js';
 import type { TrainingTask } from '../../src/families/index.js';
 import { onnxExecutor } from '../../src/graph/index.js';
@@ -29,7 +29,7 @@ const plain: Hyperparameters = {
   balanced: false,
 };
 
-export function tinyEncoder(vocabulary: number, dropout: number): BertConfig {
+export function tinyEncoder(vocabulary: number, dropout: number): Encoder {
   const json = {
     model_type: 'bert',
     vocab_size: vocabulary,
@@ -41,7 +41,7 @@ export function tinyEncoder(vocabulary: number, dropout: number): BertConfig {
     hidden_dropout_prob: dropout,
     attention_probs_dropout_prob: dropout,
   };
-  return parseBertConfig(json, 'config.json');
+  return readEncoder(json, 'config.json');
 }
 
 export interface LoopChanges extends Partial<Omit<LoopInput, 'task'>> {

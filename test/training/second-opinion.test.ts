@@ -1,7 +1,7 @@
 /** Loss and all gradients of whole training steps, checked against TensorFlow.js' own differentiation. */
 import * as tf from '@tensorflow/tfjs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { initialize, type Pooling, parseBertConfig } from '../../src/encoder/index.js';
+import { initialize, type Pooling, readEncoder } from '../../src/encoder/index.js';
 import { GradientEngine } from '../../src/engine/gradient-engine.js';
 import type { RowHead } from '../../src/engine/index.js';
 import { padBatch } from '../../src/engine/padded-batch.js';
@@ -23,7 +23,7 @@ beforeAll(async () => {
   await tf.setBackend('cpu');
 });
 
-const encoder = parseBertConfig(
+const encoder = readEncoder(
   {
     model_type: 'bert',
     vocab_size: 40,
@@ -112,7 +112,7 @@ async function engineStep(head: RowHead, executor: GraphExecutor): Promise<Step>
     encodings.map((encoding, row) => ({ row, encoding })),
     { labelSmoothing: 0.1, balanced: true },
   );
-  const loss = await engine.run(padBatch(encodings, 0), targets);
+  const loss = await engine.run(padBatch(encodings, encoder), targets);
   const gradients = new Map(engine.store.parameters.map((each) => [each.name, each.gradients.slice()]));
   await engine.release();
   return { loss, gradients };

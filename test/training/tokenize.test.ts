@@ -8,7 +8,6 @@ const model = { name: 'm', type: 'binary-text-classification', family: 'Papaya',
 const reviews = ['The delivery was wonderfully quick.', 'A disappointing and overpriced meal!'];
 
 const description: TaskDescription = {
-  architectures: [],
   id2label: {},
   label2id: {},
   labels: [],

@@ -267,7 +267,7 @@ async function engineFor({ task: { head }, encoder, executor }: RowInput): Promi
 
 function padded(windows: readonly TextWindow[]) {
   const encodings = windows.map(({ encoding }) => encoding);
-  return padBatch(encodings, 0);
+  return padBatch(encodings, { padId: 0, firstPosition: 0 });
 }
 
 /** Gradients of all parameters in one array, of the mean loss over all rows of the runs. */

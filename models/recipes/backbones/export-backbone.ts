@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ModelSize } from '../../../src/contract/index.js';
-import { type BertConfig, bertConfigOfSize, bertParameters } from '../../../src/encoder/index.js';
+import { type Encoder, newEncoder } from '../../../src/encoder/index.js';
 import { encodeByteRows, type NamedTensor } from '../../../src/safetensors/index.js';
 import { loadTokenizer, tokenizerConfig } from '../../../src/tokenizer/index.js';
 import type { Recipe } from './recipe.js';
@@ -34,34 +34,34 @@ export async function exportBackbone(
   const folder = new URL(`${recipe.language}-${size}/`, target);
   const json = recipe.tokenizer(work);
   const { vocabularySize } = loadTokenizer(json);
-  const config = bertConfigOfSize(size, vocabularySize);
+  const encoder = newEncoder(size, vocabularySize);
   const { state, weights } = await readStudent(work.annealed);
-  const encoder = encoderWeights(weights, config, work.annealed);
+  const tensors = encoderWeights(weights, encoder, work.annealed);
   mkdirSync(folder, { recursive: true });
   const write = (file: string, content: string | Uint8Array) => writeFileSync(new URL(file, folder), content);
   const writeJson = (file: string, content: unknown) =>
     write(file, `${JSON.stringify(content, undefined, 2)}\n`);
-  writeJson('config.json', { architectures: ['BertModel'], ...config });
+  writeJson('config.json', { architectures: [encoder.className], ...encoder.config });
   writeJson('tokenizer.json', json);
-  writeJson('tokenizer_config.json', tokenizerConfig(json, config.max_position_embeddings));
-  write('model.safetensors', encodeByteRows(encoder));
-  write('README.md', card(recipe, size, config, state, encoder, grownFrom));
+  writeJson('tokenizer_config.json', tokenizerConfig(json, encoder.maxTokens));
+  write('model.safetensors', encodeByteRows(tensors));
+  write('README.md', card(recipe, size, encoder, state, tensors, grownFrom));
   writeCurve(fileURLToPath(new URL('curve', folder)), state.curve, recipe.curve);
   console.log(`written to ${fileURLToPath(folder)}`);
 }
 
 function encoderWeights(
   weights: ReadonlyMap<string, NamedTensor>,
-  config: BertConfig,
+  encoder: Encoder,
   file: string,
 ): Map<string, NamedTensor> {
-  const encoder = new Map<string, NamedTensor>();
-  for (const { name, shape } of bertParameters(config, ENCODER_PREFIX)) {
+  const found = new Map<string, NamedTensor>();
+  for (const { name, shape } of encoder.parameters(ENCODER_PREFIX)) {
     const tensor = weights.get(name);
     if (tensor?.shape.join() !== shape.join()) throw new Error(`${file}: it holds no ${name} [${shape}]`);
-    encoder.set(name, name.endsWith(POSITIONS) ? repeatedPositions(tensor) : tensor);
+    found.set(name, name.endsWith(POSITIONS) ? repeatedPositions(tensor) : tensor);
   }
-  return encoder;
+  return found;
 }
 
 const POSITIONS = 'position_embeddings.weight';
@@ -85,18 +85,18 @@ export function repeatedPositions({ shape, values }: NamedTensor): NamedTensor {
 function card(
   { language }: Recipe,
   size: ModelSize,
-  config: BertConfig,
+  encoder: Encoder,
   { tokens }: StudentState,
-  encoder: ReadonlyMap<string, NamedTensor>,
+  tensors: ReadonlyMap<string, NamedTensor>,
   grownFrom: string | undefined,
 ): string {
-  const numbers = [...encoder.values()].reduce((sum, { values }) => sum + values.length, 0);
+  const numbers = [...tensors.values()].reduce((sum, { values }) => sum + values.length, 0);
   const facts: Readonly<Record<string, string>> = {
     size,
-    layers: `${config.num_hidden_layers}`,
-    width: `${config.hidden_size}`,
-    heads: `${config.num_attention_heads}`,
-    pieces: config.vocab_size.toLocaleString('en'),
+    layers: `${encoder.layers}`,
+    width: `${encoder.width}`,
+    heads: `${encoder.heads}`,
+    pieces: encoder.vocabularySize.toLocaleString('en'),
     weights: `${(numbers / 1e6).toFixed(1)} million`,
     tokens: `${Math.round(tokens / 1e6)} million`,
     start:

@@ -1,4 +1,4 @@
-import type { BertConfig } from '../../../src/encoder/index.js';
+import type { Encoder } from '../../../src/encoder/index.js';
 import type { BertTokenizerJson, Tokenizer } from '../../../src/tokenizer/index.js';
 import type { CurveLabels } from './student/curve.js';
 import type { Objective } from './student/objective.js';
@@ -10,6 +10,6 @@ export interface Recipe {
   /** The tokenizer.json of its students. */
   tokenizer(work: WorkFolder): BertTokenizerJson;
   /** The training objective, from what lies in the work folder. */
-  objective(work: WorkFolder, config: BertConfig, tokenizer: Tokenizer): Objective;
+  objective(work: WorkFolder, encoder: Encoder, tokenizer: Tokenizer): Objective;
   readonly curve: CurveLabels;
 }

@@ -1,5 +1,5 @@
 import { type ModelSize, modelSizeSchema } from '../../../src/contract/index.js';
-import { bertConfigOfSize } from '../../../src/encoder/index.js';
+import { newEncoder } from '../../../src/encoder/index.js';
 import { checkBackbone } from './check/check-backbone.js';
 import { makeEmbeddings } from './embeddings/make-embeddings.js';
 import { exportBackbone } from './export-backbone.js';
@@ -40,8 +40,7 @@ export function commonSteps(
     await student.release();
   };
   return {
-    embeddings: (work) =>
-      makeEmbeddings(work, recipe.tokenizer(work), bertConfigOfSize(size, 1).hidden_size, threads),
+    embeddings: (work) => makeEmbeddings(work, recipe.tokenizer(work), newEncoder(size, 1).width, threads),
     learn: (work) =>
       withStudent(work, (student) => learn(student, work, Number(values.minutes), recipe.curve)),
     anneal: (work) => withStudent(work, (student) => anneal(student, work, Number(values.steps))),

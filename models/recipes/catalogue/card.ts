@@ -1,5 +1,6 @@
 /** The README.md of a catalogue model. Every figure on it comes from a file beside it. */
 
+import { readEncoder } from '../../../src/encoder/index.js';
 import type { ModelReport } from '../../../src/model-folder/index.js';
 import {
   asWords,
@@ -138,13 +139,13 @@ function howItWasMade(recipe: Recipe, { training, config }: CardFacts): string {
   const { backbone, hyperparameters, seed, precision } = training;
   const start =
     backbone === undefined ? 'from random weights' : `from the backbone ${escapeMarkdown(backbone.name)}`;
-  const layers = `${config.num_hidden_layers} layers of ${config.hidden_size}`;
+  const { architecture, layers, width } = readEncoder(config, 'config.json');
   const settings = Object.entries({ ...hyperparameters, seed }).map(
     ([name, value]) => `${asWords(name)} ${value}`,
   );
   return section(
     'How it was made',
-    `\`npx tsx models/recipes/catalogue/main.ts train ${recipe.name}\` in Orchard's repository, ${start}: a BERT encoder with ${layers}, and a lexical expert beside it.`,
+    `\`npx tsx models/recipes/catalogue/main.ts train ${recipe.name}\` in Orchard's repository, ${start}: a ${architecture} encoder with ${layers} layers of ${width}, and a lexical expert beside it.`,
     `${escapeMarkdown(settings.join(', '))}.`,
     devFigures(training),
     precision === undefined

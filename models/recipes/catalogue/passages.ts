@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { z } from 'zod';
+import { readEncoder } from '../../../src/encoder/index.js';
 import {
   encodePassages,
   meanOfRows,
@@ -27,7 +27,7 @@ export async function replacePassages(
   threads: number,
 ): Promise<void> {
   const { config } = await openModelFolder(directory);
-  const width = z.int().parse(config.hidden_size);
+  const { width } = readEncoder(config, 'config.json');
   const model = await TextModel.load(directory, threads);
   const vectors: Float32Array[] = [];
   for (let start = 0; start < passages.length; start += BATCH) {

@@ -102,7 +102,7 @@ function vectorHead({ passages, train }: RetrievalDataset, indexFor: PassageInde
   return {
     kind: 'pairs',
     per: 'text',
-    outputs: ({ hidden_size }) => hidden_size,
+    outputs: ({ width }) => width,
     parameters: vectorParameters,
     logits: pooledVectors,
     async examples({ language, signal }) {
@@ -178,7 +178,6 @@ function rankIn(judged: JudgedCandidates | undefined, weights: RetrievalWeights)
 }
 
 const describe = (): TaskDescription => ({
-  architectures: ['BertModel'],
   id2label: {},
   label2id: {},
   labels: [],

@@ -1,28 +1,26 @@
 import {
-  type BertConfig,
-  bertEncoder,
-  bertParameters,
   type Dropout,
+  type Encoder,
   type EncoderInputs,
   type ParameterSpec,
   pooledStates,
 } from '../../encoder/index.js';
 import type { Graph, Tensor } from '../../graph/index.js';
 
-/** None: a bare BertModel, as sentence-transformers stores it. */
+/** None: a bare encoder, as sentence-transformers stores it. */
 const ENCODER_PREFIX = '';
 
-export const vectorParameters = (config: BertConfig): readonly ParameterSpec[] =>
-  bertParameters(config, ENCODER_PREFIX);
+export const vectorParameters = (encoder: Encoder): readonly ParameterSpec[] =>
+  encoder.parameters(ENCODER_PREFIX);
 
 /** The mean of a text's hidden states. @returns [batch, hidden], not yet of unit length. */
 export function pooledVectors(
   graph: Graph,
-  config: BertConfig,
+  encoder: Encoder,
   inputs: EncoderInputs,
   dropout: Dropout,
 ): Tensor {
-  return pooledStates(graph, config, inputs, {
+  return pooledStates(graph, encoder, inputs, {
     prefix: ENCODER_PREFIX,
     dropout,
     pooling: 'mean',
@@ -34,8 +32,8 @@ export function pooledVectors(
  * All hidden states, which sentence-transformers and transformers.js pool themselves.
  * @returns [batch, tokens, hidden].
  */
-export function tokenStates(graph: Graph, config: BertConfig, inputs: EncoderInputs): Tensor {
-  const states = bertEncoder(graph, config, inputs, { prefix: ENCODER_PREFIX });
-  const byToken = graph.reshape(states, ['tokens', 'batch', config.hidden_size]);
+export function tokenStates(graph: Graph, encoder: Encoder, inputs: EncoderInputs): Tensor {
+  const states = encoder.states(graph, inputs, { prefix: ENCODER_PREFIX });
+  const byToken = graph.reshape(states, ['tokens', 'batch', encoder.width]);
   return graph.transpose(byToken, [1, 0, 2]);
 }

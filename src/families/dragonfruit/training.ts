@@ -11,5 +11,5 @@ export const dragonfruitTraining: FamilyTraining = {
     name: 'last_hidden_state',
     tensor: tokenStates(graph, encoder, inputs),
   }),
-  companions: ({ hidden_size }, { orchard }) => sentenceTransformersFiles(hidden_size, orchard.max_tokens),
+  companions: ({ width }, { orchard }) => sentenceTransformersFiles(width, orchard.max_tokens),
 };

@@ -136,7 +136,6 @@ function* fitBlend(dataset: SequenceDataset, rows: TagBlendRows): Steps<Blend> {
 
 function describe({ tags, train }: SequenceDataset): TaskDescription {
   return {
-    architectures: ['BertForTokenClassification'],
     id2label: Object.fromEntries(tags.map((tag, id) => [String(id), tag])),
     label2id: Object.fromEntries(tags.map((tag, id) => [tag, id])),
     labels: [...tags],

@@ -1,39 +1,21 @@
-import {
-  type BertConfig,
-  bertEncoder,
-  bertParameters,
-  type Dropout,
-  type EncoderInputs,
-  linearParameters,
-  type ParameterSpec,
-} from '../../encoder/index.js';
+import type { Dropout, Encoder, EncoderInputs, ParameterSpec } from '../../encoder/index.js';
 import type { Graph, Tensor } from '../../graph/index.js';
 
-/** The names of BertForTokenClassification. */
-const ENCODER_PREFIX = 'bert.';
-const CLASSIFIER = 'classifier';
-
-export function tokenParameters(config: BertConfig, tags: number): readonly ParameterSpec[] {
-  const { hidden_size, initializer_range } = config;
-  return [
-    ...bertParameters(config, ENCODER_PREFIX),
-    ...linearParameters(CLASSIFIER, hidden_size, tags, initializer_range),
-  ];
+/** The encoder's parameters and those of transformers' token classifier. */
+export function tokenParameters(encoder: Encoder, tags: number): readonly ParameterSpec[] {
+  return [...encoder.parameters(encoder.prefix), ...encoder.tokenHead.parameters(tags)];
 }
 
-/** Encoder and a linear layer over every hidden state. @returns logits [tokens, batch, tags]. */
+/** Encoder and transformers' token classifier over every hidden state. @returns logits [tokens, batch, tags]. */
 export function tokenLogits(
   graph: Graph,
-  config: BertConfig,
+  encoder: Encoder,
   inputs: EncoderInputs,
   tags: number,
-  dropout: Dropout = (x) => x,
+  dropout?: Dropout,
 ): Tensor {
-  const states = bertEncoder(graph, config, inputs, { prefix: ENCODER_PREFIX, dropout });
-  const weight = graph.parameter(`${CLASSIFIER}.weight`, [tags, config.hidden_size]);
-  const bias = graph.parameter(`${CLASSIFIER}.bias`, [tags]);
-  const logits = graph.gemm(dropout(states, config.hidden_dropout_prob), weight, { transposeB: true }, bias);
-  return graph.reshape(logits, ['tokens', 'batch', tags]);
+  const states = encoder.states(graph, inputs, { prefix: encoder.prefix, ...(dropout && { dropout }) });
+  return graph.reshape(encoder.tokenHead.logits(graph, states, tags, dropout), ['tokens', 'batch', tags]);
 }
 
 /** Cross-entropy; `targets` [tokens, batch, tags] is the share of each token and tag, 1 in all. */

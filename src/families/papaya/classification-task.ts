@@ -135,13 +135,11 @@ function classificationHead({ kind, train }: ClassificationDataset, shape: Class
 
 /**
  * What config.json says to other libraries. To them a binary model is a multi-label one with a single label,
- * the second, since its one logit goes through a sigmoid. With mean pooling the weights are those of a
- * BertModel and a classifier, not of BertForSequenceClassification, which would pool differently.
+ * the second, since its one logit goes through a sigmoid.
  */
 function describe({ kind, labels }: ClassificationDataset, pooling: Pooling): TaskDescription {
   const named = kind === 'binary' ? labels.slice(1) : labels;
   return {
-    architectures: [pooling === 'first' ? 'BertForSequenceClassification' : 'BertModel'],
     id2label: Object.fromEntries(named.map((label, id) => [String(id), label])),
     label2id: Object.fromEntries(named.map((label, id) => [label, id])),
     problem_type: kind === 'multiclass' ? 'single_label_classification' : 'multi_label_classification',

@@ -82,6 +82,8 @@ export const elementwiseCases = {
       (x) => Math.sqrt(x * x),
     ),
   ],
+  cos: [unary((graph, x) => graph.cos(x), Math.cos)],
+  sin: [unary((graph, x) => graph.sin(x), Math.sin)],
   tanh: [unary((graph, x) => graph.tanh(x), Math.tanh)],
   sigmoid: [
     unary(
@@ -127,4 +129,14 @@ export const elementwiseCases = {
       ),
     },
   ],
+  geluTanh: [
+    unary(
+      (graph, x) => graph.geluTanh(x),
+      (x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),
+    ),
+  ],
+  greater: binary(
+    (graph, a, b) => graph.greater(a, b),
+    (a, b) => Number(a > b),
+  ),
 } satisfies Partial<OperationCases>;

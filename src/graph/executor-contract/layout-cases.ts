@@ -43,6 +43,12 @@ export const layoutCases = {
       build: (graph, [table, x]) => graph.firstRows(given(table), given(x)),
       expected: floats([3, 2], counting(6)),
     },
+    {
+      variant: 'from a later row',
+      feeds: { table: floats([5, 2], counting(10)), x: ints([2, 1], [9, 9]) },
+      build: (graph, [table, x]) => graph.firstRows(given(table), given(x), 2),
+      expected: floats([2, 2], [5, 6, 7, 8]),
+    },
   ],
   expand: [
     {

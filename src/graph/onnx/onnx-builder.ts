@@ -1,6 +1,7 @@
-import { type Dimension, type Shape, ShapeError, symbolsOf } from '../shape.js';
+import { type Dimension, numeral, type Shape, ShapeError, symbolsOf, volume } from '../shape.js';
+import { FLOAT_BYTES } from '../stored-weights.js';
 import type { ElementType, Tensor } from '../tensor.js';
-import { AttributeTypeCode, ElementTypeCode, type NodeProto, type TensorProto } from './schema.js';
+import { AttributeTypeCode, EXTERNAL_DATA, ElementTypeCode, type NodeProto, type TensorProto } from './schema.js';
 
 export type OnnxAttribute =
   | { readonly int: number }
@@ -71,6 +72,30 @@ export class OnnxBuilder {
     this.initializers.push({ name, dataType: ElementTypeCode[type], dims, rawData });
   }
 
+  /** An initializer of float32 that lies in a file, whose folder the runtime is told. @param offset in bytes. */
+  storedInitializer(name: string, dims: readonly number[], file: string, offset: number): void {
+    const entries = { location: file, offset, length: FLOAT_BYTES * volume(dims) };
+    this.initializers.push({
+      name,
+      dataType: ElementTypeCode.float32,
+      dims,
+      externalData: Object.entries(entries).map(([key, value]) => ({ key, value: String(value) })),
+      dataLocation: EXTERNAL_DATA,
+    });
+  }
+
+  /** Adds an initializer, unless one of this name was added so before. @returns the name. */
+  initializerOnce(
+    name: string,
+    type: keyof typeof ElementTypeCode,
+    dims: readonly number[],
+    compute: () => ArrayBufferView,
+  ): string {
+    if (!this.#memo.has(name)) this.initializer(name, type, dims, compute());
+    this.#memo.set(name, name);
+    return name;
+  }
+
   floats(values: readonly number[], dims: readonly number[]): string {
     return this.once(`float32[${dims.join()}]${values.join()}`, (name) =>
       this.initializer(name, 'float32', dims, Float32Array.from(values)),
@@ -126,6 +151,8 @@ export class OnnxBuilder {
   /** The name of a one-element int64 vector that holds this dimension at run time. */
   #dimension(dimension: Dimension): string {
     if (typeof dimension === 'number') return this.integers([dimension]);
+    const known = numeral(dimension);
+    if (known !== undefined) return this.integers([known]);
     return this.once(`dimension ${dimension}`, (name) => {
       const [first = '', ...others] = symbolsOf(dimension);
       if (others.length === 0) this.#readDimension(first, name);

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import { turnTelemetryOff } from '../../runtime-telemetry.js';
 import { checkFeeds, checkOutputs, fedTensors } from '../check-tensors.js';
@@ -13,6 +14,7 @@ import type {
 } from '../executor.js';
 import type { Graph } from '../graph.js';
 import { type Shape, ShapeError } from '../shape.js';
+import type { StoredWeights } from '../stored-weights.js';
 import type { ElementType } from '../tensor.js';
 import { checkOnnxFile } from './check-onnx-file.js';
 
@@ -52,12 +54,12 @@ export function onnxExecutor({
   return {
     specificationVersion: 1,
     quantizes: true,
-    async compile(graph: Graph, { weights, quantization }: CompileOptions = {}) {
+    async compile(graph: Graph, { quantization, ...fixed }: CompileOptions = {}) {
       const runtime = await loadRuntime();
       const { toOnnx } = await import('./to-onnx.js');
-      const model = await toOnnx(graph, weights, quantization);
-      const session = await createSession(runtime, model, settings);
-      return new OnnxGraph(runtime, session, fedTensors(graph, weights), graph.outputs);
+      const model = await toOnnx(graph, fixed.weights, quantization, fixed.stored);
+      const session = await createSession(runtime, model, settings, fixed.stored);
+      return new OnnxGraph(runtime, session, fedTensors(graph, fixed), graph.outputs);
     },
     async load(file) {
       await checkOnnxFile(file);
@@ -84,11 +86,12 @@ async function loadRuntime(): Promise<Runtime> {
   return loaded;
 }
 
-/** @param model the path or the bytes of an ONNX model. */
+/** @param model the path or the bytes of an ONNX model. @param stored weights of it that lie in a file. */
 async function createSession(
   { InferenceSession, listSupportedBackends }: Runtime,
   model: string | Uint8Array,
   { provider, threads, idleSpinning, spinning }: Required<OnnxExecutorOptions>,
+  stored?: StoredWeights,
 ): Promise<InferenceSession> {
   const providers = listSupportedBackends().map(({ name }) => name);
   if (!providers.includes(provider)) {
@@ -109,12 +112,21 @@ async function createSession(
       session: {
         ...(!idleSpinning && { force_spinning_stop: '1' }),
         ...(!spinning && { intra_op: { allow_spinning: '0' } }),
+        ...(stored && storedSettings(stored)),
       },
     },
   };
   return typeof model === 'string'
     ? InferenceSession.create(model, options)
     : InferenceSession.create(model, options);
+}
+
+/**
+ * The runtime maps the file into memory, where all sessions, threads and processes share it. Prepacking would give each
+ * session a copy after all, one for each layer's forward and another for its backward product.
+ */
+function storedSettings({ file }: StoredWeights): Readonly<Record<string, string>> {
+  return { model_external_initializers_file_folder_path: dirname(file), disable_prepacking: '1' };
 }
 
 class OnnxGraph implements CompiledGraph {

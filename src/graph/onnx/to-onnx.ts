@@ -1,9 +1,11 @@
+import { basename } from 'node:path';
 import type { Graph } from '../graph.js';
 import type { Node } from '../node.js';
 import { nodesFor } from '../node-order.js';
 import { operations } from '../operations/index.js';
 import type { Quantization } from '../quantization.js';
 import type { Dimension } from '../shape.js';
+import type { StoredWeights } from '../stored-weights.js';
 import type { Tensor } from '../tensor.js';
 import { OnnxBuilder } from './onnx-builder.js';
 import { quantizedForms } from './quantized-forms.js';
@@ -19,11 +21,13 @@ const NOT_QUANTIZED: Quantization = { linear: new Map(), tables: new Map() };
  * The graph as the bytes of an ONNX model. Only what the outputs need is written.
  * @param weights values of parameters to store in the model; a parameter without values becomes an input.
  * @param quantization which of them to store as integers. Default: none.
+ * @param stored further values, which lie in a file. The model names the file without its folder. Default: none.
  */
 export async function toOnnx(
   graph: Graph,
   weights: ReadonlyMap<string, Float32Array> = new Map(),
   quantization: Quantization = NOT_QUANTIZED,
+  stored?: StoredWeights,
 ): Promise<Uint8Array> {
   const nodes = nodesFor([...graph.outputs.values()]);
   const builder = new OnnxBuilder(graph.inputs);
@@ -34,9 +38,12 @@ export async function toOnnx(
   const fed = [...graph.inputs];
   const used = inputsOf(plain);
   for (const parameter of graph.parameters.filter((each) => used.has(each))) {
+    const dims = parameter.shape.map(Number);
     const values = weights.get(parameter.name);
-    if (values === undefined) fed.push(parameter);
-    else builder.initializer(parameter.name, 'float32', parameter.shape.map(Number), values);
+    const offset = stored?.offsets.get(parameter.name);
+    if (values !== undefined) builder.initializer(parameter.name, 'float32', dims, values);
+    else if (stored === undefined || offset === undefined) fed.push(parameter);
+    else builder.storedInitializer(parameter.name, dims, basename(stored.file), offset);
   }
   addCopies(builder, graph, names);
   return encodeModel({

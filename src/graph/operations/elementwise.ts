@@ -5,7 +5,7 @@ import type { Tensor } from '../tensor.js';
 import type { Operation } from './operation.js';
 
 type Binary = 'add' | 'subtract' | 'multiply' | 'divide';
-type Unary = 'exp' | 'sqrt' | 'tanh' | 'sigmoid' | 'softplus';
+type Unary = 'exp' | 'sqrt' | 'cos' | 'sin' | 'tanh' | 'sigmoid' | 'softplus';
 
 /** Sums a gradient over the axes along which its input was broadcast. */
 function unbroadcast(graph: Graph, gradient: Tensor, input: Tensor): Tensor {
@@ -82,6 +82,14 @@ export const exp = unary<'exp'>('Exp', ({ graph, y, dy }) => graph.multiply(dy, 
 /** y = √x; dy/dx = 1 / 2y, undefined at 0. */
 export const sqrt = unary<'sqrt'>('Sqrt', ({ graph, y, dy }) => graph.scale(graph.divide(dy, y), 0.5));
 
+/** y = cos x. */
+export const cos = unary<'cos'>('Cos', ({ graph, x, dy }) =>
+  graph.scale(graph.multiply(dy, graph.sin(x)), -1),
+);
+
+/** y = sin x. */
+export const sin = unary<'sin'>('Sin', ({ graph, x, dy }) => graph.multiply(dy, graph.cos(x)));
+
 /** y = tanh x; dy/dx = 1 − y². */
 export const tanh = unary<'tanh'>('Tanh', ({ graph, y, dy }) =>
   graph.subtract(dy, graph.multiply(dy, graph.multiply(y, y))),
@@ -134,4 +142,37 @@ export const gelu: Operation<'gelu'> = {
     if (source.kind !== 'node') throw new ShapeError('gaussianGate makes a node');
     return [graph.multiply(gateSlope(graph, z, outputAt(source.node.outputs, 1)), dy)];
   },
+};
+
+/** 2·√(2/π): ½ + ½·tanh(u) is sigmoid(2u). */
+const TANH_SLOPE = 2 * Math.sqrt(2 / Math.PI);
+/** Of x³ in the approximation of GELU by tanh. */
+const TANH_CUBE = 0.044715;
+
+/**
+ * y = x·(½ + ½·tanh(√(2/π)·(x + 0.044715·x³))) (Hendrycks & Gimpel 2016, their approximation). With
+ * s = sigmoid(c·(x + a·x³)), y = x·s and dy/dx = s + s·(1 − s)·c·(x + 3a·x³).
+ */
+export const geluTanh: Operation<'geluTanh'> = {
+  describe: ([x]) => [{ shape: x.shape }],
+  onnx: ({ builder, inputs, outputs }) =>
+    builder.node('Gelu', inputs, outputs, { approximate: { text: 'tanh' } }),
+  gradient: ({ graph, inputs: [x], outputGradient: dy }) => {
+    const cube = graph.multiply(graph.multiply(x, x), x);
+    const inner = graph.add(x, graph.scale(cube, TANH_CUBE));
+    const s = graph.sigmoid(graph.scale(inner, TANH_SLOPE));
+    const weighted = graph.scale(graph.add(x, graph.scale(cube, 3 * TANH_CUBE)), TANH_SLOPE);
+    const slope = graph.add(s, graph.multiply(graph.subtract(s, graph.multiply(s, s)), weighted));
+    return [graph.multiply(slope, dy)];
+  },
+};
+
+/** y = 1 where a > b and 0 elsewhere, as float32, broadcasting. It is constant almost everywhere: no gradient. */
+export const greater: Operation<'greater'> = {
+  describe: ([a, b]) => [{ shape: broadcastShapes(a.shape, b.shape), type: 'float32' }],
+  onnx: ({ builder, inputs, outputs }) => {
+    const isGreater = builder.computed('Greater', inputs);
+    builder.node('Cast', [isGreater], outputs, { to: { int: builder.elementType('float32') } });
+  },
+  gradient: () => [undefined, undefined],
 };

@@ -54,15 +54,18 @@ export const gather: Operation<'gather'> = {
 };
 
 /**
- * As many rows of a table as x has. Shapes: table [rows, …rest], x [n, …] → [n, …rest]. Only for inference: the
- * indices of a sparse gradient must be fed, and these are computed.
+ * As many rows of a table as x has, from row `first` on. Shapes: table [rows, …rest], x [n, …] → [n, …rest]. Only for
+ * inference: the indices of a sparse gradient must be fed, and these are computed.
  */
 export const firstRows: Operation<'firstRows'> = {
   describe: ([table, x]) => [{ shape: [dimensionAt(x.shape, 0), ...table.shape.slice(1)] }],
   onnx: ({ builder, node, inputs: [table = ''], outputs }) => {
     const [, x] = node.inputs;
+    const { first } = node.attributes;
+    const start = builder.integers([first]);
     const count = builder.shape([dimensionAt(x.shape, 0)]);
-    builder.node('Slice', [table, builder.integers([0]), count, builder.integers([0])], outputs);
+    const end = first === 0 ? count : builder.computed('Add', [start, count]);
+    builder.node('Slice', [table, start, end, builder.integers([0])], outputs);
   },
   gradient: () => {
     throw new ShapeError('firstRows has no gradient; feed the row numbers and use gather');

@@ -31,7 +31,15 @@ export interface RowGradient {
   readonly indices: Tensor;
 }
 
-export type InputGradient = Tensor | RowGradient | undefined;
+/** The gradient of a part of a tensor, [from, from + the part's size) along an axis; that of the rest is 0. */
+export interface PartGradient {
+  readonly kind: 'part';
+  readonly part: Tensor;
+  readonly axis: number;
+  readonly from: number;
+}
+
+export type InputGradient = Tensor | RowGradient | PartGradient | undefined;
 
 /** Everything about one operation: shapes, ONNX nodes, gradient. */
 export interface Operation<Name extends OperationName> {

@@ -11,6 +11,8 @@ export type Unary = readonly [Tensor];
 export type Binary = readonly [Tensor, Tensor];
 /** The inputs of an operation on three tensors. */
 export type Ternary = readonly [Tensor, Tensor, Tensor];
+/** The inputs of an operation on any number of tensors. */
+export type Several = readonly [Tensor, ...Tensor[]];
 /** Of an operation that its inputs alone decide. */
 export type NoAttributes = Readonly<Record<never, never>>;
 
@@ -40,6 +42,13 @@ export interface BatchMatMulAttributes {
   readonly alpha: number;
 }
 
+/** Which part of a tensor: from ≤ index < to along an axis, which is not negative. */
+export interface SliceAttributes {
+  readonly axis: number;
+  readonly from: number;
+  readonly to: number;
+}
+
 /**
  * What each operation takes; the method of `Graph` with the same name says what it computes. Attributes that
  * are optional there are always present here.
@@ -52,18 +61,22 @@ export interface Signatures {
   scale: { inputs: Unary; attributes: { readonly factor: number } };
   exp: { inputs: Unary; attributes: NoAttributes };
   sqrt: { inputs: Unary; attributes: NoAttributes };
+  cos: { inputs: Unary; attributes: NoAttributes };
+  sin: { inputs: Unary; attributes: NoAttributes };
   tanh: { inputs: Unary; attributes: NoAttributes };
   sigmoid: { inputs: Unary; attributes: NoAttributes };
   softplus: { inputs: Unary; attributes: NoAttributes };
   gaussianGate: { inputs: Unary; attributes: NoAttributes };
   gelu: { inputs: Unary; attributes: NoAttributes };
+  geluTanh: { inputs: Unary; attributes: NoAttributes };
+  greater: { inputs: Binary; attributes: NoAttributes };
   gemm: { inputs: Binary | Ternary; attributes: GemmAttributes };
   batchMatMul: { inputs: Binary; attributes: BatchMatMulAttributes };
   softmax: { inputs: Unary; attributes: NoAttributes };
   logSoftmax: { inputs: Unary; attributes: NoAttributes };
   layerNorm: { inputs: Ternary; attributes: { readonly epsilon: number } };
   gather: { inputs: Binary; attributes: NoAttributes };
-  firstRows: { inputs: Binary; attributes: NoAttributes };
+  firstRows: { inputs: Binary; attributes: { readonly first: number } };
   reduceSum: {
     inputs: Unary;
     attributes: { readonly axes: readonly number[]; readonly keepDimensions: boolean };
@@ -72,6 +85,11 @@ export interface Signatures {
   expand: { inputs: Unary; attributes: { readonly shape: Shape } };
   reshape: { inputs: Unary; attributes: { readonly shape: Shape } };
   transpose: { inputs: Unary; attributes: { readonly permutation: readonly number[] } };
+  slice: { inputs: Unary; attributes: SliceAttributes };
+  concat: { inputs: Several; attributes: { readonly axis: number } };
+  relativeToAbsolute: { inputs: Unary; attributes: NoAttributes };
+  absoluteToRelative: { inputs: Unary; attributes: NoAttributes };
+  rowDistances: { inputs: Unary; attributes: NoAttributes };
   rowNumbers: { inputs: Unary; attributes: NoAttributes };
   cast: { inputs: Unary; attributes: { readonly type: ElementType } };
 }

@@ -15,7 +15,7 @@ export interface KernelContext<Name extends OperationName, T> {
 type Kernel<Name extends OperationName, T> = (context: KernelContext<Name, T>) => readonly T[];
 export type Kernels<T> = { readonly [Name in OperationName]: Kernel<Name, T> };
 
-type Unary = 'exp' | 'sqrt' | 'tanh' | 'sigmoid' | 'softplus' | 'softmax' | 'logSoftmax';
+type Unary = 'exp' | 'sqrt' | 'cos' | 'sin' | 'tanh' | 'sigmoid' | 'softplus' | 'softmax' | 'logSoftmax';
 type Binary = 'add' | 'subtract' | 'multiply' | 'divide';
 
 function unary<T>(compute: (x: T) => T): Kernel<Unary, T> {
@@ -28,7 +28,7 @@ function binary<T>(compute: (a: T, b: T) => T): Kernel<Binary, T> {
 
 /** Every operation, composed of operations that TensorFlow.js can differentiate by itself. */
 export function kernelsOf<T extends TensorFlowTensor>(tf: TensorFlow<T>): Kernels<T> {
-  return { ...elementwiseKernels(tf), ...matrixKernels(tf), ...layoutKernels(tf) };
+  return { ...elementwiseKernels(tf), ...matrixKernels(tf), ...layoutKernels(tf), ...partKernels(tf) };
 }
 
 function elementwiseKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
@@ -39,6 +39,8 @@ function elementwiseKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
     divide: binary<T>((a, b) => tf.div(a, b)),
     exp: unary<T>((x) => tf.exp(x)),
     sqrt: unary<T>((x) => tf.sqrt(x)),
+    cos: unary<T>((x) => tf.cos(x)),
+    sin: unary<T>((x) => tf.sin(x)),
     tanh: unary<T>((x) => tf.tanh(x)),
     sigmoid: unary<T>((x) => tf.sigmoid(x)),
     softplus: unary<T>((x) => tf.softplus(x)),
@@ -55,6 +57,14 @@ function elementwiseKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
       const z = tf.mul(given(x), scalar(tf, Math.SQRT1_2));
       return [tf.mul(given(x), tf.add(tf.mul(tf.erf(z), half), half))];
     },
+    geluTanh({ inputs: [x] }) {
+      const half = scalar(tf, 0.5);
+      const cube = tf.mul(tf.mul(given(x), given(x)), given(x));
+      const inner = tf.add(given(x), tf.mul(cube, scalar(tf, 0.044715)));
+      const gate = tf.add(tf.mul(tf.tanh(tf.mul(inner, scalar(tf, Math.sqrt(2 / Math.PI)))), half), half);
+      return [tf.mul(given(x), gate)];
+    },
+    greater: ({ inputs: [a, b] }) => [tf.cast(tf.greater(given(a), given(b)), 'float32')],
   } satisfies Partial<Kernels<T>>;
 }
 
@@ -88,7 +98,9 @@ function matrixKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
 function layoutKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
   return {
     gather: ({ inputs: [table, indices] }) => [tf.gather(given(table), given(indices))],
-    firstRows: ({ inputs: [table, x] }) => [tf.gather(given(table), rowNumbers(tf, given(x)))],
+    firstRows: ({ node, inputs: [table, x] }) => [
+      tf.gather(given(table), rowNumbers(tf, given(x), node.attributes.first)),
+    ],
     reduceSum: ({ node: { attributes }, inputs: [x] }) => [
       tf.sum(given(x), [...attributes.axes], attributes.keepDimensions),
     ],
@@ -105,6 +117,53 @@ function layoutKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
   } satisfies Partial<Kernels<T>>;
 }
 
+function partKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
+  return {
+    slice({ node: { attributes }, inputs: [x] }) {
+      const { axis, from, to } = attributes;
+      return [cut(tf, given(x), axis, from, to)];
+    },
+    concat: ({ node, inputs }) => [tf.concat([...inputs], node.attributes.axis)],
+    relativeToAbsolute({ inputs: [x] }) {
+      const shape = given(x).shape;
+      const [leading, n = 0] = [shape.slice(0, -2), shape.at(-2)];
+      const flat = tf.reshape(given(x), [...leading, 2 * n * n]);
+      const shifted = cut(tf, flat, leading.length, n, 2 * n * n);
+      const rows = tf.reshape(shifted, [...leading, n, 2 * n - 1]);
+      return [cut(tf, rows, leading.length + 1, 0, n)];
+    },
+    absoluteToRelative({ inputs: [x] }) {
+      const shape = given(x).shape;
+      const [leading, n = 0] = [shape.slice(0, -2), shape.at(-2)];
+      const widened = padded(tf, given(x), 0, n - 1);
+      const whole = padded(tf, tf.reshape(widened, [...leading, n * (2 * n - 1)]), n, 0);
+      return [tf.reshape(whole, [...leading, n, 2 * n])];
+    },
+    rowDistances({ inputs: [x] }) {
+      const n = given(x).shape[0] ?? 0;
+      return [tf.range(-n, n, 1, 'int32')];
+    },
+  } satisfies Partial<Kernels<T>>;
+}
+
+/** from ≤ index < to along an axis. */
+function cut<T extends TensorFlowTensor>(tf: TensorFlow<T>, x: T, axis: number, from: number, to: number): T {
+  return tf.slice(
+    x,
+    x.shape.map((_, at) => (at === axis ? from : 0)),
+    x.shape.map((size, at) => (at === axis ? to - from : size)),
+  );
+}
+
+/** x with zeros before and after it along its last axis. */
+function padded<T extends TensorFlowTensor>(tf: TensorFlow<T>, x: T, before: number, after: number): T {
+  const last = x.shape.length - 1;
+  return tf.pad(
+    x,
+    x.shape.map((_, axis): [number, number] => (axis === last ? [before, after] : [0, 0])),
+  );
+}
+
 /** TensorFlow.js has no int64; ids fit in 32 bits. */
 export function tensorFlowType(type: ElementType): 'float32' | 'int32' {
   return type === 'float32' ? 'float32' : 'int32';
@@ -117,8 +176,8 @@ function rowsLast<T extends TensorFlowTensor>(tf: TensorFlow<T>, x: T): T {
   return tf.transpose(x, [...batchAxes, 0, rank - 1]);
 }
 
-function rowNumbers<T extends TensorFlowTensor>(tf: TensorFlow<T>, x: T): T {
-  return tf.range(0, x.shape[0] ?? 0, 1, 'int32');
+function rowNumbers<T extends TensorFlowTensor>(tf: TensorFlow<T>, x: T, first = 0): T {
+  return tf.range(first, first + (x.shape[0] ?? 0), 1, 'int32');
 }
 
 function scalar<T>(tf: TensorFlow<T>, value: number): T {

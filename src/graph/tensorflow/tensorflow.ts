@@ -13,6 +13,9 @@ export interface TensorFlow<T> {
   exp(x: T): T;
   erf(x: T): T;
   sqrt(x: T): T;
+  cos(x: T): T;
+  sin(x: T): T;
+  greater(a: T, b: T): T;
   tanh(x: T): T;
   sigmoid(x: T): T;
   softplus(x: T): T;
@@ -24,6 +27,9 @@ export interface TensorFlow<T> {
   sum(x: T, axes: number[], keepDimensions: boolean): T;
   gather(x: T, indices: T): T;
   broadcastTo(x: T, shape: number[]): T;
+  slice(x: T, begin: number[], size: number[]): T;
+  concat(tensors: T[], axis: number): T;
+  pad(x: T, paddings: [number, number][]): T;
   reshape(x: T, shape: number[]): T;
   transpose(x: T, permutation: number[]): T;
   cast(x: T, type: 'float32' | 'int32'): T;

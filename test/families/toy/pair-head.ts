@@ -1,7 +1,6 @@
 import {
-  type BertConfig,
-  bertParameters,
   type Dropout,
+  type Encoder,
   type EncoderInputs,
   linearParameters,
   pooledStates,
@@ -12,19 +11,14 @@ import type { Graph, Tensor, TensorData } from '../../../src/graph/index.js';
 const CLASSIFIER = 'similarity';
 
 /** One logit from the mean over both texts' tokens. @returns [batch, 1] */
-export function pairLogits(
-  graph: Graph,
-  config: BertConfig,
-  inputs: EncoderInputs,
-  dropout?: Dropout,
-): Tensor {
-  const pooled = pooledStates(graph, config, inputs, {
+export function pairLogits(graph: Graph, encoder: Encoder, inputs: EncoderInputs, dropout?: Dropout): Tensor {
+  const pooled = pooledStates(graph, encoder, inputs, {
     prefix: '',
     dropout: dropout ?? ((x) => x),
     pooling: 'mean',
     differentiable: dropout !== undefined,
   });
-  const weight = graph.parameter(`${CLASSIFIER}.weight`, [1, config.hidden_size]);
+  const weight = graph.parameter(`${CLASSIFIER}.weight`, [1, encoder.width]);
   return graph.gemm(pooled, weight, { transposeB: true }, graph.parameter(`${CLASSIFIER}.bias`, [1]));
 }
 
@@ -34,9 +28,9 @@ export function pairHead(targets: readonly number[]): RowHead {
     kind: 'rows',
     per: 'text',
     outputs: () => 1,
-    parameters: (config) => [
-      ...bertParameters(config, ''),
-      ...linearParameters(CLASSIFIER, config.hidden_size, 1, config.initializer_range),
+    parameters: (encoder) => [
+      ...encoder.parameters(''),
+      ...linearParameters(CLASSIFIER, encoder.width, 1, encoder.initializerRange),
     ],
     logits: pairLogits,
     loss(graph, logits) {

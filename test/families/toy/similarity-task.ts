@@ -50,7 +50,6 @@ export function similarityTask(train: readonly PairRow[], dev: readonly PairRow[
       };
     },
     describe: () => ({
-      architectures: ['BertModel'],
       id2label: { 0: 'similar' },
       label2id: { similar: 0 },
       labels: LABELS,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type CardFacts, catalogueCard } from '../../../models/recipes/catalogue/card.js';
 import { emotionDetection } from '../../../models/recipes/catalogue/models/emotion-detection.js';
+import { newEncoder } from '../../../src/encoder/index.js';
 import { modelFolderConfig, trainingRecordSchema } from '../../../src/model-folder/index.js';
 
 const kind = { type: 'multilabel-text-classification', family: 'Papaya', size: 'mini' };
@@ -10,8 +11,7 @@ const facts: CardFacts = {
   config: modelFolderConfig(
     {
       architectures: ['BertModel'],
-      num_hidden_layers: 4,
-      hidden_size: 256,
+      ...newEncoder('mini', 16_000).config,
       id2label: { 0: 'joy', 1: 'grief' },
       label2id: { joy: 0, grief: 1 },
       orchard: {

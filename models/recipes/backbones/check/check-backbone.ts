@@ -1,6 +1,6 @@
 import { readers } from '../../../../bench/datasets/labelled-texts.js';
 import type { ModelSize } from '../../../../src/contract/index.js';
-import { bertConfigOfSize } from '../../../../src/encoder/index.js';
+import { newEncoder } from '../../../../src/encoder/index.js';
 import type { Weights } from '../../../../src/engine/index.js';
 import { type BertTokenizerJson, loadTokenizer } from '../../../../src/tokenizer/index.js';
 import { readEmbeddings, WORD_EMBEDDINGS } from '../embeddings/make-embeddings.js';
@@ -37,8 +37,8 @@ async function studentWeights(file: string): Promise<Weights> {
 export async function checkBackbone(work: WorkFolder, options: CheckOptions): Promise<void> {
   const { tasks, start, datasets, size, threads } = options;
   const tokenizer = loadTokenizer(options.tokenizer);
-  const config = bertConfigOfSize(size, tokenizer.vocabularySize);
-  const weights = await starts[start]?.(work, config.hidden_size);
+  const encoder = newEncoder(size, tokenizer.vocabularySize);
+  const weights = await starts[start]?.(work, encoder.width);
   if (weights === undefined)
     throw new Error(`no start ${start}: there are ${Object.keys(starts).join(', ')}`);
   for (const task of tasks) {
@@ -46,7 +46,7 @@ export async function checkBackbone(work: WorkFolder, options: CheckOptions): Pr
     if (read === undefined)
       throw new Error(`no dataset ${task}: there are ${Object.keys(readers).join(', ')}`);
     const startedAt = performance.now();
-    const accuracy = await devAccuracy(read(datasets), { tokenizer, config, weights, threads });
+    const accuracy = await devAccuracy(read(datasets), { tokenizer, encoder, weights, threads });
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
     console.log(`${task} from ${start}: dev accuracy ${(100 * accuracy).toFixed(1)} (${seconds} s)`);
   }

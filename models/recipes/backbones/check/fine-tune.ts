@@ -1,5 +1,5 @@
 import type { LabelledTexts, Row } from '../../../../bench/datasets/labelled-texts.js';
-import { type BertConfig, bertName, initialize, type ParameterSpec } from '../../../../src/encoder/index.js';
+import { bareName, type Encoder, initialize, type ParameterSpec } from '../../../../src/encoder/index.js';
 import {
   createTaskLearner,
   Evaluator,
@@ -31,7 +31,7 @@ const LEARNING = { labelSmoothing: 0.1, balanced: false, tokenDropout: 0 };
 
 export interface StartingEncoder {
   readonly tokenizer: Tokenizer;
-  readonly config: BertConfig;
+  readonly encoder: Encoder;
   /** By BertModel's names; those that are missing start at random. */
   readonly weights: Weights;
   readonly threads: number;
@@ -43,7 +43,7 @@ export interface StartingEncoder {
  */
 export async function devAccuracy(
   texts: LabelledTexts,
-  { tokenizer, config, weights, threads }: StartingEncoder,
+  { tokenizer, encoder, weights, threads }: StartingEncoder,
 ): Promise<number> {
   const task = taskOf(texts);
   const { head } = task;
@@ -54,8 +54,8 @@ export async function devAccuracy(
   const { engine, learner, release } = await createTaskLearner({
     executor,
     head,
-    encoder: config,
-    pretrained: startingWeights(head.parameters(config), weights),
+    encoder,
+    pretrained: startingWeights(encoder, head.parameters(encoder), weights),
     train,
     options: LEARNING,
     language: texts.language ?? 'english',
@@ -68,7 +68,7 @@ export async function devAccuracy(
   while (learner.state.steps < totalSteps) {
     await learner.step(linearLearningRate(learner.state.steps, { peak: learningRate, totalSteps }));
   }
-  const evaluator = await Evaluator.create(executor, head, config);
+  const evaluator = await Evaluator.create(executor, head, encoder);
   const outputs = await evaluator.outputs(reader.read(task.dev), engine.parameterFeeds);
   await evaluator.release();
   await release();
@@ -87,11 +87,11 @@ function taskOf({ type, labels, train, dev }: LabelledTexts): TrainingTask {
  * All weights by BertModel's names. Every parameter is drawn, even if it is given, so that the weights that a
  * start lacks are the same in every comparison.
  */
-function startingWeights(specs: readonly ParameterSpec[], given: Weights): Weights {
+function startingWeights(encoder: Encoder, specs: readonly ParameterSpec[], given: Weights): Weights {
   const random = Random.fromSeed(SEED);
   return new Map(
     specs.map((spec) => {
-      const name = bertName(spec.name);
+      const name = bareName(encoder, spec.name);
       const drawn = new Float32Array(volume(spec.shape));
       initialize(spec, drawn, () => random.normal());
       return [name, given.get(name) ?? drawn];

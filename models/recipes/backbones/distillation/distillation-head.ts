@@ -1,10 +1,4 @@
-import {
-  type BertConfig,
-  bertEncoder,
-  bertParameters,
-  linearParameters,
-  type ParameterSpec,
-} from '../../../../src/encoder/index.js';
+import { type Encoder, linearParameters, type ParameterSpec } from '../../../../src/encoder/index.js';
 import type { LossHead } from '../../../../src/engine/index.js';
 import type { Graph, Tensor, TensorData } from '../../../../src/graph/index.js';
 import { ENCODER_PREFIX } from '../student/objective.js';
@@ -15,11 +9,11 @@ const PROJECTION = 'projection';
 const TINY = 1e-12;
 
 /** The encoder's parameters, and those of the projection that is dropped after training. */
-export function distillationParameters(config: BertConfig, teacherWidth: number): readonly ParameterSpec[] {
-  const { hidden_size, initializer_range } = config;
+export function distillationParameters(encoder: Encoder, teacherWidth: number): readonly ParameterSpec[] {
+  const { width, initializerRange } = encoder;
   return [
-    ...bertParameters(config, ENCODER_PREFIX),
-    ...linearParameters(PROJECTION, hidden_size, teacherWidth, initializer_range),
+    ...encoder.parameters(ENCODER_PREFIX),
+    ...linearParameters(PROJECTION, width, teacherWidth, initializerRange),
   ];
 }
 
@@ -36,9 +30,9 @@ export interface LossShares {
  */
 export function distillationHead(teacherWidth: number): LossHead {
   return {
-    outputs: ({ hidden_size }) => hidden_size,
-    logits: (graph, config, inputs, dropout) =>
-      bertEncoder(graph, config, inputs, { prefix: ENCODER_PREFIX, dropout }),
+    outputs: ({ width }) => width,
+    logits: (graph, encoder, inputs, dropout) =>
+      encoder.states(graph, inputs, { prefix: ENCODER_PREFIX, dropout }),
     loss: (graph, states) => distillationLoss(graph, states, teacherWidth),
   };
 }

@@ -1,4 +1,4 @@
-import type { BertConfig } from '../../../../src/encoder/index.js';
+import type { Encoder } from '../../../../src/encoder/index.js';
 import { dropTokens } from '../../../../src/engine/index.js';
 import type { SpecialTokenIds } from '../../../../src/tokenizer/index.js';
 import { distillationSettings } from '../settings.js';
@@ -12,7 +12,7 @@ import {
 import type { TextTargets } from './target-shard.js';
 
 export interface DistillationOptions {
-  readonly config: BertConfig;
+  readonly encoder: Encoder;
   readonly specialTokens: Pick<SpecialTokenIds, 'mask'>;
   /** The teacher's targets for the training texts, and for the validation texts. */
   readonly train: readonly TextTargets[];
@@ -31,14 +31,14 @@ const measures: Readonly<Record<string, LossShares>> = {
 
 /** Trains a student to give the teacher's vectors although some of its tokens are masked. */
 export function distillation(options: DistillationOptions): Objective {
-  const { config, specialTokens, train, validation, teacherWidth, batchSize, seed } = options;
+  const { encoder, specialTokens, train, validation, teacherWidth, batchSize, seed } = options;
   const batchOf = (texts: readonly TextTargets[], shares: LossShares): LearningBatch => ({
     encodings: texts.map(({ ids }) => encodingOf(ids)),
     feeds: distillationFeeds(texts, teacherWidth, shares),
   });
   return {
     head: distillationHead(teacherWidth),
-    parameters: distillationParameters(config, teacherWidth),
+    parameters: distillationParameters(encoder, teacherWidth),
     lengths: train.map(({ ids }) => ids.length),
     longest: [...train, ...validation].reduce((most, { ids }) => Math.max(most, ids.length), 0),
     textsPerExample: 1,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bertEncoder, parseBertConfig, trainingInputs } from '../../../../src/encoder/index.js';
+import { type Encoder, readEncoder, trainingInputs } from '../../../../src/encoder/index.js';
 import { feedsFor, padBatch } from '../../../../src/engine/index.js';
 import { type CompiledGraph, Graph, type GraphExecutor } from '../../../../src/graph/index.js';
 import { decodeWeights } from '../../../../src/safetensors/index.js';
@@ -19,16 +19,19 @@ export interface TokenStates {
 export class Teacher {
   private constructor(
     readonly tokenizer: Tokenizer,
-    /** Width of a vector. */
-    readonly width: number,
-    private readonly padId: number,
+    private readonly encoder: Encoder,
     private readonly compiled: CompiledGraph,
     private readonly inputNames: ReadonlySet<string>,
   ) {}
 
-  /** @param folder with config.json, tokenizer.json and model.safetensors of a bare BertModel. */
+  /** Width of a vector. */
+  get width(): number {
+    return this.encoder.width;
+  }
+
+  /** @param folder with config.json, tokenizer.json and model.safetensors of a bare encoder. */
   static async load(folder: string, executor: GraphExecutor): Promise<Teacher> {
-    const config = parseBertConfig(readJson(folder, 'config.json'), 'config.json');
+    const encoder = readEncoder(readJson(folder, 'config.json'), 'config.json');
     const tokenizer = loadTokenizer(
       readJson(folder, 'tokenizer.json'),
       readJson(folder, 'tokenizer_config.json'),
@@ -37,14 +40,14 @@ export class Teacher {
     const tensors = decodeWeights(bytes, 'model.safetensors');
     const weights = new Map([...tensors].map(([name, { values }]) => [name, values]));
     const graph = new Graph();
-    graph.output(STATES, bertEncoder(graph, config, trainingInputs(graph), { prefix: '' }));
+    graph.output(STATES, encoder.states(graph, trainingInputs(graph), { prefix: '' }));
     const compiled = await executor.compile(graph, { weights });
     const inputNames = new Set(graph.inputs.map(({ name }) => name));
-    return new Teacher(tokenizer, config.hidden_size, config.pad_token_id, compiled, inputNames);
+    return new Teacher(tokenizer, encoder, compiled, inputNames);
   }
 
   async states(encodings: readonly Encoding[]): Promise<TokenStates> {
-    const padded = padBatch(encodings, this.padId);
+    const padded = padBatch(encodings, this.encoder);
     const { tokens, batch } = padded.sizes;
     const dims = [tokens * batch, this.width];
     const values = new Float32Array(tokens * batch * this.width);

@@ -7,13 +7,13 @@ import { learningSettings, SEED } from '../settings.js';
 export const english: Recipe = {
   language: 'english',
   tokenizer: englishTokenizer,
-  objective(work, config, { specialTokens }) {
+  objective(work, encoder, { specialTokens }) {
     const { batchSize, validationExamples } = learningSettings;
     const texts = work.targetShards().flatMap(readTargetShard);
     const [first] = texts;
     if (first === undefined) throw new Error(`${work.path}: no targets; run the step "targets" first`);
     return distillation({
-      config,
+      encoder,
       specialTokens,
       train: texts.slice(validationExamples),
       validation: texts.slice(0, validationExamples),

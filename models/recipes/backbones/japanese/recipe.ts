@@ -7,7 +7,7 @@ import { japaneseTokenizer } from './vocabulary.js';
 export const japanese: Recipe = {
   language: 'japanese',
   tokenizer: japaneseTokenizer,
-  objective(work, config, tokenizer) {
+  objective(work, encoder, tokenizer) {
     const { batchSize, validationExamples } = learningSettings;
     const ids = (text: string) => tokenizer.encode(text, { maxLength: MAX_PASSAGE_TOKENS }).ids;
     const examples = work.readPassages().map((line): Neighbours => {
@@ -15,7 +15,7 @@ export const japanese: Recipe = {
       return [ids(first), ids(second)];
     });
     return maskedLanguage({
-      config,
+      encoder,
       specialTokens: tokenizer.specialTokens,
       train: examples.slice(validationExamples),
       validation: examples.slice(0, validationExamples),

@@ -1,5 +1,6 @@
+import * as z from 'zod';
 import {
-  type BertConfig,
+  type Encoder,
   layerNormParameters,
   linearParameters,
   type ParameterSpec,
@@ -16,12 +17,12 @@ const BIAS = 'cls.predictions.bias';
 /**
  * The parameters of BertForMaskedLM's head, except for the word embeddings, which it shares with the encoder.
  */
-export function hiddenTokenParameters(config: BertConfig): readonly ParameterSpec[] {
-  const { hidden_size: width, vocab_size, initializer_range } = config;
+export function hiddenTokenParameters(encoder: Encoder): readonly ParameterSpec[] {
+  const { width, vocabularySize, initializerRange } = encoder;
   return [
-    ...linearParameters(TRANSFORM, width, width, initializer_range),
+    ...linearParameters(TRANSFORM, width, width, initializerRange),
     ...layerNormParameters(NORM, width),
-    { name: BIAS, shape: [vocab_size], start: { value: 0 }, decay: false },
+    { name: BIAS, shape: [vocabularySize], start: { value: 0 }, decay: false },
   ];
 }
 
@@ -37,7 +38,7 @@ export function hiddenTokenLoss(
   graph: Graph,
   states: Tensor,
   embeddings: Tensor,
-  { hidden_size: width, vocab_size: vocabulary, layer_norm_eps }: BertConfig,
+  { width, vocabularySize: vocabulary, config }: Encoder,
 ): Tensor {
   const [rows = 1] = states.shape;
   const hidden = graph.input('hidden', 'float32', ['hidden', rows]);
@@ -53,7 +54,7 @@ export function hiddenTokenLoss(
     graph.scale(graph.gaussianGate(inner), Math.SQRT2),
     graph.parameter(`${NORM}.weight`, [width]),
     graph.parameter(`${NORM}.bias`, [width]),
-    layer_norm_eps,
+    z.number().parse(config.layer_norm_eps),
   );
   const scores = graph.gemm(
     normalized,

@@ -1,4 +1,4 @@
-import { type BertConfig, bertEncoder, bertParameters } from '../../../../src/encoder/index.js';
+import type { Encoder } from '../../../../src/encoder/index.js';
 import type { LossHead } from '../../../../src/engine/index.js';
 import type { Graph, Tensor } from '../../../../src/graph/index.js';
 import { Random } from '../../../../src/random.js';
@@ -15,7 +15,7 @@ import { OneHotRows } from './one-hot-rows.js';
 export type Neighbours = readonly [Int32Array, Int32Array];
 
 export interface MaskedLanguageOptions {
-  readonly config: BertConfig;
+  readonly encoder: Encoder;
   readonly specialTokens: Pick<SpecialTokenIds, 'mask'>;
   /** Examples for training and for validation. */
   readonly train: readonly Neighbours[];
@@ -45,9 +45,9 @@ const VALIDATION = -1;
  * et al. 2021).
  */
 export function maskedLanguage(options: MaskedLanguageOptions): Objective {
-  const { config, specialTokens, train, validation, batchSize, seed } = options;
+  const { encoder, specialTokens, train, validation, batchSize, seed } = options;
   const { hiddenShare, maskedShare, weights } = maskedLanguageSettings;
-  const pieces = new OneHotRows(config.vocab_size);
+  const pieces = new OneHotRows(encoder.vocabularySize);
   const batchOf = (examples: readonly Neighbours[], random: Random, losses: LossWeights): LearningBatch => {
     const texts = examples.flat();
     const { seen, hidden } = hideTokens(texts, {
@@ -68,8 +68,8 @@ export function maskedLanguage(options: MaskedLanguageOptions): Objective {
   };
   const longer = ([a, b]: Neighbours): number => Math.max(a.length, b.length);
   return {
-    head: maskedLanguageHead(config),
-    parameters: [...bertParameters(config, ENCODER_PREFIX), ...hiddenTokenParameters(config)],
+    head: maskedLanguageHead(encoder),
+    parameters: [...encoder.parameters(ENCODER_PREFIX), ...hiddenTokenParameters(encoder)],
     lengths: train.map(longer),
     longest: [...train, ...validation].reduce((most, example) => Math.max(most, longer(example)), 0),
     textsPerExample: 2,
@@ -91,14 +91,14 @@ export function maskedLanguage(options: MaskedLanguageOptions): Objective {
 }
 
 /** The encoder's hidden states, and the sum of the two losses. */
-function maskedLanguageHead(config: BertConfig): LossHead {
+function maskedLanguageHead(encoder: Encoder): LossHead {
   return {
-    outputs: ({ hidden_size }) => hidden_size,
-    logits: (graph, encoder, inputs, dropout) =>
-      bertEncoder(graph, encoder, inputs, { prefix: ENCODER_PREFIX, dropout }),
+    outputs: ({ width }) => width,
+    logits: (graph, trained, inputs, dropout) =>
+      trained.states(graph, inputs, { prefix: ENCODER_PREFIX, dropout }),
     loss: (graph, states) =>
       graph.add(
-        hiddenTokenLoss(graph, states, wordEmbeddings(graph), config),
+        hiddenTokenLoss(graph, states, wordEmbeddings(graph), encoder),
         neighbourLoss(graph, states, maskedLanguageSettings.temperature),
       ),
   };

@@ -1,30 +1,29 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  type BertConfig,
-  bertParameters,
   checkpointWeights,
+  type Encoder,
   type ParameterSpec,
-  parseCheckpointConfig,
+  readEncoder,
 } from '../../../../src/encoder/index.js';
 import { decodeWeights } from '../../../../src/safetensors/index.js';
 
-/** Weights by the names of BertModel. */
+/** Weights by transformers' names. */
 export type EncoderWeights = ReadonlyMap<string, Float32Array>;
 
 /** A trained encoder to grow a larger one from. */
 export interface SmallEncoder {
-  readonly config: BertConfig;
+  readonly encoder: Encoder;
   readonly weights: EncoderWeights;
 }
 
 /** @param folder of a backbone. @throws Error if it holds none. */
 export function readSmallEncoder(folder: string): SmallEncoder {
   const json: unknown = JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'));
-  const config = parseCheckpointConfig(json, 'config.json');
+  const encoder = readEncoder(json, 'config.json');
   const bytes = readFileSync(join(folder, 'model.safetensors'));
   const tensors = decodeWeights(bytes, 'model.safetensors');
-  return { config: config.encoder, weights: checkpointWeights(config, tensors, folder) };
+  return { encoder, weights: checkpointWeights(encoder, tensors, folder) };
 }
 
 /**
@@ -37,10 +36,10 @@ export function readSmallEncoder(folder: string): SmallEncoder {
  * @param large its weights at their random start; they are changed in place.
  * @throws Error if heads differ in width, or vocabularies or positions in number.
  */
-export function grow(small: SmallEncoder, config: BertConfig, large: EncoderWeights): void {
-  refuseOthers(small.config, config);
-  const shapes = new Map(bertParameters(small.config, '').map(({ name, shape }) => [name, shape]));
-  for (const parameter of bertParameters(config, '')) {
+export function grow(small: SmallEncoder, encoder: Encoder, large: EncoderWeights): void {
+  refuseOthers(small.encoder, encoder);
+  const shapes = new Map(small.encoder.parameters('').map(({ name, shape }) => [name, shape]));
+  for (const parameter of encoder.parameters('')) {
     const values = large.get(parameter.name);
     const from = small.weights.get(parameter.name);
     const shape = shapes.get(parameter.name);
@@ -50,10 +49,10 @@ export function grow(small: SmallEncoder, config: BertConfig, large: EncoderWeig
   }
 }
 
-function refuseOthers(small: BertConfig, large: BertConfig): void {
-  const headWidth = ({ hidden_size, num_attention_heads }: BertConfig) => hidden_size / num_attention_heads;
+function refuseOthers(small: Encoder, large: Encoder): void {
+  const headWidth = ({ width, heads }: Encoder) => width / heads;
   if (headWidth(small) !== headWidth(large)) throw new Error('heads of another width cannot be copied');
-  for (const size of ['vocab_size', 'max_position_embeddings', 'type_vocab_size'] as const) {
+  for (const size of ['vocabularySize', 'maxTokens'] as const) {
     if (small[size] !== large[size]) throw new Error(`${size} is ${small[size]} and ${large[size]}`);
   }
 }
@@ -78,8 +77,8 @@ function overlay(
 }
 
 /** The standard deviation of the small encoder's hidden states, whose mean is near 0: √(mean of γ² + β²). */
-function lastScale({ config, weights }: SmallEncoder): number {
-  const norm = `encoder.layer.${config.num_hidden_layers - 1}.output.LayerNorm`;
+function lastScale({ encoder, weights }: SmallEncoder): number {
+  const norm = `encoder.layer.${encoder.layers - 1}.output.LayerNorm`;
   const squares = [`${norm}.weight`, `${norm}.bias`].flatMap((name) => [...(weights.get(name) ?? [])]);
-  return Math.sqrt(squares.reduce((sum, value) => sum + value ** 2, 0) / config.hidden_size);
+  return Math.sqrt(squares.reduce((sum, value) => sum + value ** 2, 0) / encoder.width);
 }

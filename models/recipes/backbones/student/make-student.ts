@@ -1,5 +1,5 @@
 import type { ModelSize } from '../../../../src/contract/index.js';
-import { bertConfigOfSize } from '../../../../src/encoder/index.js';
+import { newEncoder } from '../../../../src/encoder/index.js';
 import { onnxExecutor } from '../../../../src/graph/index.js';
 import { loadTokenizer } from '../../../../src/tokenizer/index.js';
 import { readEmbeddings } from '../embeddings/make-embeddings.js';
@@ -21,12 +21,12 @@ export async function makeStudent(
   growFrom?: string,
 ): Promise<Student> {
   const tokenizer = loadTokenizer(recipe.tokenizer(work));
-  const config = bertConfigOfSize(size, tokenizer.vocabularySize);
+  const encoder = newEncoder(size, tokenizer.vocabularySize);
   return Student.create({
     executor: onnxExecutor({ threads }),
-    config,
-    objective: recipe.objective(work, config, tokenizer),
-    wordEmbeddings: readEmbeddings(work, config.hidden_size),
+    encoder,
+    objective: recipe.objective(work, encoder, tokenizer),
+    wordEmbeddings: readEmbeddings(work, encoder.width),
     ...(growFrom !== undefined && { small: readSmallEncoder(growFrom) }),
     batchSize: learningSettings.batchSize,
     seed: SEED,

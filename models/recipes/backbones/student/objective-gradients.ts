@@ -1,3 +1,4 @@
+import type { EncoderTraits } from '../../../../src/encoder/index.js';
 import { type BatchGradients, type GradientEngine, padBatch } from '../../../../src/engine/index.js';
 import type { LearningBatch, Objective } from './objective.js';
 
@@ -10,12 +11,16 @@ export class ObjectiveGradients implements BatchGradients {
   tokens = 0;
   readonly #engine: GradientEngine;
   readonly #objective: Objective;
-  readonly #padId: number;
+  readonly #encoder: Pick<EncoderTraits, 'padId' | 'firstPosition'>;
 
-  constructor(engine: GradientEngine, objective: Objective, padId: number) {
+  constructor(
+    engine: GradientEngine,
+    objective: Objective,
+    encoder: Pick<EncoderTraits, 'padId' | 'firstPosition'>,
+  ) {
     this.#engine = engine;
     this.#objective = objective;
-    this.#padId = padId;
+    this.#encoder = encoder;
     this.lengths = objective.lengths;
   }
 
@@ -27,6 +32,6 @@ export class ObjectiveGradients implements BatchGradients {
 
   /** The loss of one batch. Its gradients replace those in the store. */
   loss({ encodings, feeds }: LearningBatch): Promise<number> {
-    return this.#engine.run(padBatch(encodings, this.#padId), { feeds, weight: encodings.length });
+    return this.#engine.run(padBatch(encodings, this.#encoder), { feeds, weight: encodings.length });
   }
 }

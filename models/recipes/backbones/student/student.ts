@@ -1,4 +1,4 @@
-import { type BertConfig, bertParameters, initialize } from '../../../../src/encoder/index.js';
+import { type Encoder, initialize, readEncoder } from '../../../../src/encoder/index.js';
 import {
   adamW,
   GradientEngine,
@@ -18,7 +18,7 @@ import { type CurvePoint, restoreStudent, type StudentState } from './student-ch
 export interface StudentOptions {
   readonly executor: GraphExecutor;
   /** Dropout is off during training, whatever the probabilities say. */
-  readonly config: BertConfig;
+  readonly encoder: Encoder;
   readonly objective: Objective;
   /** [vocabulary, hidden]. Default: word embeddings start like all other weights. */
   readonly wordEmbeddings?: Float32Array;
@@ -38,10 +38,10 @@ export class Student {
   #curve: StudentState['curve'] = [];
 
   private constructor(options: StudentOptions, engine: GradientEngine) {
-    const { objective, config, batchSize, seed } = options;
+    const { objective, encoder, batchSize, seed } = options;
     const { maxGradientNorm } = learningSettings;
     const examples = Math.max(1, Math.floor(batchSize / objective.textsPerExample));
-    const gradients = new ObjectiveGradients(engine, objective, config.pad_token_id);
+    const gradients = new ObjectiveGradients(engine, objective, encoder);
     this.#options = options;
     this.#engine = engine;
     this.#gradients = gradients;
@@ -50,14 +50,14 @@ export class Student {
 
   /** @throws RangeError if a batch is too large for one run. */
   static async create(options: StudentOptions): Promise<Student> {
-    const { executor, config, objective, batchSize, seed } = options;
+    const { executor, encoder, objective, batchSize, seed } = options;
     const { head, parameters: trainable, longest } = objective;
-    const encoder = { ...config, hidden_dropout_prob: 0, attention_probs_dropout_prob: 0 };
+    const still = { ...encoder.config, hidden_dropout_prob: 0, attention_probs_dropout_prob: 0 };
     const optimizer = adamW(learningSettings.optimizer);
     const engine = await GradientEngine.create({
       executor,
       head,
-      encoder,
+      encoder: readEncoder(still, 'config.json'),
       trainable,
       optimizer,
       batchSize,
@@ -133,7 +133,7 @@ export class Student {
 /** Draws random weights first, one parameter after the other, then copies those to start from. */
 function fillParameters(
   store: ParameterStore,
-  { objective, config, wordEmbeddings, small, seed }: StudentOptions,
+  { objective, encoder, wordEmbeddings, small, seed }: StudentOptions,
 ): void {
   const random = Random.fromSeed(seed, 0);
   for (const spec of objective.parameters) {
@@ -141,7 +141,7 @@ function fillParameters(
   }
   if (wordEmbeddings) store.get(WORD_EMBEDDINGS).weights.set(wordEmbeddings);
   if (small) {
-    const names = bertParameters(config, ENCODER_PREFIX).map(({ name }) => name);
-    grow(small, config, new Map(names.map((name) => [name, store.get(name).weights])));
+    const names = encoder.parameters(ENCODER_PREFIX).map(({ name }) => name);
+    grow(small, encoder, new Map(names.map((name) => [name, store.get(name).weights])));
   }
 }

@@ -1,0 +1,124 @@
+import * as z from 'zod';
+import { architecture } from '../architecture.js';
+import { inPart, linearParameters } from '../parameter.js';
+import {
+  activationField,
+  embed,
+  embeddingParameters,
+  innerHead,
+  type LayerNames,
+  layersField,
+  plainHead,
+  postNormLayer,
+  postNormLayerParameters,
+  probabilityField,
+  typesField,
+  widthField,
+} from '../parts/index.js';
+import {
+  bertFields,
+  bertLayerOptions,
+  bertTraits,
+  bertWidths,
+  reasonAgainstBertHeads,
+} from './bert-fields.js';
+
+const { classifier_dropout, ...fields } = bertFields;
+
+const schema = z.object({
+  model_type: z.literal('albert'),
+  ...fields,
+  hidden_act: activationField.default('gelu_new'),
+  hidden_dropout_prob: probabilityField.default(0),
+  attention_probs_dropout_prob: probabilityField.default(0),
+  classifier_dropout_prob: probabilityField.default(0.1),
+  embedding_size: widthField.default(128),
+  num_hidden_groups: layersField.default(1),
+  inner_group_num: layersField.default(1),
+  type_vocab_size: typesField.default(2),
+});
+type Config = z.infer<typeof schema>;
+
+const names: LayerNames = {
+  query: 'attention.query',
+  key: 'attention.key',
+  value: 'attention.value',
+  attentionOutput: 'attention.dense',
+  attentionNorm: 'attention.LayerNorm',
+  inner: 'ffn',
+  outer: 'ffn_output',
+  outputNorm: 'full_layer_layer_norm',
+};
+
+const PROJECTION = 'encoder.embedding_hidden_mapping_in';
+
+const layerName = (group: number, inner: number): string =>
+  `encoder.albert_layer_groups.${group}.albert_layers.${inner}`;
+
+/** The names of the layers in the order in which they compute; layers of a group share their weights. */
+function layersOf({ num_hidden_layers, num_hidden_groups, inner_group_num }: Config): string[] {
+  return Array.from({ length: num_hidden_layers }, (_, layer) => {
+    const group = Math.floor(layer / (num_hidden_layers / num_hidden_groups));
+    return Array.from({ length: inner_group_num }, (_, inner) => layerName(group, inner));
+  }).flat();
+}
+
+/** ALBERT (Lan et al. 2020): layers that share weights, narrow embeddings, GELU by tanh. */
+export const albert = architecture<Config>({
+  name: 'ALBERT',
+  classes: { albert: 'Albert' },
+  prefix: 'albert.',
+  schema,
+  reasonAgainst: reasonAgainstBertHeads,
+  traits: (config) => ({
+    ...bertTraits(config),
+    layers: config.num_hidden_layers * config.inner_group_num,
+    tokenTypes: config.type_vocab_size,
+    headDropout: config.classifier_dropout_prob,
+  }),
+  parameters(config) {
+    const { embedding_size: narrow, hidden_size: width, initializer_range: deviation } = config;
+    const order = layersOf(config);
+    return [
+      ...embeddingParameters({
+        vocabulary: config.vocab_size,
+        positions: config.max_position_embeddings,
+        types: config.type_vocab_size,
+        width: narrow,
+        deviation,
+      }),
+      ...inPart('embeddings', linearParameters(PROJECTION, narrow, width, deviation)),
+      ...[...new Set(order)].flatMap((name) =>
+        inPart(order.indexOf(name), postNormLayerParameters(name, names, bertWidths(config))),
+      ),
+    ];
+  },
+  states(builder, config, inputs, states) {
+    const embedded = embed(builder, inputs, {
+      epsilon: config.layer_norm_eps,
+      dropout: config.hidden_dropout_prob,
+      firstPosition: 0,
+    });
+    const order = layersOf(config);
+    return order.reduce(
+      (hidden, name, at) =>
+        postNormLayer(builder, hidden, name, names, {
+          ...bertLayerOptions(config),
+          outputDropout: 0,
+          biases: [inputs.attentionBias],
+          states: at === order.length - 1 ? states : 'all',
+        }),
+      builder.linear(embedded, PROJECTION),
+    );
+  },
+  // The pooler belongs to AlbertModel, so its name has the prefix.
+  textHead: innerHead(
+    { inner: 'albert.pooler', classifier: 'classifier', activation: 'tanh', dropsInput: false },
+    (config) => ({
+      width: config.hidden_size,
+      deviation: config.initializer_range,
+      dropout: config.classifier_dropout_prob,
+    }),
+  ),
+  tokenHead: plainHead((config) => config.classifier_dropout_prob),
+});

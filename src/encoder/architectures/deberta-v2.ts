@@ -1,0 +1,294 @@
+import * as z from 'zod';
+import type { Tensor } from '../../graph/index.js';
+import { architecture } from '../architecture.js';
+import type { EncoderBuilder } from '../encoder-builder.js';
+import type { EncoderInputs } from '../encoder-inputs.js';
+import { inPart, layerNormParameters, linearParameters, type ParameterSpec, weight } from '../parameter.js';
+import {
+  activate,
+  activationField,
+  type DistanceRows,
+  deviationField,
+  disentangledAttention,
+  distanceRows,
+  epsilonField,
+  feedForward,
+  headsField,
+  innerWidthField,
+  layersField,
+  type PositionTerm,
+  plainHead,
+  positionsField,
+  probabilityField,
+  type RelativePositions,
+  reasonAgainstHeads,
+  spanOf,
+  tokenIdField,
+  vocabularyField,
+  widthField,
+} from '../parts/index.js';
+
+const termsField = z
+  .union([z.string().transform((text) => text.split('|').map((each) => each.trim())), z.array(z.string())])
+  .nullable()
+  .transform((terms) => (terms ?? []).filter((each) => each !== ''))
+  .pipe(z.array(z.enum(['c2p', 'p2c'])));
+
+const schema = z.object({
+  model_type: z.literal('deberta-v2'),
+  vocab_size: vocabularyField,
+  hidden_size: widthField,
+  num_hidden_layers: layersField,
+  num_attention_heads: headsField,
+  attention_head_size: widthField.optional(),
+  intermediate_size: innerWidthField,
+  embedding_size: widthField.optional(),
+  hidden_act: activationField.default('gelu'),
+  hidden_dropout_prob: probabilityField.default(0.1),
+  attention_probs_dropout_prob: probabilityField.default(0.1),
+  cls_dropout: probabilityField.nullable().optional(),
+  pooler_dropout: probabilityField.default(0),
+  pooler_hidden_act: z.enum(['gelu', 'tanh', 'gelu_new']).default('gelu'),
+  pooler_hidden_size: widthField.optional(),
+  max_position_embeddings: positionsField.default(512),
+  type_vocab_size: z.int().nonnegative().max(256).default(0),
+  initializer_range: deviationField.default(0.02),
+  layer_norm_eps: epsilonField.default(1e-7),
+  pad_token_id: tokenIdField.default(0),
+  position_biased_input: z.boolean().default(true),
+  relative_attention: z.boolean().default(false),
+  pos_att_type: termsField.default([]),
+  max_relative_positions: z
+    .int()
+    .max(2 ** 15)
+    .default(-1),
+  position_buckets: z
+    .int()
+    .max(2 ** 15)
+    .default(-1),
+  share_att_key: z.boolean().default(false),
+  norm_rel_ebd: z.enum(['none', 'layer_norm']).default('none'),
+  conv_kernel_size: z.literal(0, 'a convolution is not computed here').default(0),
+});
+type DebertaConfig = z.infer<typeof schema>;
+
+/** A list of every distance is part of the graph. */
+const MAX_RELATIVE_TOKENS = 2 ** 15;
+
+const headDropout = (config: DebertaConfig): number => config.cls_dropout ?? config.hidden_dropout_prob;
+const embeddingWidth = (config: DebertaConfig): number => config.embedding_size ?? config.hidden_size;
+
+function relativePositions(config: DebertaConfig): RelativePositions {
+  const { max_relative_positions: most, max_position_embeddings: tokens } = config;
+  return { buckets: Math.max(0, config.position_buckets), largest: most < 1 ? tokens : most };
+}
+
+function reasonAgainst(config: DebertaConfig): string | undefined {
+  const { hidden_size: width, num_attention_heads: heads } = config;
+  const { attention_head_size: headWidth, pooler_hidden_size: poolerWidth } = config;
+  if (headWidth !== undefined && headWidth * heads !== width) {
+    return `attention_head_size ${headWidth} times num_attention_heads ${heads} is not hidden_size ${width}`;
+  }
+  if (poolerWidth !== undefined && poolerWidth !== width) {
+    return `pooler_hidden_size ${poolerWidth} is not hidden_size ${width}`;
+  }
+  if (config.relative_attention && config.max_position_embeddings > MAX_RELATIVE_TOKENS) {
+    return `max_position_embeddings ${config.max_position_embeddings} is more than ${MAX_RELATIVE_TOKENS}`;
+  }
+  return reasonAgainstHeads('hidden_size', width, 'num_attention_heads', heads);
+}
+
+/**
+ * DeBERTa's second version and third (He et al. 2021a, 2021b) exactly as Hugging Face's DebertaV2Model computes it:
+ * attention between contents and relative positions. Its convolution, which only v2's largest have, is refused.
+ */
+export const debertaV2 = architecture<DebertaConfig>({
+  name: 'DeBERTa',
+  classes: { 'deberta-v2': 'DebertaV2' },
+  prefix: 'deberta.',
+  schema,
+  reasonAgainst,
+  traits: (config) => ({
+    vocabularySize: config.vocab_size,
+    width: config.hidden_size,
+    layers: config.num_hidden_layers,
+    heads: config.num_attention_heads,
+    innerWidth: config.intermediate_size,
+    maxTokens: config.max_position_embeddings,
+    tokenTypes: config.type_vocab_size,
+    padId: config.pad_token_id,
+    firstPosition: 0,
+    initializerRange: config.initializer_range,
+    headDropout: headDropout(config),
+  }),
+  parameters: (config) => [
+    ...inPart('embeddings', embeddingParameters(config)),
+    ...layerNames(config).flatMap((name, layer) => inPart(layer, layerParameters(config, name))),
+  ],
+  states(builder, config, inputs, states) {
+    const positions = positionRows(builder, config, inputs);
+    return layerNames(config).reduce(
+      (hidden, name, layer) => {
+        const last = layer === config.num_hidden_layers - 1;
+        return debertaLayer(builder, config, inputs, {
+          hidden,
+          name,
+          positions,
+          states: last ? states : 'all',
+        });
+      },
+      embed(builder, config, inputs),
+    );
+  },
+  textHead: {
+    classifier: 'classifier',
+    inner: (config) =>
+      linearParameters(POOLER, config.hidden_size, config.hidden_size, config.initializer_range),
+    transform(builder, config, x) {
+      const pooled = builder.linear(builder.dropout(x, config.pooler_dropout), POOLER);
+      return builder.dropout(activate(builder.graph, config.pooler_hidden_act, pooled), headDropout(config));
+    },
+  },
+  tokenHead: plainHead((config) => config.hidden_dropout_prob),
+});
+
+const POOLER = 'pooler.dense';
+const WORDS = 'embeddings.word_embeddings.weight';
+const POSITIONS = 'embeddings.position_embeddings.weight';
+const TYPES = 'embeddings.token_type_embeddings.weight';
+const RELATIVE = 'encoder.rel_embeddings.weight';
+const RELATIVE_NORM = 'encoder.LayerNorm';
+
+const layerNames = ({ num_hidden_layers }: DebertaConfig): string[] =>
+  Array.from({ length: num_hidden_layers }, (_, layer) => `encoder.layer.${layer}`);
+
+function embeddingParameters(config: DebertaConfig): ParameterSpec[] {
+  const { initializer_range: deviation, hidden_size: width, type_vocab_size: types } = config;
+  const narrow = embeddingWidth(config);
+  const rows = 2 * spanOf(relativePositions(config));
+  return [
+    weight(WORDS, [config.vocab_size, narrow], deviation, 'words'),
+    ...(config.position_biased_input
+      ? [weight(POSITIONS, [config.max_position_embeddings, narrow], deviation, 'table')]
+      : []),
+    ...(types > 0 ? [weight(TYPES, [types, narrow], deviation, 'table')] : []),
+    ...(narrow === width ? [] : [weight('embeddings.embed_proj.weight', [width, narrow], deviation)]),
+    ...layerNormParameters('embeddings.LayerNorm', width),
+    ...(config.relative_attention ? [weight(RELATIVE, [rows, width], deviation)] : []),
+    ...(config.norm_rel_ebd === 'layer_norm' ? layerNormParameters(RELATIVE_NORM, width) : []),
+  ];
+}
+
+function layerParameters(config: DebertaConfig, layer: string): ParameterSpec[] {
+  const { hidden_size: width, intermediate_size: inner, initializer_range: deviation } = config;
+  const self = `${layer}.attention.self`;
+  const ofPositions = ownProjections(config).flatMap((name) =>
+    linearParameters(`${self}.${name}`, width, width, deviation),
+  );
+  return [
+    ...linearParameters(`${self}.query_proj`, width, width, deviation, 'query'),
+    ...linearParameters(`${self}.key_proj`, width, width, deviation, 'key'),
+    ...linearParameters(`${self}.value_proj`, width, width, deviation, 'value'),
+    ...ofPositions,
+    ...linearParameters(`${layer}.attention.output.dense`, width, width, deviation, 'attention-output'),
+    ...layerNormParameters(`${layer}.attention.output.LayerNorm`, width),
+    ...linearParameters(`${layer}.intermediate.dense`, width, inner, deviation, 'inner'),
+    ...linearParameters(`${layer}.output.dense`, inner, width, deviation, 'outer'),
+    ...layerNormParameters(`${layer}.output.LayerNorm`, width),
+  ];
+}
+
+/** The linear layer that projects positions for a term; without `share_att_key`, it is one of its own. */
+const projectionOf = (term: PositionTerm, { share_att_key }: DebertaConfig): string =>
+  `${share_att_key ? '' : 'pos_'}${term === 'c2p' ? 'key' : 'query'}_proj`;
+
+const ownProjections = (config: DebertaConfig): string[] =>
+  config.relative_attention && !config.share_att_key
+    ? termsOf(config).map((term) => projectionOf(term, config))
+    : [];
+
+/** Each once, whatever config.json repeats. */
+const termsOf = ({ pos_att_type }: DebertaConfig): PositionTerm[] => [...new Set(pos_att_type)];
+
+function embed(builder: EncoderBuilder, config: DebertaConfig, inputs: EncoderInputs): Tensor {
+  const { graph } = builder;
+  let sum = graph.gather(builder.parameter(WORDS), inputs.ids);
+  if (config.position_biased_input) {
+    sum = graph.add(sum, inputs.positionRows(builder.parameter(POSITIONS), 0));
+  }
+  if (config.type_vocab_size > 0) {
+    sum = graph.add(sum, inputs.typeRows(builder.parameter(TYPES)));
+  }
+  const rows = graph.flattenRows(sum);
+  const narrow = embeddingWidth(config);
+  const wide = narrow === config.hidden_size ? rows : builder.linear(rows, 'embeddings.embed_proj');
+  const normed = builder.layerNorm(wide, 'embeddings.LayerNorm', config.layer_norm_eps);
+  return builder.dropout(normed, config.hidden_dropout_prob);
+}
+
+/** A term's positions, for all layers: the table, and what reads it by distance. */
+interface TermPositions {
+  readonly term: PositionTerm;
+  readonly table: Tensor;
+  readonly rowsOf: DistanceRows;
+}
+
+function positionRows(
+  builder: EncoderBuilder,
+  config: DebertaConfig,
+  inputs: EncoderInputs,
+): TermPositions[] {
+  if (!config.relative_attention) return [];
+  const normed = (x: Tensor): Tensor =>
+    config.norm_rel_ebd === 'none' ? x : builder.layerNorm(x, RELATIVE_NORM, config.layer_norm_eps);
+  return termsOf(config).map((term) => {
+    const options = { longest: config.max_position_embeddings, term };
+    const rowsOf = distanceRows(builder, inputs, relativePositions(config), options);
+    const relative = builder.parameter(RELATIVE);
+    // Rows are read before they are projected where a batch's distances are fewer than the table's, and after where
+    // the projected table is a constant.
+    return builder.form === 'inference'
+      ? { term, table: normed(relative), rowsOf }
+      : { term, table: normed(rowsOf(relative)), rowsOf: (x) => x };
+  });
+}
+
+interface LayerInputs {
+  readonly hidden: Tensor;
+  readonly name: string;
+  readonly positions: readonly TermPositions[];
+  readonly states: 'all' | 'first';
+}
+
+function debertaLayer(
+  builder: EncoderBuilder,
+  config: DebertaConfig,
+  inputs: EncoderInputs,
+  { hidden, name, positions, states }: LayerInputs,
+): Tensor {
+  const { hidden_dropout_prob: probability, layer_norm_eps: epsilon } = config;
+  const { graph } = builder;
+  const self = `${name}.attention.self`;
+  const headWidth = config.hidden_size / config.num_attention_heads;
+  const context = disentangledAttention(builder, inputs, hidden, {
+    query: `${self}.query_proj`,
+    key: `${self}.key_proj`,
+    value: `${self}.value_proj`,
+    heads: config.num_attention_heads,
+    width: config.hidden_size,
+    dropout: config.attention_probs_dropout_prob,
+    divisor: Math.sqrt(headWidth * (1 + termsOf(config).length)),
+    positions: positions.map(({ term, table, rowsOf }) => {
+      const dropped = builder.dropout(table, probability);
+      return { term, projected: rowsOf(builder.linear(dropped, `${self}.${projectionOf(term, config)}`)) };
+    }),
+  });
+  const asked = (x: Tensor): Tensor => (states === 'all' ? x : builder.firstTokens(x));
+  const output = builder.linear(asked(context), `${name}.attention.output.dense`);
+  const sum = graph.add(builder.dropout(output, probability), asked(hidden));
+  const attended = builder.layerNorm(sum, `${name}.attention.output.LayerNorm`, epsilon);
+  const blocks = { inner: `${name}.intermediate.dense`, outer: `${name}.output.dense` };
+  const transformed = feedForward(builder, attended, { ...blocks, activation: config.hidden_act });
+  const total = graph.add(builder.dropout(transformed, probability), attended);
+  return builder.layerNorm(total, `${name}.output.LayerNorm`, epsilon);
+}

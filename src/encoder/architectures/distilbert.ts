@@ -1,0 +1,119 @@
+import * as z from 'zod';
+import { architecture } from '../architecture.js';
+import {
+  activationField,
+  deviationField,
+  embed,
+  embeddingParameters,
+  headsField,
+  innerHead,
+  innerWidthField,
+  type LayerNames,
+  layersField,
+  plainHead,
+  positionsField,
+  probabilityField,
+  reasonAgainstHeads,
+  type Stack,
+  stack,
+  stackParameters,
+  tokenIdField,
+  vocabularyField,
+  widthField,
+} from '../parts/index.js';
+
+const schema = z.object({
+  model_type: z.literal('distilbert'),
+  vocab_size: vocabularyField,
+  dim: widthField,
+  n_layers: layersField,
+  n_heads: headsField,
+  hidden_dim: innerWidthField,
+  activation: activationField.default('gelu'),
+  dropout: probabilityField.default(0.1),
+  attention_dropout: probabilityField.default(0.1),
+  seq_classif_dropout: probabilityField.default(0.2),
+  max_position_embeddings: positionsField.default(512),
+  sinusoidal_pos_embds: z.literal(false).default(false),
+  initializer_range: deviationField.default(0.02),
+  pad_token_id: tokenIdField.default(0),
+});
+type Config = z.infer<typeof schema>;
+
+/** Of every LayerNorm; config.json has no field for it. */
+const EPSILON = 1e-12;
+
+const names: LayerNames = {
+  query: 'attention.q_lin',
+  key: 'attention.k_lin',
+  value: 'attention.v_lin',
+  attentionOutput: 'attention.out_lin',
+  attentionNorm: 'sa_layer_norm',
+  inner: 'ffn.lin1',
+  outer: 'ffn.lin2',
+  outputNorm: 'output_layer_norm',
+};
+
+const layersOf = ({ n_layers }: Config): Stack => ({ layers: n_layers, stem: 'transformer.layer', names });
+
+/** DistilBERT (Sanh et al. 2019): BERT's layers without token types, pooler and dropout after attention. */
+export const distilbert = architecture<Config>({
+  name: 'DistilBERT',
+  classes: { distilbert: 'DistilBert' },
+  prefix: 'distilbert.',
+  schema,
+  reasonAgainst: ({ dim, n_heads }) => reasonAgainstHeads('dim', dim, 'n_heads', n_heads),
+  traits: (config) => ({
+    vocabularySize: config.vocab_size,
+    width: config.dim,
+    layers: config.n_layers,
+    heads: config.n_heads,
+    innerWidth: config.hidden_dim,
+    maxTokens: config.max_position_embeddings,
+    tokenTypes: 0,
+    padId: config.pad_token_id,
+    firstPosition: 0,
+    initializerRange: config.initializer_range,
+    headDropout: config.seq_classif_dropout,
+  }),
+  parameters: ({ vocab_size, max_position_embeddings, dim, hidden_dim, initializer_range, ...config }) => [
+    ...embeddingParameters({
+      vocabulary: vocab_size,
+      positions: max_position_embeddings,
+      width: dim,
+      deviation: initializer_range,
+    }),
+    ...stackParameters(
+      { layers: config.n_layers, stem: 'transformer.layer', names },
+      { width: dim, innerWidth: hidden_dim, deviation: initializer_range },
+    ),
+  ],
+  states(builder, config, inputs, states) {
+    const embedded = embed(builder, inputs, {
+      types: false,
+      epsilon: EPSILON,
+      dropout: config.dropout,
+      firstPosition: 0,
+    });
+    return stack(builder, embedded, layersOf(config), {
+      heads: config.n_heads,
+      width: config.dim,
+      biases: [inputs.attentionBias],
+      attentionDropout: config.attention_dropout,
+      hiddenDropout: 0,
+      outputDropout: config.dropout,
+      activation: config.activation,
+      epsilon: EPSILON,
+      states,
+    });
+  },
+  textHead: innerHead(
+    { inner: 'pre_classifier', classifier: 'classifier', activation: 'relu', dropsInput: false },
+    (config) => ({
+      width: config.dim,
+      deviation: config.initializer_range,
+      dropout: config.seq_classif_dropout,
+    }),
+  ),
+  tokenHead: plainHead(({ dropout }) => dropout),
+});

@@ -1,0 +1,265 @@
+import * as z from 'zod';
+import type { Tensor } from '../../graph/index.js';
+import { architecture } from '../architecture.js';
+import type { EncoderBuilder } from '../encoder-builder.js';
+import { inPart, type LinearRole, type ParameterSpec, vector, weight } from '../parameter.js';
+import {
+  activate,
+  activationField,
+  deviationField,
+  epsilonField,
+  gatedFeedForward,
+  headsField,
+  innerWidthField,
+  layersField,
+  positionsField,
+  probabilityField,
+  type Rotation,
+  reasonAgainstHeads,
+  rotaryAttention,
+  rotation,
+  tokenIdField,
+  vocabularyField,
+  widthField,
+  windowBias,
+} from '../parts/index.js';
+
+/** Which tokens a layer's tokens attend to: all, or those in a window. */
+const kindField = z.enum(['full_attention', 'sliding_attention']);
+type LayerKind = z.infer<typeof kindField>;
+
+const ropeField = z
+  .object({ rope_type: z.literal('default').default('default'), rope_theta: z.number().positive() })
+  .optional();
+
+const schema = z.object({
+  model_type: z.literal('modernbert'),
+  vocab_size: vocabularyField.default(50_368),
+  hidden_size: widthField.default(768),
+  intermediate_size: innerWidthField.default(1152),
+  num_hidden_layers: layersField.default(22),
+  num_attention_heads: headsField.default(12),
+  hidden_activation: z.literal('gelu').default('gelu'),
+  max_position_embeddings: positionsField.default(8192),
+  initializer_range: deviationField.default(0.02),
+  norm_eps: epsilonField.default(1e-5),
+  norm_bias: z.boolean().default(false),
+  pad_token_id: tokenIdField.default(50_283),
+  attention_bias: z.boolean().default(false),
+  attention_dropout: probabilityField.default(0),
+  embedding_dropout: probabilityField.default(0),
+  mlp_bias: z.boolean().default(false),
+  mlp_dropout: probabilityField.default(0),
+  local_attention: z
+    .int()
+    .positive()
+    .max(2 ** 20)
+    .default(128),
+  // How transformers before 5 wrote which layers have a window and how fast the angles grow, and how it does since.
+  global_attn_every_n_layers: z.int().positive().optional(),
+  global_rope_theta: z.number().positive().optional(),
+  local_rope_theta: z.number().positive().nullable().optional(),
+  layer_types: z.array(kindField).optional(),
+  rope_parameters: z.object({ full_attention: ropeField, sliding_attention: ropeField }).optional(),
+  // The head over the first token is the only one that is computed here.
+  classifier_pooling: z
+    .enum(['cls', 'mean'])
+    .default('cls')
+    .transform(() => 'cls' as const),
+  classifier_dropout: probabilityField.default(0),
+  classifier_bias: z.boolean().default(false),
+  classifier_activation: activationField.default('gelu'),
+});
+type ModernBertConfig = z.infer<typeof schema>;
+
+function layerKinds(config: ModernBertConfig): LayerKind[] {
+  if (config.layer_types !== undefined) return config.layer_types;
+  const every = config.global_attn_every_n_layers ?? 3;
+  return Array.from({ length: config.num_hidden_layers }, (_, layer) =>
+    layer % every === 0 ? 'full_attention' : 'sliding_attention',
+  );
+}
+
+function thetaOf(config: ModernBertConfig, kind: LayerKind): number {
+  const { rope_parameters: parameters, global_rope_theta: global = 160_000 } = config;
+  const { local_rope_theta: local = 10_000 } = config;
+  return parameters?.[kind]?.rope_theta ?? (kind === 'full_attention' ? global : (local ?? global));
+}
+
+function reasonAgainst(config: ModernBertConfig): string | undefined {
+  const { hidden_size: width, num_attention_heads: heads, num_hidden_layers: layers, layer_types } = config;
+  if (layer_types !== undefined && layer_types.length !== layers) {
+    return `layer_types has ${layer_types.length} entries, num_hidden_layers is ${layers}`;
+  }
+  if ((width / heads) % 2 === 1) return `heads of ${width / heads} numbers (hidden_size) are not even`;
+  return reasonAgainstHeads('hidden_size', width, 'num_attention_heads', heads);
+}
+
+/**
+ * ModernBERT (Warner et al. 2024) exactly as Hugging Face's ModernBertModel computes it: rotary positions, windows of
+ * attention in most layers, GEGLU, LayerNorm before each block.
+ */
+export const modernBert = architecture<ModernBertConfig>({
+  name: 'ModernBERT',
+  classes: { modernbert: 'ModernBert' },
+  prefix: 'model.',
+  schema,
+  reasonAgainst,
+  traits: (config) => ({
+    vocabularySize: config.vocab_size,
+    width: config.hidden_size,
+    layers: config.num_hidden_layers,
+    heads: config.num_attention_heads,
+    innerWidth: config.intermediate_size,
+    maxTokens: config.max_position_embeddings,
+    tokenTypes: 0,
+    padId: config.pad_token_id,
+    firstPosition: 0,
+    initializerRange: config.initializer_range,
+    headDropout: config.classifier_dropout,
+  }),
+  parameters: (config) => [
+    ...inPart('embeddings', [
+      weight(WORDS, [config.vocab_size, config.hidden_size], config.initializer_range, 'words'),
+      ...normParameters(config, EMBEDDING_NORM),
+    ]),
+    ...layerKinds(config).flatMap((_, layer) => inPart(layer, layerParameters(config, layer))),
+    ...inPart(config.num_hidden_layers - 1, normParameters(config, FINAL_NORM)),
+  ],
+  states(builder, config, inputs, states) {
+    const { graph } = builder;
+    const words = graph.flattenRows(graph.gather(builder.parameter(WORDS), inputs.ids));
+    const normed = builder.layerNorm(words, EMBEDDING_NORM, config.norm_eps);
+    const width = config.hidden_size / config.num_attention_heads;
+    const viewOf = (kind: LayerKind): View => ({
+      rotation: rotation(builder, inputs, { width, theta: thetaOf(config, kind) }),
+      bias:
+        kind === 'full_attention'
+          ? inputs.attentionBias
+          : windowBias(builder, inputs, Math.floor(config.local_attention / 2)),
+    });
+    const kinds = layerKinds(config);
+    const views = new Map([...new Set(kinds)].map((kind) => [kind, viewOf(kind)]));
+    const last = kinds.reduce(
+      (hidden, kind, layer) => {
+        const view = views.get(kind) ?? viewOf(kind);
+        const isLast = layer === kinds.length - 1;
+        return modernBertLayer(builder, config, { hidden, layer, view, states: isLast ? states : 'all' });
+      },
+      builder.dropout(normed, config.embedding_dropout),
+    );
+    return builder.layerNorm(last, FINAL_NORM, config.norm_eps);
+  },
+  textHead: { classifier: 'classifier', inner: headParameters, transform: head },
+  tokenHead: { classifier: 'classifier', inner: headParameters, transform: head },
+});
+
+/** How the layers of one kind see the other tokens. */
+interface View {
+  readonly rotation: Rotation;
+  readonly bias: Tensor;
+}
+
+const WORDS = 'embeddings.tok_embeddings.weight';
+const EMBEDDING_NORM = 'embeddings.norm';
+const FINAL_NORM = 'final_norm';
+const HEAD_DENSE = 'head.dense';
+const HEAD_NORM = 'head.norm';
+
+function normParameters({ hidden_size, norm_bias }: ModernBertConfig, name: string): ParameterSpec[] {
+  const bias = norm_bias ? [vector(`${name}.bias`, hidden_size, 0)] : [];
+  return [vector(`${name}.weight`, hidden_size, 1), ...bias];
+}
+
+interface Layer {
+  readonly name: string;
+  readonly shape: readonly [outputs: number, inputs: number];
+  readonly hasBias: boolean;
+  readonly role?: LinearRole;
+}
+
+function linear({ initializer_range }: ModernBertConfig, { name, shape, hasBias, role }: Layer) {
+  const bias = hasBias ? [vector(`${name}.bias`, shape[0])] : [];
+  return [weight(`${name}.weight`, shape, initializer_range, role), ...bias];
+}
+
+/** The first layer reads the normalised embeddings, so that it has no LayerNorm before its attention. */
+const hasAttentionNorm = (layer: number): boolean => layer > 0;
+
+function layerParameters(config: ModernBertConfig, layer: number): ParameterSpec[] {
+  const { hidden_size: width, intermediate_size: inner, attention_bias, mlp_bias } = config;
+  const name = `layers.${layer}`;
+  const attention = { hasBias: attention_bias };
+  const mlp = { hasBias: mlp_bias };
+  return [
+    ...(hasAttentionNorm(layer) ? normParameters(config, `${name}.attn_norm`) : []),
+    ...linear(config, {
+      name: `${name}.attn.Wqkv`,
+      shape: [3 * width, width],
+      role: 'query-key-value',
+      ...attention,
+    }),
+    ...linear(config, {
+      name: `${name}.attn.Wo`,
+      shape: [width, width],
+      role: 'attention-output',
+      ...attention,
+    }),
+    ...normParameters(config, `${name}.mlp_norm`),
+    ...linear(config, { name: `${name}.mlp.Wi`, shape: [2 * inner, width], role: 'inner', ...mlp }),
+    ...linear(config, { name: `${name}.mlp.Wo`, shape: [width, inner], role: 'outer', ...mlp }),
+  ];
+}
+
+interface LayerInputs {
+  readonly hidden: Tensor;
+  readonly layer: number;
+  readonly view: View;
+  readonly states: 'all' | 'first';
+}
+
+function modernBertLayer(
+  builder: EncoderBuilder,
+  config: ModernBertConfig,
+  { hidden, layer, view, states }: LayerInputs,
+): Tensor {
+  const { graph } = builder;
+  const name = `layers.${layer}`;
+  const asked = (x: Tensor): Tensor => (states === 'all' ? x : builder.firstTokens(x));
+  const context = rotaryAttention(
+    builder,
+    hasAttentionNorm(layer) ? builder.layerNorm(hidden, `${name}.attn_norm`, config.norm_eps) : hidden,
+    {
+      name: `${name}.attn.Wqkv`,
+      heads: config.num_attention_heads,
+      width: config.hidden_size,
+      dropout: config.attention_dropout,
+      ...view,
+    },
+  );
+  const output = builder.dropout(builder.linear(asked(context), `${name}.attn.Wo`), config.attention_dropout);
+  const attended = graph.add(asked(hidden), output);
+  const normed = builder.layerNorm(attended, `${name}.mlp_norm`, config.norm_eps);
+  const transformed = gatedFeedForward(builder, normed, {
+    inner: `${name}.mlp.Wi`,
+    outer: `${name}.mlp.Wo`,
+    innerWidth: config.intermediate_size,
+    dropout: config.mlp_dropout,
+  });
+  return graph.add(attended, transformed);
+}
+
+function headParameters(config: ModernBertConfig): ParameterSpec[] {
+  const { hidden_size: width, classifier_bias: hasBias } = config;
+  return [
+    ...linear(config, { name: HEAD_DENSE, shape: [width, width], hasBias }),
+    ...normParameters(config, HEAD_NORM),
+  ];
+}
+
+/** LayerNorm of an activated linear layer, and dropout. */
+function head(builder: EncoderBuilder, config: ModernBertConfig, x: Tensor): Tensor {
+  const dense = builder.linear(x, HEAD_DENSE);
+  const activated = activate(builder.graph, config.classifier_activation, dense);
+  return builder.dropout(builder.layerNorm(activated, HEAD_NORM, config.norm_eps), config.classifier_dropout);
+}

@@ -1,0 +1,81 @@
+import * as z from 'zod';
+import { architecture } from '../architecture.js';
+import {
+  bertLayerNames,
+  embed,
+  embeddingParameters,
+  innerHead,
+  plainHead,
+  robertaHead,
+  type Stack,
+  stack,
+  stackParameters,
+  tokenIdField,
+  typesField,
+} from '../parts/index.js';
+import {
+  bertFields,
+  bertInnerLayer,
+  bertLayerOptions,
+  bertTraits,
+  bertWidths,
+  headDropoutOf,
+  reasonAgainstBertHeads,
+} from './bert-fields.js';
+
+const schema = z.object({
+  model_type: z.enum(['roberta', 'xlm-roberta', 'camembert']),
+  ...bertFields,
+  pad_token_id: tokenIdField.default(1),
+  type_vocab_size: typesField.default(2),
+});
+type Config = z.infer<typeof schema>;
+
+const layersOf = ({ num_hidden_layers }: Config): Stack => ({
+  layers: num_hidden_layers,
+  stem: 'encoder.layer',
+  names: bertLayerNames,
+});
+
+/** Positions count from the padding token's id + 1; the rows before belong to padding and to no token. */
+const firstPosition = ({ pad_token_id }: Config): number => pad_token_id + 1;
+
+/** RoBERTa (Liu et al. 2019), XLM-R (Conneau et al. 2020), CamemBERT (Martin et al. 2020): BERT's layers. */
+export const roberta = architecture<Config>({
+  name: 'RoBERTa',
+  classes: { roberta: 'Roberta', 'xlm-roberta': 'XLMRoberta', camembert: 'Camembert' },
+  prefix: 'roberta.',
+  schema,
+  reasonAgainst(config) {
+    const { max_position_embeddings: positions, pad_token_id } = config;
+    if (positions > firstPosition(config)) return reasonAgainstBertHeads(config);
+    return `max_position_embeddings ${positions} leave no position for a token after pad_token_id ${pad_token_id}`;
+  },
+  traits: (config) => ({
+    ...bertTraits(config),
+    maxTokens: config.max_position_embeddings - firstPosition(config),
+    tokenTypes: config.type_vocab_size,
+    firstPosition: firstPosition(config),
+  }),
+  parameters: (config) => [
+    ...embeddingParameters({
+      vocabulary: config.vocab_size,
+      positions: config.max_position_embeddings,
+      types: config.type_vocab_size,
+      width: config.hidden_size,
+      deviation: config.initializer_range,
+    }),
+    ...stackParameters(layersOf(config), bertWidths(config)),
+  ],
+  states(builder, config, inputs, states) {
+    const embedded = embed(builder, inputs, {
+      epsilon: config.layer_norm_eps,
+      dropout: config.hidden_dropout_prob,
+      firstPosition: firstPosition(config),
+    });
+    const options = { ...bertLayerOptions(config), biases: [inputs.attentionBias], states };
+    return stack(builder, embedded, layersOf(config), options);
+  },
+  textHead: innerHead(robertaHead, bertInnerLayer),
+  tokenHead: plainHead(headDropoutOf),
+});

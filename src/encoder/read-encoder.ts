@@ -1,0 +1,69 @@
+import * as z from 'zod';
+import type { ModelSize } from '../contract/index.js';
+import { ModelFolderError } from '../errors.js';
+import type { Architecture } from './architecture.js';
+import { architectures } from './architectures/index.js';
+import type { Encoder } from './encoder.js';
+import type { JsonObject } from './json-object.js';
+
+const jsonSchema = z.record(z.string(), z.unknown());
+
+/**
+ * The encoder that a model's config.json describes.
+ * @param file named in errors.
+ * @throws ModelFolderError if its model_type is none of those that can be run here, or a field asks for what isn't
+ *   computed here; it names the field.
+ */
+export function readEncoder(config: unknown, file: string): Encoder {
+  const parsed = jsonSchema.safeParse(config);
+  if (!parsed.success) throw new ModelFolderError(file, 'not a JSON object');
+  const json = parsed.data;
+  const known = architectureOf(json);
+  if (known === undefined) throw new ModelFolderError(file, otherType(json));
+  for (const field of ['is_decoder', 'is_encoder_decoder', 'add_cross_attention']) {
+    if (json[field] === true)
+      throw new ModelFolderError(file, `a decoder (${field} is true), not an encoder`);
+  }
+  return known.encoder(json, file);
+}
+
+function architectureOf({ model_type }: JsonObject): Architecture | undefined {
+  return architectures.find(({ modelTypes }) => modelTypes.some((type) => type === model_type));
+}
+
+/** The values of model_type that can be run here. */
+export const modelTypes = (): string[] => architectures.flatMap((each) => each.modelTypes);
+
+function otherType({ model_type }: JsonObject): string {
+  const told = JSON.stringify(model_type);
+  return `an encoder of model_type ${told} can't be run here; use one of ${modelTypes().join(', ')}`;
+}
+
+interface Geometry {
+  readonly layers: number;
+  readonly width: number;
+  readonly heads: number;
+}
+
+/**
+ * mini is BERT-mini's geometry (Turc et al. 2019). base is as wide and deep as MiniLM-L6 (Wang et al. 2020),
+ * with heads as wide as mini's, so that a base model can be grown from a mini one.
+ */
+const geometries: Readonly<Record<ModelSize, Geometry>> = {
+  mini: { layers: 4, width: 256, heads: 4 },
+  base: { layers: 6, width: 384, heads: 6 },
+};
+
+/** A new encoder of a given size, a BERT. */
+export function newEncoder(size: ModelSize, vocabularySize: number): Encoder {
+  const { layers, width, heads } = geometries[size];
+  const config = {
+    model_type: 'bert',
+    vocab_size: vocabularySize,
+    hidden_size: width,
+    num_hidden_layers: layers,
+    num_attention_heads: heads,
+    intermediate_size: 4 * width,
+  };
+  return readEncoder(config, 'config.json');
+}

@@ -1,0 +1,72 @@
+/** Model folders with random weights, of any encoder, through the code that exports trained ones. */
+import { initialize, type JsonObject, readEncoder } from '../../src/encoder/index.js';
+import type { RowHead } from '../../src/engine/index.js';
+import { sequenceTask } from '../../src/families/grapefruit/sequence-task.js';
+import { familyNamed, type TrainingTask } from '../../src/families/index.js';
+import { classificationTask } from '../../src/families/papaya/classification-task.js';
+import { writeModelFolder } from '../../src/model-folder/index.js';
+import { Random } from '../../src/random.js';
+import type { NamedTensor } from '../../src/safetensors/index.js';
+import { loadTokenizer, tokenizerConfig, trainWordPiece } from '../../src/tokenizer/index.js';
+import { exportOnnx, modelFolderConfig } from '../../src/training/export-model.js';
+import { MAX_TOKENS } from '../../src/training/hyperparameters.js';
+
+/** A classifier over first tokens or over means, or a tagger of tokens. */
+export type BuiltHead = 'first' | 'mean' | 'tokens';
+
+export interface BuiltModel {
+  /** Fields of the encoder's config.json; the vocabulary's size is added. */
+  readonly encoder: JsonObject;
+  readonly head: BuiltHead;
+  /** Texts of the vocabulary. */
+  readonly texts: readonly string[];
+}
+
+const labels = ['bad', 'good', 'unsure'] as const;
+
+function taskOf(head: BuiltHead): TrainingTask<RowHead> {
+  if (head === 'tokens') {
+    const rows = [{ words: ['Zoë'], tags: [1] }];
+    return sequenceTask({ tags: ['O', 'B-PER', 'I-PER'], train: rows, dev: rows, warnings: [] });
+  }
+  const rows = labels.map((text, label) => ({ text, labelIds: [label] }));
+  return classificationTask({ kind: 'multiclass', labels, train: rows, dev: rows, warnings: [] }, head);
+}
+
+/** Writes a model of random weights into a folder. */
+export async function buildModel(
+  directory: string,
+  { encoder: fields, head, texts }: BuiltModel,
+): Promise<void> {
+  const tokenizer = trainWordPiece(texts, { vocabularySize: 300, lowercase: true });
+  const { vocabularySize } = loadTokenizer(tokenizer);
+  const task = taskOf(head);
+  const encoder = readEncoder({ ...fields, vocab_size: vocabularySize }, 'config.json');
+  const random = Random.fromSeed(1);
+  const weights = new Map<string, NamedTensor>();
+  for (const spec of task.head.parameters(encoder)) {
+    const values = new Float32Array(spec.shape.reduce((product, each) => product * each, 1));
+    initialize(spec, values, () => random.normal());
+    weights.set(spec.name, { shape: spec.shape, values });
+  }
+  const name = head === 'tokens' ? 'Grapefruit' : 'Papaya';
+  const type = head === 'tokens' ? 'sequence-labeling' : 'multiclass-text-classification';
+  const family = familyNamed(name);
+  if (family === undefined) throw new Error(`no ${name}`);
+  const config = modelFolderConfig(
+    encoder,
+    { name: 'small', type, family: name, size: 'mini' },
+    { ...task.describe(), files: [], lowercase: true },
+    { max_tokens: MAX_TOKENS },
+  );
+  const values = new Map([...weights].map(([each, tensor]) => [each, tensor.values]));
+  const onnx = await exportOnnx(family, encoder, config, values);
+  const folder = {
+    config,
+    tokenizer,
+    tokenizerConfig: tokenizerConfig(tokenizer, MAX_TOKENS),
+    weights,
+    onnx,
+  };
+  await writeModelFolder(directory, { ...folder, files: new Map(), training: {} });
+}
