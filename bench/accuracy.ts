@@ -3,7 +3,8 @@
  * model, entity taggers against their CRF, retrieval against BM25.
  * `npm run bench:accuracy -- <datasets folder> [dataset …] [--size mini] [--threads 2] [--seed 1] [--python
  * python3]`, `--backbone <folder of a checkpoint>` to start from, and settings of the training: `--epochs
- * --learning-rate --smoothing --token-dropout --balanced --quantize`.
+ * --learning-rate --smoothing --token-dropout --balanced --quantize --adapters <rank> --alpha --targets query,value
+ * --freeze <embeddings or layers>`.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,6 +12,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { folderModels } from 'orchard-nlp';
 import { modelSizeSchema } from '../src/contract/index.js';
+import { tuningSchema } from '../src/jobs/index.js';
 import { measureClassifier } from './accuracy/classifier.js';
 import { measureRetriever } from './accuracy/retriever.js';
 import { measureTagger } from './accuracy/tagger.js';
@@ -34,6 +36,10 @@ const { values: options, positionals } = parseArgs({
     epochs: { type: 'string' },
     balanced: { type: 'boolean', default: false },
     quantize: { type: 'boolean', default: false },
+    adapters: { type: 'string' },
+    alpha: { type: 'string' },
+    targets: { type: 'string' },
+    freeze: { type: 'string' },
   },
 });
 const [root, ...asked] = positionals;
@@ -49,6 +55,16 @@ const learningRate = chosen(options['learning-rate']);
 const epochs = chosen(options.epochs);
 const labelSmoothing = chosen(options.smoothing);
 const tokenDropout = chosen(options['token-dropout']);
+const adapters = options.adapters && {
+  rank: Number(options.adapters),
+  ...(options.alpha && { alpha: Number(options.alpha) }),
+  ...(options.targets && { targets: options.targets.split(',') }),
+};
+const freeze = options.freeze === 'embeddings' ? options.freeze : chosen(options.freeze);
+const frozen = tuningSchema.parse({
+  ...(adapters && { adapters }),
+  ...(freeze !== undefined && { freeze }),
+});
 
 const setting: Setting = {
   folder: await mkdtemp(join(tmpdir(), 'orchard-accuracy-')),
@@ -65,6 +81,7 @@ const setting: Setting = {
     ...(tokenDropout !== undefined && { tokenDropout }),
     classWeights: options.balanced ? 'balanced' : 'none',
     quantize: options.quantize,
+    ...frozen,
   },
   ...(options.backbone === undefined
     ? {}

@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { modelSizeSchema } from '../src/contract/index.js';
-import { newEncoder, initialize } from '../src/encoder/index.js';
+import { initialize, newEncoder } from '../src/encoder/index.js';
 import {
   buildEvaluationGraph,
   calibrate,
@@ -81,7 +81,7 @@ async function subject(name: string, quantization?: Quantization): Promise<Subje
 }
 
 const texts = Array.from({ length: 32 }, () => textOf(24));
-const quantization = await calibrate(executor, head, encoder, weights, texts);
+const quantization = await calibrate(executor, head, encoder, { weights }, texts);
 const tablesOf = (bits: TableBits) => new Map([...quantization.tables.keys()].map((name) => [name, bits]));
 const subjects = [
   await subject('float32'),

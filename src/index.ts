@@ -168,6 +168,8 @@ export {
 } from './storage/index.js';
 export * from './trainer/index.js';
 export type {
+  AdapterTarget,
+  AdapterTuning,
   BackboneDownload,
   BackboneSource,
   BlendNotice,

@@ -53,6 +53,7 @@ describe('examples that train', () => {
 
   it.each([
     ['quick-start.ts', 'customer-reviews', /(positive|negative) 0\.\d+/],
+    ['adapters.ts', 'customer-reviews', /(positive|negative) 0\.\d+/],
     ['entities.ts', 'news-entities', /^LOC "Vienna" at 22, [01]\.\d+$/m],
     ['questions.ts', 'library-questions', /^0\.\d+ If you lose your card, tell us/],
   ])(

@@ -22,7 +22,7 @@ const BATCH = 32;
 const WARM_UP_STEPS = 20;
 
 /** Sentences of common made-up words, each one piece long, so that every text has exactly `tokens` tokens. */
-function texts(count: number, tokens: number) {
+export function textsOf(count: number, tokens: number) {
   const random = Random.fromSeed(1);
   const words = Array.from({ length: 2000 }, (_, at) => `w${at.toString(36)}`);
   return Array.from({ length: count }, (_, row) => ({
@@ -43,7 +43,7 @@ export async function measureApplication({
   const type = 'binary-text-classification';
   (
     await createClassificationArchive(
-      { type, name: 'bench', rows: texts(steps * BATCH, tokens), devRows: texts(BATCH, tokens) },
+      { type, name: 'bench', rows: textsOf(steps * BATCH, tokens), devRows: textsOf(BATCH, tokens) },
       archive,
     )
   )._unsafeUnwrap();

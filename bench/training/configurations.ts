@@ -16,7 +16,24 @@ export const configurations: Readonly<Record<string, Configuration>> = {
   b: { layers: 4, hidden: 256, heads: 4, batch: 32, tokens: 64, vocabulary: 8000, steps: 6 },
   c: { layers: 6, hidden: 384, heads: 6, batch: 32, tokens: 128, vocabulary: 30_522, steps: 3 },
   d: { layers: 12, hidden: 768, heads: 12, batch: 8, tokens: 128, vocabulary: 30_522, steps: 2 },
+  // XLM-R base: 278 million weights, of which 192 are words.
+  m: { layers: 12, hidden: 768, heads: 12, batch: 8, tokens: 128, vocabulary: 250_002, steps: 2 },
 };
+
+/** The config.json of such an encoder. */
+export function configOf({ vocabulary, hidden, layers, heads }: Configuration) {
+  return {
+    model_type: 'bert',
+    vocab_size: vocabulary,
+    hidden_size: hidden,
+    num_hidden_layers: layers,
+    num_attention_heads: heads,
+    intermediate_size: 4 * hidden,
+    max_position_embeddings: 128,
+    hidden_dropout_prob: DROPOUT,
+    attention_probs_dropout_prob: DROPOUT,
+  };
+}
 
 export const DROPOUT = 0.1;
 export const CLASSES = 4;

@@ -1,26 +1,34 @@
 /**
  * Orchard's own training step as a peer process: `orchard-peer.ts <configuration> <threads>
- * [onnx|tensorflow]`.
+ * [onnx|adaptive|without-spinning|tensorflow [<backbone's folder> <tuning as JSON>]]`. Without a backbone, everything
+ * is trained from random weights.
  */
 import { createInterface } from 'node:readline';
 import { readEncoder } from '../../src/encoder/index.js';
 import { createTaskLearner } from '../../src/engine/index.js';
 import { classificationTask } from '../../src/families/index.js';
-import { type GraphExecutor, onnxExecutor, tensorflowExecutor } from '../../src/graph/index.js';
+import { cpuExecutor, type GraphExecutor, onnxExecutor, tensorflowExecutor } from '../../src/graph/index.js';
+import { tuningSchema } from '../../src/jobs/index.js';
 import { Random } from '../../src/random.js';
-import { CLASSES, configurations, DROPOUT, sequenceLengths } from './configurations.js';
+import { frozenBackbone, learningOptions, readBackbone, trainedHead } from '../../src/training/index.js';
+import { CLASSES, configOf, configurations, sequenceLengths } from './configurations.js';
 
 /** The same as the other peers'. */
 const LEARNING_RATE = 1e-4;
 
-const [name = 'a', threads = '2', runtime = 'onnx'] = process.argv.slice(2);
+const [name = 'a', threads = '2', runtime = 'onnx', directory, tuning = '{}'] = process.argv.slice(2);
 const configuration = configurations[name];
 if (configuration === undefined) throw new Error(`no configuration ${name}`);
 const say = (message: unknown) => process.stdout.write(`${JSON.stringify(message)}\n`);
 
 async function executorNamed(): Promise<{ executor: GraphExecutor; title: string }> {
+  const count = Number(threads);
   if (runtime === 'onnx')
-    return { executor: onnxExecutor({ threads: Number(threads) }), title: 'Orchard on ONNX Runtime' };
+    return { executor: onnxExecutor({ threads: count }), title: 'Orchard on ONNX Runtime' };
+  if (runtime === 'adaptive') return { executor: cpuExecutor(count), title: 'Orchard, adaptive threads' };
+  if (runtime === 'without-spinning') {
+    return { executor: onnxExecutor({ threads: count, spinning: false }), title: 'Orchard without spinning' };
+  }
   const tf = await import('@tensorflow/tfjs');
   const { setThreadsCount } = await import('@tensorflow/tfjs-backend-wasm');
   setThreadsCount(Number(threads));
@@ -30,20 +38,7 @@ async function executorNamed(): Promise<{ executor: GraphExecutor; title: string
 
 const { executor, title } = await executorNamed();
 const { batch, vocabulary } = configuration;
-const encoder = readEncoder(
-  {
-    model_type: 'bert',
-    vocab_size: vocabulary,
-    hidden_size: configuration.hidden,
-    num_hidden_layers: configuration.layers,
-    num_attention_heads: configuration.heads,
-    intermediate_size: 4 * configuration.hidden,
-    max_position_embeddings: 128,
-    hidden_dropout_prob: DROPOUT,
-    attention_probs_dropout_prob: DROPOUT,
-  },
-  'the configuration',
-);
+const encoder = readEncoder(configOf(configuration), 'the configuration');
 const random = Random.fromSeed(0);
 const rows = Array.from({ length: batch }, (_, row) => ({ text: '', labelIds: [row % CLASSES] }));
 const labels = Array.from({ length: CLASSES }, (_, label) => String(label));
@@ -59,10 +54,14 @@ const encodings = sequenceLengths(configuration).map((length) => ({
   truncated: 0,
 }));
 /** Its steps are those of the training loop, here always with the same batch. */
+const backbone = directory === undefined ? undefined : await readBackbone({ name, directory });
+const plan = frozenBackbone(name, tuningSchema.parse(JSON.parse(tuning)), head, backbone);
 const { learner } = await createTaskLearner({
   executor,
-  head,
+  head: trainedHead(head, plan),
   encoder,
+  ...(backbone && { pretrained: backbone.weights }),
+  ...(plan && learningOptions(plan)),
   train: encodings.map((encoding, row) => ({ row, encoding })),
   options: { labelSmoothing: 0, balanced: false, tokenDropout: 0 },
   language: 'english',
@@ -72,7 +71,7 @@ const { learner } = await createTaskLearner({
   signal: new AbortController().signal,
 });
 
-say({ ready: title });
+say({ ready: directory === undefined ? title : `${title}, ${tuning}` });
 for await (const line of createInterface({ input: process.stdin })) {
   const milliseconds: number[] = [];
   let loss = 0;

@@ -23,7 +23,9 @@ const here = (file: string): string => fileURLToPath(new URL(file, import.meta.u
 export async function compareSteps(options: StepOptions): Promise<void> {
   for (const name of options.asked) {
     const configuration = configurations[name];
-    if (configuration === undefined) throw new Error(`no configuration ${name}: there are a, b, c, d`);
+    if (configuration === undefined) {
+      throw new Error(`no configuration ${name}: there are ${Object.keys(configurations).join(', ')}`);
+    }
     const { layers, hidden, batch, tokens, vocabulary, steps } = configuration;
     console.log(
       `\n${name}: ${layers} layers × ${hidden}, batch ${batch} × ${tokens} tokens, vocabulary ${vocabulary}`,

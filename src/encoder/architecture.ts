@@ -106,7 +106,9 @@ function encoderOf<Config extends { readonly model_type: string }>(
     tokenHead: head('TokenClassification', tokenHead),
     parameters: (before) => parameters.map((each) => ({ ...each, name: before + each.name })),
     states(graph, inputs, { prefix: before, dropout = NO_DROPOUT, states = 'all' }) {
-      const builder = new EncoderBuilder(graph, parameters, { prefix: before, form: inputs.form, dropout });
+      const { form, adapt } = inputs;
+      const options = { prefix: before, form, dropout, ...(adapt && { adapt }) };
+      const builder = new EncoderBuilder(graph, parameters, options);
       return definition.states(builder, config, inputs, states);
     },
   };

@@ -1,5 +1,6 @@
 import type { Graph, Tensor } from '../graph/index.js';
 import type { GraphForm } from './encoder-inputs.js';
+import type { LinearAdapter } from './linear-adapter.js';
 import type { ParameterSpec } from './parameter.js';
 
 /** Applies dropout to a tensor. */
@@ -12,6 +13,8 @@ export interface BuilderOptions {
   readonly prefix: string;
   readonly form: GraphForm;
   readonly dropout: Dropout;
+  /** Changes what the linear layers give. Default: nothing does. */
+  readonly adapt?: LinearAdapter;
 }
 
 /**
@@ -21,16 +24,18 @@ export interface BuilderOptions {
 export class EncoderBuilder {
   readonly form: GraphForm;
   readonly dropout: Dropout;
+  readonly #adapt: LinearAdapter | undefined;
   readonly #parameters: ReadonlyMap<string, Tensor>;
 
   /** Adds the parameters to the graph. */
   constructor(
     readonly graph: Graph,
     parameters: readonly ParameterSpec[],
-    { prefix, form, dropout }: BuilderOptions,
+    { prefix, form, dropout, adapt }: BuilderOptions,
   ) {
     this.form = form;
     this.dropout = dropout;
+    this.#adapt = adapt;
     this.#parameters = new Map(
       parameters.map(({ name, shape }) => [name, graph.parameter(prefix + name, shape)]),
     );
@@ -48,12 +53,9 @@ export class EncoderBuilder {
    */
   linear(x: Tensor, name: string, { factor = 1, inputFactor = 1 } = {}): Tensor {
     const attributes = { transposeB: true, alpha: factor * inputFactor, beta: factor };
-    return this.graph.gemm(
-      x,
-      this.parameter(`${name}.weight`),
-      attributes,
-      this.#parameters.get(`${name}.bias`),
-    );
+    const weight = this.parameter(`${name}.weight`);
+    const y = this.graph.gemm(x, weight, attributes, this.#parameters.get(`${name}.bias`));
+    return this.#adapt?.(this.graph, { weight, x, y, factor: attributes.alpha }, this.dropout) ?? y;
   }
 
   /** LayerNorm over the last axis, without β where there is none. Shapes: x [rows, width]. */
@@ -70,6 +72,9 @@ export class EncoderBuilder {
   }
 
   #zeros(width: number): Tensor {
-    return this.graph.constant(Array.from({ length: width }, () => 0), [width]);
+    return this.graph.constant(
+      Array.from({ length: width }, () => 0),
+      [width],
+    );
   }
 }

@@ -1,4 +1,5 @@
 import { type Graph, ShapeError, type Tensor } from '../graph/index.js';
+import type { LinearAdapter } from './linear-adapter.js';
 
 /**
  * What a graph is for: `differentiable` takes the operations whose gradients are cheap, `inference` those that
@@ -13,6 +14,8 @@ export type GraphForm = 'differentiable' | 'inference';
  */
 export interface EncoderInputs {
   readonly form: GraphForm;
+  /** Changes what the encoder's linear layers give. Default: nothing does. */
+  readonly adapt?: LinearAdapter;
   /** Token ids [tokens, batch]. */
   readonly ids: Tensor;
   /** 0 where a token may be attended to and a negative number on padding, [batch, 1, 1, tokens]. */
@@ -93,7 +96,8 @@ export function exportedInputs(graph: Graph): EncoderInputs {
     ids,
     attentionBias: graph.reshape(bias, ['batch', 1, 1, 'tokens']),
     maskedBias: EXPORTED_PADDING_BIAS,
-    typeRows: (table) => graph.gather(table, table.shape[0] === 1 ? graph.constant([0], [1, 1], 'int64') : types()),
+    typeRows: (table) =>
+      graph.gather(table, table.shape[0] === 1 ? graph.constant([0], [1, 1], 'int64') : types()),
     positions: once(() => graph.rowNumbers(ids)),
     distances: once(() => graph.rowDistances(ids)),
     positionRows: (table, first) =>

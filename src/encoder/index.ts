@@ -9,6 +9,7 @@ export {
   trainingInputs,
 } from './encoder-inputs.js';
 export type { JsonObject } from './json-object.js';
+export type { LinearAdapter, LinearLayer } from './linear-adapter.js';
 export {
   type EncoderPart,
   initialize,

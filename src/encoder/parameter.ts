@@ -22,7 +22,14 @@ export type EncoderPart = 'embeddings' | number;
 
 /** What weights do in an encoder: tables of the embeddings, or linear layers by what they give. */
 export type ParameterRole = 'words' | 'table' | LinearRole;
-export type LinearRole = 'query-key-value' | 'query' | 'key' | 'value' | 'attention-output' | 'inner' | 'outer';
+export type LinearRole =
+  | 'query-key-value'
+  | 'query'
+  | 'key'
+  | 'value'
+  | 'attention-output'
+  | 'inner'
+  | 'outer';
 
 /** A weight matrix, or an embedding table. */
 export function weight(

@@ -21,7 +21,8 @@ export function readEncoder(config: unknown, file: string): Encoder {
   const known = architectureOf(json);
   if (known === undefined) throw new ModelFolderError(file, otherType(json));
   for (const field of ['is_decoder', 'is_encoder_decoder', 'add_cross_attention']) {
-    if (json[field] === true) throw new ModelFolderError(file, `a decoder (${field} is true), not an encoder`);
+    if (json[field] === true)
+      throw new ModelFolderError(file, `a decoder (${field} is true), not an encoder`);
   }
   return known.encoder(json, file);
 }

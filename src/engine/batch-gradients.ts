@@ -33,6 +33,8 @@ export interface GradientInput {
   /** Id of [MASK], which takes the place of dropped tokens. */
   readonly maskId: number;
   readonly seed: number;
+  /** Most tokens of one run, as the engine was made with. */
+  readonly tokensPerRun?: number;
   readonly signal: AbortSignal;
 }
 

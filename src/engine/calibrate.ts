@@ -13,6 +13,7 @@ import {
 } from '../graph/index.js';
 import { pause } from '../pauses.js';
 import type { Encoding } from '../tokenizer/index.js';
+import type { FrozenWeights } from './frozen-weights.js';
 import type { TrainingHead } from './head.js';
 import type { Weights } from './learned-parameters.js';
 import { feedsFor, padBatch } from './padded-batch.js';
@@ -30,13 +31,14 @@ const TABLE_BITS: Partial<Readonly<Record<ParameterRole, TableBits>>> = { words:
  * Runs some texts through the model and records the range of the inputs of each linear layer in the encoder's
  * layers. The head's stay float32: there are few, and they produce the answer. Rounding those inputs to integers needs the ranges ("static quantization", Jacob et al. 2018). They
  * are ranges of graphs in the form `inference`.
+ * @param fixed all of the model's weights.
  * @throws AbortedError soon after the signal fires.
  */
 export async function calibrate(
   executor: GraphExecutor,
   head: TrainingHead,
   encoder: Encoder,
-  weights: Weights,
+  fixed: FrozenWeights,
   texts: readonly Encoding[],
   signal?: AbortSignal,
 ): Promise<Quantization> {
@@ -45,7 +47,7 @@ export async function calibrate(
   const isInLayer = (name: string) => typeof parameters.get(name)?.part === 'number';
   const layers = [...linearInputs(graph)].filter(([weight]) => isInLayer(weight));
   for (const tensor of new Set(layers.flatMap(([, inputs]) => inputs))) graph.output(tensor.name, tensor);
-  const compiled = await executor.compile(graph, { weights });
+  const compiled = await executor.compile(graph, fixed);
   const ranges = new Map<string, Range>();
   const inputNames = new Set(graph.inputs.map(({ name }) => name));
   try {

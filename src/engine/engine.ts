@@ -1,8 +1,9 @@
 import type { Encoder, ParameterSpec } from '../encoder/index.js';
 import type { Feed, GraphExecutor } from '../graph/index.js';
 import type { DropoutState } from '../kernels/index.js';
+import type { FrozenWeights } from './frozen-weights.js';
 import type { LossHead, LossTargets } from './head.js';
-import type { LearnedParameters, Weights } from './learned-parameters.js';
+import type { LearnedParameters } from './learned-parameters.js';
 import type { OptimizerKind, StepOptions } from './optimizer.js';
 import type { PaddedBatch } from './padded-batch.js';
 import type { BatchBounds } from './step-memory.js';
@@ -13,8 +14,8 @@ export interface EngineOptions extends BatchBounds {
   readonly encoder: Encoder;
   /** The parameters to train; all others of the graph are frozen. */
   readonly trainable: readonly ParameterSpec[];
-  /** Weights of the frozen parameters, by name. Default: none. */
-  readonly frozen?: Weights;
+  /** Weights of the frozen parameters. Default: none. */
+  readonly frozen?: FrozenWeights;
   /** What turns gradients into steps. Default: AdamW. */
   readonly optimizer?: OptimizerKind;
   /** 32-bit integer that decides the dropout masks. */

@@ -92,10 +92,9 @@ export class GradientEngine implements Engine {
     const { executor, head, encoder, trainable, frozen, optimizer = adamW() } = options;
     const training = buildTrainingGraph(head, encoder, new Set(trainable.map(({ name }) => name)));
     const memory = planStepMemory(training, encoder, trainable, optimizer.slots, options);
-    const fixed = frozen && { weights: frozen };
-    const compiled = await executor.compile(training.graph, fixed);
+    const compiled = await executor.compile(training.graph, frozen);
     const forward = options.forward
-      ? await executor.compile(buildForwardGraph(head, encoder), fixed)
+      ? await executor.compile(buildForwardGraph(head, encoder), frozen)
       : undefined;
     return new GradientEngine({ compiled, training, forward, memory, optimizer }, options);
   }

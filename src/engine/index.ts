@@ -1,4 +1,12 @@
 export { adamW } from './adamw-optimizer.js';
+export {
+  type Adapters,
+  type AdapterTarget,
+  adaptedWeights,
+  adapterParameters,
+  mergedWeight,
+  withAdapters,
+} from './adapters.js';
 export type { BatchGradients } from './batch-gradients.js';
 export { calibrate } from './calibrate.js';
 export {
@@ -11,6 +19,7 @@ export {
 export { createEngine } from './create-engine.js';
 export type { Engine, EngineOptions, MaskState } from './engine.js';
 export { Evaluator } from './evaluator.js';
+export { type FrozenWeights, isFrozen } from './frozen-weights.js';
 export { GradientEngine } from './gradient-engine.js';
 export * from './head.js';
 export type {

@@ -87,7 +87,7 @@ export class PairGradients implements BatchGradients {
 
   /** Groups texts of similar length, the longest first. */
   #runs(rows: readonly number[], step: number): Run[] {
-    const { train, options, maskId, seed, encoder } = this.#input;
+    const { train, options, maskId, seed, encoder, tokensPerRun } = this.#input;
     const windows = rows.flatMap((row) => train[row] ?? []);
     const encodings = windows.map(({ encoding }) => encoding);
     const dropped = dropTokens(encodings, options.tokenDropout, maskId, seed, step);
@@ -97,7 +97,7 @@ export class PairGradients implements BatchGradients {
     const runs: Run[] = [];
     for (let start = 0; start < texts.length; ) {
       const longest = texts[start]?.window.encoding.ids.length ?? 0;
-      const most = texts.slice(start, start + rowsPerRun(encoder, longest));
+      const most = texts.slice(start, start + rowsPerRun(encoder, longest, tokensPerRun));
       const run = most.filter(({ window }) => window.encoding.ids.length >= LEAST_OF_LONGEST * longest);
       runs.push({ places: run.map(({ place }) => place), windows: run.map(({ window }) => window) });
       start += run.length;

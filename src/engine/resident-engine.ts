@@ -67,15 +67,14 @@ export class ResidentEngine implements Engine {
     options: EngineOptions,
   ): Promise<ResidentEngine> {
     const { head, encoder, trainable, frozen } = options;
-    const fixed = frozen && { weights: frozen };
     const training = buildResidentTraining(head, encoder, trainable);
     const forward = options.forward ? buildResidentForward(head, encoder) : undefined;
     const store = await ResidentParameters.create(memory, trainable, optimizer.slots);
     const stays = new Set([...training.graph.outputs.keys()].filter((name) => name !== LOSS));
     const parts: EngineParts = {
       store,
-      training: await compiled(memory, training, { ...fixed, stays }),
-      forward: forward && (await compiled(memory, forward, { ...fixed, stays: new Set() })),
+      training: await compiled(memory, training, { ...frozen, stays }),
+      forward: forward && (await compiled(memory, forward, { ...frozen, stays: new Set() })),
       step: await ResidentStep.create(memory, store, optimizer),
       sum: splitsBatches(encoder, options) ? await GradientSum.create(memory, trainable) : undefined,
     };

@@ -21,9 +21,9 @@ export class RowGradients implements BatchGradients {
   }
 
   async compute(batch: readonly number[], step: number): Promise<number> {
-    const { engine, encoder, train, options, maskId, seed, signal } = this.#input;
+    const { engine, encoder, train, options, maskId, seed, signal, tokensPerRun } = this.#input;
     const windows = batch.flatMap((example) => train[example] ?? []);
-    const size = engine.accumulates ? rowsPerRun(encoder, longestOf(windows)) : windows.length;
+    const size = engine.accumulates ? rowsPerRun(encoder, longestOf(windows), tokensPerRun) : windows.length;
     let sum = 0;
     let total = 0;
     for (let start = 0; start < windows.length; start += size) {

@@ -4,7 +4,7 @@ import { Arena } from '../kernels/index.js';
 import { ParameterStore } from './parameter-store.js';
 import type { TrainingGraph } from './training-graph.js';
 
-/** Most tokens of one run, padding included; larger batches are split and their gradients summed. */
+/** Most tokens of one run, padding included, by default; larger batches are split and their gradients summed. */
 const MAX_TOKENS_PER_RUN = 4096;
 /** Most attention weights (over all layers and heads) of one run: 128 MiB of float32. */
 const MAX_ATTENTION_PER_RUN = 2 ** 25;
@@ -13,9 +13,9 @@ const MAX_ATTENTION_PER_RUN = 2 ** 25;
  * How many sequences of this length one run may hold: bounded by its tokens and, for long ones, by its
  * attention weights.
  */
-export function rowsPerRun(encoder: Encoder, tokens: number): number {
+export function rowsPerRun(encoder: Encoder, tokens: number, tokensPerRun = MAX_TOKENS_PER_RUN): number {
   const attention = tokens ** 2 * encoder.heads * encoder.layers;
-  return Math.max(1, Math.floor(Math.min(MAX_TOKENS_PER_RUN / tokens, MAX_ATTENTION_PER_RUN / attention)));
+  return Math.max(1, Math.floor(Math.min(tokensPerRun / tokens, MAX_ATTENTION_PER_RUN / attention)));
 }
 
 /** Memory of the largest training step. */
@@ -40,12 +40,17 @@ export interface BatchBounds {
   readonly longest: number;
   /** Whether batches are split even where they would fit in one run. Default false. */
   readonly split?: boolean;
+  /** Most tokens of one run, padding included. Default 4,096. */
+  readonly tokensPerRun?: number;
 }
 
 /** Whether some batches within the bounds take more than one run. */
-export function splitsBatches(encoder: Encoder, { batchSize, longest, split = false }: BatchBounds): boolean {
+export function splitsBatches(
+  encoder: Encoder,
+  { batchSize, longest, split = false, tokensPerRun }: BatchBounds,
+): boolean {
   const lengths = Array.from({ length: longest }, (_, at) => at + 1);
-  return split || lengths.some((tokens) => rowsPerRun(encoder, tokens) < batchSize);
+  return split || lengths.some((tokens) => rowsPerRun(encoder, tokens, tokensPerRun) < batchSize);
 }
 
 /**
@@ -58,13 +63,13 @@ export function planStepMemory(
   slots: readonly string[],
   bounds: BatchBounds,
 ): StepMemory {
-  const { batchSize, longest } = bounds;
+  const { batchSize, longest, tokensPerRun } = bounds;
   const accumulate = splitsBatches(encoder, bounds);
   const tensors: Tensor[] = [...dropouts.map(({ mask }) => mask), ...rowOutputs.values()];
   const buffers = new Map(tensors.map(({ name }) => [name, 0]));
   let maxTokens = 0;
   for (let tokens = 1; tokens <= longest; tokens += 1) {
-    const batch = Math.min(batchSize, rowsPerRun(encoder, tokens));
+    const batch = Math.min(batchSize, rowsPerRun(encoder, tokens, tokensPerRun));
     maxTokens = Math.max(maxTokens, tokens * batch);
     for (const { name, shape } of tensors) {
       const size = volume(resolveShape(shape, { tokens, batch }));

@@ -5,6 +5,7 @@ import type { TextWindow } from '../text-reader/index.js';
 import { type BatchGradients, type LearningOptions, longestOf } from './batch-gradients.js';
 import { createEngine } from './create-engine.js';
 import type { Engine } from './engine.js';
+import { type FrozenWeights, isFrozen } from './frozen-weights.js';
 import type { PairExamples, PairHead, RowHead, TrainingHead } from './head.js';
 import type { Weights } from './learned-parameters.js';
 import { Learner } from './learner.js';
@@ -26,8 +27,8 @@ export interface LearningTask {
    * seed. Default: none.
    */
   readonly pretrained?: Weights;
-  /** Frozen weights by parameter name; all other parameters are trained. Default: none. */
-  readonly frozen?: Weights;
+  /** All other parameters are trained. Default: none. */
+  readonly frozen?: FrozenWeights;
   /** Default: AdamW. */
   readonly optimizer?: OptimizerKind;
   /** The texts to learn from. */
@@ -39,6 +40,8 @@ export interface LearningTask {
   readonly maskId: number;
   /** Most examples of a batch. */
   readonly batchSize: number;
+  /** Most tokens of one run, padding included; larger batches are split. Default 4,096. */
+  readonly tokensPerRun?: number;
   readonly maxGradientNorm?: number;
   readonly seed: number;
   readonly signal: AbortSignal;
@@ -96,8 +99,17 @@ async function pairLearning(task: LearningTask, head: PairHead): Promise<Learnin
 const textsOf = ({ rows }: PairExamples): number =>
   rows.reduce((most, { length }) => Math.max(most, length), 1);
 
-function engineOptions({ executor, encoder, head, frozen, optimizer, train, seed }: LearningTask) {
-  const trainable = head.parameters(encoder).filter(({ name }) => !frozen?.has(name));
+function engineOptions({
+  executor,
+  encoder,
+  head,
+  frozen,
+  optimizer,
+  train,
+  seed,
+  tokensPerRun,
+}: LearningTask) {
+  const trainable = head.parameters(encoder).filter(({ name }) => !frozen || !isFrozen(frozen, name));
   return {
     executor,
     encoder,
@@ -106,6 +118,7 @@ function engineOptions({ executor, encoder, head, frozen, optimizer, train, seed
     seed,
     ...(frozen && { frozen }),
     ...(optimizer && { optimizer }),
+    ...(tokensPerRun !== undefined && { tokensPerRun }),
   };
 }
 
@@ -119,7 +132,7 @@ async function fillParameters(
 ): Promise<void> {
   const random = Random.fromSeed(seed, 0);
   for (const spec of head.parameters(encoder)) {
-    if (frozen?.has(spec.name)) continue;
+    if (frozen && isFrozen(frozen, spec.name)) continue;
     const weights = pretrained?.get(bareName(encoder, spec.name)) ?? drawn(spec, random);
     await store.setWeights(new Map([[spec.name, weights]]));
   }

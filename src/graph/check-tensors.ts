@@ -1,4 +1,4 @@
-import type { TensorData, TensorDescription } from './executor.js';
+import type { CompileOptions, TensorData, TensorDescription } from './executor.js';
 import type { Graph } from './graph.js';
 import { nodesFor } from './node-order.js';
 import type { Feed } from './resident.js';
@@ -6,10 +6,14 @@ import { resolveShape, type Shape, ShapeError, symbolsOf, volume } from './shape
 import type { Tensor } from './tensor.js';
 
 /** What a run must feed: every input, and every parameter without fixed values that the outputs depend on. */
-export function fedTensors(graph: Graph, weights: ReadonlyMap<string, unknown> = new Map()): Tensor[] {
+export function fedTensors(
+  graph: Graph,
+  { weights, stored }: Pick<CompileOptions, 'weights' | 'stored'> = {},
+): Tensor[] {
   const outputs = [...graph.outputs.values()];
+  const isFixed = (name: string) => weights?.has(name) || stored?.offsets.has(name);
   const used = new Set([...outputs, ...nodesFor(outputs).flatMap(({ inputs }) => inputs)]);
-  const parameters = graph.parameters.filter((each) => used.has(each) && !weights.has(each.name));
+  const parameters = graph.parameters.filter((each) => used.has(each) && !isFixed(each.name));
   return [...graph.inputs, ...parameters];
 }
 
@@ -29,7 +33,7 @@ export function checkFeeds(
   for (const name of Object.keys(feeds)) {
     if (!known.has(name)) throw new ShapeError(`feed ${name} is not an input of the graph`);
   }
-  const sizes = symbolSizes(tensors, feeds);
+  const sizes = sizesOf(tensors, feeds);
   for (const { name, type, shape } of tensors) {
     const feed = feeds[name];
     if (feed === undefined) throw new ShapeError(`feed ${name} is missing`);
@@ -46,7 +50,7 @@ export function checkFeeds(
  * The size of each symbol, from the first feed that has the symbol as a dimension; products of symbols are
  * skipped.
  */
-function symbolSizes(tensors: readonly TensorDescription[], feeds: Readonly<Record<string, Feed>>): Sizes {
+export function sizesOf(tensors: readonly TensorDescription[], feeds: Readonly<Record<string, Feed>>): Sizes {
   const sizes = new Map<string, number>();
   for (const { name, shape } of tensors) {
     for (const [axis, dimension] of shape.entries()) {

@@ -1,6 +1,7 @@
 import type { Graph } from './graph.js';
 import type { Quantization } from './quantization.js';
 import type { ResidentMemory } from './resident.js';
+import type { StoredWeights } from './stored-weights.js';
 import type { Tensor } from './tensor.js';
 
 /** Numbers with their shape; `data` is row-major and exactly as long as `dims` say. */
@@ -13,6 +14,11 @@ export type TensorData =
 export interface CompileOptions {
   /** Values of parameters that stay fixed; all others are fed at every run. Default: none fixed. */
   readonly weights?: ReadonlyMap<string, Float32Array>;
+  /**
+   * Further fixed values, which lie in a file: an executor that can reads them from there in place, so that all graphs
+   * with weights of one file share the memory. Default: none.
+   */
+  readonly stored?: StoredWeights;
   /**
    * Which of the fixed weights are stored as integers. An executor that never `quantizes` rejects.
    * Default: none.

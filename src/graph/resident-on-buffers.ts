@@ -77,11 +77,11 @@ class BufferGraph implements ResidentGraph {
     memory: BufferMemory,
     compiled: CompiledGraph,
     graph: Graph,
-    { stays, weights }: ResidentCompileOptions,
+    { stays, ...fixed }: ResidentCompileOptions,
   ) {
     this.#memory = memory;
     this.#compiled = compiled;
-    this.#fed = fedTensors(graph, weights);
+    this.#fed = fedTensors(graph, fixed);
     this.#staying = [...graph.outputs].filter(([name]) => stays.has(name));
   }
 

@@ -47,12 +47,27 @@ const jobErrorSchema: z.ZodType<JobError> = z.strictObject({
 } satisfies FieldsOf<JobError>);
 
 const share = z.number().min(0).lt(1);
+/** More is no low rank: the widest encoders have 1,024 numbers a state. */
+const MAX_ADAPTER_RANK = 1024;
+const adaptersSchema = z.strictObject({
+  rank: z.int().min(1).max(MAX_ADAPTER_RANK).exactOptional(),
+  alpha: z.number().positive().exactOptional(),
+  targets: z
+    .array(z.enum(['query', 'key', 'value', 'attention-output', 'inner', 'outer']))
+    .min(1, 'name at least one layer, such as query, or leave adapters out')
+    .readonly()
+    .exactOptional(),
+  dropout: share.exactOptional(),
+});
+const FREEZE_MESSAGE = "'embeddings', or how many of the lowest layers stay as they are (at least 1)";
 /** Choices beyond training_config; training/ says what each does. */
 export const tuningSchema = z.strictObject({
   tokenDropout: share.exactOptional(),
   labelSmoothing: share.exactOptional(),
   classWeights: z.enum(['none', 'balanced']).exactOptional(),
   quantize: z.boolean().exactOptional(),
+  adapters: adaptersSchema.exactOptional(),
+  freeze: z.union([z.literal('embeddings'), z.int().min(1)], FREEZE_MESSAGE).exactOptional(),
 });
 
 /** The dev figures of a trained model, encoder and lexical expert together; each task has its own. */

@@ -32,7 +32,7 @@ export interface BlendWeights {
 
 /**
  * The config.json of a model folder: Hugging Face's fields, which other libraries read, and ours under
- * `orchard`. The encoder's own fields pass through; encoder/bert-config.ts checks them.
+ * `orchard`. The encoder's own fields pass through; encoder/ checks them where a training starts.
  */
 export interface ModelFolderConfig {
   readonly [field: string]: unknown;

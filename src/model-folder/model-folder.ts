@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileWithin } from '../files/index.js';
-import { encodeSafetensors, type NamedTensor } from '../safetensors/index.js';
+import { type NamedTensor, safetensorsPieces } from '../safetensors/index.js';
 import {
   CONFIG_FILE,
   ONNX_FILE,
@@ -61,12 +61,12 @@ export interface OpenedFile {
  * @throws ModelFolderError
  */
 export async function writeModelFolder(directory: string, folder: ModelFolder): Promise<void> {
-  const files: Readonly<Record<string, string | Uint8Array>> = {
+  const files: Readonly<Record<string, string | Uint8Array | Iterable<Uint8Array>>> = {
     [CONFIG_FILE]: toJson(folder.config),
     [TOKENIZER_FILE]: toJson(folder.tokenizer),
     [TOKENIZER_CONFIG_FILE]: toJson(folder.tokenizerConfig),
     [TRAINING_FILE]: toJson(folder.training),
-    [WEIGHTS_FILE]: encodeSafetensors(folder.weights),
+    [WEIGHTS_FILE]: safetensorsPieces(folder.weights),
     [ONNX_FILE]: folder.onnx,
     ...(folder.quantizedOnnx && { [QUANTIZED_ONNX_FILE]: folder.quantizedOnnx }),
     ...Object.fromEntries(folder.files),

@@ -9,6 +9,7 @@
 import { ModelFolderError } from '../errors.js';
 import { roundRow } from '../round-row.js';
 import {
+  type DecodingOptions,
   decodeSafetensors,
   encodeSafetensors,
   type IntegerTensor,
@@ -57,10 +58,15 @@ function byteRows(
  * The weights of an encoder as float32, from a file of {@link encodeByteRows} or from any other safetensors
  * file.
  * @param file named in errors.
+ * @param options of {@link decodeSafetensors}.
  * @throws ModelFolderError
  */
-export function decodeWeights(bytes: Uint8Array, file: string): ReadonlyMap<string, NamedTensor> {
-  const content = decodeSafetensors(bytes, file);
+export function decodeWeights(
+  bytes: Uint8Array,
+  file: string,
+  options?: DecodingOptions,
+): ReadonlyMap<string, NamedTensor> {
+  const content = decodeSafetensors(bytes, file, options);
   return content.metadata.format === BYTE_ROWS ? withFloatRows(content, file) : content.tensors;
 }
 

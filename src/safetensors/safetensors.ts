@@ -83,18 +83,43 @@ export function encodeSafetensors(
     header.push([name, { dtype, shape, data_offsets: [end, end + bytes.length] }]);
     end += bytes.length;
   }
-  const json = Buffer.from(JSON.stringify(Object.fromEntries(header)));
-  // Spaces after the header align the tensors to 8 bytes.
-  const headerLength = Math.ceil(json.length / 8) * 8;
-  const file = new Uint8Array(8 + headerLength + end).fill(0x20, 8, 8 + headerLength);
-  new DataView(file.buffer).setBigUint64(0, BigInt(headerLength), true);
-  file.set(json, 8);
-  let at = 8 + headerLength;
+  const first = headerOf(header);
+  const file = new Uint8Array(first.length + end);
+  file.set(first);
+  let at = first.length;
   for (const { bytes } of stored) {
     file.set(bytes, at);
     at += bytes.length;
   }
   return file;
+}
+
+/**
+ * The same file as {@link encodeSafetensors} makes of float32 tensors, piece by piece: each tensor's values are asked
+ * for when it is its turn.
+ */
+export function* safetensorsPieces(
+  tensors: ReadonlyMap<string, NamedTensor>,
+  metadata: Readonly<Record<string, string>> = { format: 'pt' },
+): Generator<Uint8Array, void> {
+  let end = 0;
+  const entries = [...tensors].map(([name, { shape }]) => {
+    const start = end;
+    end += Float32Array.BYTES_PER_ELEMENT * shape.reduce((product, size) => product * size, 1);
+    return [name, { dtype: 'F32', shape, data_offsets: [start, end] }] as const;
+  });
+  yield headerOf([['__metadata__', metadata], ...entries]);
+  for (const { values } of tensors.values()) yield bytesOf(values, 'F32');
+}
+
+/** The header, with its length before it. Spaces after it align the tensors to 8 bytes. */
+function headerOf(entries: readonly (readonly [name: string, entry: unknown])[]): Uint8Array {
+  const json = Buffer.from(JSON.stringify(Object.fromEntries(entries)));
+  const length = Math.ceil(json.length / 8) * 8;
+  const header = new Uint8Array(8 + length).fill(0x20, 8);
+  new DataView(header.buffer).setBigUint64(0, BigInt(length), true);
+  header.set(json, 8);
+  return header;
 }
 
 type Values = (NamedTensor | IntegerTensor)['values'];
@@ -111,20 +136,35 @@ function bytesOf(values: Values, floats: 'F32' | 'F16'): Uint8Array {
   return new Uint8Array(stored.buffer, stored.byteOffset, stored.byteLength);
 }
 
+export interface DecodingOptions {
+  /** Whether tensors of F32 whose numbers are aligned are views of `bytes` instead of copies. Default false. */
+  readonly inPlace?: boolean;
+}
+
 /**
  * Reads every floating-point tensor as float32, and the tensors of int32 and int8.
  * @throws ModelFolderError
  */
-export function decodeSafetensors(bytes: Uint8Array, file: string): Safetensors {
+export function decodeSafetensors(
+  bytes: Uint8Array,
+  file: string,
+  { inPlace = false }: DecodingOptions = {},
+): Safetensors {
   const { entries, metadata, start } = readHeader(bytes, file);
   checkPlaces(entries, bytes.length - start, file);
   const tensors = new Map<string, NamedTensor>();
   const integers = new Map<string, IntegerTensor>();
   for (const [name, entry] of entries) {
     const [from, to] = entry.data_offsets;
-    // A copy, so that numbers of several bytes are aligned.
-    const data = new Uint8Array(bytes.subarray(start + from, start + to));
     const { shape, dtype } = entry;
+    const stored = bytes.subarray(start + from, start + to);
+    if (inPlace && dtype === 'F32' && stored.byteOffset % Float32Array.BYTES_PER_ELEMENT === 0) {
+      const count = stored.length / Float32Array.BYTES_PER_ELEMENT;
+      tensors.set(name, { shape, values: new Float32Array(stored.buffer, stored.byteOffset, count) });
+      continue;
+    }
+    // A copy, so that numbers of several bytes are aligned.
+    const data = new Uint8Array(stored);
     if (dtype === 'I8') integers.set(name, { shape, values: new Int8Array(data.buffer) });
     else if (dtype === 'I32') integers.set(name, { shape, values: new Int32Array(data.buffer) });
     else if (isFloat(dtype)) tensors.set(name, { shape, values: toFloat32(data, dtype) });

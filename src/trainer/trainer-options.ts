@@ -40,7 +40,7 @@ export interface TrainerOptions {
   readonly tuning?: Tuning;
   /**
    * A pretrained encoder that every job created here starts from unless its `use_pretrained` is false: the name of a
-   * BERT-family model that `modelLoader` has, with an `@revision` where it has several. Default: the model
+   * model that `modelLoader` has and docs/backbones.md lists, with an `@revision` where it has several. Default: the model
    * `<language>-<size>` of the job's language and size, such as `english-mini`; where there is none, training starts from
    * random weights and warns of it.
    */

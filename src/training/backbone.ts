@@ -2,15 +2,12 @@
  * Reads pretrained encoders for training to start from: a folder in Hugging Face's layout becomes weights and
  * a tokenizer.
  */
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
-import {
-  type CheckpointWeights,
-  checkpointWeights,
-  type Encoder,
-  readEncoder,
-} from '../encoder/index.js';
+import { type CheckpointWeights, checkpointWeights, type Encoder, readEncoder } from '../encoder/index.js';
 import { ModelFolderError } from '../errors.js';
+import { readStoredWeight, type StoredWeights } from '../graph/index.js';
 import {
   CONFIG_FILE,
   readFolderFile,
@@ -21,6 +18,7 @@ import {
 import { decodeWeights } from '../safetensors/index.js';
 import { loadTokenizer, type Tokenizer, vocabularyTokenizer } from '../tokenizer/index.js';
 import { VOCABULARY_FILE } from './backbone-files.js';
+import { LazyWeights } from './lazy-weights.js';
 
 /** Which backbone, and where its files lie. */
 export interface BackboneSource {
@@ -37,6 +35,8 @@ export interface Backbone {
   readonly source: BackboneSource;
   readonly encoder: Encoder;
   readonly weights: CheckpointWeights;
+  /** Those of them that the weights' file has as graphs can take them, under the same names. */
+  readonly stored?: StoredWeights;
   readonly tokenizer: LoadedTokenizer;
   /** Whether the tokenizer folds texts to lower case. */
   readonly lowercase: boolean;
@@ -61,16 +61,44 @@ export async function readBackbone(source: BackboneSource): Promise<Backbone> {
   const tokenizer = await readTokenizer(source);
   const encoder = readEncoder(json, join(directory, CONFIG_FILE));
   const file = join(directory, WEIGHTS_FILE);
-  const weights = checkpointWeights(encoder, decodeWeights(bytes, file), file);
+  const weights = checkpointWeights(encoder, decodeWeights(bytes, file, { inPlace: true }), file);
   checkVocabulary(encoder, tokenizer, source);
   return {
     source,
     encoder,
-    weights,
+    ...(await storedWhereTheyLie(weights, bytes, file)),
     tokenizer,
     lowercase: ignoresCase(tokenizer.tokenizer),
     maxTokens: maxTokensOf(encoder, tokenizer),
   };
+}
+
+/**
+ * The weights, of which those that are numbers of the file itself are left there, to be read when they are asked for:
+ * a backbone may take more memory than what is trained on it.
+ */
+async function storedWhereTheyLie(
+  weights: CheckpointWeights,
+  bytes: Uint8Array,
+  file: string,
+): Promise<Pick<Backbone, 'weights' | 'stored'>> {
+  const inFile = [...weights].filter(([, { buffer }]) => buffer === bytes.buffer);
+  if (inFile.length === 0) return { weights };
+  const offsets = new Map(inFile.map(([name, { byteOffset }]) => [name, byteOffset - bytes.byteOffset]));
+  const stored: StoredWeights = { file: await realpath(file), offsets };
+  const read = [...weights].map(([name, values]): [string, () => Float32Array] => [
+    name,
+    offsets.has(name) ? fromFile(stored, name, values.length) : given(values),
+  ]);
+  return { weights: new LazyWeights(read), stored };
+}
+
+/** Functions of one scope share what they refer to: these two must not, or the first would keep the values. */
+function fromFile(stored: StoredWeights, name: string, count: number): () => Float32Array {
+  return () => readStoredWeight(stored, name, count);
+}
+function given(values: Float32Array): () => Float32Array {
+  return () => values;
 }
 
 async function readTokenizer(source: BackboneSource): Promise<LoadedTokenizer> {

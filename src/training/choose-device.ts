@@ -1,11 +1,10 @@
 import type { DatasetWarning } from '../datasets/index.js';
 import type { Device, ExecutionProvider } from '../device-names.js';
-import { createTaskLearner } from '../engine/index.js';
 import { DeviceError, isOrchardError } from '../errors.js';
 import { deviceInformation, type GraphExecutor, onnxExecutor, presentDevices } from '../graph/index.js';
 import { pause } from '../pauses.js';
 import { deviceWarning } from './device-warnings.js';
-import type { LoopInput } from './training-loop.js';
+import { createLearner, type LoopInput } from './training-loop.js';
 
 /** What a run computes with. */
 interface ChosenDevice {
@@ -114,11 +113,8 @@ export async function fastestOf(
 
 /** Milliseconds of the median step, by a learner that is thrown away. @throws DeviceError, AbortedError */
 export async function stepTime(executor: GraphExecutor, input: DeviceChoice['input']): Promise<number> {
-  const { task, hyperparameters, signal } = input;
-  const { batchSize, language } = hyperparameters;
-  const { learner, release } = await createTaskLearner({
-    ...{ ...input, executor, head: task.head, options: hyperparameters, batchSize, language },
-  });
+  const { signal } = input;
+  const { learner, release } = await createLearner({ ...input, executor });
   const times: number[] = [];
   const startedAt = performance.now();
   try {

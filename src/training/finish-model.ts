@@ -26,7 +26,7 @@ export interface FinishedPrecision extends FinishedTask {
  */
 export async function finishModel(
   input: LoopInput,
-  { weights, devOutputs }: TrainedModel,
+  { weights, fixed, devOutputs }: TrainedModel,
   expert: TrainedExpert,
   { quantize }: Tuning,
 ): Promise<FinishedPrecision> {
@@ -35,7 +35,7 @@ export async function finishModel(
   if (quantize === false) return plain;
   if (!input.executor.quantizes) return quantize ? { ...plain, refusal: refusal(UNABLE) } : plain;
   const texts = train.map(({ encoding }) => encoding);
-  const quantization = await calibrate(executor, task.head, encoder, weights, texts, signal);
+  const quantization = await calibrate(executor, task.head, encoder, fixed, texts, signal);
   const evaluator = await Evaluator.create(executor, task.head, encoder, { weights, quantization });
   const outputs = await evaluator.outputs(dev, {}, signal).finally(() => evaluator.release());
   const quantized = await expert.finish(outputs, signal);

@@ -7,6 +7,7 @@ import {
 import type { Encoder } from '../encoder/index.js';
 import { InternalError } from '../errors.js';
 import { type Duration, type Family, familyNamed } from '../families/index.js';
+import { type AdapterTuning, tunedParts, tunedRate } from './adapter-tuning.js';
 import type { Backbone } from './backbone.js';
 import { languageName } from './language-name.js';
 
@@ -29,6 +30,13 @@ export interface Hyperparameters {
   readonly labelSmoothing: number;
   /** Whether labels are weighted so that rare ones count as much as frequent ones. */
   readonly balanced: boolean;
+  /** Of the adapters, if the job trains them; `adapterTargets` has the layers, separated by commas. */
+  readonly adapterRank?: number;
+  readonly adapterAlpha?: number;
+  readonly adapterTargets?: string;
+  readonly adapterDropout?: number;
+  /** What of the backbone stays as it is, unless nothing does. */
+  readonly frozen?: string;
 }
 
 /** Choices beyond training_config. */
@@ -50,6 +58,17 @@ export interface Tuning {
    * folder then holds both graphs. Default true, but float32 where the executor has no such weights.
    */
   readonly quantize?: boolean;
+  /**
+   * Trains small low-rank adapters (LoRA: Hu et al. 2021) and the head, over a backbone whose own weights stay as they
+   * are; it needs one. They are merged when the model is written, which is then like any other. Default: none, so that
+   * every weight learns.
+   */
+  readonly adapters?: AdapterTuning;
+  /**
+   * What of the backbone stays as it is: `embeddings`, or the embeddings and so many of its layers, from the lowest.
+   * With `adapters`, everything does, and the layers counted here have no adapters. Default: nothing.
+   */
+  readonly freeze?: 'embeddings' | number;
 }
 
 const DEFAULT_LANGUAGE = 'english';
@@ -128,12 +147,12 @@ export function resolveHyperparameters(
 ): Hyperparameters {
   const rows = texts.length;
   const { durations, types } = familyOf(model);
-  const learningRate = backbone && backboneLearningRate(backbone.encoder);
+  const backboneRate = backbone && backboneLearningRate(backbone.encoder);
   const duration = backbone ? durations.backbone : durations.scratch;
   const ownSmoothing = types.find(({ name }) => name === model.type)?.labelSmoothing;
   return {
     batchSize: training.batch_size ?? (rows < SMALL_DATASET ? SMALL_BATCH_SIZE : DEFAULT_BATCH_SIZE),
-    learningRate: training.learning_rate ?? learningRate ?? learningRates[model.size],
+    learningRate: training.learning_rate ?? tunedRate(tuning, backboneRate) ?? learningRates[model.size],
     epochs: training.num_epochs ?? defaultEpochs(duration, texts),
     maxTokens: backbone?.maxTokens ?? MAX_TOKENS,
     language: trainingLanguage(training),
@@ -143,6 +162,7 @@ export function resolveHyperparameters(
     tokenDropout: tuning.tokenDropout ?? (isShort(texts) ? SHORT_TEXT_TOKEN_DROPOUT : TOKEN_DROPOUT),
     labelSmoothing: tuning.labelSmoothing ?? ownSmoothing ?? LABEL_SMOOTHING,
     balanced: tuning.classWeights === 'balanced',
+    ...tunedParts(tuning),
   };
 }
 

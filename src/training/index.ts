@@ -1,8 +1,16 @@
+export type { AdapterTarget } from '../engine/index.js';
+export type { AdapterTuning } from './adapter-tuning.js';
 export { type Backbone, type BackboneSource, readBackbone } from './backbone.js';
 export { BACKBONE_FILES } from './backbone-files.js';
 export { checkpointMark, checkpointTime } from './checkpoint-mark.js';
 export { deviceWarning } from './device-warnings.js';
-export { type Tuning, trainingLanguage } from './hyperparameters.js';
+export { type FrozenBackbone, frozenBackbone, learningOptions, trainedHead } from './frozen-backbone.js';
+export {
+  type Hyperparameters,
+  resolveHyperparameters,
+  type Tuning,
+  trainingLanguage,
+} from './hyperparameters.js';
 export type {
   BackboneDownload,
   BlendNotice,

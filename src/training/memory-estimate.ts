@@ -1,7 +1,9 @@
 /** How much memory a training will take, judged before it starts; rough, and rather too much than too little. */
-import { type Encoder, newEncoder } from '../encoder/index.js';
+import { type Encoder, newEncoder, type ParameterSpec } from '../encoder/index.js';
+import { isFrozen } from '../engine/index.js';
 import { TrainingError } from '../errors.js';
 import type { TrainingTask } from '../families/index.js';
+import { type FrozenBackbone, trainedHead } from './frozen-backbone.js';
 import { type Hyperparameters, MAX_VOCABULARY } from './hyperparameters.js';
 import type { TrainingSpec } from './training-run.js';
 
@@ -13,6 +15,8 @@ const RUNTIME_BYTES = 256 * 1024 ** 2;
  * two moments, the best epoch, and the four of these that the file has.
  */
 const COPIES_OF_WEIGHTS = 10;
+/** Copies of a frozen weight: as the graphs read it, and twice in the graph that is written in the end. */
+const COPIES_OF_FROZEN_WEIGHTS = 3;
 /** Numbers that one layer keeps of each token for the backward pass, by the widths that they grow with. */
 const HIDDEN_WIDTHS_A_TOKEN = 16;
 const INNER_WIDTHS_A_TOKEN = 4;
@@ -43,30 +47,37 @@ export interface MemoryEstimate {
   readonly labels: number;
 }
 
-/** @param encoder undefined for a new one, whose vocabulary isn't known yet. */
+/**
+ * @param encoder undefined for a new one, whose vocabulary isn't known yet.
+ * @param frozen what doesn't learn. Default: everything learns.
+ */
 export function estimateMemory(
   task: Pick<TrainingTask, 'train' | 'dev' | 'head' | 'expertBytes'>,
   { model_config }: Pick<TrainingSpec, 'model_config'>,
   { batchSize, maxTokens, augment }: Pick<Hyperparameters, 'batchSize' | 'maxTokens' | 'augment'>,
   encoder: Encoder = newEncoder(model_config.size, MAX_VOCABULARY),
+  frozen?: FrozenBackbone,
 ): MemoryEstimate {
   const { head } = task;
   const outputs = head.outputs(encoder);
   const train = measure(task.train, maxTokens);
   const dev = measure(task.dev, maxTokens);
-  const weights = head
-    .parameters(encoder)
-    .reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
-  const tokens = Math.min(TOKENS_A_RUN, batchSize * Math.min(maxTokens, train.longest));
+  const parameters = trainedHead(head, frozen).parameters(encoder);
+  const isKept = ({ name }: ParameterSpec) => frozen !== undefined && isFrozen(frozen.frozen, name);
+  const trained = numbersOf(parameters.filter((each) => !isKept(each)));
+  const kept = numbersOf(parameters.filter(isKept));
+  const tokens = Math.min(
+    frozen?.tokensPerRun ?? TOKENS_A_RUN,
+    batchSize * Math.min(maxTokens, train.longest),
+  );
   const perToken =
-    encoder.layers *
-    (HIDDEN_WIDTHS_A_TOKEN * encoder.width + INNER_WIDTHS_A_TOKEN * encoder.innerWidth);
+    encoder.layers * (HIDDEN_WIDTHS_A_TOKEN * encoder.width + INNER_WIDTHS_A_TOKEN * encoder.innerWidth);
   const attention = tokens * train.longest * encoder.heads * encoder.layers;
   const answersOf = (texts: TextMeasure) => (head.per === 'token' ? texts.tokens : texts.count);
   const logits = outputs * (head.per === 'token' ? tokens : batchSize);
   const copies = augment ? 2 : 1;
   return {
-    weights: FLOAT * COPIES_OF_WEIGHTS * weights,
+    weights: FLOAT * (COPIES_OF_WEIGHTS * trained + COPIES_OF_FROZEN_WEIGHTS * kept),
     step:
       FLOAT *
       (tokens * perToken +
@@ -76,6 +87,9 @@ export function estimateMemory(
     labels: FLOAT * COPIES_OF_DEV_OUTPUTS * outputs * answersOf(dev) + copies * (task.expertBytes?.() ?? 0),
   };
 }
+
+const numbersOf = (parameters: readonly ParameterSpec[]): number =>
+  parameters.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
 
 /**
  * @param limit in bytes; undefined for none.

@@ -4,11 +4,12 @@ import type { TrainingStats } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
 import { newEncoder } from '../encoder/index.js';
 import type { TrainingTask } from '../families/index.js';
-import { type GraphExecutor, onnxExecutor } from '../graph/index.js';
+import { cpuExecutor, type GraphExecutor } from '../graph/index.js';
 import { type Backbone, readBackbone } from './backbone.js';
 import { checkpointFile, WORK_FOLDER } from './checkpoint-mark.js';
 import { trainOnDevice } from './choose-device.js';
 import { finishModel } from './finish-model.js';
+import { frozenBackbone } from './frozen-backbone.js';
 import { resolveHyperparameters } from './hyperparameters.js';
 import { estimateMemory, requireMemory } from './memory-estimate.js';
 import { prepareTask } from './prepare-task.js';
@@ -37,6 +38,7 @@ export async function runTraining(
   const { family, task: plain } = await prepareTask(spec, work, signal, progress);
   progress.entered('prepare');
   const backbone = await openBackbone(spec);
+  const frozen = frozenBackbone(spec.id, spec.tuning, plain.head, backbone);
   const hyperparameters = resolveHyperparameters(
     spec.model_config,
     spec.training_config,
@@ -45,7 +47,7 @@ export async function runTraining(
     backbone,
   );
   progress.planned(hyperparameters.epochs, hyperparameters.batchSize);
-  const estimate = estimateMemory(plain, spec, hyperparameters, backbone?.encoder);
+  const estimate = estimateMemory(plain, spec, hyperparameters, backbone?.encoder, frozen);
   requireMemory(spec.id, estimate, spec.memoryLimit);
   const task = hyperparameters.augment ? plain.augmented(spec.seed) : plain;
   const rows = await tokenize(task, family, hyperparameters, backbone, signal);
@@ -54,12 +56,13 @@ export async function runTraining(
   const { lowercase, language, balanced } = hyperparameters;
   const expert = await task.trainExpert({ lowercase, language, balanced, seed: spec.seed, signal });
   const encoder = backbone?.encoder ?? newEncoder(spec.model_config.size, rows.vocabularySize);
-  const cpu = given ?? onnxExecutor({ threads: spec.threads });
+  const cpu = given ?? cpuExecutor(spec.threads);
   const input: Omit<LoopInput, 'executor'> = {
     ...rows,
     task,
     encoder,
     ...(backbone && { pretrained: backbone.weights }),
+    ...(frozen && { frozenBackbone: frozen }),
     hyperparameters,
     seed: spec.seed,
     signal,

@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { TrainingStats } from '../contract/index.js';
-import type { Encoder, CheckpointWeights, ParameterSpec } from '../encoder/index.js';
+import type { CheckpointWeights, Encoder, ParameterSpec } from '../encoder/index.js';
 import {
   checkpointTensors,
   createTaskLearner,
   Evaluator,
+  type FrozenWeights,
   type LearnerState,
   linearLearningRate,
   readCheckpoint,
@@ -18,6 +19,7 @@ import { AbortedError, TrainingError } from '../errors.js';
 import type { TrainingTask } from '../families/index.js';
 import type { GraphExecutor } from '../graph/index.js';
 import type { TextOutputs, TextWindow } from '../text-reader/index.js';
+import { type FrozenBackbone, learningOptions, trainedHead, wholeModel } from './frozen-backbone.js';
 import { type Hyperparameters, patienceFor, WARMUP_FRACTION } from './hyperparameters.js';
 import type { ProgressReporter } from './progress-reporter.js';
 import { GOES_ON_LATER } from './training-run.js';
@@ -31,6 +33,8 @@ export interface LoopInput {
   readonly encoder: Encoder;
   /** Weights to start from; all others are initialised at random, from the seed. */
   readonly pretrained?: CheckpointWeights;
+  /** What of the pretrained weights stays as it is. Default: everything learns. */
+  readonly frozenBackbone?: FrozenBackbone;
   /** Id of [MASK], which takes the place of dropped tokens. */
   readonly maskId: number;
   readonly hyperparameters: Hyperparameters;
@@ -57,6 +61,8 @@ export interface CheckpointPlan {
 export interface TrainedModel {
   readonly parameters: readonly ParameterSpec[];
   readonly weights: Weights;
+  /** The same, as graphs are best compiled with them. */
+  readonly fixed: FrozenWeights;
   readonly stats: TrainingStats;
   /** Outputs of the model with these weights for each dev text. */
   readonly devOutputs: readonly TextOutputs[];
@@ -68,18 +74,28 @@ export interface TrainedModel {
  * @throws TrainingError if training diverges; AbortedError when the signal fires
  */
 export async function trainModel(input: LoopInput): Promise<TrainedModel> {
-  const { task, encoder, hyperparameters, executor } = input;
-  const { head } = task;
-  const { batchSize, language } = hyperparameters;
-  const learner = await createTaskLearner({ ...input, head, options: hyperparameters, batchSize, language });
-  const evaluator = await Evaluator.create(executor, head, encoder);
+  const { task, encoder, executor, frozenBackbone: plan } = input;
+  const head = trainedHead(task.head, plan);
+  const learner = await createLearner(input);
+  const evaluator = await Evaluator.create(executor, head, encoder, plan?.frozen);
   try {
     const trained = await new TrainingLoop(input, learner, evaluator).run();
-    return { parameters: head.parameters(encoder), ...trained };
+    const whole = plan && wholeModel(task.head, encoder, trained.weights, input.pretrained, plan);
+    const { weights } = trained;
+    return { parameters: task.head.parameters(encoder), fixed: { weights }, ...trained, ...whole };
   } finally {
     await learner.release();
     await evaluator.release();
   }
+}
+
+/** What takes the training's steps, as it begins. @throws AbortedError when the signal fires */
+export function createLearner(input: LoopInput): Promise<TaskLearner> {
+  const { task, hyperparameters, frozenBackbone: plan } = input;
+  const { batchSize, language } = hyperparameters;
+  const head = trainedHead(task.head, plan);
+  const learning = { ...input, ...(plan && learningOptions(plan)), head, options: hyperparameters };
+  return createTaskLearner({ ...learning, batchSize, language });
 }
 
 /** What the steps of an epoch have added up to. */
@@ -118,7 +134,7 @@ class TrainingLoop {
     this.#position = learning.learner.state;
   }
 
-  async run(): Promise<Omit<TrainedModel, 'parameters'>> {
+  async run(): Promise<Omit<TrainedModel, 'parameters' | 'fixed'>> {
     await this.#restore();
     await this.#train().catch(async (thrown: unknown) => {
       const goesOn = this.#input.signal.reason === GOES_ON_LATER && thrown instanceof AbortedError;

@@ -2,6 +2,7 @@ import type { DatasetWarning } from '../datasets/index.js';
 import type { ExecutionProvider } from '../device-names.js';
 import type { Encoder } from '../encoder/index.js';
 import { toOrchardError } from '../errors.js';
+import type { Quantization } from '../graph/index.js';
 import {
   type ModelFolderConfig,
   QUANTIZED_ONNX_FILE,
@@ -37,13 +38,13 @@ export async function writeModel(spec: TrainingSpec, model: FinishedModel): Prom
   const training = recordOf(spec, model);
   const report = reportFiles({ id: spec.id, config, training, ...(evaluation && { evaluation }) });
   const { companions } = await family.training();
-  const graphs = Promise.all([
-    exportOnnx(family, encoder, config, model.weights),
-    quantization && exportOnnx(family, encoder, config, model.weights, quantization),
-  ]);
-  const [onnx, quantizedOnnx] = await graphs.catch((thrown: unknown) => {
-    throw toOrchardError(thrown, 'export');
-  });
+  // One after the other, as both may be large.
+  const graph = (asked?: Quantization) =>
+    exportOnnx(family, encoder, config, model.weights, asked).catch((thrown: unknown) => {
+      throw toOrchardError(thrown, 'export');
+    });
+  const onnx = await graph();
+  const quantizedOnnx = quantization && (await graph(quantization));
   await writeModelFolder(spec.directory, {
     config,
     tokenizer: model.tokenizerJson,
@@ -102,9 +103,18 @@ function recordOf(
   };
 }
 
+/** The values are asked for one by one, as they are written: they may still lie in the backbone's file. */
 function namedWeights({ parameters, weights }: FinishedModel): Map<string, NamedTensor> {
   return new Map(
-    parameters.map(({ name, shape }) => [name, { shape, values: weights.get(name) ?? new Float32Array() }]),
+    parameters.map(({ name, shape }) => [
+      name,
+      {
+        shape,
+        get values() {
+          return weights.get(name) ?? new Float32Array();
+        },
+      },
+    ]),
   );
 }
 

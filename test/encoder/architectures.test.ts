@@ -56,14 +56,19 @@ async function run(
   encoder: Encoder,
   parameters: readonly ParameterSpec[],
   build: Build,
-  { form, texts = sequences, dims }: { form: 'training' | 'exported'; texts?: typeof sequences; dims: number[] },
+  {
+    form,
+    texts = sequences,
+    dims,
+  }: { form: 'training' | 'exported'; texts?: typeof sequences; dims: number[] },
 ): Promise<Float32Array> {
   const graph = new Graph();
   graph.output('result', build(graph, form === 'training' ? trainingInputs(graph) : exportedInputs(graph)));
   const weights = new Map([...someWeights(parameters)].map(([name, { values }]) => [name, values]));
   const compiled = await onnxExecutor().compile(graph, { weights });
   const data = new Float32Array(dims.reduce((product, size) => product * size, 1));
-  const feeds = form === 'training' ? trainingFeeds(graph, encoder, texts) : exportedFeeds(graph, encoder, texts);
+  const feeds =
+    form === 'training' ? trainingFeeds(graph, encoder, texts) : exportedFeeds(graph, encoder, texts);
   await compiled.run(feeds, { result: { type: 'float32', dims, data } });
   await compiled.release();
   return data;
@@ -127,7 +132,7 @@ describe.each(Object.keys(smallConfigs))('an encoder of type %s', (type) => {
     const probe = new Graph();
     loss(probe);
     const feeds = trainingFeeds(probe, encoder, sequences);
-    const error = await gradientError({ parameters: someWeights(bare), feeds, loss }, 0.02, 12);
+    const error = await gradientError({ parameters: someWeights(bare), feeds, loss }, 0.02, 5);
     expect(error).toBeLessThan(3e-3);
   });
 
@@ -139,7 +144,9 @@ describe.each(Object.keys(smallConfigs))('an encoder of type %s', (type) => {
         const x = graph.constant([...someNumbers(4 * encoder.width, 1, 5)], [4, encoder.width]);
         return graph.reduceSum(graph.tanh(head.logits(graph, x, OUTPUTS)), [0, 1]);
       };
-      const error = await gradientError({ parameters: someWeights(head.parameters(OUTPUTS)), loss });
+      // Small steps, as DistilBERT's head has a kink.
+      const parameters = someWeights(head.parameters(OUTPUTS));
+      const error = await gradientError({ parameters, loss }, 0.005);
       expect(error).toBeLessThan(3e-3);
     },
   );
@@ -243,7 +250,11 @@ describe('an encoder that can not be run here', () => {
     ['deberta-v2', { conv_kernel_size: 3 }, 'conv_kernel_size: '],
     ['deberta-v2', { pos_att_type: 'c2p|p2p' }, 'pos_att_type.1: '],
     ['deberta-v2', { attention_head_size: 8 }, 'attention_head_size 8 times num_attention_heads 2'],
-    ['modernbert', { rope_parameters: { full_attention: { rope_type: 'yarn', rope_theta: 1e4 } } }, 'rope_type: '],
+    [
+      'modernbert',
+      { rope_parameters: { full_attention: { rope_type: 'yarn', rope_theta: 1e4 } } },
+      'rope_type: ',
+    ],
     ['modernbert', { layer_types: ['full_attention'] }, 'layer_types has 1 entries'],
     ['modernbert', { num_attention_heads: 8 }, 'hidden_size'],
     ['roberta', { max_position_embeddings: 2 }, 'max_position_embeddings 2 leave no position'],

@@ -75,7 +75,11 @@ describe('a BERT checkpoint', () => {
 });
 
 /** As `model.state_dict()` of transformers calls the weights of each type, layer by layer; others are BERT's. */
-const ownNames: readonly (readonly [type: string, fields: object, names: Readonly<Record<string, string>>])[] = [
+const ownNames: readonly (readonly [
+  type: string,
+  fields: object,
+  names: Readonly<Record<string, string>>,
+])[] = [
   ['roberta', {}, {}],
   ['electra', {}, {}],
   [
@@ -124,7 +128,12 @@ describe.each(ownNames)('a checkpoint of type %s', (type, fields, names) => {
   ]);
 
   it('is read under the names that transformers gives its weights, and no other', async () => {
-    const { encoder, weights } = load(tensors, { ...bertConfig, ...fields, embedding_size: 8, model_type: type });
+    const { encoder, weights } = load(tensors, {
+      ...bertConfig,
+      ...fields,
+      embedding_size: 8,
+      model_type: type,
+    });
     expect(encoder.modelType).toBe(type);
     expect([...weights.keys()].sort()).toEqual([...tensors.keys()].sort());
     for (const [name, { values }] of tensors) expect(weights.get(name)).toEqual([...values]);

@@ -19,12 +19,8 @@ describe.each(names)('%s, as transformers recorded it', (name) => {
   it(`has the states, logits and gradients that ${oracle.writtenBy} gives`, async () => {
     const { states, exported, logits, gradients, worst, compared } = await compareWithOracle(oracle);
     expect(compared).toBeGreaterThan(10);
-    expect({ states, exported, logits }).toEqual({
-      states: expect.closeTo(0, 5),
-      exported: expect.closeTo(0, 5),
-      logits: expect.closeTo(0, 5),
-    });
-    expect({ worst, gradients }).toEqual({ worst, gradients: expect.closeTo(0, 4) });
+    expect(Math.max(states, exported, logits)).toBeLessThan(1e-5);
+    expect(gradients, `of ${worst}`).toBeLessThan(1e-4);
   });
 });
 

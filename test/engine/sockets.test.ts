@@ -56,7 +56,7 @@ async function engineWith({ executor = onnxExecutor(), learns = () => true, opti
     head,
     encoder: input.encoder,
     trainable: specs.filter(({ name }) => learns(name)),
-    frozen: new Map([...start].filter(([name]) => !learns(name))),
+    frozen: { weights: new Map([...start].filter(([name]) => !learns(name))) },
     batchSize: rows.length,
     longest: 16,
     seed: 1,

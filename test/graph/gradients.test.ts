@@ -91,7 +91,9 @@ const cases: Readonly<Record<string, Case>> = {
   'greater, which has none, beside an operand that has one': {
     inputs: [[3, 4]],
     output: [3, 4],
-    apply: one((g, x) => g.multiply(x, g.greater(g.constant([...someNumbers(12, 1, 9)], [3, 4]), g.constant([0], [])))),
+    apply: one((g, x) =>
+      g.multiply(x, g.greater(g.constant([...someNumbers(12, 1, 9)], [3, 4]), g.constant([0], []))),
+    ),
   },
   placeRows: {
     inputs: [[2, 3]],

@@ -77,6 +77,24 @@ describe('a quantized graph', () => {
     expect(error).toBeLessThan(0.03);
   });
 
+  it('stores a weight once that two layers share, each with its own factor', async () => {
+    const shared = new Graph();
+    const x = shared.input('x', 'float32', ['rows', INPUTS]);
+    const weight = shared.parameter('weight', [OUTPUTS, INPUTS]);
+    const layer = (alpha: number) => shared.gemm(x, weight, { transposeB: true, alpha });
+    shared.output('y', shared.add(layer(1), layer(-0.5)));
+    shared.output('single', layer(1));
+    const compiled = await onnxExecutor().compile(shared, { weights, quantization });
+    const outputs = [new Float32Array(OUTPUTS), new Float32Array(OUTPUTS)] as const;
+    const [y, single] = outputs;
+    const of = (data: Float32Array): TensorData => ({ type: 'float32', dims: [1, data.length], data });
+    await compiled.run({ x: of(normals(INPUTS)) }, { y: of(y), single: of(single) });
+    await compiled.release();
+    y.forEach((value, at) => {
+      expect(value).toBeCloseTo(0.5 * (single[at] ?? Number.NaN), 4);
+    });
+  });
+
   it('gives a row the same numbers whatever the other rows are', async () => {
     const alone = await computed([8], quantization);
     const among = await computed([1, 8, 40, 22], quantization);

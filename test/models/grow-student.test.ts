@@ -5,12 +5,7 @@ import {
   readSmallEncoder,
   type SmallEncoder,
 } from '../../models/recipes/backbones/student/grow-student.js';
-import {
-  initialize,
-  newEncoder,
-  readEncoder,
-  trainingInputs,
-} from '../../src/encoder/index.js';
+import { initialize, newEncoder, readEncoder, trainingInputs } from '../../src/encoder/index.js';
 import { feedsFor, padBatch } from '../../src/engine/index.js';
 import { Graph, onnxExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';

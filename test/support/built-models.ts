@@ -1,8 +1,8 @@
 /** Model folders with random weights, of any encoder, through the code that exports trained ones. */
 import { initialize, type JsonObject, readEncoder } from '../../src/encoder/index.js';
 import type { RowHead } from '../../src/engine/index.js';
-import { familyNamed, type TrainingTask } from '../../src/families/index.js';
 import { sequenceTask } from '../../src/families/grapefruit/sequence-task.js';
+import { familyNamed, type TrainingTask } from '../../src/families/index.js';
 import { classificationTask } from '../../src/families/papaya/classification-task.js';
 import { writeModelFolder } from '../../src/model-folder/index.js';
 import { Random } from '../../src/random.js';

@@ -237,10 +237,7 @@ function addRows(
 }
 
 /** States [tokens*batch, width] text by text, those of padding left out. */
-function withoutPadding(
-  states: Float32Array = new Float32Array(),
-  texts: readonly Encoding[],
-): Float32Array {
+function withoutPadding(states: Float32Array = new Float32Array(), texts: readonly Encoding[]): Float32Array {
   const tokens = Math.max(...texts.map(({ ids }) => ids.length));
   const width = states.length / (tokens * texts.length);
   return Float32Array.from(

@@ -52,6 +52,9 @@ describe('the options of a trainer', () => {
     ['seed', { seed: 2 ** 40 }],
     ['backbone', { backbone: '' }],
     ['tuning', { tuning: { labelSmoothing: 1 } }],
+    ['tuning', { tuning: { freeze: 0 } }],
+    ['tuning', { tuning: { adapters: { rank: 0 } } }],
+    ['tuning', { tuning: { adapters: { targets: [] } } }],
   ])('name %s where it is out of range', (name, options) => {
     expect(() => aTrainer(options)).toThrow(
       expect.objectContaining({ code: 'validation', message: expect.stringContaining(name) }),

@@ -39,7 +39,7 @@ beforeAll(async () => {
   const evaluator = await Evaluator.create(onnxExecutor(), task.head, encoder, { weights });
   const devOutputs = await evaluator.outputs(dev, {}, signal);
   await evaluator.release();
-  trained = { parameters, weights, devOutputs, stats: emptyStats(8, 'accuracy') };
+  trained = { parameters, weights, fixed: { weights }, devOutputs, stats: emptyStats(8, 'accuracy') };
 });
 
 /** Figures that depend on nothing but whether the outputs are those of the float32 weights. */

@@ -40,8 +40,7 @@ export function commonSteps(
     await student.release();
   };
   return {
-    embeddings: (work) =>
-      makeEmbeddings(work, recipe.tokenizer(work), newEncoder(size, 1).width, threads),
+    embeddings: (work) => makeEmbeddings(work, recipe.tokenizer(work), newEncoder(size, 1).width, threads),
     learn: (work) =>
       withStudent(work, (student) => learn(student, work, Number(values.minutes), recipe.curve)),
     anneal: (work) => withStudent(work, (student) => anneal(student, work, Number(values.steps))),

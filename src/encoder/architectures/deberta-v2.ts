@@ -7,8 +7,8 @@ import { inPart, layerNormParameters, linearParameters, type ParameterSpec, weig
 import {
   activate,
   activationField,
-  deviationField,
   type DistanceRows,
+  deviationField,
   disentangledAttention,
   distanceRows,
   epsilonField,
@@ -127,10 +127,18 @@ export const debertaV2 = architecture<DebertaConfig>({
   ],
   states(builder, config, inputs, states) {
     const positions = positionRows(builder, config, inputs);
-    return layerNames(config).reduce((hidden, name, layer) => {
-      const last = layer === config.num_hidden_layers - 1;
-      return debertaLayer(builder, config, inputs, { hidden, name, positions, states: last ? states : 'all' });
-    }, embed(builder, config, inputs));
+    return layerNames(config).reduce(
+      (hidden, name, layer) => {
+        const last = layer === config.num_hidden_layers - 1;
+        return debertaLayer(builder, config, inputs, {
+          hidden,
+          name,
+          positions,
+          states: last ? states : 'all',
+        });
+      },
+      embed(builder, config, inputs),
+    );
   },
   textHead: {
     classifier: 'classifier',

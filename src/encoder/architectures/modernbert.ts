@@ -140,11 +140,14 @@ export const modernBert = architecture<ModernBertConfig>({
     });
     const kinds = layerKinds(config);
     const views = new Map([...new Set(kinds)].map((kind) => [kind, viewOf(kind)]));
-    const last = kinds.reduce((hidden, kind, layer) => {
-      const view = views.get(kind) ?? viewOf(kind);
-      const isLast = layer === kinds.length - 1;
-      return modernBertLayer(builder, config, { hidden, layer, view, states: isLast ? states : 'all' });
-    }, builder.dropout(normed, config.embedding_dropout));
+    const last = kinds.reduce(
+      (hidden, kind, layer) => {
+        const view = views.get(kind) ?? viewOf(kind);
+        const isLast = layer === kinds.length - 1;
+        return modernBertLayer(builder, config, { hidden, layer, view, states: isLast ? states : 'all' });
+      },
+      builder.dropout(normed, config.embedding_dropout),
+    );
     return builder.layerNorm(last, FINAL_NORM, config.norm_eps);
   },
   textHead: { classifier: 'classifier', inner: headParameters, transform: head },
@@ -190,8 +193,18 @@ function layerParameters(config: ModernBertConfig, layer: number): ParameterSpec
   const mlp = { hasBias: mlp_bias };
   return [
     ...(hasAttentionNorm(layer) ? normParameters(config, `${name}.attn_norm`) : []),
-    ...linear(config, { name: `${name}.attn.Wqkv`, shape: [3 * width, width], role: 'query-key-value', ...attention }),
-    ...linear(config, { name: `${name}.attn.Wo`, shape: [width, width], role: 'attention-output', ...attention }),
+    ...linear(config, {
+      name: `${name}.attn.Wqkv`,
+      shape: [3 * width, width],
+      role: 'query-key-value',
+      ...attention,
+    }),
+    ...linear(config, {
+      name: `${name}.attn.Wo`,
+      shape: [width, width],
+      role: 'attention-output',
+      ...attention,
+    }),
     ...normParameters(config, `${name}.mlp_norm`),
     ...linear(config, { name: `${name}.mlp.Wi`, shape: [2 * inner, width], role: 'inner', ...mlp }),
     ...linear(config, { name: `${name}.mlp.Wo`, shape: [width, inner], role: 'outer', ...mlp }),
@@ -238,7 +251,10 @@ function modernBertLayer(
 
 function headParameters(config: ModernBertConfig): ParameterSpec[] {
   const { hidden_size: width, classifier_bias: hasBias } = config;
-  return [...linear(config, { name: HEAD_DENSE, shape: [width, width], hasBias }), ...normParameters(config, HEAD_NORM)];
+  return [
+    ...linear(config, { name: HEAD_DENSE, shape: [width, width], hasBias }),
+    ...normParameters(config, HEAD_NORM),
+  ];
 }
 
 /** LayerNorm of an activated linear layer, and dropout. */

@@ -30,9 +30,11 @@ const BUCKETS = 32;
 /** Distances from which on all are in the last bucket. */
 const MAX_DISTANCE = 128;
 
+const { classifier_dropout, ...fields } = bertFields;
+
 const schema = z.object({
   model_type: z.literal('mpnet'),
-  ...bertFields,
+  ...fields,
   pad_token_id: tokenIdField.default(1),
   relative_attention_num_buckets: z.literal(BUCKETS).default(BUCKETS),
 });
@@ -124,8 +126,7 @@ function distanceBias(
   const { graph } = builder;
   const farthest = config.max_position_embeddings;
   const positions = inputs.positions();
-  const own =
-    asked === 'all' ? positions : graph.gather(positions, graph.constant([0], [1], 'int64'));
+  const own = asked === 'all' ? positions : graph.gather(positions, graph.constant([0], [1], 'int64'));
   const count = asked === 'all' ? 'tokens' : 1;
   const distances = graph.subtract(graph.reshape(positions, [1, 'tokens']), graph.reshape(own, [count, 1]));
   const fromZero = graph.add(distances, graph.constant([farthest], [], positions.type));

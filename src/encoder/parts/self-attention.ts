@@ -29,7 +29,8 @@ export function selfAttention(
   const { graph } = builder;
   const headWidth = width / heads;
   const askedTokens: Dimension = asked === hidden ? 'tokens' : 1;
-  const split = (x: Tensor, tokens: Dimension): Tensor => graph.reshape(x, [tokens, 'batch', heads, headWidth]);
+  const split = (x: Tensor, tokens: Dimension): Tensor =>
+    graph.reshape(x, [tokens, 'batch', heads, headWidth]);
   const queries = split(builder.linear(asked, query), askedTokens);
   const keys = split(builder.linear(hidden, key), 'tokens');
   const values = split(builder.linear(hidden, value), 'tokens');

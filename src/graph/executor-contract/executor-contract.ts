@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { ContractCase } from '../../contract-case.js';
 import { emptyTensor } from '../empty-tensor.js';
 import type { CompiledGraph, GraphExecutor, TensorData } from '../executor.js';
@@ -77,6 +80,32 @@ const runChecks: ExecutorChecks = {
     await compiled.run({ fed: floats([2], [0, 1]) }, { y });
     assertClose(y, floats([2], [1, 3]));
     await compiled.release();
+  },
+
+  async 'takes fixed weights from a file'(executor) {
+    const graph = new Graph();
+    const [first, second] = [graph.parameter('first', [2]), graph.parameter('second', [1, 2])];
+    const fed = graph.parameter('fed', [2, 2]);
+    graph.output(
+      'y',
+      graph.add(graph.gemm(fed, graph.reshape(first, [2, 1])), graph.transpose(second, [1, 0])),
+    );
+    const folder = await mkdtemp(join(tmpdir(), 'orchard-weights-'));
+    try {
+      const file = join(await realpath(folder), 'two.weights');
+      await writeFile(file, new Uint8Array(Float32Array.of(-1, 5, 6, 1, 2).buffer));
+      const offsets = new Map([
+        ['second', 4],
+        ['first', 12],
+      ]);
+      const compiled = await executor.compile(graph, { stored: { file, offsets } });
+      const y = float32([2, 1], [0, 0]);
+      await compiled.run({ fed: float32([2, 2], [10, 20, 30, 40]) }, { y });
+      assertClose(y, float32([2, 1], [55, 116]));
+      await compiled.release();
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   },
 
   async 'sees what was written into a fed buffer since the last run'(executor) {

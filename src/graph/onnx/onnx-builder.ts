@@ -1,6 +1,13 @@
-import { type Dimension, numeral, type Shape, ShapeError, symbolsOf } from '../shape.js';
+import { type Dimension, numeral, type Shape, ShapeError, symbolsOf, volume } from '../shape.js';
+import { FLOAT_BYTES } from '../stored-weights.js';
 import type { ElementType, Tensor } from '../tensor.js';
-import { AttributeTypeCode, ElementTypeCode, type NodeProto, type TensorProto } from './schema.js';
+import {
+  AttributeTypeCode,
+  ElementTypeCode,
+  EXTERNAL_DATA,
+  type NodeProto,
+  type TensorProto,
+} from './schema.js';
 
 export type OnnxAttribute =
   | { readonly int: number }
@@ -76,6 +83,30 @@ export class OnnxBuilder {
   ): void {
     const rawData = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
     this.initializers.push({ name, dataType: ElementTypeCode[type], dims, rawData });
+  }
+
+  /** An initializer of float32 that lies in a file, whose folder the runtime is told. @param offset in bytes. */
+  storedInitializer(name: string, dims: readonly number[], file: string, offset: number): void {
+    const entries = { location: file, offset, length: FLOAT_BYTES * volume(dims) };
+    this.initializers.push({
+      name,
+      dataType: ElementTypeCode.float32,
+      dims,
+      externalData: Object.entries(entries).map(([key, value]) => ({ key, value: String(value) })),
+      dataLocation: EXTERNAL_DATA,
+    });
+  }
+
+  /** Adds an initializer, unless one of this name was added so before. @returns the name. */
+  initializerOnce(
+    name: string,
+    type: keyof typeof ElementTypeCode,
+    dims: readonly number[],
+    compute: () => ArrayBufferView,
+  ): string {
+    if (!this.#memo.has(name)) this.initializer(name, type, dims, compute());
+    this.#memo.set(name, name);
+    return name;
   }
 
   floats(values: readonly number[], dims: readonly number[]): string {

@@ -24,6 +24,11 @@ export interface OnnxExecutorOptions {
    */
   readonly idleSpinning?: boolean;
   /**
+   * Whether several threads look for work actively while they wait for each other within a run. Without it a run on a
+   * machine of its own takes longer, the more so the smaller its operations are. Default true.
+   */
+  readonly spinning?: boolean;
+  /**
    * Where each graph that is released leaves the runtime's profile of its runs, which tells of each node where it ran and
    * how long: a path, which a time and `.json` are added to. Default: no profiles, since they take time.
    */
@@ -39,29 +44,23 @@ export function onnxExecutor({
   provider = 'cpu',
   threads = 1,
   idleSpinning = true,
+  spinning = true,
   profile,
 }: OnnxExecutorOptions = {}): OnnxExecutor {
-  const settings = { provider, threads, idleSpinning, profile };
+  const settings = { provider, threads, idleSpinning, spinning, profile };
   const profiles = profile !== undefined;
   return {
     specificationVersion: 1,
     quantizes: true,
     ...(provider === 'webgpu' && { resident: new OnnxMemory(settings) }),
-    async compile(graph: Graph, { weights, quantization }: CompileOptions = {}) {
+    async compile(graph: Graph, options: CompileOptions = {}) {
       const runtime = await loadRuntime();
       const { lowerGraph } = await import('./to-onnx.js');
-      const { model, shapeInputs } = await lowerGraph(graph, weights, quantization, loweringFor(provider));
-      const session = await createSession(runtime, model, settings);
-      const fed = fedTensors(graph, weights);
-      return new OnnxGraph({
-        runtime,
-        session,
-        provider,
-        fed,
-        outputs: graph.outputs,
-        shapeInputs,
-        profiles,
-      });
+      const { model, shapeInputs } = await lowerGraph(graph, options, loweringFor(provider));
+      const session = await createSession(runtime, model, { ...settings, stored: options.stored });
+      const fed = fedTensors(graph, options);
+      const { outputs } = graph;
+      return new OnnxGraph({ runtime, session, provider, fed, outputs, shapeInputs, profiles });
     },
     async load(file) {
       await checkOnnxFile(file);

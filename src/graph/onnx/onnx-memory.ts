@@ -81,23 +81,24 @@ export class OnnxMemory implements ResidentMemory {
 
   async #compile(
     graph: Graph,
-    { weights, quantization, stays }: ResidentCompileOptions,
+    { stays, ...options }: ResidentCompileOptions,
     released: () => Promise<void>,
   ): Promise<ResidentGraph> {
     const runtime = await loadRuntime();
     const { lowerGraph } = await import('./to-onnx.js');
     const lowering = loweringFor(this.#settings.provider);
-    const { model, shapeInputs } = await lowerGraph(graph, weights, quantization, lowering);
+    const { model, shapeInputs } = await lowerGraph(graph, options, lowering);
     const places = [...graph.outputs.keys()].map(
       (name) => [name, stays.has(name) ? 'gpu-buffer' : 'cpu'] as const,
     );
-    const session = await createSession(runtime, model, this.#settings, {
+    const settings = { ...this.#settings, stored: options.stored };
+    const session = await createSession(runtime, model, settings, {
       preferredOutputLocation: Object.fromEntries(places),
     });
     const { provider, profile } = this.#settings;
     const profiles = profile !== undefined;
     const ways = { memory: this, runtime, session, provider, profiles, released };
-    return new OnnxResidentGraph({ ...ways, graph, weights, stays, shapeInputs });
+    return new OnnxResidentGraph({ ...ways, graph, fixed: options, stays, shapeInputs });
   }
 
   async #released(): Promise<void> {

@@ -1,7 +1,7 @@
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { ExecutionProvider } from '../../device-names.js';
 import { checkFeeds, checkOutputs, fedTensors } from '../check-tensors.js';
-import type { TensorData, TensorDescription } from '../executor.js';
+import type { CompileOptions, TensorData, TensorDescription } from '../executor.js';
 import type { Graph } from '../graph.js';
 import type { Feed, ResidentGraph, ResidentTensor } from '../resident.js';
 import { resolveShape, type Shape } from '../shape.js';
@@ -21,7 +21,7 @@ export interface ResidentGraphParts {
   /** Called once it is released. */
   readonly released: () => Promise<void>;
   readonly graph: Graph;
-  readonly weights: ReadonlyMap<string, Float32Array> | undefined;
+  readonly fixed: CompileOptions;
   readonly stays: ReadonlySet<string>;
   /** Inputs that are fed the sizes of these shapes. */
   readonly shapeInputs: ReadonlyMap<string, Shape>;
@@ -38,10 +38,10 @@ export class OnnxResidentGraph implements ResidentGraph {
   #session: InferenceSession | undefined;
 
   constructor(parts: ResidentGraphParts) {
-    const { graph, weights, stays, session } = parts;
+    const { graph, fixed, stays, session } = parts;
     const outputs = [...graph.outputs];
     this.#parts = parts;
-    this.#fed = fedTensors(graph, weights);
+    this.#fed = fedTensors(graph, fixed);
     this.#staying = new Map(outputs.filter(([name]) => stays.has(name)));
     this.#written = new Map(outputs.filter(([name]) => !stays.has(name)));
     this.#session = session;

@@ -68,18 +68,20 @@ function emitLinear(
   const [outputCount = 0, inputCount = 0] = weight.shape.map(Number);
   const { scale, zero } = inputRounding(range);
   const { integers, scales } = integerFactor(values, outputCount);
-  const factors = scales.map((each) => each * alpha);
-  const name = weight.name;
-  builder.initializer(`${name}.integers`, 'int8', [inputCount, outputCount], integers);
-  builder.initializer(`${name}.scales`, 'float32', [outputCount], factors);
-  if (biases) {
-    const scaled = biases.map((bias) => beta * bias);
-    builder.initializer(`${name}.bias`, 'float32', [outputCount], scaled);
-  }
+  // Layers may share a weight, and then a name.
+  const name = (part: string, factor = 1) => `${weight.name}.${part}${factor === 1 ? '' : ` ${factor}`}`;
+  const dims = [inputCount, outputCount];
+  const stored = builder.initializerOnce(name('integers'), 'int8', dims, () => integers);
+  const ofColumns = builder.initializerOnce(name('scales', alpha), 'float32', [outputCount], () =>
+    scales.map((each) => each * alpha),
+  );
   const { rounded, scaleName, zeroName } = roundedInput(builder, input, scale, zero);
   // The name left empty is that of the weights' zero points, which are all 0.
-  const read = [rounded, `${name}.integers`, scaleName, `${name}.scales`, zeroName, ''];
-  if (biases) read.push(`${name}.bias`);
+  const read = [rounded, stored, scaleName, ofColumns, zeroName, ''];
+  if (biases) {
+    const scaled = () => biases.map((bias) => beta * bias);
+    read.push(builder.initializerOnce(name('bias', beta), 'float32', [outputCount], scaled));
+  }
   builder.node('MatMulIntegerToFloat', read, outputs, {}, 'com.microsoft');
 }
 

@@ -1,7 +1,9 @@
 import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
 import type { InferenceSession } from 'onnxruntime-node';
 import type { ExecutionProvider } from '../../device-names.js';
 import { turnTelemetryOff } from '../../runtime-telemetry.js';
+import type { StoredWeights } from '../stored-weights.js';
 import { deviceWork } from './device-work.js';
 
 export type Runtime = typeof import('onnxruntime-node');
@@ -25,6 +27,9 @@ export interface SessionSettings {
   readonly provider: ExecutionProvider;
   readonly threads: number;
   readonly idleSpinning: boolean;
+  readonly spinning: boolean;
+  /** Weights of the model that lie in a file. */
+  readonly stored?: StoredWeights | undefined;
   /** Path of the profile that the runtime writes, without its ending; none where undefined. */
   readonly profile?: string | undefined;
 }
@@ -37,7 +42,7 @@ export interface SessionSettings {
 export async function createSession(
   { InferenceSession, listSupportedBackends }: Runtime,
   model: string | Uint8Array,
-  { provider, threads, idleSpinning, profile }: SessionSettings,
+  { provider, threads, idleSpinning, spinning, stored, profile }: SessionSettings,
   more: InferenceSession.SessionOptions = {},
 ): Promise<InferenceSession> {
   const providers = listSupportedBackends().map(({ name }) => name);
@@ -56,7 +61,13 @@ export async function createSession(
     // What fails is thrown; the runtime would write it to the standard error of the application, too.
     logSeverityLevel: 4,
     ...(profile !== undefined && { enableProfiling: true, profileFilePrefix: profile }),
-    ...(!idleSpinning && { extra: { session: { force_spinning_stop: '1' } } }),
+    extra: {
+      session: {
+        ...(!idleSpinning && { force_spinning_stop: '1' }),
+        ...(!spinning && { intra_op: { allow_spinning: '0' } }),
+        ...(stored && storedSettings(stored)),
+      },
+    },
     ...more,
   };
   return deviceWork(provider, 'start', () =>
@@ -64,4 +75,12 @@ export async function createSession(
       ? InferenceSession.create(model, options)
       : InferenceSession.create(model, options),
   );
+}
+
+/**
+ * The runtime maps the file into memory, where all sessions, threads and processes share it. Prepacking would give each
+ * session a copy after all, one for each layer's forward and another for its backward product.
+ */
+function storedSettings({ file }: StoredWeights): Readonly<Record<string, string>> {
+  return { model_external_initializers_file_folder_path: dirname(file), disable_prepacking: '1' };
 }

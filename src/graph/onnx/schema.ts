@@ -5,6 +5,8 @@
 import type protobuf from 'protobufjs/light.js';
 
 export const ElementTypeCode = { float32: 1, uint8: 2, int8: 3, int32: 6, int64: 7 } as const;
+/** TensorProto.DataLocation: the numbers lie in another file. */
+export const EXTERNAL_DATA = 1;
 export const AttributeTypeCode = { float: 1, int: 2, string: 3, ints: 7 } as const;
 
 const optional = (type: string, id: number) => ({ type, id });
@@ -57,8 +59,11 @@ const descriptor: protobuf.INamespace = {
         dataType: optional('int32', 2),
         name: optional('string', 8),
         rawData: optional('bytes', 9),
+        externalData: repeated('StringStringEntryProto', 13),
+        dataLocation: optional('int32', 14),
       },
     },
+    StringStringEntryProto: { fields: { key: optional('string', 1), value: optional('string', 2) } },
     ValueInfoProto: { fields: { name: optional('string', 1), type: optional('TypeProto', 2) } },
     TypeProto: {
       fields: { tensorType: optional('Tensor', 1) },
@@ -87,7 +92,10 @@ export interface TensorProto {
   readonly name: string;
   readonly dataType: number;
   readonly dims: readonly number[];
-  readonly rawData: Uint8Array;
+  readonly rawData?: Uint8Array;
+  /** Where the numbers lie instead, if `dataLocation` says so. */
+  readonly externalData?: readonly { readonly key: string; readonly value: string }[];
+  readonly dataLocation?: number;
 }
 
 export interface AttributeProto {

@@ -1,9 +1,12 @@
+import { basename } from 'node:path';
+import type { CompileOptions } from '../executor.js';
 import type { Graph } from '../graph.js';
 import type { Node } from '../node.js';
 import { nodesFor } from '../node-order.js';
 import { operations } from '../operations/index.js';
 import type { Quantization } from '../quantization.js';
 import type { Dimension, Shape } from '../shape.js';
+import type { StoredWeights } from '../stored-weights.js';
 import type { Tensor } from '../tensor.js';
 import { FILE_LOWERING, type Lowering } from './lowering.js';
 import { OnnxBuilder } from './onnx-builder.js';
@@ -20,13 +23,15 @@ const NOT_QUANTIZED: Quantization = { linear: new Map(), tables: new Map() };
  * The graph as the bytes of an ONNX model. Only what the outputs need is written.
  * @param weights values of parameters to store in the model; a parameter without values becomes an input.
  * @param quantization which of them to store as integers. Default: none.
+ * @param stored further values, which lie in a file. The model names the file without its folder. Default: none.
  */
 export async function toOnnx(
   graph: Graph,
   weights: ReadonlyMap<string, Float32Array> = new Map(),
   quantization: Quantization = NOT_QUANTIZED,
+  stored?: StoredWeights,
 ): Promise<Uint8Array> {
-  const { model } = await lowerGraph(graph, weights, quantization, FILE_LOWERING);
+  const { model } = await lowerGraph(graph, { weights, quantization, ...(stored && { stored }) });
   return model;
 }
 
@@ -38,11 +43,10 @@ export interface LoweredGraph {
   readonly shapeInputs: ReadonlyMap<string, Shape>;
 }
 
-/** The graph for one provider. Parameters as in {@link toOnnx}. */
+/** The graph for one provider. */
 export async function lowerGraph(
   graph: Graph,
-  weights: ReadonlyMap<string, Float32Array> = new Map(),
-  quantization: Quantization = NOT_QUANTIZED,
+  { weights = new Map(), quantization = NOT_QUANTIZED, stored }: CompileOptions,
   lowering: Lowering = FILE_LOWERING,
 ): Promise<LoweredGraph> {
   const nodes = nodesFor([...graph.outputs.values()]);
@@ -54,9 +58,12 @@ export async function lowerGraph(
   const fed = [...graph.inputs];
   const used = inputsOf(plain);
   for (const parameter of graph.parameters.filter((each) => used.has(each))) {
+    const dims = parameter.shape.map(Number);
     const values = weights.get(parameter.name);
-    if (values === undefined) fed.push(parameter);
-    else builder.initializer(parameter.name, 'float32', parameter.shape.map(Number), values);
+    const offset = stored?.offsets.get(parameter.name);
+    if (values !== undefined) builder.initializer(parameter.name, 'float32', dims, values);
+    else if (stored === undefined || offset === undefined) fed.push(parameter);
+    else builder.storedInitializer(parameter.name, dims, basename(stored.file), offset);
   }
   addCopies(builder, graph, names);
   const shapes = [...builder.shapeInputs].map(([name, { length }]) => shapeInfo(name, length));

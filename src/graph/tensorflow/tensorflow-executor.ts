@@ -1,6 +1,8 @@
 import { checkFeeds, checkOutputs, fedTensors } from '../check-tensors.js';
 import type { CompiledGraph, CompileOptions, GraphExecutor, TensorData } from '../executor.js';
 import type { Graph } from '../graph.js';
+import { volume } from '../shape.js';
+import { readStoredWeight } from '../stored-weights.js';
 import type { Tensor } from '../tensor.js';
 import { evaluate } from './evaluate.js';
 import type { TensorFlow, TensorFlowClasses, TensorFlowTensor } from './tensorflow.js';
@@ -15,11 +17,11 @@ export function tensorflowExecutor<T extends TensorFlowTensor>(
 ): GraphExecutor {
   return {
     specificationVersion: 1,
-    async compile(graph: Graph, { weights = new Map(), quantization }: CompileOptions = {}) {
+    async compile(graph: Graph, { quantization, ...fixed }: CompileOptions = {}) {
       if (quantization !== undefined) {
         throw new RangeError('TensorFlow.js stores no weights as integers; compile without `quantization`');
       }
-      return new TensorFlowGraph(tf, graph, weights);
+      return new TensorFlowGraph(tf, graph, fixed);
     },
   };
 }
@@ -32,15 +34,19 @@ class TensorFlowGraph<T extends TensorFlowTensor> implements CompiledGraph {
   readonly #tf: TensorFlow<T>;
   readonly #graph: Graph;
 
-  constructor(tf: TensorFlow<T>, graph: Graph, weights: ReadonlyMap<string, Float32Array>) {
+  constructor(tf: TensorFlow<T>, graph: Graph, fixed: CompileOptions) {
+    const { weights, stored } = fixed;
     this.#tf = tf;
     this.#graph = graph;
 
     for (const { name, shape } of graph.parameters) {
-      const values = weights.get(name);
-      if (values !== undefined) this.#fixed.set(name, tf.tensor(values, shape.map(Number), 'float32'));
+      const dims = shape.map(Number);
+      const values =
+        weights?.get(name) ??
+        (stored?.offsets.has(name) ? readStoredWeight(stored, name, volume(dims)) : undefined);
+      if (values !== undefined) this.#fixed.set(name, tf.tensor(values, dims, 'float32'));
     }
-    this.#fed = fedTensors(graph, weights);
+    this.#fed = fedTensors(graph, fixed);
   }
 
   async run(

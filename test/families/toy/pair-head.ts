@@ -11,12 +11,7 @@ import type { Graph, Tensor, TensorData } from '../../../src/graph/index.js';
 const CLASSIFIER = 'similarity';
 
 /** One logit from the mean over both texts' tokens. @returns [batch, 1] */
-export function pairLogits(
-  graph: Graph,
-  encoder: Encoder,
-  inputs: EncoderInputs,
-  dropout?: Dropout,
-): Tensor {
+export function pairLogits(graph: Graph, encoder: Encoder, inputs: EncoderInputs, dropout?: Dropout): Tensor {
   const pooled = pooledStates(graph, encoder, inputs, {
     prefix: '',
     dropout: dropout ?? ((x) => x),

@@ -87,11 +87,7 @@ function taskOf({ type, labels, train, dev }: LabelledTexts): TrainingTask {
  * All weights by BertModel's names. Every parameter is drawn, even if it is given, so that the weights that a
  * start lacks are the same in every comparison.
  */
-function startingWeights(
-  encoder: Encoder,
-  specs: readonly ParameterSpec[],
-  given: Weights,
-): Weights {
+function startingWeights(encoder: Encoder, specs: readonly ParameterSpec[], given: Weights): Weights {
   const random = Random.fromSeed(SEED);
   return new Map(
     specs.map((spec) => {
