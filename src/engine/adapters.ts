@@ -78,7 +78,9 @@ export function adaptedWeights(
 ): ParameterSpec[] {
   return specs.filter(({ part, role }) => {
     if (role === undefined || role === 'words' || role === 'table') return false;
-    return typeof part === 'number' && part >= lowest && targetsOf(role).some((each) => targets.includes(each));
+    return (
+      typeof part === 'number' && part >= lowest && targetsOf(role).some((each) => targets.includes(each))
+    );
   });
 }
 

@@ -23,9 +23,7 @@ export class RowGradients implements BatchGradients {
   async compute(batch: readonly number[], step: number): Promise<number> {
     const { engine, encoder, train, options, maskId, seed, signal, tokensPerRun } = this.#input;
     const windows = batch.flatMap((example) => train[example] ?? []);
-    const size = engine.accumulates
-      ? rowsPerRun(encoder, longestOf(windows), tokensPerRun)
-      : windows.length;
+    const size = engine.accumulates ? rowsPerRun(encoder, longestOf(windows), tokensPerRun) : windows.length;
     let sum = 0;
     let total = 0;
     for (let start = 0; start < windows.length; start += size) {

@@ -13,11 +13,7 @@ const MAX_ATTENTION_PER_RUN = 2 ** 25;
  * How many sequences of this length one run may hold: bounded by its tokens and, for long ones, by its
  * attention weights.
  */
-export function rowsPerRun(
-  encoder: Encoder,
-  tokens: number,
-  tokensPerRun = MAX_TOKENS_PER_RUN,
-): number {
+export function rowsPerRun(encoder: Encoder, tokens: number, tokensPerRun = MAX_TOKENS_PER_RUN): number {
   const attention = tokens ** 2 * encoder.heads * encoder.layers;
   return Math.max(1, Math.floor(Math.min(tokensPerRun / tokens, MAX_ATTENTION_PER_RUN / attention)));
 }

@@ -2,9 +2,9 @@
 import { bareName, type Encoder, type ParameterSpec } from '../encoder/index.js';
 import {
   type Adapters,
+  adaptedWeights,
   adapterParameters,
   type FrozenWeights,
-  adaptedWeights,
   mergedWeight,
   type TrainingHead,
   type Weights,

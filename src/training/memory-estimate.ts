@@ -66,7 +66,10 @@ export function estimateMemory(
   const isKept = ({ name }: ParameterSpec) => frozen !== undefined && isFrozen(frozen.frozen, name);
   const trained = numbersOf(parameters.filter((each) => !isKept(each)));
   const kept = numbersOf(parameters.filter(isKept));
-  const tokens = Math.min(frozen?.tokensPerRun ?? TOKENS_A_RUN, batchSize * Math.min(maxTokens, train.longest));
+  const tokens = Math.min(
+    frozen?.tokensPerRun ?? TOKENS_A_RUN,
+    batchSize * Math.min(maxTokens, train.longest),
+  );
   const perToken =
     encoder.layers * (HIDDEN_WIDTHS_A_TOKEN * encoder.width + INNER_WIDTHS_A_TOKEN * encoder.innerWidth);
   const attention = tokens * train.longest * encoder.heads * encoder.layers;

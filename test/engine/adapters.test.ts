@@ -34,7 +34,10 @@ const rows = Array.from({ length: 6 }, (_, row) => ({
   labelIds: [row % 3],
 }));
 const labels = ['a', 'b', 'c'];
-const task = classificationTask({ kind: 'multiclass', labels, train: rows, dev: rows, warnings: [] }, 'first');
+const task = classificationTask(
+  { kind: 'multiclass', labels, train: rows, dev: rows, warnings: [] },
+  'first',
+);
 const { head }: { head: RowHead } = task;
 const input = loopInput(task, '');
 const { encoder } = input;
@@ -148,7 +151,9 @@ describe.each([
         return [spec.name, mergedWeight(spec, adapters, weights, own)];
       }),
     );
-    const whole = new Map(specs.map(({ name }) => [name, merged.get(name) ?? weights.get(name) ?? new Float32Array()]));
+    const whole = new Map(
+      specs.map(({ name }) => [name, merged.get(name) ?? weights.get(name) ?? new Float32Array()]),
+    );
     const plain = await Evaluator.create(onnxExecutor(), head, encoder, { weights: whole });
     const expected = flatOutputs(await apart.outputs(input.dev, engine.parameterFeeds));
     const outputs = flatOutputs(await plain.outputs(input.dev, {}));
@@ -174,10 +179,13 @@ it('have the gradients of finite differences, with dropout on what A reads', asy
   loss(probe);
   const all: Readonly<Record<string, TensorData>> = { ...batch.feeds, ...targets.feeds };
   const feeds: Record<string, TensorData> = {};
-  for (const { name } of probe.inputs) feeds[name] = all[name] ?? { type: 'float32', dims: [], data: new Float32Array(1) };
+  for (const { name } of probe.inputs)
+    feeds[name] = all[name] ?? { type: 'float32', dims: [], data: new Float32Array(1) };
   const weights = someWeights(adapters);
   const parameters = new Map(
-    adapted.parameters(encoder).map(({ name, shape }) => [name, { dims: shape, values: weights.get(name) ?? new Float32Array() }]),
+    adapted
+      .parameters(encoder)
+      .map(({ name, shape }) => [name, { dims: shape, values: weights.get(name) ?? new Float32Array() }]),
   );
   expect(probe.parameters.map(({ name }) => name).sort()).toEqual([...parameters.keys()].sort());
   expect(await gradientError({ parameters, feeds, loss }, 0.01, 3)).toBeLessThan(2e-3);
@@ -215,7 +223,11 @@ describe('what is frozen costs no gradient', () => {
   it('none of the weights beside adapters: they learn alone, with the head', () => {
     const adapted = withAdapters(head, everywhere);
     const learns = adapted.parameters(encoder).filter(({ name }) => !isFrozen(name));
-    const { gradients, rowOutputs } = buildTrainingGraph(adapted, encoder, new Set(learns.map(({ name }) => name)));
+    const { gradients, rowOutputs } = buildTrainingGraph(
+      adapted,
+      encoder,
+      new Set(learns.map(({ name }) => name)),
+    );
     expect(gradients).toHaveLength(2 * 12 + 4);
     expect(rowOutputs.size).toBe(0);
   });
