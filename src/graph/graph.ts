@@ -138,6 +138,11 @@ export class Graph {
     return this.#apply('greater', [a, b], {});
   }
 
+  /** 1 where a = b and 0 elsewhere, as float32, broadcasting. */
+  equal(a: Tensor, b: Tensor): Tensor {
+    return this.#apply('equal', [a, b], {});
+  }
+
   /** α·op(a)·op(b) + β·c; defaults: nothing transposed, α = β = 1. */
   gemm(a: Tensor, b: Tensor, attributes: Partial<GemmAttributes> = {}, c?: Tensor): Tensor {
     const complete = { transposeA: false, transposeB: false, alpha: 1, beta: 1, ...attributes };
@@ -181,6 +186,14 @@ export class Graph {
   /** Rows of a table by index. Shapes: table [rows, …rest], indices of any shape → [...indices, …rest]. */
   gather(table: Tensor, indices: Tensor): Tensor {
     return this.#apply('gather', [table, indices], {});
+  }
+
+  /**
+   * A matrix of zeros that has the rows at their indices, which must all be different. Shapes: rows [n, width], indices
+   * [n] → [count, width].
+   */
+  placeRows(rows: Tensor, indices: Tensor, count: number): Tensor {
+    return this.#apply('placeRows', [rows, indices], { count });
   }
 
   /**

@@ -3,6 +3,7 @@ export type { AdapterTuning } from './adapter-tuning.js';
 export { type Backbone, type BackboneSource, readBackbone } from './backbone.js';
 export { BACKBONE_FILES } from './backbone-files.js';
 export { checkpointMark, checkpointTime } from './checkpoint-mark.js';
+export { deviceWarning } from './device-warnings.js';
 export { type FrozenBackbone, frozenBackbone, learningOptions, trainedHead } from './frozen-backbone.js';
 export { type Tuning, trainingLanguage } from './hyperparameters.js';
 export type {
@@ -10,6 +11,7 @@ export type {
   BlendNotice,
   CheckpointNotice,
   DatasetNotice,
+  DeviceNotice,
   EpochEnd,
   TrainingPhase,
   TrainingPlan,

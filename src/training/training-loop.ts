@@ -74,11 +74,9 @@ export interface TrainedModel {
  * @throws TrainingError if training diverges; AbortedError when the signal fires
  */
 export async function trainModel(input: LoopInput): Promise<TrainedModel> {
-  const { task, encoder, hyperparameters, executor, frozenBackbone: plan } = input;
-  const { batchSize, language } = hyperparameters;
+  const { task, encoder, executor, frozenBackbone: plan } = input;
   const head = trainedHead(task.head, plan);
-  const learning = { ...input, ...(plan && learningOptions(plan)), head, options: hyperparameters };
-  const learner = await createTaskLearner({ ...learning, batchSize, language });
+  const learner = await createLearner(input);
   const evaluator = await Evaluator.create(executor, head, encoder, plan?.frozen);
   try {
     const trained = await new TrainingLoop(input, learner, evaluator).run();
@@ -89,6 +87,15 @@ export async function trainModel(input: LoopInput): Promise<TrainedModel> {
     await learner.release();
     await evaluator.release();
   }
+}
+
+/** What learns in a training. @throws AbortedError when the signal fires */
+export function createLearner(input: Omit<LoopInput, 'progress' | 'checkpoint'>): Promise<TaskLearner> {
+  const { task, hyperparameters, frozenBackbone: plan } = input;
+  const { batchSize, language } = hyperparameters;
+  const head = trainedHead(task.head, plan);
+  const learning = { ...input, ...(plan && learningOptions(plan)), head, options: hyperparameters };
+  return createTaskLearner({ ...learning, batchSize, language });
 }
 
 /** What the steps of an epoch have added up to. */
@@ -135,7 +142,7 @@ class TrainingLoop {
       if (goesOn) await this.#save().catch(() => undefined);
       throw thrown;
     });
-    this.#learning.engine.store.setWeights(this.#bestWeights);
+    await this.#learning.engine.store.setWeights(this.#bestWeights);
     const devOutputs = await this.#devOutputs();
     return { weights: this.#bestWeights, stats: this.#stats, devOutputs };
   }
@@ -159,7 +166,7 @@ class TrainingLoop {
     const { loss, examples } = this.#sums;
     this.#stats = withEpoch(this.#stats, { elapsedSeconds, loss: loss / examples, scores });
     this.#sums = NO_SUMS;
-    if (this.#best === undefined || scores.value > this.#best.value) this.#keepBest(scores.value);
+    if (this.#best === undefined || scores.value > this.#best.value) await this.#keepBest(scores.value);
     progress.epochEnded(this.#stats);
   }
 
@@ -191,9 +198,9 @@ class TrainingLoop {
     return this.#evaluator.outputs(dev, this.#learning.engine.parameterFeeds, signal);
   }
 
-  #keepBest(value: number): void {
+  async #keepBest(value: number): Promise<void> {
     this.#best = { epoch: this.#stats.epoch, value };
-    this.#bestWeights = this.#learning.engine.store.copyWeights();
+    this.#bestWeights = await this.#learning.engine.store.copyWeights();
   }
 
   /** Resumes from the checkpoint, if there is one of this training. */
@@ -206,7 +213,7 @@ class TrainingLoop {
     }
     const { engine, learner } = this.#learning;
     try {
-      restoreParameters(checkpoint, engine.store);
+      await restoreParameters(checkpoint, engine.store);
     } catch (thrown) {
       if (thrown instanceof TrainingError) return; // a checkpoint of another model
       throw thrown;

@@ -1,4 +1,5 @@
 import type { DatasetWarning } from '../datasets/index.js';
+import type { ExecutionProvider } from '../device-names.js';
 import type { Encoder } from '../encoder/index.js';
 import { toOrchardError } from '../errors.js';
 import type { Quantization } from '../graph/index.js';
@@ -25,6 +26,8 @@ export interface FinishedModel extends PreparedTask, TokenizedRows, TrainedModel
   readonly encoder: Encoder;
   readonly hyperparameters: Hyperparameters;
   readonly warnings: readonly DatasetWarning[];
+  /** What computed its steps, unless an executor of the application did. */
+  readonly device?: ExecutionProvider;
   readonly backbone?: Backbone;
 }
 
@@ -79,7 +82,7 @@ function configOf(
 
 function recordOf(
   { model_config, training_config, seed }: TrainingSpec,
-  { task, hyperparameters, backbone, stats, blend, precision, warnings }: FinishedModel,
+  { task, hyperparameters, backbone, stats, blend, precision, warnings, device }: FinishedModel,
 ): TrainingRecord {
   return {
     model_config,
@@ -87,6 +90,7 @@ function recordOf(
     hyperparameters: { ...hyperparameters },
     ...(backbone && { backbone: namedBackbone(backbone.source) }),
     seed,
+    ...(device && { device }),
     training_stats: stats,
     parts: blend,
     ...(precision && { precision }),

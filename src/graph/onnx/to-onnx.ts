@@ -1,12 +1,14 @@
 import { basename } from 'node:path';
+import type { CompileOptions } from '../executor.js';
 import type { Graph } from '../graph.js';
 import type { Node } from '../node.js';
 import { nodesFor } from '../node-order.js';
 import { operations } from '../operations/index.js';
 import type { Quantization } from '../quantization.js';
-import type { Dimension } from '../shape.js';
+import type { Dimension, Shape } from '../shape.js';
 import type { StoredWeights } from '../stored-weights.js';
 import type { Tensor } from '../tensor.js';
+import { FILE_LOWERING, type Lowering } from './lowering.js';
 import { OnnxBuilder } from './onnx-builder.js';
 import { quantizedForms } from './quantized-forms.js';
 import { ElementTypeCode, encodeModel, type ValueInfoProto } from './schema.js';
@@ -29,11 +31,29 @@ export async function toOnnx(
   quantization: Quantization = NOT_QUANTIZED,
   stored?: StoredWeights,
 ): Promise<Uint8Array> {
+  const { model } = await lowerGraph(graph, { weights, quantization, ...(stored && { stored }) });
+  return model;
+}
+
+/** A graph as a runtime takes it. */
+export interface LoweredGraph {
+  /** The bytes of an ONNX model. */
+  readonly model: Uint8Array;
+  /** Inputs beside those of the graph: int64 vectors of these shapes' sizes in the run. */
+  readonly shapeInputs: ReadonlyMap<string, Shape>;
+}
+
+/** The graph for one provider, with the weights that are fixed. @param lowering Default: that of files. */
+export async function lowerGraph(
+  graph: Graph,
+  { weights = new Map(), quantization = NOT_QUANTIZED, stored }: CompileOptions,
+  lowering: Lowering = FILE_LOWERING,
+): Promise<LoweredGraph> {
   const nodes = nodesFor([...graph.outputs.values()]);
-  const builder = new OnnxBuilder(graph.inputs);
+  const builder = new OnnxBuilder(graph.inputs, lowering.shapes);
   const names = outputNames(graph);
   const nameOf = (tensor: Tensor) => names.get(tensor) ?? tensor.name;
-  const plain = nodes.filter((node) => !emit(builder, node, nameOf, weights, quantization));
+  const plain = nodes.filter((node) => !emit(builder, node, nameOf, { weights, quantization, lowering }));
   for (const tensor of inputsOf(nodes)) addConstant(builder, tensor);
   const fed = [...graph.inputs];
   const used = inputsOf(plain);
@@ -46,7 +66,8 @@ export async function toOnnx(
     else builder.storedInitializer(parameter.name, dims, basename(stored.file), offset);
   }
   addCopies(builder, graph, names);
-  return encodeModel({
+  const shapes = [...builder.shapeInputs].map(([name, { length }]) => shapeInfo(name, length));
+  const model = await encodeModel({
     irVersion: IR_VERSION,
     producerName: 'orchard-nlp',
     opsetImport: [
@@ -57,10 +78,11 @@ export async function toOnnx(
       name: 'orchard',
       node: builder.nodes,
       initializer: builder.initializers,
-      input: fed.map((tensor) => valueInfo(tensor.name, tensor)),
+      input: [...fed.map((tensor) => valueInfo(tensor.name, tensor)), ...shapes],
       output: [...graph.outputs].map(([name, tensor]) => valueInfo(name, tensor)),
     },
   });
+  return { model, shapeInputs: builder.shapeInputs };
 }
 
 function inputsOf(nodes: readonly Node[]): ReadonlySet<Tensor> {
@@ -96,22 +118,33 @@ function addCopies(builder: OnnxBuilder, graph: Graph, names: ReadonlyMap<Tensor
   }
 }
 
+interface Emitting {
+  readonly weights: ReadonlyMap<string, Float32Array>;
+  readonly quantization: Quantization;
+  readonly lowering: Lowering;
+}
+
 /** Adds the ONNX nodes of one graph node. @returns whether its weight is stored as integers. */
 function emit(
   builder: OnnxBuilder,
   node: Node,
   nameOf: (tensor: Tensor) => string,
-  weights: ReadonlyMap<string, Float32Array>,
-  quantization: Quantization,
+  { weights, quantization, lowering }: Emitting,
 ): boolean {
   return node.visit((typed) => {
     const inputs = typed.inputs.map(nameOf);
     const outputs = typed.outputs.map(nameOf);
     const context = { builder, node: typed, inputs, outputs };
     if (quantizedForms[typed.operation]?.({ ...context, weights, quantization })) return true;
-    operations[typed.operation].onnx(context);
+    const form = lowering.forms[typed.operation] ?? operations[typed.operation].onnx;
+    form(context);
     return false;
   });
+}
+
+function shapeInfo(name: string, rank: number): ValueInfoProto {
+  const shape = { dim: [{ dimValue: rank }] };
+  return { name, type: { tensorType: { elemType: ElementTypeCode.int64, shape } } };
 }
 
 function valueInfo(name: string, { type, shape }: Tensor): ValueInfoProto {

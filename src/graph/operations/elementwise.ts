@@ -167,12 +167,20 @@ export const geluTanh: Operation<'geluTanh'> = {
   },
 };
 
-/** y = 1 where a > b and 0 elsewhere, as float32, broadcasting. It is constant almost everywhere: no gradient. */
-export const greater: Operation<'greater'> = {
-  describe: ([a, b]) => [{ shape: broadcastShapes(a.shape, b.shape), type: 'float32' }],
-  onnx: ({ builder, inputs, outputs }) => {
-    const isGreater = builder.computed('Greater', inputs);
-    builder.node('Cast', [isGreater], outputs, { to: { int: builder.elementType('float32') } });
-  },
-  gradient: () => [undefined, undefined],
-};
+/** 1 where a comparison holds and 0 elsewhere, as float32. It is constant almost everywhere: no gradient. */
+function comparison<Name extends 'greater' | 'equal'>(type: string): Operation<Name> {
+  return {
+    describe: ([a, b]) => [{ shape: broadcastShapes(a.shape, b.shape), type: 'float32' }],
+    onnx: ({ builder, inputs, outputs }) => {
+      const holds = builder.computed(type, inputs);
+      builder.node('Cast', [holds], outputs, { to: { int: builder.elementType('float32') } });
+    },
+    gradient: () => [undefined, undefined],
+  };
+}
+
+/** y = 1 where a > b and 0 elsewhere, broadcasting. */
+export const greater = comparison<'greater'>('Greater');
+
+/** y = 1 where a = b and 0 elsewhere, broadcasting. */
+export const equal = comparison<'equal'>('Equal');

@@ -70,6 +70,7 @@ export interface Signatures {
   gelu: { inputs: Unary; attributes: NoAttributes };
   geluTanh: { inputs: Unary; attributes: NoAttributes };
   greater: { inputs: Binary; attributes: NoAttributes };
+  equal: { inputs: Binary; attributes: NoAttributes };
   gemm: { inputs: Binary | Ternary; attributes: GemmAttributes };
   batchMatMul: { inputs: Binary; attributes: BatchMatMulAttributes };
   softmax: { inputs: Unary; attributes: NoAttributes };
@@ -77,6 +78,7 @@ export interface Signatures {
   layerNorm: { inputs: Ternary; attributes: { readonly epsilon: number } };
   gather: { inputs: Binary; attributes: NoAttributes };
   firstRows: { inputs: Binary; attributes: { readonly first: number } };
+  placeRows: { inputs: Binary; attributes: { readonly count: number } };
   reduceSum: {
     inputs: Unary;
     attributes: { readonly axes: readonly number[]; readonly keepDimensions: boolean };

@@ -65,6 +65,7 @@ function elementwiseKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
       return [tf.mul(given(x), gate)];
     },
     greater: ({ inputs: [a, b] }) => [tf.cast(tf.greater(given(a), given(b)), 'float32')],
+    equal: ({ inputs: [a, b] }) => [tf.cast(tf.equal(given(a), given(b)), 'float32')],
   } satisfies Partial<Kernels<T>>;
 }
 
@@ -98,6 +99,11 @@ function matrixKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
 function layoutKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
   return {
     gather: ({ inputs: [table, indices] }) => [tf.gather(given(table), given(indices))],
+    placeRows({ node, inputs: [rows, indices] }) {
+      const { shape } = given(rows);
+      const column = tf.reshape(given(indices), [shape[0] ?? 0, 1]);
+      return [tf.scatterND(column, given(rows), [node.attributes.count, shape[1] ?? 0])];
+    },
     firstRows: ({ node, inputs: [table, x] }) => [
       tf.gather(given(table), rowNumbers(tf, given(x), node.attributes.first)),
     ],
