@@ -75,11 +75,13 @@ say({ ready: directory === undefined ? title : `${title}, ${tuning}` });
 for await (const line of createInterface({ input: process.stdin })) {
   const milliseconds: number[] = [];
   let loss = 0;
+  const before = process.cpuUsage();
   for (let count = Number(line); count > 0; count -= 1) {
     const startedAt = performance.now();
     ({ loss } = await learner.step(LEARNING_RATE));
     milliseconds.push(performance.now() - startedAt);
   }
-  say({ milliseconds, loss });
+  const { user, system } = process.cpuUsage(before);
+  say({ milliseconds, loss, processorSeconds: (user + system) / 1e6 });
 }
 say({ peakMebibytes: process.resourceUsage().maxRSS / 1024 });

@@ -89,8 +89,8 @@ export async function trainModel(input: LoopInput): Promise<TrainedModel> {
   }
 }
 
-/** What takes the training's steps, as it begins. @throws AbortedError when the signal fires */
-export function createLearner(input: LoopInput): Promise<TaskLearner> {
+/** What learns in a training. @throws AbortedError when the signal fires */
+export function createLearner(input: Omit<LoopInput, 'progress' | 'checkpoint'>): Promise<TaskLearner> {
   const { task, hyperparameters, frozenBackbone: plan } = input;
   const { batchSize, language } = hyperparameters;
   const head = trainedHead(task.head, plan);

@@ -82,6 +82,9 @@ function together(a: Uint8Array, b: Uint8Array): number {
   return deviations(both, a.length, CHANCE ** 2);
 }
 
+/** As text, which is compared faster than numbers one by one. */
+const bytesOf = ({ buffer }: Float32Array): string => Buffer.from(buffer).toString('base64');
+
 const rootMeanSquare = (values: readonly number[]): number =>
   Math.hypot(...values) / Math.sqrt(values.length);
 
@@ -137,8 +140,8 @@ describe.each([
     );
     for (const lines of [rows, columns]) {
       const found = lines.flatMap((a, at) => lines.slice(at + 1).map((b) => together(a, b)));
-      expect(rootMeanSquare(found)).toBeLessThan(1.1);
-      expect(rootMeanSquare(found)).toBeGreaterThan(0.9);
+      expect(rootMeanSquare(found)).toBeLessThan(1.15);
+      expect(rootMeanSquare(found)).toBeGreaterThan(0.85);
       const sums = lines.map((line) =>
         deviations(
           line.reduce((sum, dropped) => sum + dropped, 0),
@@ -151,9 +154,11 @@ describe.each([
   });
 
   it('are the same again for the same step', async () => {
-    expect(await masks.factors({ seed: 5, position: 9 })).toEqual(
+    const [first, again] = [
       await masks.factors({ seed: 5, position: 9 }),
-    );
+      await masks.factors({ seed: 5, position: 9 }),
+    ];
+    expect(first.map(bytesOf)).toEqual(again.map(bytesOf));
   });
 
   it('keep what is expected of a value: dropped ones are 0, all others larger', async () => {

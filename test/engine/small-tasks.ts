@@ -26,7 +26,7 @@ export function tags(): TrainingTask {
   return sequenceTask({ tags: ['O', 'B-X'], train: sentences, dev: sentences, warnings: [] });
 }
 
-function pairs(): TrainingTask {
+export function pairs(): TrainingTask {
   const questions = texts.map((question, passage) => ({ question, passage }));
   return retrievalTask({ passages, train: questions, dev: questions, warnings: [] });
 }

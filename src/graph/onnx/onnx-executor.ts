@@ -53,14 +53,21 @@ export function onnxExecutor({
     specificationVersion: 1,
     quantizes: true,
     ...(provider === 'webgpu' && { resident: new OnnxMemory(settings) }),
-    async compile(graph: Graph, options: CompileOptions = {}) {
+    async compile(graph: Graph, fixed: CompileOptions = {}) {
       const runtime = await loadRuntime();
       const { lowerGraph } = await import('./to-onnx.js');
-      const { model, shapeInputs } = await lowerGraph(graph, options, loweringFor(provider));
-      const session = await createSession(runtime, model, { ...settings, stored: options.stored });
-      const fed = fedTensors(graph, options);
-      const { outputs } = graph;
-      return new OnnxGraph({ runtime, session, provider, fed, outputs, shapeInputs, profiles });
+      const { model, shapeInputs } = await lowerGraph(graph, fixed, loweringFor(provider));
+      const session = await createSession(runtime, model, settings, { stored: fixed.stored });
+      const fed = fedTensors(graph, fixed);
+      return new OnnxGraph({
+        runtime,
+        session,
+        provider,
+        fed,
+        outputs: graph.outputs,
+        shapeInputs,
+        profiles,
+      });
     },
     async load(file) {
       await checkOnnxFile(file);

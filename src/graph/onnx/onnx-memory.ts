@@ -81,24 +81,24 @@ export class OnnxMemory implements ResidentMemory {
 
   async #compile(
     graph: Graph,
-    { stays, ...options }: ResidentCompileOptions,
+    { stays, ...fixed }: ResidentCompileOptions,
     released: () => Promise<void>,
   ): Promise<ResidentGraph> {
     const runtime = await loadRuntime();
     const { lowerGraph } = await import('./to-onnx.js');
     const lowering = loweringFor(this.#settings.provider);
-    const { model, shapeInputs } = await lowerGraph(graph, options, lowering);
+    const { model, shapeInputs } = await lowerGraph(graph, fixed, lowering);
     const places = [...graph.outputs.keys()].map(
       (name) => [name, stays.has(name) ? 'gpu-buffer' : 'cpu'] as const,
     );
-    const settings = { ...this.#settings, stored: options.stored };
-    const session = await createSession(runtime, model, settings, {
+    const session = await createSession(runtime, model, this.#settings, {
+      stored: fixed.stored,
       preferredOutputLocation: Object.fromEntries(places),
     });
     const { provider, profile } = this.#settings;
     const profiles = profile !== undefined;
     const ways = { memory: this, runtime, session, provider, profiles, released };
-    return new OnnxResidentGraph({ ...ways, graph, fixed: options, stays, shapeInputs });
+    return new OnnxResidentGraph({ ...ways, graph, fixed, stays, shapeInputs });
   }
 
   async #released(): Promise<void> {

@@ -21,6 +21,7 @@ export interface ResidentGraphParts {
   /** Called once it is released. */
   readonly released: () => Promise<void>;
   readonly graph: Graph;
+  /** What it was compiled with. */
   readonly fixed: CompileOptions;
   readonly stays: ReadonlySet<string>;
   /** Inputs that are fed the sizes of these shapes. */

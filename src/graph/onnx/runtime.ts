@@ -28,22 +28,27 @@ export interface SessionSettings {
   readonly threads: number;
   readonly idleSpinning: boolean;
   readonly spinning: boolean;
-  /** Weights of the model that lie in a file. */
-  readonly stored?: StoredWeights | undefined;
   /** Path of the profile that the runtime writes, without its ending; none where undefined. */
   readonly profile?: string | undefined;
 }
 
+/** What one session needs besides. */
+export interface SessionNeeds {
+  /** Weights of the model that lie in a file. Default: none. */
+  readonly stored?: StoredWeights | undefined;
+  /** Default: every output is written to the processor's memory. */
+  readonly preferredOutputLocation?: InferenceSession.SessionOptions['preferredOutputLocation'];
+}
+
 /**
  * @param model the path or the bytes of an ONNX model.
- * @param more options of the runtime besides those that follow from the settings.
  * @throws RangeError for a provider that the runtime lacks; DeviceError for a device that doesn't start
  */
 export async function createSession(
   { InferenceSession, listSupportedBackends }: Runtime,
   model: string | Uint8Array,
-  { provider, threads, idleSpinning, spinning, stored, profile }: SessionSettings,
-  more: InferenceSession.SessionOptions = {},
+  { provider, threads, idleSpinning, spinning, profile }: SessionSettings,
+  { stored, ...places }: SessionNeeds = {},
 ): Promise<InferenceSession> {
   const providers = listSupportedBackends().map(({ name }) => name);
   if (!providers.includes(provider)) {
@@ -68,7 +73,7 @@ export async function createSession(
         ...(stored && storedSettings(stored)),
       },
     },
-    ...more,
+    ...places,
   };
   return deviceWork(provider, 'start', () =>
     typeof model === 'string'

@@ -43,7 +43,7 @@ export interface LoweredGraph {
   readonly shapeInputs: ReadonlyMap<string, Shape>;
 }
 
-/** The graph for one provider. */
+/** The graph for one provider, with the weights that are fixed. @param lowering Default: that of files. */
 export async function lowerGraph(
   graph: Graph,
   { weights = new Map(), quantization = NOT_QUANTIZED, stored }: CompileOptions,
