@@ -244,6 +244,7 @@ describe('an encoder that can not be run here', () => {
   it.each([
     ['distilbert', { sinusoidal_pos_embds: true }, 'sinusoidal_pos_embds: '],
     ['mpnet', { relative_attention_num_buckets: 64 }, 'relative_attention_num_buckets: '],
+    ['mpnet', { pad_token_id: 0 }, 'pad_token_id: '],
     ['bert', { position_embedding_type: 'relative_key' }, 'position_embedding_type: '],
     ['electra', { hidden_size: 9 }, 'hidden_size 9 is not a multiple of num_attention_heads 2'],
     ['distilbert', { n_heads: 3 }, 'dim 8 is not a multiple of n_heads 3'],

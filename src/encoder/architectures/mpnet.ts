@@ -13,7 +13,6 @@ import {
   postNormLayer,
   robertaHead,
   stackParameters,
-  tokenIdField,
 } from '../parts/index.js';
 import {
   bertFields,
@@ -35,7 +34,8 @@ const { classifier_dropout, ...fields } = bertFields;
 const schema = z.object({
   model_type: z.literal('mpnet'),
   ...fields,
-  pad_token_id: tokenIdField.default(1),
+  // transformers counts positions of ids other than 1, whatever this field says.
+  pad_token_id: z.literal(1).default(1),
   relative_attention_num_buckets: z.literal(BUCKETS).default(BUCKETS),
 });
 type Config = z.infer<typeof schema>;

@@ -83,8 +83,6 @@ export const elementwiseCases = {
       (x) => Math.sqrt(x * x),
     ),
   ],
-  cos: [unary((graph, x) => graph.cos(x), Math.cos)],
-  sin: [unary((graph, x) => graph.sin(x), Math.sin)],
   tanh: [unary((graph, x) => graph.tanh(x), Math.tanh)],
   sigmoid: [
     unary(

@@ -5,7 +5,7 @@ import type { Tensor } from '../tensor.js';
 import type { Operation } from './operation.js';
 
 type Binary = 'add' | 'subtract' | 'multiply' | 'divide';
-type Unary = 'exp' | 'sqrt' | 'cos' | 'sin' | 'tanh' | 'sigmoid' | 'softplus';
+type Unary = 'exp' | 'sqrt' | 'tanh' | 'sigmoid' | 'softplus';
 
 /** Sums a gradient over the axes along which its input was broadcast. */
 function unbroadcast(graph: Graph, gradient: Tensor, input: Tensor): Tensor {
@@ -81,14 +81,6 @@ export const exp = unary<'exp'>('Exp', ({ graph, y, dy }) => graph.multiply(dy, 
 
 /** y = √x; dy/dx = 1 / 2y, undefined at 0. */
 export const sqrt = unary<'sqrt'>('Sqrt', ({ graph, y, dy }) => graph.scale(graph.divide(dy, y), 0.5));
-
-/** y = cos x. */
-export const cos = unary<'cos'>('Cos', ({ graph, x, dy }) =>
-  graph.scale(graph.multiply(dy, graph.sin(x)), -1),
-);
-
-/** y = sin x. */
-export const sin = unary<'sin'>('Sin', ({ graph, x, dy }) => graph.multiply(dy, graph.cos(x)));
 
 /** y = tanh x; dy/dx = 1 − y². */
 export const tanh = unary<'tanh'>('Tanh', ({ graph, y, dy }) =>

@@ -61,8 +61,6 @@ export interface Signatures {
   scale: { inputs: Unary; attributes: { readonly factor: number } };
   exp: { inputs: Unary; attributes: NoAttributes };
   sqrt: { inputs: Unary; attributes: NoAttributes };
-  cos: { inputs: Unary; attributes: NoAttributes };
-  sin: { inputs: Unary; attributes: NoAttributes };
   tanh: { inputs: Unary; attributes: NoAttributes };
   sigmoid: { inputs: Unary; attributes: NoAttributes };
   softplus: { inputs: Unary; attributes: NoAttributes };

@@ -15,7 +15,7 @@ export interface KernelContext<Name extends OperationName, T> {
 type Kernel<Name extends OperationName, T> = (context: KernelContext<Name, T>) => readonly T[];
 export type Kernels<T> = { readonly [Name in OperationName]: Kernel<Name, T> };
 
-type Unary = 'exp' | 'sqrt' | 'cos' | 'sin' | 'tanh' | 'sigmoid' | 'softplus' | 'softmax' | 'logSoftmax';
+type Unary = 'exp' | 'sqrt' | 'tanh' | 'sigmoid' | 'softplus' | 'softmax' | 'logSoftmax';
 type Binary = 'add' | 'subtract' | 'multiply' | 'divide';
 
 function unary<T>(compute: (x: T) => T): Kernel<Unary, T> {
@@ -39,8 +39,6 @@ function elementwiseKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
     divide: binary<T>((a, b) => tf.div(a, b)),
     exp: unary<T>((x) => tf.exp(x)),
     sqrt: unary<T>((x) => tf.sqrt(x)),
-    cos: unary<T>((x) => tf.cos(x)),
-    sin: unary<T>((x) => tf.sin(x)),
     tanh: unary<T>((x) => tf.tanh(x)),
     sigmoid: unary<T>((x) => tf.sigmoid(x)),
     softplus: unary<T>((x) => tf.softplus(x)),

@@ -13,8 +13,6 @@ export interface TensorFlow<T> {
   exp(x: T): T;
   erf(x: T): T;
   sqrt(x: T): T;
-  cos(x: T): T;
-  sin(x: T): T;
   greater(a: T, b: T): T;
   equal(a: T, b: T): T;
   tanh(x: T): T;
