@@ -1,6 +1,6 @@
 /**
- * Adapters over a frozen backbone beside training all of it: the time of a step and the peak memory of a process each,
- * in rounds that take turns; then a whole job with adapters over a backbone of 278 million weights, for its memory.
+ * Adapters over a frozen backbone beside training all of it: the time of a step, by the clock and of the processors (to
+ * be read with one thread, as threads wait for each other busily), and the peak memory of a process each, in rounds that take turns; then a whole job with adapters over a backbone of 278 million weights, for its memory.
  * Usage: `npm run bench:adapters [-- --only d --rounds 5 --threads 2 --rank 8 --job m --rows 256]`; `--only none` leaves
  * the first part out, `--job none` the second.
  */
@@ -48,7 +48,9 @@ try {
 async function compareSteps(name: string): Promise<void> {
   const configuration = configurationNamed(name);
   const { layers, hidden, batch, tokens, vocabulary, steps } = configuration;
-  console.log(`\n${name}: ${layers} × ${hidden}, batch ${batch} × ${tokens} tokens, vocabulary ${vocabulary}`);
+  console.log(
+    `\n${name}: ${layers} × ${hidden}, batch ${batch} × ${tokens} tokens, vocabulary ${vocabulary}`,
+  );
   const directory = join(folder, name);
   await writeRandomBackbone(directory, configuration);
   const ways = {
@@ -56,27 +58,31 @@ async function compareSteps(name: string): Promise<void> {
     'half of the layers frozen': { freeze: Math.floor(layers / 2) },
     [`adapters of rank ${adapters.rank}`]: { adapters },
   };
-  const peers: { way: string; peer: Peer; times: number[] }[] = [];
+  const peers: { way: string; peer: Peer; times: number[]; seconds: number[] }[] = [];
   for (const [way, tuning] of Object.entries(ways)) {
     const args = [here('orchard-peer.ts'), name, options.threads, 'onnx', directory, JSON.stringify(tuning)];
     const peer = await Peer.start(process.execPath, ['--import', 'tsx', ...args]);
     if (typeof peer === 'string') throw new Error(peer);
     await peer.round(2);
-    peers.push({ way, peer, times: [] });
+    peers.push({ way, peer, times: [], seconds: [] });
   }
   for (let round = 0; round < Number(options.rounds); round += 1) {
-    for (const { peer, times } of peers) times.push(median(await peer.round(steps)));
+    for (const { peer, times, seconds } of peers) {
+      times.push(median(await peer.round(steps)));
+      seconds.push(peer.processorSeconds / steps);
+    }
   }
   const [whole] = peers;
   const table: Record<string, object> = {};
   let most = Number.NaN;
-  for (const { way, peer, times } of peers) {
+  for (const { way, peer, times, seconds } of peers) {
     const mebibytes = await peer.stop();
     if (way === whole?.way) most = mebibytes;
     const ratios = times.map((time, round) => (whole?.times[round] ?? Number.NaN) / time);
     table[way] = {
       'step (ms)': Number(median(times).toFixed(0)),
       'times as fast': Number(median(ratios).toFixed(2)),
+      'processor time a step (s)': Number(median(seconds).toFixed(2)),
       'by round': ratios.map((ratio) => ratio.toFixed(2)).join(' '),
       'peak memory (MiB)': Math.round(mebibytes),
       'of all weights': `${Math.round((100 * mebibytes) / most)} %`,
@@ -90,7 +96,13 @@ async function measureJob(name: string): Promise<void> {
   const configuration = configurationNamed(name);
   const directory = join(folder, 'job', name);
   await writeRandomBackbone(directory, configuration);
-  const args = [here('adapter-job.ts'), directory, options.threads, options.rows, JSON.stringify({ adapters })];
+  const args = [
+    here('adapter-job.ts'),
+    directory,
+    options.threads,
+    options.rows,
+    JSON.stringify({ adapters }),
+  ];
   const child = spawn(process.execPath, ['--import', 'tsx', ...args], { stdio: 'inherit' });
   const [code] = await once(child, 'exit');
   if (code !== 0) throw new Error(`the job's process ended with ${code}`);

@@ -1,7 +1,10 @@
 import { fileStorage, Predictor, Trainer } from 'orchard-nlp';
 
 const storage = fileStorage('./models');
-await using trainer = new Trainer({ storage, tuning: { adapters: { rank: 8, targets: ['query', 'value'] } } });
+await using trainer = new Trainer({
+  storage,
+  tuning: { adapters: { rank: 8, targets: ['query', 'value'] } },
+});
 const job = await trainer.createTrainingJob({
   dataset_url: process.argv[2] ?? 'https://example.com/reviews.zip',
   model_config: { name: 'reviews', type: 'binary-text-classification', family: 'Papaya', size: 'mini' },

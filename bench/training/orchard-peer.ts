@@ -1,13 +1,13 @@
 /**
  * Orchard's own training step as a peer process: `orchard-peer.ts <configuration> <threads>
- * [onnx|tensorflow [<backbone's folder> <tuning as JSON>]]`. Without a backbone, everything is trained from random
- * weights.
+ * [onnx|adaptive|without-spinning|tensorflow [<backbone's folder> <tuning as JSON>]]`. Without a backbone, everything
+ * is trained from random weights.
  */
 import { createInterface } from 'node:readline';
 import { readEncoder } from '../../src/encoder/index.js';
 import { createTaskLearner } from '../../src/engine/index.js';
 import { classificationTask } from '../../src/families/index.js';
-import { type GraphExecutor, onnxExecutor, tensorflowExecutor } from '../../src/graph/index.js';
+import { cpuExecutor, type GraphExecutor, onnxExecutor, tensorflowExecutor } from '../../src/graph/index.js';
 import { tuningSchema } from '../../src/jobs/index.js';
 import { Random } from '../../src/random.js';
 import { frozenBackbone, learningOptions, readBackbone, trainedHead } from '../../src/training/index.js';
@@ -22,8 +22,13 @@ if (configuration === undefined) throw new Error(`no configuration ${name}`);
 const say = (message: unknown) => process.stdout.write(`${JSON.stringify(message)}\n`);
 
 async function executorNamed(): Promise<{ executor: GraphExecutor; title: string }> {
+  const count = Number(threads);
   if (runtime === 'onnx')
-    return { executor: onnxExecutor({ threads: Number(threads) }), title: 'Orchard on ONNX Runtime' };
+    return { executor: onnxExecutor({ threads: count }), title: 'Orchard on ONNX Runtime' };
+  if (runtime === 'adaptive') return { executor: cpuExecutor(count), title: 'Orchard, adaptive threads' };
+  if (runtime === 'without-spinning') {
+    return { executor: onnxExecutor({ threads: count, spinning: false }), title: 'Orchard without spinning' };
+  }
   const tf = await import('@tensorflow/tfjs');
   const { setThreadsCount } = await import('@tensorflow/tfjs-backend-wasm');
   setThreadsCount(Number(threads));
@@ -70,11 +75,13 @@ say({ ready: directory === undefined ? title : `${title}, ${tuning}` });
 for await (const line of createInterface({ input: process.stdin })) {
   const milliseconds: number[] = [];
   let loss = 0;
+  const before = process.cpuUsage();
   for (let count = Number(line); count > 0; count -= 1) {
     const startedAt = performance.now();
     ({ loss } = await learner.step(LEARNING_RATE));
     milliseconds.push(performance.now() - startedAt);
   }
-  say({ milliseconds, loss });
+  const { user, system } = process.cpuUsage(before);
+  say({ milliseconds, loss, processorSeconds: (user + system) / 1e6 });
 }
 say({ peakMebibytes: process.resourceUsage().maxRSS / 1024 });

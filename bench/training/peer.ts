@@ -4,7 +4,11 @@ import { z } from 'zod';
 
 const messageSchema = z.union([
   z.strictObject({ ready: z.string() }),
-  z.strictObject({ milliseconds: z.array(z.number()), loss: z.number() }),
+  z.strictObject({
+    milliseconds: z.array(z.number()),
+    loss: z.number(),
+    processorSeconds: z.number().optional(),
+  }),
   z.strictObject({ peakMebibytes: z.number() }),
   z.strictObject({ failure: z.string() }),
 ]);
@@ -20,6 +24,8 @@ export class Peer {
   readonly #messages: AsyncIterator<string>;
   #errors = '';
   name = '';
+  /** Of all processors, in the last round, where the peer says it; a machine that others use changes it little. */
+  processorSeconds = Number.NaN;
 
   private constructor(child: ChildProcessWithoutNullStreams) {
     this.#child = child;
@@ -51,7 +57,10 @@ export class Peer {
   async round(steps: number): Promise<readonly number[]> {
     this.#child.stdin.write(`${steps}\n`);
     const message = await this.#next();
-    if ('milliseconds' in message) return message.milliseconds;
+    if ('milliseconds' in message) {
+      this.processorSeconds = message.processorSeconds ?? Number.NaN;
+      return message.milliseconds;
+    }
     throw new Error(`${this.name}: ${JSON.stringify(message)}`);
   }
 

@@ -33,7 +33,7 @@ export function checkFeeds(
   for (const name of Object.keys(feeds)) {
     if (!known.has(name)) throw new ShapeError(`feed ${name} is not an input of the graph`);
   }
-  const sizes = symbolSizes(tensors, feeds);
+  const sizes = sizesOf(tensors, feeds);
   for (const { name, type, shape } of tensors) {
     const feed = feeds[name];
     if (feed === undefined) throw new ShapeError(`feed ${name} is missing`);
@@ -50,7 +50,7 @@ export function checkFeeds(
  * The size of each symbol, from the first feed that has the symbol as a dimension; products of symbols are
  * skipped.
  */
-function symbolSizes(tensors: readonly TensorDescription[], feeds: Readonly<Record<string, Feed>>): Sizes {
+export function sizesOf(tensors: readonly TensorDescription[], feeds: Readonly<Record<string, Feed>>): Sizes {
   const sizes = new Map<string, number>();
   for (const { name, shape } of tensors) {
     for (const [axis, dimension] of shape.entries()) {

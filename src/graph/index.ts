@@ -1,3 +1,4 @@
+export { type AdaptiveThreadsOptions, adaptiveThreads } from './adaptive-threads.js';
 export { checkFeeds, checkOutputs, fedTensors, type Sizes } from './check-tensors.js';
 export type {
   CompiledGraph,
@@ -13,7 +14,9 @@ export { addGradients, type ParameterGradient } from './gradients.js';
 export { Graph } from './graph.js';
 export type { Node, NodeOf } from './node.js';
 export { nodesFor } from './node-order.js';
+export { cpuExecutor } from './onnx/cpu-executor.js';
 export { type DeviceInformation, deviceInformation, listDevices, presentDevices } from './onnx/devices.js';
+export { sameNumbersWith } from './onnx/gemm-blocks.js';
 export { type OnnxExecutorOptions, onnxExecutor } from './onnx/onnx-executor.js';
 export { toOnnx } from './onnx/to-onnx.js';
 export type {
@@ -43,3 +46,4 @@ export { readStoredWeight, type StoredWeights } from './stored-weights.js';
 export type { ElementType, Tensor, TensorSource } from './tensor.js';
 export type { TensorFlow, TensorFlowClasses, TensorFlowTensor } from './tensorflow/tensorflow.js';
 export { tensorflowExecutor } from './tensorflow/tensorflow-executor.js';
+export { ThreadChoice, type ThreadChoiceOptions, type TimedRun, type Width } from './thread-choice.js';

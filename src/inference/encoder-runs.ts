@@ -101,10 +101,10 @@ export class EncoderRuns {
     if (!alone || openWide === undefined) return { graph: narrow, learn: learnCost };
     const threads = this.#threads;
     if (threads.wantsWide) this.#wide ??= openWide();
-    const width = this.#wide === undefined ? 'narrow' : threads.choose(rows * tokens);
+    const width = threads.choose(rows * tokens);
     const graph = width === 'wide' ? ((await this.#wide) ?? narrow) : narrow;
     const learn = (ms: number) => {
-      threads.learn(rows * tokens, width, ms);
+      threads.learn(rows * tokens, ms);
       if (width === 'narrow') learnCost(ms);
     };
     return { graph, learn };

@@ -5,7 +5,12 @@ export { BACKBONE_FILES } from './backbone-files.js';
 export { checkpointMark, checkpointTime } from './checkpoint-mark.js';
 export { deviceWarning } from './device-warnings.js';
 export { type FrozenBackbone, frozenBackbone, learningOptions, trainedHead } from './frozen-backbone.js';
-export { type Tuning, trainingLanguage } from './hyperparameters.js';
+export {
+  type Hyperparameters,
+  resolveHyperparameters,
+  type Tuning,
+  trainingLanguage,
+} from './hyperparameters.js';
 export type {
   BackboneDownload,
   BlendNotice,

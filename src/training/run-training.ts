@@ -4,7 +4,7 @@ import type { TrainingStats } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
 import { newEncoder } from '../encoder/index.js';
 import type { TrainingTask } from '../families/index.js';
-import { type GraphExecutor, onnxExecutor } from '../graph/index.js';
+import { cpuExecutor, type GraphExecutor } from '../graph/index.js';
 import { type Backbone, readBackbone } from './backbone.js';
 import { checkpointFile, WORK_FOLDER } from './checkpoint-mark.js';
 import { trainOnDevice } from './choose-device.js';
@@ -56,7 +56,7 @@ export async function runTraining(
   const { lowercase, language, balanced } = hyperparameters;
   const expert = await task.trainExpert({ lowercase, language, balanced, seed: spec.seed, signal });
   const encoder = backbone?.encoder ?? newEncoder(spec.model_config.size, rows.vocabularySize);
-  const cpu = given ?? onnxExecutor({ threads: spec.threads });
+  const cpu = given ?? cpuExecutor(spec.threads);
   const input: Omit<LoopInput, 'executor'> = {
     ...rows,
     task,

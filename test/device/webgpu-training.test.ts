@@ -10,7 +10,7 @@ import { Evaluator } from '../../src/engine/index.js';
 import type { TrainingTask } from '../../src/families/index.js';
 import { classificationTask } from '../../src/families/papaya/classification-task.js';
 import { type GraphExecutor, onnxExecutor } from '../../src/graph/index.js';
-import { largestDifference, learnerOf, lossesOf, smallTasks } from '../engine/small-tasks.js';
+import { classes, largestDifference, learnerOf, lossesOf } from '../engine/small-tasks.js';
 import { operationsByProvider } from '../support/profiles.js';
 import { describeWebGpu } from '../support/software-vulkan.js';
 import { loopInput } from '../training/loop-input.js';
@@ -56,7 +56,10 @@ function fedExecutor(profile: string): GraphExecutor {
 }
 
 describeWebGpu('a training on WebGPU', () => {
-  it.each([...smallTasks, ['several labels of a text', severalLabels] as const])(
+  it.each([
+    ['classes of texts', classes],
+    ['several labels of a text', severalLabels],
+  ] as const)(
     `gives the losses of the CPU for ${STEPS} steps: %s`,
     async (_, make) => {
       const onCpu = await trained(make(), onnxExecutor());

@@ -1,5 +1,6 @@
 import * as tf from '@tensorflow/tfjs';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { cpuExecutor } from '../../src/graph/index.js';
 import {
   Graph,
   type GraphExecutor,
@@ -17,6 +18,7 @@ beforeAll(async () => {
 
 const executors: Readonly<Record<string, () => GraphExecutor>> = {
   onnxExecutor,
+  'adaptiveThreads of onnxExecutor': () => cpuExecutor(2),
   tensorflowExecutor: () => tensorflowExecutor(tf),
   residentOnBuffers: () => residentOnBuffers(onnxExecutor()),
 };

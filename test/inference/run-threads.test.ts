@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { RunThreads, type Width } from '../../src/inference/run-threads.js';
+import type { Width } from '../../src/graph/index.js';
+import { RunThreads } from '../../src/inference/run-threads.js';
 
 /** Lets a model of which several threads make a run so many times as fast choose for some runs. */
 function choices(threads: RunThreads, gain: number, tokens = 100, runs = 200): Width[] {
   return Array.from({ length: runs }, () => {
     const width = threads.choose(tokens);
-    threads.learn(tokens, width, width === 'wide' ? tokens / gain : tokens);
+    threads.learn(tokens, width === 'wide' ? tokens / gain : tokens);
     return width;
   });
 }
@@ -31,7 +32,7 @@ describe('the number of threads of a run', () => {
       const isFirstWide = width === 'wide' && !hasBeenWide;
       hasBeenWide ||= isFirstWide;
       const slow = isFirstWide || run % 7 === 6 ? 20 : 1;
-      threads.learn(100, width, (width === 'wide' ? 60 : 100) * slow);
+      threads.learn(100, (width === 'wide' ? 60 : 100) * slow);
       return width;
     });
     expect(share(widths.slice(20), 'wide')).toBeGreaterThan(0.9);

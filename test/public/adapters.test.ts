@@ -61,7 +61,10 @@ describe('a job with adapters', () => {
   it('ends in ERROR without a backbone, and says what to do', async () => {
     const { job } = await trained({ adapters: {} }, false);
     expect(job.status).toBe('ERROR');
-    expect(job.error).toMatchObject({ code: 'training', message: expect.stringContaining('name a backbone') });
+    expect(job.error).toMatchObject({
+      code: 'training',
+      message: expect.stringContaining('name a backbone'),
+    });
   });
 });
 

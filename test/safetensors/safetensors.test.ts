@@ -4,6 +4,7 @@ import {
   encodeSafetensors,
   type IntegerTensor,
   type NamedTensor,
+  safetensorsPieces,
 } from '../../src/safetensors/index.js';
 import { failureOf } from '../support/outcomes.js';
 
@@ -48,6 +49,44 @@ describe('safetensors', () => {
     const read = decodeSafetensors(encodeSafetensors(tensors, { format: 'pt' }), 'x');
     expect(read.tensors).toEqual(tensors);
     expect(read.metadata).toEqual({ format: 'pt' });
+  });
+
+  it('is the same file when it is made piece by piece, a tensor at a time', () => {
+    const values = [Float32Array.of(1, 2, 3), Float32Array.of(-0.5, 1e-30)];
+    let asked = 0;
+    const tensorAt = (at: number): NamedTensor => ({
+      shape: [values[at]?.length ?? 0],
+      get values() {
+        asked += 1;
+        return values[at] ?? new Float32Array();
+      },
+    });
+    const tensors = new Map([
+      ['first', tensorAt(0)],
+      ['second', tensorAt(1)],
+    ]);
+    const whole = encodeSafetensors(tensors);
+    asked = 0;
+    const pieces: Uint8Array[] = [];
+    for (const piece of safetensorsPieces(tensors)) {
+      expect(asked).toBe(pieces.length);
+      pieces.push(piece);
+    }
+    expect(Buffer.concat(pieces).equals(whole)).toBe(true);
+  });
+
+  it('leaves float32 numbers where they are in the bytes if asked to, and copies what is not aligned', () => {
+    const tensors = new Map([['x', { shape: [2], values: Float32Array.of(1.5, -2) }]]);
+    const bytes = encodeSafetensors(tensors);
+    const inPlace = decodeSafetensors(bytes, 'x', { inPlace: true }).tensors.get('x')?.values;
+    expect(inPlace).toEqual(Float32Array.of(1.5, -2));
+    expect(inPlace?.buffer).toBe(bytes.buffer);
+    expect(decodeSafetensors(bytes, 'x').tensors.get('x')?.values.buffer).not.toBe(bytes.buffer);
+    const shifted = new Uint8Array(bytes.length + 1);
+    shifted.set(bytes, 1);
+    const copied = decodeSafetensors(shifted.subarray(1), 'x', { inPlace: true }).tensors.get('x')?.values;
+    expect(copied).toEqual(Float32Array.of(1.5, -2));
+    expect(copied?.buffer).not.toBe(shifted.buffer);
   });
 
   it('stores floating-point numbers in half the bytes if asked to, and integers as they are', () => {

@@ -24,6 +24,11 @@ export interface OnnxExecutorOptions {
    */
   readonly idleSpinning?: boolean;
   /**
+   * Whether several threads look for work actively while they wait for each other within a run. Without it a run on a
+   * machine of its own takes longer, the more so the smaller its operations are. Default true.
+   */
+  readonly spinning?: boolean;
+  /**
    * Where each graph that is released leaves the runtime's profile of its runs, which tells of each node where it ran and
    * how long: a path, which a time and `.json` are added to. Default: no profiles, since they take time.
    */
@@ -39,9 +44,10 @@ export function onnxExecutor({
   provider = 'cpu',
   threads = 1,
   idleSpinning = true,
+  spinning = true,
   profile,
 }: OnnxExecutorOptions = {}): OnnxExecutor {
-  const settings = { provider, threads, idleSpinning, profile };
+  const settings = { provider, threads, idleSpinning, spinning, profile };
   const profiles = profile !== undefined;
   return {
     specificationVersion: 1,

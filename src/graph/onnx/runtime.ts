@@ -27,6 +27,7 @@ export interface SessionSettings {
   readonly provider: ExecutionProvider;
   readonly threads: number;
   readonly idleSpinning: boolean;
+  readonly spinning: boolean;
   /** Path of the profile that the runtime writes, without its ending; none where undefined. */
   readonly profile?: string | undefined;
 }
@@ -46,7 +47,7 @@ export interface SessionNeeds {
 export async function createSession(
   { InferenceSession, listSupportedBackends }: Runtime,
   model: string | Uint8Array,
-  { provider, threads, idleSpinning, profile }: SessionSettings,
+  { provider, threads, idleSpinning, spinning, profile }: SessionSettings,
   { stored, ...places }: SessionNeeds = {},
 ): Promise<InferenceSession> {
   const providers = listSupportedBackends().map(({ name }) => name);
@@ -66,7 +67,11 @@ export async function createSession(
     logSeverityLevel: 4,
     ...(profile !== undefined && { enableProfiling: true, profileFilePrefix: profile }),
     extra: {
-      session: { ...(!idleSpinning && { force_spinning_stop: '1' }), ...(stored && storedSettings(stored)) },
+      session: {
+        ...(!idleSpinning && { force_spinning_stop: '1' }),
+        ...(!spinning && { intra_op: { allow_spinning: '0' } }),
+        ...(stored && storedSettings(stored)),
+      },
     },
     ...places,
   };

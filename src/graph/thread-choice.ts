@@ -1,0 +1,203 @@
+import { ExpectedTime } from './expected-time.js';
+
+/** One thread, or as many as a run may use. */
+export type Width = 'narrow' | 'wide';
+
+/** How long a run took. */
+export interface TimedRun {
+  /** Of its batch, in any unit that its time grows with; above 0. */
+  readonly size: number;
+  /** A run of which the clock saw nothing teaches nothing. */
+  readonly ms: number;
+  /** What it took to get ready for the run's width, if that was another one before. Default 0. */
+  readonly switchMs?: number;
+}
+
+export interface ThreadChoiceOptions {
+  /** With which the first runs are made. */
+  readonly first: Width;
+  /** Several threads are taken if a run then takes less than this share of its time with one. */
+  readonly toWide: number;
+  /** One thread is taken if a run then takes less than this share of its time with several. */
+  readonly toNarrow: number;
+}
+
+/** Runs before the first trial, and before one for a reason. */
+const LEAST_RUNS = 4;
+/** Runs between two trials, at least; and before the first one where what others found is followed. */
+const RUNS_BETWEEN = 64;
+const RUNS_FOLLOWED = 200;
+/** The share of the time that trials may cost. */
+const TRIAL_SHARE = 0.015;
+/** So many runs in a row that are slower, or faster, than expected by such a factor are a reason for a trial. */
+const CHANGED_RUNS = 3;
+const SLOWER = 1.25;
+const FASTER = 0.8;
+/** The share of the time that trials for this reason may cost besides. */
+const CHANGE_SHARE = 0.03;
+/** A trial is over if two of its runs take so many times as long. */
+const WORSE = 1.3;
+/** Otherwise it goes on for so many runs after the first, and further ones if they are short. Their median decides. */
+const TRIAL_RUNS = 3;
+const TRIAL_MS = 150;
+const MOST_TRIAL_RUNS = 9;
+/** A run of a trial counts as at most so many runs lost: more was something else's doing. */
+const MOST_LOST = 2;
+
+/** Some runs with the width that is not chosen. */
+interface Trial {
+  readonly hasReason: boolean;
+  readonly runs: TimedRun[];
+}
+
+/**
+ * Decides whether runs use one thread or several, by what runs took before with each: beside busy processes several
+ * threads wait for each other, so that one may be faster, and small runs often are in any case. What isn't chosen is
+ * tried now and then, and soon after runs have become slower or faster; a trial that has cost much is repeated later.
+ */
+export class ThreadChoice {
+  readonly #options: ThreadChoiceOptions;
+  #chosen: Width;
+  #expected = new ExpectedTime();
+  #newest: TimedRun[] = [];
+  /** Whether the next run is the first after a change. */
+  #isCold = true;
+  #trial: Trial | undefined;
+  #decisions = 0;
+  /** Since the last trial. */
+  #runs = 0;
+  #leastRuns = LEAST_RUNS;
+  /** Newest runs in a row that were slower than expected, and faster. */
+  #slower = 0;
+  #faster = 0;
+  #hasChanged = false;
+  /** Milliseconds of runs that must pass before a trial pays, and before one for a reason does. */
+  #waitMs = 0;
+  #reasonWaitMs = 0;
+
+  constructor(options: ThreadChoiceOptions) {
+    this.#options = options;
+    this.#chosen = options.first;
+  }
+
+  /** Of the next run. */
+  get width(): Width {
+    return this.#trial === undefined ? this.#chosen : other(this.#chosen);
+  }
+
+  /** What the trials so far have led to. */
+  get chosen(): Width {
+    return this.#chosen;
+  }
+
+  /** How many trials have ended. */
+  get decisions(): number {
+    return this.#decisions;
+  }
+
+  /** Takes over what was found for other runs on the same machine, until there was a trial of its own. */
+  follow(width: Width): void {
+    if (this.#decisions > 0 || this.#trial !== undefined) return;
+    if (width !== this.#chosen) this.#choose(width);
+    this.#leastRuns = RUNS_FOLLOWED;
+  }
+
+  /** Learns from a run that had {@link ThreadChoice.width}, and decides on that of the next. */
+  learn(run: TimedRun): void {
+    if (!(run.ms > 0)) return;
+    if (this.#trial !== undefined) this.#try(this.#trial, run);
+    else if (this.#isCold) this.#warmUp(run);
+    else this.#observe(run);
+  }
+
+  #warmUp(run: TimedRun): void {
+    this.#isCold = false;
+    this.#lose(run, this.#expected.of(run.size) ?? run.ms);
+  }
+
+  #observe(run: TimedRun): void {
+    const { size, ms } = run;
+    const expected = this.#expected.of(size) ?? ms;
+    this.#expected.add(size, ms);
+    this.#newest = [...this.#newest, run].slice(-CHANGED_RUNS);
+    this.#slower = ms > SLOWER * expected ? this.#slower + 1 : 0;
+    this.#faster = ms < FASTER * expected ? this.#faster + 1 : 0;
+    if (this.#slower === CHANGED_RUNS || this.#faster === CHANGED_RUNS) this.#change();
+    this.#runs += 1;
+    this.#waitMs -= ms;
+    this.#reasonWaitMs -= ms;
+    const isTime = this.#runs >= this.#leastRuns && this.#waitMs <= 0;
+    const hasReason = this.#hasChanged && this.#runs >= LEAST_RUNS && this.#reasonWaitMs <= 0;
+    if (!isTime && !hasReason) return;
+    this.#trial = { hasReason: !isTime, runs: [] };
+    this.#waitMs = 0;
+  }
+
+  /** Something else happens on the machine than before: only the newest runs say what to expect. */
+  #change(): void {
+    this.#hasChanged = true;
+    this.#slower = 0;
+    this.#faster = 0;
+    this.#expect(this.#newest);
+  }
+
+  #try(trial: Trial, run: TimedRun): void {
+    this.#lose(run, this.#expected.of(run.size) ?? run.ms, trial.hasReason);
+    trial.runs.push(run);
+    const all = this.#ratiosOf(trial.runs);
+    // In the first one, the runtime lays out its memory.
+    const runs = trial.runs.slice(1);
+    const passed = runs.reduce((sum, { ms }) => sum + ms, 0);
+    const isLong = runs.length >= TRIAL_RUNS && (passed >= TRIAL_MS || runs.length >= MOST_TRIAL_RUNS);
+    const { toWide, toNarrow } = this.#options;
+    const limit = this.#chosen === 'narrow' ? toWide : toNarrow;
+    if (all.filter((ratio) => ratio > WORSE).length > 1) this.#end(trial, false);
+    else if (isLong) this.#end(trial, median(all.slice(1)) < limit);
+  }
+
+  /** What runs took, as a share of what they would have taken with the chosen width. */
+  #ratiosOf(runs: readonly TimedRun[]): number[] {
+    return runs.map(({ size, ms }) => ms / (this.#expected.of(size) ?? ms));
+  }
+
+  /** Counts what a run took longer than one of the chosen width would have. */
+  #lose({ ms, switchMs = 0 }: TimedRun, expected: number, hasReason = false): void {
+    const lost = switchMs + Math.min(Math.max(0, ms - expected), MOST_LOST * expected);
+    this.#waitMs += lost / TRIAL_SHARE;
+    if (hasReason) this.#reasonWaitMs = Math.max(0, this.#reasonWaitMs) + lost / CHANGE_SHARE;
+  }
+
+  #end({ runs }: Trial, isBetter: boolean): void {
+    this.#trial = undefined;
+    this.#decisions += 1;
+    this.#leastRuns = RUNS_BETWEEN;
+    if (isBetter) this.#choose(other(this.#chosen), runs.slice(1));
+    else this.#restart(true);
+  }
+
+  #choose(width: Width, runs: readonly TimedRun[] = []): void {
+    this.#chosen = width;
+    this.#expect(runs);
+    this.#restart(runs.length === 0);
+  }
+
+  #restart(isCold: boolean): void {
+    this.#isCold = isCold;
+    this.#runs = 0;
+    this.#slower = 0;
+    this.#faster = 0;
+    this.#hasChanged = false;
+  }
+
+  #expect(runs: readonly TimedRun[]): void {
+    this.#expected = new ExpectedTime();
+    for (const { size, ms } of runs) this.#expected.add(size, ms);
+  }
+}
+
+const other = (width: Width): Width => (width === 'wide' ? 'narrow' : 'wide');
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
