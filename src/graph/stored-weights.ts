@@ -16,7 +16,11 @@ export interface StoredWeights {
  * @param count of its numbers.
  * @throws RangeError if it isn't stored; Error if the file ends before it does, or the file system's.
  */
-export function readStoredWeight({ file, offsets }: StoredWeights, name: string, count: number): Float32Array {
+export function readStoredWeight(
+  { file, offsets }: StoredWeights,
+  name: string,
+  count: number,
+): Float32Array {
   const offset = offsets.get(name);
   if (offset === undefined) throw new RangeError(`${file} has no weight ${name}`);
   const values = new Float32Array(count);

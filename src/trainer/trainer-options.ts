@@ -20,7 +20,10 @@ export interface TrainerOptions {
    * process takes a moment longer to start, and gives all its memory back when it ends.
    */
   readonly isolation?: TrainingIsolation;
-  /** Threads that the jobs running here may use. Default: the processors available. */
+  /**
+   * Threads that the jobs running here may use. Default: the processors available. While other processes keep these busy,
+   * a job computes with one where that is faster; the model is the same.
+   */
   readonly threads?: number;
   /**
    * Most bytes of memory that a job running here may need. What it needs is estimated before it trains; one that needs

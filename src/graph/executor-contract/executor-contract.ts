@@ -76,7 +76,10 @@ const runChecks: ExecutorChecks = {
     const graph = new Graph();
     const [first, second] = [graph.parameter('first', [2]), graph.parameter('second', [1, 2])];
     const fed = graph.parameter('fed', [2, 2]);
-    graph.output('y', graph.add(graph.gemm(fed, graph.reshape(first, [2, 1])), graph.transpose(second, [1, 0])));
+    graph.output(
+      'y',
+      graph.add(graph.gemm(fed, graph.reshape(first, [2, 1])), graph.transpose(second, [1, 0])),
+    );
     const folder = await mkdtemp(join(tmpdir(), 'orchard-weights-'));
     try {
       const file = join(await realpath(folder), 'two.weights');

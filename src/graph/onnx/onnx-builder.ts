@@ -1,7 +1,13 @@
 import { type Dimension, numeral, type Shape, ShapeError, symbolsOf, volume } from '../shape.js';
 import { FLOAT_BYTES } from '../stored-weights.js';
 import type { ElementType, Tensor } from '../tensor.js';
-import { AttributeTypeCode, EXTERNAL_DATA, ElementTypeCode, type NodeProto, type TensorProto } from './schema.js';
+import {
+  AttributeTypeCode,
+  ElementTypeCode,
+  EXTERNAL_DATA,
+  type NodeProto,
+  type TensorProto,
+} from './schema.js';
 
 export type OnnxAttribute =
   | { readonly int: number }
