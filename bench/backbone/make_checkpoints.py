@@ -19,7 +19,7 @@ TYPES = {
     "roberta": {**SIZE, "max_position_embeddings": POSITIONS + 2, "type_vocab_size": 1},
     "xlm-roberta": {**SIZE, "max_position_embeddings": POSITIONS + 2, "type_vocab_size": 1},
     "camembert": {**SIZE, "max_position_embeddings": POSITIONS + 2, "type_vocab_size": 1},
-    "electra": {**SIZE, "embedding_size": SIZE["hidden_size"], "max_position_embeddings": POSITIONS},
+    "electra": {**SIZE, "embedding_size": 24, "max_position_embeddings": POSITIONS},
     "albert": {**SIZE, "embedding_size": 24, "max_position_embeddings": POSITIONS},
     "deberta-v2": {**SIZE, "max_position_embeddings": POSITIONS, "relative_attention": True, "position_buckets": 16,
                    "norm_rel_ebd": "layer_norm", "share_att_key": True, "pos_att_type": ["p2c", "c2p"],
