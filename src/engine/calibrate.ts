@@ -15,7 +15,6 @@ import { pause } from '../pauses.js';
 import type { Encoding } from '../tokenizer/index.js';
 import type { FrozenWeights } from './frozen-weights.js';
 import type { TrainingHead } from './head.js';
-import type { Weights } from './learned-parameters.js';
 import { feedsFor, padBatch } from './padded-batch.js';
 import { buildEvaluationGraph } from './training-graph.js';
 

@@ -99,9 +99,9 @@ const runChecks: ExecutorChecks = {
         ['first', 12],
       ]);
       const compiled = await executor.compile(graph, { stored: { file, offsets } });
-      const y = float32([2, 1], [0, 0]);
-      await compiled.run({ fed: float32([2, 2], [10, 20, 30, 40]) }, { y });
-      assertClose(y, float32([2, 1], [55, 116]));
+      const y = floats([2, 1], [0, 0]);
+      await compiled.run({ fed: floats([2, 2], [10, 20, 30, 40]) }, { y });
+      assertClose(y, floats([2, 1], [55, 116]));
       await compiled.release();
     } finally {
       await rm(folder, { recursive: true });

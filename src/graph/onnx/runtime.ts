@@ -37,7 +37,7 @@ export interface SessionNeeds {
   /** Weights of the model that lie in a file. Default: none. */
   readonly stored?: StoredWeights | undefined;
   /** Default: every output is written to the processor's memory. */
-  readonly preferredOutputLocation?: InferenceSession.SessionOptions['preferredOutputLocation'];
+  readonly preferredOutputLocation?: NonNullable<InferenceSession.SessionOptions['preferredOutputLocation']>;
 }
 
 /**
