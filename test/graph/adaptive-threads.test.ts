@@ -31,7 +31,10 @@ class SimulatedMachine {
     return adaptiveThreads({
       narrow: this.#executor('narrow'),
       wide: this.#executor('wide'),
-      sameNumbers: () => ({ batch = 0 }) => isSame(batch),
+      sameNumbers:
+        () =>
+        ({ batch = 0 }) =>
+          isSame(batch),
       now: () => this.now,
     });
   }
