@@ -38,6 +38,13 @@ export function contestants(folders: readonly string[]): Contestant[] {
     { kind: 'fasttext', name: 'fastText' },
     ...[...own, ...given].flatMap(({ name, folder, size }): Contestant[] => [
       { kind: 'orchard', name: `Orchard, ${name}`, size, start: startFrom(folder), tuning: {} },
+      {
+        kind: 'orchard',
+        name: `Orchard with adapters, ${name}`,
+        size,
+        start: startFrom(folder),
+        tuning: { adapters: {} },
+      },
       { kind: 'trainer', name: `Hugging Face Trainer, ${name}`, weights: folder },
       { kind: 'setfit', name: `SetFit, ${name}`, weights: folder },
     ]),

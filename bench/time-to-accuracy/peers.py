@@ -8,6 +8,7 @@ answers; imports are not counted) and the libraries' versions, or {"missing": pa
 
 import json
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -25,6 +26,24 @@ def texts(split):
 
 def labels(split):
     return [label for _, label in task[split]]
+
+
+def plain_weights(folder):
+    """A copy of Orchard's own backbones, whose rows are bytes with a scale each, in float32; other folders as they are."""
+    from safetensors.numpy import load_file, save_file
+
+    stored = load_file(os.path.join(task["weights"], "model.safetensors"))
+    if not any(name.endswith(".scale") for name in stored):
+        return task["weights"]
+    shutil.copytree(task["weights"], folder, dirs_exist_ok=True)
+    scales = {name.removesuffix(".scale"): values for name, values in stored.items() if name.endswith(".scale")}
+    plain = {
+        name: (values[:, 0, :] * scales[name][:, None] if name in scales else values).astype("float32")
+        for name, values in stored.items()
+        if not name.endswith(".scale")
+    }
+    save_file(plain, os.path.join(folder, "model.safetensors"), {"format": "pt"})
+    return folder
 
 
 class Stopwatch:
@@ -52,8 +71,10 @@ def trainer():
     )
 
     torch.set_num_threads(task["threads"])
+    copy = tempfile.TemporaryDirectory()
+    weights = plain_weights(copy.name)
     watch = Stopwatch()
-    tokenizer = AutoTokenizer.from_pretrained(task["weights"])
+    tokenizer = AutoTokenizer.from_pretrained(weights)
 
     class Rows(torch.utils.data.Dataset):
         def __init__(self, split):
@@ -88,7 +109,7 @@ def trainer():
         )
         transformers.set_seed(task["seed"])
         training = Trainer(
-            model=AutoModelForSequenceClassification.from_pretrained(task["weights"], num_labels=task["labels"]),
+            model=AutoModelForSequenceClassification.from_pretrained(weights, num_labels=task["labels"]),
             args=settings,
             train_dataset=Rows("train"),
             eval_dataset=Rows("dev"),
@@ -110,14 +131,10 @@ def setfit():
     from datasets import Dataset
 
     torch.set_num_threads(task["threads"])
+    copy = tempfile.TemporaryDirectory()
+    weights = plain_weights(copy.name)
     watch = Stopwatch()
-    encoder = sentence_transformers.SentenceTransformer(
-        modules=[
-            (transformer := sentence_transformers.models.Transformer(task["weights"], max_seq_length=256)),
-            sentence_transformers.models.Pooling(transformer.get_word_embedding_dimension(), "mean"),
-        ],
-        device="cpu",
-    )
+    encoder = sentence_transformers.SentenceTransformer(weights, device="cpu")  # mean pooling, unless the folder says else
     from sklearn.linear_model import LogisticRegression
 
     model = setfit.SetFitModel(model_body=encoder, model_head=LogisticRegression(max_iter=1000))

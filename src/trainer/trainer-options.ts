@@ -21,7 +21,10 @@ export interface TrainerOptions {
    * process takes a moment longer to start, and gives all its memory back when it ends.
    */
   readonly isolation?: TrainingIsolation;
-  /** Threads that the jobs running here may use. Default: the processors available. */
+  /**
+   * Threads that the jobs running here may use. Default: the processors available. While other processes keep these busy,
+   * a job computes with one where that is faster; the model is the same.
+   */
   readonly threads?: number;
   /**
    * Where the jobs running here compute their training steps: `cpu`, a device by its name, or `auto`, which measures a few
