@@ -240,6 +240,23 @@ describe.each(Object.keys(smallConfigs))('an encoder of type %s', (type) => {
   });
 });
 
+/** Of the embeddings, then of each layer: attention weights, what attention gives, what the feed-forward block gives. */
+it.each([
+  ['bert', { hidden_dropout_prob: 0.3, attention_probs_dropout_prob: 0.4 }, [0.4, 0.3, 0.3], 2],
+  ['mpnet', { hidden_dropout_prob: 0.3, attention_probs_dropout_prob: 0.4 }, [0.4, 0.3, 0.3], 2],
+  ['albert', { hidden_dropout_prob: 0.3, attention_probs_dropout_prob: 0.4 }, [0.4, 0.3], 3],
+  ['distilbert', { dropout: 0.3, attention_dropout: 0.4 }, [0.4, 0.3], 2],
+])('an encoder of type %s has the dropout of transformers', (type, fields, inLayer, layers) => {
+  const sites: number[] = [];
+  const graph = new Graph();
+  const dropout = (x: Tensor, probability: number) => {
+    if (probability > 0) sites.push(probability);
+    return x;
+  };
+  encoderOf(type, fields).states(graph, trainingInputs(graph), { prefix: '', dropout });
+  expect(sites).toEqual([0.3, ...Array.from({ length: layers }, () => inLayer).flat()]);
+});
+
 describe('an encoder that can not be run here', () => {
   it.each([
     ['distilbert', { sinusoidal_pos_embds: true }, 'sinusoidal_pos_embds: '],

@@ -53,7 +53,7 @@ const names: LayerNames = {
 const STEM = 'encoder.layer';
 const BIAS = 'encoder.relative_attention_bias.weight';
 
-/** Positions count from 2 whatever the padding token's id is. */
+/** Positions count from the padding token's id + 1. */
 const FIRST_POSITION = 2;
 
 const biasParameter = ({ num_attention_heads, initializer_range }: Config): ParameterSpec =>
