@@ -27,7 +27,9 @@ function attention(): Graph {
     ...{ rowsFirstA: true, rowsFirstB: true, transposeB: true, alpha: 0.3 },
   });
   const weights = graph.softmax(graph.scale(scores, 2));
-  graph.output('context', graph.batchMatMul(weights, split('value'), { rowsFirstB: true }));
+  // Its own transposition, whose name another must not take.
+  const value = graph.transpose(graph.transpose(split('value'), [1, 0, 2, 3]), [1, 0, 2, 3]);
+  graph.output('context', graph.batchMatMul(weights, value, { rowsFirstB: true }));
   return graph;
 }
 

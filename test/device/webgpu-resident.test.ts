@@ -43,29 +43,21 @@ async function trained(learning: TaskLearner, steps: number) {
 
 describeWebGpu('a training whose weights stay on the device', () => {
   it.each([
-    ['20 steps', 'classes of texts', classes, 20],
-    ['4 steps', 'tags of tokens', tags, 4],
-    ['4 steps', 'questions and passages, in several runs a step', pairs, 4],
+    [20, 'classes of texts', classes],
+    [2, 'tags of tokens', tags],
+    [2, 'questions and passages, in several runs a step', pairs],
   ] as const)(
-    'has the losses of the CPU for %s, masks included: %s',
-    async (_steps, _name, make, steps) => {
+    'has the losses of the CPU for %i steps, masks included, and leaves no node to it: %s',
+    async (steps, _, make) => {
       const expected = await trained(await learnerOf(make(), 0.1, { executor: onArrays() }), steps);
-      const learning = await learnerOf(make(), 0.1, { executor: onDevice() });
+      const profile = join(folder, 'profile');
+      const learning = await learnerOf(make(), 0.1, { executor: onDevice(profile) });
       expect(learning.engine).toBeInstanceOf(ResidentEngine);
       const { losses } = await trained(learning, steps);
       expect(new Set(expected.losses).size).toBe(steps);
       expect(largestDifference(losses, expected.losses)).toBeLessThan(TOLERANCE);
-    },
-    PATIENCE_MS,
-  );
-
-  it(
-    'computes every node of its graphs there',
-    async () => {
-      const profile = join(folder, 'profile');
-      await trained(await learnerOf(tags(), 0.1, { executor: onDevice(profile) }), 2);
       const ran = await operationsByProvider(profile);
-      expect(ran.get('WebGpuExecutionProvider')?.length).toBeGreaterThan(200);
+      expect(ran.get('WebGpuExecutionProvider')?.length).toBeGreaterThan(100 * steps);
       expect(ran.get('CPUExecutionProvider') ?? []).toEqual([]);
     },
     PATIENCE_MS,
@@ -76,7 +68,7 @@ describeWebGpu('a training whose weights stay on the device', () => {
     async () => {
       const runs = [];
       for (let run = 0; run < 2; run += 1) {
-        runs.push(await trained(await learnerOf(classes(), 0.1, { executor: onDevice() }), 3));
+        runs.push(await trained(await learnerOf(classes(), 0.1, { executor: onDevice() }), 2));
       }
       expect(runs[1]).toEqual(runs[0]);
     },
@@ -87,7 +79,7 @@ describeWebGpu('a training whose weights stay on the device', () => {
     'is evaluated there, and goes on from its checkpoint there or on the CPU',
     async () => {
       const input = loopInput(classes(), '');
-      const whole = await trained(await learnerOf(classes(), 0.1, { executor: onDevice() }), 4);
+      const whole = await trained(await learnerOf(classes(), 0.1, { executor: onDevice() }), 3);
       const first = await learnerOf(classes(), 0.1, { executor: onDevice() });
       const losses = await lossesOf(first, 2);
       const evaluator = await Evaluator.create(onDevice(), input.task.head, input.encoder);
@@ -102,7 +94,7 @@ describeWebGpu('a training whose weights stay on the device', () => {
         const second = await learnerOf(classes(), 0.1, { executor });
         await restoreParameters(checkpoint, second.engine.store);
         second.learner.state = state;
-        const all = [...losses, ...(await lossesOf(second, 2))];
+        const all = [...losses, ...(await lossesOf(second, 1))];
         expect(largestDifference(all, whole.losses)).toBeLessThan(TOLERANCE);
         const own = await Evaluator.create(executor, input.task.head, input.encoder);
         const outputs = flatOutputs(await own.outputs(input.dev, second.engine.parameterFeeds));

@@ -47,7 +47,7 @@ export class OnnxBuilder {
     this.nodes.push({
       opType,
       domain,
-      name: `${opType}_${this.nodes.length}`,
+      name: `${opType}${this.#mark === '~' ? '_' : this.#mark}${this.nodes.length}`,
       input,
       output,
       attribute: Object.entries(attributes).map(([name, value]) => toAttributeProto(name, value)),
