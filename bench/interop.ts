@@ -1,8 +1,9 @@
 /**
  * Compares Orchard with Python's libraries. First, small random encoders of every architecture, which transformers writes:
- * hidden states, logits and the gradients of a training step. Then the folder of one small model of each kind, loaded
- * unchanged in transformers and sentence-transformers, which should give the same tokens, logits and vectors.
- * Usage: `npm run bench:interop -- [--python python3]`; Python needs `pip install torch transformers
+ * hidden states, logits and the gradients of a training step (`encoders`). Then folders, loaded unchanged in transformers
+ * and sentence-transformers, which should give the same tokens, logits and vectors: one of each architecture with each head
+ * (`architectures`), and one small trained model of each kind (`models`).
+ * Usage: `npm run bench:interop -- [--python python3] [--only encoders|architectures|models]`; Python needs `pip install torch transformers
  * sentence-transformers`.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -12,12 +13,14 @@ import { parseArgs } from 'node:util';
 import { meanOfRows, unitVector } from '../src/families/index.js';
 import { TextModel } from '../src/inference/index.js';
 import { longProbe, probes, type SmallModelName, smallModel } from '../test/support/small-models.js';
-import { architectureModels } from './interop/architecture-models.js';
+import { architectureModels, graphResults, type TextResult } from './interop/architecture-models.js';
 import { type Loading, type PythonAnswer, runInPython } from './interop/python-peer.js';
 import { compareRandomEncoders } from './interop/random-encoders.js';
 import { machine } from './report.js';
 
-const { values: options } = parseArgs({ options: { python: { type: 'string', default: 'python3' } } });
+const { values: options } = parseArgs({
+  options: { python: { type: 'string', default: 'python3' }, only: { type: 'string' } },
+});
 
 /** Largest difference between numbers that count as equal. */
 const TOLERANCE = 1e-4;
@@ -35,12 +38,6 @@ const howLoaded: Readonly<Record<Loading, string>> = {
   'token-classification': 'AutoModelForTokenClassification',
   'sentence-vectors': 'SentenceTransformer(folder).encode',
 };
-
-/** The tokens of a text, and its vector or logits; where each token has logits, those of all tokens. */
-interface TextResult {
-  readonly ids: readonly number[];
-  readonly outputs: readonly number[];
-}
 
 /** Our own results for the texts, computed one at a time so that nothing is padded. */
 async function ourResults(directory: string, load: Loading, texts: readonly string[]): Promise<TextResult[]> {
@@ -84,28 +81,50 @@ function compare(load: Loading, ours: readonly TextResult[], theirs: PythonAnswe
   };
 }
 
+/** What is compared, all by default; `--only` picks one. */
+const parts = ['encoders', 'architectures', 'models'] as const;
+const isAsked = (part: (typeof parts)[number]) => options.only === undefined || options.only === part;
+
+interface Folder {
+  readonly name: string;
+  readonly path: string;
+  readonly load: Loading;
+  readonly ours: (texts: readonly string[]) => Promise<TextResult[]>;
+}
+
+async function foldersToLoad(): Promise<Folder[]> {
+  const folders: Folder[] = [];
+  for (const { name, load } of isAsked('models') ? models : []) {
+    const path = await smallModel(name, folder);
+    folders.push({ name, path, load, ours: (texts) => ourResults(path, load, texts) });
+  }
+  for (const model of isAsked('architectures') ? await architectureModels(folder) : []) {
+    folders.push({ ...model, ours: (texts) => graphResults(model.path, texts) });
+  }
+  return folders;
+}
+
 console.log(machine());
 const folder = await mkdtemp(join(tmpdir(), 'orchard-interop-'));
-const encoders = await compareRandomEncoders(join(folder, 'encoders'), options.python);
-if (typeof encoders === 'string') console.log(`no encoders compared: ${encoders}`);
-else {
-  console.table(encoders);
-  if (Object.values(encoders).some(({ equal }) => !equal)) process.exitCode = 1;
+if (isAsked('encoders')) {
+  const encoders = await compareRandomEncoders(join(folder, 'encoders'), options.python);
+  if (typeof encoders === 'string') console.log(`no encoders compared: ${encoders}`);
+  else {
+    console.table(encoders);
+    if (Object.values(encoders).some(({ equal }) => !equal)) process.exitCode = 1;
+  }
 }
 const texts = [...probes, longProbe];
-const folders = [];
-for (const { name, load } of models) folders.push({ name, path: await smallModel(name, folder), load });
-folders.push(...(await architectureModels(folder)));
-const answers = runInPython(folders, texts, options.python);
+const folders = await foldersToLoad();
+const answers = folders.length === 0 ? [] : runInPython(folders, texts, options.python);
 if (typeof answers === 'string') {
   console.log(`nothing compared: ${answers}`);
 } else {
   const table: Record<string, ReturnType<typeof compare>> = {};
-  for (const [at, { name, path, load }] of folders.entries()) {
-    const ours = await ourResults(path, load, texts);
-    table[name] = compare(load, ours, answers[at]);
+  for (const [at, { name, load, ours }] of folders.entries()) {
+    table[name] = compare(load, await ours(texts), answers[at]);
   }
-  console.table(table);
+  if (folders.length > 0) console.table(table);
   if (Object.values(table).some(({ equal }) => equal === false)) process.exitCode = 1;
 }
 await rm(folder, { recursive: true });

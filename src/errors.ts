@@ -259,6 +259,23 @@ export class ModelFolderError extends OrchardErrorBase {
   }
 }
 
+/** A GPU, or another device beside the CPU, can't be used or failed while it computed. */
+export class DeviceError extends OrchardErrorBase {
+  readonly code = 'device';
+  constructor(
+    /** Such as `webgpu`. */
+    readonly device: string,
+    /** Before it computed anything, or in a run. */
+    readonly when: 'start' | 'run',
+    /** What is wrong with it; the message has its first 1,000 characters. */
+    readonly reason: string,
+    options?: ErrorOptions,
+  ) {
+    const failed = when === 'start' ? "can't be used" : 'failed';
+    super(`the device ${device} ${failed}: ${shortened(reason)}`, options);
+  }
+}
+
 /** Training started and could not be finished. */
 export class TrainingError extends OrchardErrorBase {
   readonly code = 'training';
@@ -337,6 +354,7 @@ export type OrchardError =
   | MemoryLimitError
   | DeadlineError
   | ModelFolderError
+  | DeviceError
   | TrainingError
   | StorageError
   | AbortedError

@@ -1,4 +1,5 @@
 /** `orchard-nlp/graph`: tensor graphs, and what runs them. An executor is an option of `Trainer`. */
+export type { ExecutionProvider } from './device-names.js';
 export {
   type BatchMatMulAttributes,
   type Binary,
@@ -8,7 +9,7 @@ export {
   checkOutputs,
   type Dimension,
   type ElementType,
-  type ExecutionProvider,
+  type Feed,
   fedTensors,
   type GemmAttributes,
   Graph,
@@ -24,6 +25,11 @@ export {
   onnxExecutor,
   type Quantization,
   type Range as ValueRange,
+  type ResidentCompileOptions,
+  type ResidentGraph,
+  type ResidentMemory,
+  type ResidentTensor,
+  residentOnBuffers,
   resolveShape,
   type Several,
   type Shape,

@@ -40,12 +40,14 @@ export {
   type DatasetWarningKind,
   MAX_WARNING_EXAMPLES,
 } from './datasets/index.js';
+export type { Device, ExecutionProvider } from './device-names.js';
 export {
   AbortedError,
   ClosedError,
   DatasetError,
   type DatasetProblem,
   DeadlineError,
+  DeviceError,
   DownloadError,
   describeDatasetProblem,
   InternalError,
@@ -100,11 +102,13 @@ export {
   sequenceTypes,
 } from './families/index.js';
 export type { FileContent } from './files/index.js';
+export type { DeviceInformation } from './graph/index.js';
 export {
   type CallOptions,
   type InferenceService,
   type InferenceStats,
   inferenceService,
+  listDevices,
   type MemoryStats,
   type ModelStats,
   type Predictions,
@@ -169,6 +173,7 @@ export type {
   BlendNotice,
   CheckpointNotice,
   DatasetNotice,
+  DeviceNotice,
   EpochEnd,
   TrainingHost,
   TrainingIsolation,

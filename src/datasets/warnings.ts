@@ -14,6 +14,7 @@ export type DatasetWarningKind =
   | 'no_backbone'
   | 'backbone_lowercase'
   | 'float32_kept'
+  | 'device'
   | (string & Record<never, never>);
 
 /** A line of a file of the dataset. */

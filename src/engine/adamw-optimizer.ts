@@ -1,6 +1,6 @@
-import { TrainingError } from '../errors.js';
 import type { AdamWArrays, Kernels } from '../kernels/index.js';
-import type { Optimizer, OptimizerKind, StepOptions } from './optimizer.js';
+import { adamWUpdate, FIRST_MOMENTS, SECOND_MOMENTS } from './adamw-update.js';
+import { clippingOf, named, type Optimizer, type OptimizerKind, type StepOptions } from './optimizer.js';
 import type { ParameterRegion, ParameterStore } from './parameter-store.js';
 
 export interface AdamWOptions {
@@ -17,9 +17,6 @@ export interface AdamWOptions {
   readonly weightDecay?: number;
 }
 
-const FIRST_MOMENTS = 'first';
-const SECOND_MOMENTS = 'second';
-
 /**
  * AdamW (Loshchilov & Hutter 2019, algorithm 2) with epsilon added to the bias-corrected root, as in PyTorch.
  */
@@ -33,6 +30,7 @@ export function adamW({
   return {
     slots: [FIRST_MOMENTS, SECOND_MOMENTS],
     create: (store, kernels) => new AdamWOptimizer(store, kernels, options),
+    update: adamWUpdate(options),
   };
 }
 
@@ -50,15 +48,10 @@ class AdamWOptimizer implements Optimizer {
     this.#regions = store.regions.map(withMoments);
   }
 
-  step(learningRate: number, { maxGradientNorm }: StepOptions = {}): number {
+  step(learningRate: number, options: StepOptions = {}): number {
     const meanScale = this.#store.gradientScale;
     const norm = meanScale * this.#gradientNorm();
-    if (!Number.isFinite(norm)) {
-      throw new TrainingError(
-        `training diverged: the gradient norm of step ${this.steps + 1} is ${norm}; use a lower learning_rate`,
-      );
-    }
-    const clip = maxGradientNorm !== undefined && norm > maxGradientNorm ? maxGradientNorm / norm : 1;
+    const clip = clippingOf(norm, this.steps + 1, options);
     this.steps += 1;
     this.#update(learningRate, meanScale * clip);
     this.#store.clearAccumulatedGradients();
@@ -88,10 +81,6 @@ class AdamWOptimizer implements Optimizer {
 }
 
 function withMoments({ slots, ...region }: ParameterRegion) {
-  const slot = (name: string): Float32Array => {
-    const values = slots.get(name);
-    if (values === undefined) throw new RangeError(`the store has no slot ${JSON.stringify(name)}`);
-    return values;
-  };
-  return { ...region, firstMoments: slot(FIRST_MOMENTS), secondMoments: slot(SECOND_MOMENTS) };
+  const [firstMoments, secondMoments] = [named(slots, FIRST_MOMENTS), named(slots, SECOND_MOMENTS)];
+  return { ...region, firstMoments, secondMoments };
 }

@@ -1,9 +1,9 @@
 import type { Encoder } from '../encoder/index.js';
 import type { TextWindow } from '../text-reader/index.js';
-import type { GradientEngine } from './gradient-engine.js';
+import type { Engine } from './engine.js';
 import type { TargetOptions } from './head.js';
 
-/** Computes the gradients of a batch of training examples into the parameter store. */
+/** Computes the gradients of a batch of training examples, for the engine's next step. */
 export interface BatchGradients {
   /** Length of each example in tokens; batches are made of examples of similar length. */
   readonly lengths: readonly number[];
@@ -26,7 +26,7 @@ export interface LearningOptions extends TargetOptions {
 
 /** What gradients are computed from, for every kind of example. */
 export interface GradientInput {
-  readonly engine: GradientEngine;
+  readonly engine: Engine;
   readonly encoder: Encoder;
   readonly train: readonly TextWindow[];
   readonly options: LearningOptions;

@@ -14,8 +14,8 @@ import {
 import { pause } from '../pauses.js';
 import type { Encoding } from '../tokenizer/index.js';
 import type { TrainingHead } from './head.js';
+import type { Weights } from './learned-parameters.js';
 import { feedsFor, padBatch } from './padded-batch.js';
-import type { Weights } from './parameter-store.js';
 import { buildEvaluationGraph } from './training-graph.js';
 
 /** Texts read to find the ranges; more texts hardly widen them. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { isOrchardError, TrainingError } from '../errors.js';
 import { replaceFile } from '../files/index.js';
 import { decodeSafetensors, encodeSafetensors, type NamedTensor } from '../safetensors/index.js';
-import type { ParameterStore, Weights } from './parameter-store.js';
+import type { LearnedParameters, ParameterState, Weights } from './learned-parameters.js';
 
 /** What a checkpoint holds besides the weights and the optimizer's slots. */
 export interface CheckpointContent {
@@ -32,11 +32,11 @@ const BEST = 'best';
  */
 export async function saveCheckpoint(
   file: string,
-  store: ParameterStore,
+  store: LearnedParameters,
   { state, best }: CheckpointContent,
 ): Promise<void> {
   const tensors = new Map<string, NamedTensor>();
-  for (const { name, shape, weights, slots } of store.parameters) {
+  for (const { name, shape, weights, slots } of await store.state()) {
     tensors.set(`${WEIGHTS}/${name}`, { shape, values: weights });
     for (const [slot, values] of slots) tensors.set(`${slot}/${name}`, { shape, values });
     if (best !== undefined) tensors.set(`${BEST}/${name}`, { shape, values: best.get(name) ?? weights });
@@ -64,17 +64,22 @@ export async function readCheckpoint(file: string): Promise<Checkpoint | undefin
  * Restores weights and optimizer slots from a checkpoint.
  * @throws TrainingError if the checkpoint is of other parameters; nothing is changed then
  */
-export function restoreParameters({ tensors }: Checkpoint, store: ParameterStore): void {
-  const restored = store.parameters.flatMap(({ name, weights, slots }) =>
-    [[WEIGHTS, weights] as const, ...slots].map(([kind, target]) => {
-      const values = tensors.get(`${kind}/${name}`)?.values;
-      if (values?.length === target.length) return { target, values };
-      const found = values === undefined ? 'is missing' : `has ${values.length} elements`;
-      const problem = `tensor ${kind}/${name} ${found}, expected ${target.length} elements`;
-      throw new TrainingError(`checkpoint: ${problem}; it belongs to another model, so start anew`);
-    }),
-  );
-  for (const { target, values } of restored) target.set(values);
+export async function restoreParameters({ tensors }: Checkpoint, store: LearnedParameters): Promise<void> {
+  const states = store.parameters.map(({ name, shape }): ParameterState => {
+    const size = shape.reduce((product, each) => product * each, 1);
+    const valuesOf = (kind: string) => fittingValues(tensors, `${kind}/${name}`, size);
+    const slots = new Map(store.slots.map((slot) => [slot, valuesOf(slot)]));
+    return { name, shape, weights: valuesOf(WEIGHTS), slots };
+  });
+  await store.restore(states);
+}
+
+function fittingValues(tensors: Checkpoint['tensors'], name: string, size: number): Float32Array {
+  const values = tensors.get(name)?.values;
+  if (values?.length === size) return values;
+  const found = values === undefined ? 'is missing' : `has ${values.length} elements`;
+  const problem = `tensor ${name} ${found}, expected ${size} elements`;
+  throw new TrainingError(`checkpoint: ${problem}; it belongs to another model, so start anew`);
 }
 
 /**

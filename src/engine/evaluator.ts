@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Encoder } from '../encoder/index.js';
 import { AbortedError } from '../errors.js';
-import type { CompiledGraph, CompileOptions, GraphExecutor, TensorData } from '../graph/index.js';
+import type { CompileOptions, Feed, Graph, GraphExecutor, TensorData } from '../graph/index.js';
 import { outputsByText, type TextOutputs, type TextWindow } from '../text-reader/index.js';
 import type { TrainingHead } from './head.js';
 import { feedsFor, type PaddedBatch, padBatch } from './padded-batch.js';
@@ -11,15 +11,21 @@ import { buildEvaluationGraph, LOGITS } from './training-graph.js';
 /** Most sequences of one run; larger runs are no faster. */
 const MAX_ROWS_PER_RUN = 64;
 
+/** A compiled graph that can be fed the weights, wherever they are kept. */
+interface EvaluationGraph {
+  run(feeds: Readonly<Record<string, Feed>>, outputs: Readonly<Record<string, TensorData>>): Promise<unknown>;
+  release(): Promise<void>;
+}
+
 /** Computes a model's outputs for many texts, without dropout. */
 export class Evaluator {
-  readonly #compiled: CompiledGraph;
+  readonly #compiled: EvaluationGraph;
   readonly #inputNames: ReadonlySet<string>;
   readonly #head: TrainingHead;
   readonly #encoder: Encoder;
 
   private constructor(
-    compiled: CompiledGraph,
+    compiled: EvaluationGraph,
     inputNames: ReadonlySet<string>,
     head: TrainingHead,
     encoder: Encoder,
@@ -42,18 +48,18 @@ export class Evaluator {
   ): Promise<Evaluator> {
     const graph = buildEvaluationGraph(head, encoder, fixed?.quantization && 'inference');
     const inputNames = new Set(graph.inputs.map(({ name }) => name));
-    return new Evaluator(await executor.compile(graph, fixed), inputNames, head, encoder);
+    return new Evaluator(await compiled(graph, executor, fixed), inputNames, head, encoder);
   }
 
   /**
    * @param windows windows of the texts, in the order of their rows.
-   * @param parameters the weights, as feeds.
+   * @param parameters the weights, as feeds; ones of the executor's own memory, too, unless some are quantized.
    * @returns the outputs of each text's windows, text by text.
    * @throws AbortedError soon after the signal fires
    */
   async outputs(
     windows: readonly TextWindow[],
-    parameters: Readonly<Record<string, TensorData>>,
+    parameters: Readonly<Record<string, Feed>>,
     signal?: AbortSignal,
   ): Promise<TextOutputs[]> {
     const results = new Map<TextWindow, Float32Array>();
@@ -108,4 +114,10 @@ export class Evaluator {
       end = start;
     }
   }
+}
+
+function compiled(graph: Graph, executor: GraphExecutor, fixed?: CompileOptions): Promise<EvaluationGraph> {
+  const { resident } = executor;
+  if (resident === undefined || fixed?.quantization !== undefined) return executor.compile(graph, fixed);
+  return resident.compile(graph, { ...fixed, stays: new Set() });
 }

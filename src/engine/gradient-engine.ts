@@ -1,7 +1,5 @@
-import type { Encoder, ParameterSpec } from '../encoder/index.js';
 import {
   type CompiledGraph,
-  type GraphExecutor,
   type ParameterGradient,
   resolveShape,
   type Tensor,
@@ -10,11 +8,12 @@ import {
 } from '../graph/index.js';
 import { Arena, type DropoutState, type Kernels, loadKernels } from '../kernels/index.js';
 import { adamW } from './adamw-optimizer.js';
-import type { LossHead, LossTargets } from './head.js';
-import type { Optimizer, OptimizerKind } from './optimizer.js';
+import type { Engine, EngineOptions } from './engine.js';
+import type { LossTargets } from './head.js';
+import type { Optimizer, OptimizerKind, StepOptions } from './optimizer.js';
 import { feedsFor, type IdFeed, type PaddedBatch } from './padded-batch.js';
-import { ParameterStore, type Weights } from './parameter-store.js';
-import { type BatchBounds, planStepMemory, type StepMemory } from './step-memory.js';
+import { ParameterStore } from './parameter-store.js';
+import { planStepMemory, type StepMemory } from './step-memory.js';
 import {
   buildForwardGraph,
   buildTrainingGraph,
@@ -24,22 +23,6 @@ import {
   rowsOutput,
   type TrainingGraph,
 } from './training-graph.js';
-
-export interface EngineOptions extends BatchBounds {
-  readonly executor: GraphExecutor;
-  readonly head: LossHead;
-  readonly encoder: Encoder;
-  /** The parameters to train; all others of the graph are frozen. */
-  readonly trainable: readonly ParameterSpec[];
-  /** Weights of the frozen parameters, by name. Default: none. */
-  readonly frozen?: Weights;
-  /** What turns gradients into steps. Default: AdamW. */
-  readonly optimizer?: OptimizerKind;
-  /** 32-bit integer that decides the dropout masks. */
-  readonly seed: number;
-  /** Whether {@link GradientEngine.outputs} will be called. Default false. */
-  readonly forward?: boolean;
-}
 
 /** Row ids of sparse gradients, copied into the arena, where the kernel that sums the rows reads them. */
 interface RowIds {
@@ -59,11 +42,10 @@ interface EngineParts {
  * Computes loss and gradients of batches. Parameters, gradients, dropout masks and sparse gradients lie in
  * one arena that the executor reads and writes in place; it is sized once for the largest batch.
  */
-export class GradientEngine {
+export class GradientEngine implements Engine {
   readonly store: ParameterStore;
   readonly optimizer: Optimizer;
-  /** Position in the stream of dropout masks; part of a checkpoint. */
-  dropoutState: DropoutState;
+  #dropoutState: DropoutState;
   readonly #kernels: Kernels;
   readonly #compiled: CompiledGraph;
   readonly #training: TrainingGraph;
@@ -96,7 +78,7 @@ export class GradientEngine {
     this.#rowIds.set('ids', { buffer: arena.int32(memory.maxTokens), used: 0 });
     this.#rowIds.set('token_types', { buffer: arena.int32(memory.maxTokens), used: 0 });
     this.#rowIds.set('positions', { buffer: arena.int32(longest), used: 0 });
-    this.dropoutState = { seed: seed >>> 0, position: 0 };
+    this.#dropoutState = { seed: seed >>> 0, position: 0 };
     this.#parameterFeeds = this.#named(trainable, ({ name }) => name, 'weights');
     const dense = training.gradients.filter((gradient) => gradient.dense !== undefined);
     this.#denseOutputs = this.#named(
@@ -118,17 +100,31 @@ export class GradientEngine {
     return new GradientEngine({ compiled, training, forward, memory, optimizer }, options);
   }
 
-  /** The trained parameters as feeds for other graphs that share the weights. */
+  get dropoutState(): DropoutState {
+    return this.#dropoutState;
+  }
+
+  set dropoutState({ seed, position }: DropoutState) {
+    this.#dropoutState = { seed, position };
+  }
+
+  get steps(): number {
+    return this.optimizer.steps;
+  }
+
+  set steps(taken: number) {
+    this.optimizer.steps = taken;
+  }
+
   get parameterFeeds(): Readonly<Record<string, TensorData>> {
     return this.#parameterFeeds;
   }
 
-  /** Whether {@link ParameterStore.accumulateGradients} must be called after each run. */
   get accumulates(): boolean {
     return this.#memory.accumulate;
   }
 
-  /** Computes the loss of a batch, and its gradients into the store. @returns the loss. */
+  /** Computes the loss of a batch, and its gradients into the store. */
   async run(batch: PaddedBatch, targets: LossTargets): Promise<number> {
     const feeds = {
       ...this.#parameterFeeds,
@@ -145,12 +141,6 @@ export class GradientEngine {
     return this.#loss[0] ?? Number.NaN;
   }
 
-  /**
-   * The head's outputs for a batch, with dropout: {@link GradientEngine.run} from the same dropout state uses
-   * the same masks. Only for heads with one row of outputs per text.
-   * @returns [batch, outputs].
-   * @throws RangeError if the engine was made without `forward`.
-   */
   async outputs(batch: PaddedBatch): Promise<Float32Array> {
     if (this.#forward === undefined) throw new RangeError('this engine was made without `forward`');
     const feeds = {
@@ -164,6 +154,14 @@ export class GradientEngine {
     return data;
   }
 
+  async accumulate(weight: number): Promise<void> {
+    this.store.accumulateGradients(weight);
+  }
+
+  async step(learningRate: number, options?: StepOptions): Promise<number> {
+    return this.optimizer.step(learningRate, options);
+  }
+
   async release(): Promise<void> {
     await this.#compiled.release();
     await this.#forward?.release();
@@ -173,7 +171,7 @@ export class GradientEngine {
     const feeds: Record<string, TensorData> = {};
     for (const { mask, probability } of this.#training.dropouts) {
       const tensor = this.#buffer(mask, sizes);
-      this.dropoutState = this.#kernels.dropoutMask(tensor.data, probability, this.dropoutState);
+      this.#dropoutState = this.#kernels.dropoutMask(tensor.data, probability, this.#dropoutState);
       feeds[mask.name] = tensor;
     }
     return feeds;

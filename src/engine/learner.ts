@@ -1,10 +1,9 @@
-import type { DropoutState } from '../kernels/index.js';
 import type { BatchGradients } from './batch-gradients.js';
-import type { GradientEngine } from './gradient-engine.js';
+import type { Engine, MaskState } from './engine.js';
 import { lengthBatches } from './length-batches.js';
 
 export interface LearnerOptions {
-  readonly engine: GradientEngine;
+  readonly engine: Engine;
   readonly gradients: BatchGradients;
   /** Most examples of a batch. */
   readonly batchSize: number;
@@ -22,7 +21,7 @@ export interface LearnerState {
   readonly batch: number;
   /** Optimizer steps taken. */
   readonly steps: number;
-  readonly dropout: DropoutState;
+  readonly dropout: MaskState;
 }
 
 export interface LearnedStep {
@@ -47,14 +46,14 @@ export class Learner {
   }
 
   get state(): LearnerState {
-    const { optimizer, dropoutState } = this.#options.engine;
-    return { epoch: this.#epoch, batch: this.#batch, steps: optimizer.steps, dropout: dropoutState };
+    const { steps, dropoutState } = this.#options.engine;
+    return { epoch: this.#epoch, batch: this.#batch, steps, dropout: dropoutState };
   }
 
   /** Resumes from a state. Weights and optimizer slots belong to the store and are restored with it. */
   set state({ epoch, batch, steps, dropout }: LearnerState) {
     const { engine } = this.#options;
-    engine.optimizer.steps = steps;
+    engine.steps = steps;
     engine.dropoutState = dropout;
     this.#epoch = epoch;
     this.#shuffle();
@@ -69,8 +68,8 @@ export class Learner {
   async step(learningRate: number): Promise<LearnedStep> {
     const { engine, gradients, maxGradientNorm } = this.#options;
     const batch = this.#batches[this.#batch] ?? [];
-    const loss = await gradients.compute(batch, engine.optimizer.steps);
-    engine.optimizer.step(learningRate, { maxGradientNorm });
+    const loss = await gradients.compute(batch, engine.steps);
+    await engine.step(learningRate, { maxGradientNorm });
     this.#batch += 1;
     if (this.#batch >= this.#batches.length) {
       this.#epoch += 1;

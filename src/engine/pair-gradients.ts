@@ -71,7 +71,7 @@ export class PairGradients implements BatchGradients {
     for (const { places, windows } of runs) {
       await pause(signal);
       await engine.run(this.#padded(windows), surrogateTargets(gradients, places, width, runs.length));
-      engine.store.accumulateGradients(1);
+      await engine.accumulate(1);
     }
     return loss;
   }
@@ -115,7 +115,7 @@ function copyRows(run: Float32Array, places: readonly number[], batch: Float32Ar
 
 /**
  * Inputs of the surrogate loss for the texts of a run. Gradients are multiplied by the number of runs, since
- * the store averages over the runs.
+ * the engine averages over the runs.
  */
 function surrogateTargets(gradients: Float32Array, places: readonly number[], width: number, runs: number) {
   const data = new Float32Array(places.length * width);

@@ -1,15 +1,10 @@
 import { Arena, type Kernels } from '../kernels/index.js';
-
-/** Weights by parameter name, each row-major in the parameter's shape. */
-export type Weights = ReadonlyMap<string, Float32Array>;
-
-/** A tensor to be trained, before it has a place in memory. */
-export interface ParameterDefinition {
-  readonly name: string;
-  readonly shape: readonly number[];
-  /** Whether weight decay applies: false for biases and LayerNorm. */
-  readonly decay: boolean;
-}
+import type {
+  LearnedParameters,
+  ParameterDefinition,
+  ParameterState,
+  Weights,
+} from './learned-parameters.js';
 
 /** The numbers of some parameters. Every array is a view of the arena. */
 interface ParameterArrays {
@@ -44,11 +39,12 @@ const ALIGNMENT = 16;
  * Weights, gradients and optimizer slots of a model's trained parameters, each kind contiguous in an arena:
  * first the parameters with weight decay, then the others. Everything is zero at first.
  */
-export class ParameterStore {
+export class ParameterStore implements LearnedParameters {
   /** In the order of the definitions. */
   readonly parameters: readonly Parameter[];
   /** The decayed parameters, then the others; `gradients` is what an optimizer step reads. */
   readonly regions: readonly ParameterRegion[];
+  readonly slots: readonly string[];
   readonly #byName: ReadonlyMap<string, Parameter>;
   readonly #kernels: Kernels;
   readonly #batchGradients: Float32Array;
@@ -73,6 +69,7 @@ export class ParameterStore {
       gradients: arena.float32(count),
       slots: new Map(slots.map((name) => [name, arena.float32(count)])),
     };
+    this.slots = slots;
     this.#kernels = kernels;
     this.#batchGradients = arrays.gradients;
     this.#gradientSum = accumulate ? arena.float32(count) : undefined;
@@ -112,6 +109,20 @@ export class ParameterStore {
   /** Overwrites the weights that are given; the others stay. */
   setWeights(given: Weights): void {
     for (const { name, weights } of this.parameters) weights.set(given.get(name) ?? weights);
+  }
+
+  /** Views of this store's own arrays. */
+  state(): readonly ParameterState[] {
+    return this.parameters;
+  }
+
+  /** @throws RangeError if one of them isn't here, or has more elements. */
+  restore(states: readonly ParameterState[]): void {
+    for (const { name, weights, slots } of states) {
+      const parameter = this.get(name);
+      parameter.weights.set(weights);
+      for (const [slot, values] of parameter.slots) values.set(slots.get(slot) ?? values);
+    }
   }
 
   /**

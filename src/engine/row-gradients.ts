@@ -34,7 +34,7 @@ export class RowGradients implements BatchGradients {
       const dropped = dropTokens(encodings, options.tokenDropout, maskId, seed, step, start);
       sum += targets.weight * (await engine.run(padBatch(dropped, encoder), targets));
       total += targets.weight;
-      if (engine.accumulates) engine.store.accumulateGradients(targets.weight);
+      if (engine.accumulates) await engine.accumulate(targets.weight);
     }
     return sum / total;
   }

@@ -42,6 +42,12 @@ export interface BatchBounds {
   readonly split?: boolean;
 }
 
+/** Whether some batches within the bounds take more than one run. */
+export function splitsBatches(encoder: Encoder, { batchSize, longest, split = false }: BatchBounds): boolean {
+  const lengths = Array.from({ length: longest }, (_, at) => at + 1);
+  return split || lengths.some((tokens) => rowsPerRun(encoder, tokens) < batchSize);
+}
+
 /**
  * Plans memory that suffices for every batch within the bounds. @param slots names of the optimizer's slots.
  */
@@ -50,15 +56,15 @@ export function planStepMemory(
   encoder: Encoder,
   parameters: readonly ParameterSpec[],
   slots: readonly string[],
-  { batchSize, longest, split = false }: BatchBounds,
+  bounds: BatchBounds,
 ): StepMemory {
+  const { batchSize, longest } = bounds;
+  const accumulate = splitsBatches(encoder, bounds);
   const tensors: Tensor[] = [...dropouts.map(({ mask }) => mask), ...rowOutputs.values()];
   const buffers = new Map(tensors.map(({ name }) => [name, 0]));
   let maxTokens = 0;
-  let accumulate = split;
   for (let tokens = 1; tokens <= longest; tokens += 1) {
     const batch = Math.min(batchSize, rowsPerRun(encoder, tokens));
-    accumulate ||= batch < batchSize;
     maxTokens = Math.max(maxTokens, tokens * batch);
     for (const { name, shape } of tensors) {
       const size = volume(resolveShape(shape, { tokens, batch }));

@@ -1,14 +1,15 @@
-import { bareName, type Encoder, initialize } from '../encoder/index.js';
+import { bareName, type Encoder, initialize, type ParameterSpec } from '../encoder/index.js';
 import type { GraphExecutor } from '../graph/index.js';
 import { Random } from '../random.js';
 import type { TextWindow } from '../text-reader/index.js';
 import { type BatchGradients, type LearningOptions, longestOf } from './batch-gradients.js';
-import { GradientEngine } from './gradient-engine.js';
+import { createEngine } from './create-engine.js';
+import type { Engine } from './engine.js';
 import type { PairExamples, PairHead, RowHead, TrainingHead } from './head.js';
+import type { Weights } from './learned-parameters.js';
 import { Learner } from './learner.js';
 import type { OptimizerKind } from './optimizer.js';
 import { PairGradients } from './pair-gradients.js';
-import type { Weights } from './parameter-store.js';
 import { RowGradients } from './row-gradients.js';
 import { withSurrogateLoss } from './surrogate-loss.js';
 
@@ -45,7 +46,7 @@ export interface LearningTask {
 
 /** The engine and the learner of a task. */
 export interface TaskLearner {
-  readonly engine: GradientEngine;
+  readonly engine: Engine;
   readonly learner: Learner;
   /** Frees what the runtime holds for both. */
   release(): Promise<void>;
@@ -59,7 +60,7 @@ export async function createTaskLearner(task: LearningTask): Promise<TaskLearner
   const { head } = task;
   const { engine, gradients } =
     head.kind === 'rows' ? await rowLearning(task, head) : await pairLearning(task, head);
-  fillParameters(engine, task);
+  await fillParameters(engine, task);
   const { batchSize, seed, maxGradientNorm = MAX_GRADIENT_NORM } = task;
   return {
     engine,
@@ -72,13 +73,13 @@ export async function createTaskLearner(task: LearningTask): Promise<TaskLearner
 }
 
 interface Learning {
-  readonly engine: GradientEngine;
+  readonly engine: Engine;
   readonly gradients: BatchGradients;
 }
 
 async function rowLearning(task: LearningTask, head: RowHead): Promise<Learning> {
   const { batchSize } = task;
-  const engine = await GradientEngine.create({ ...engineOptions(task), head, batchSize });
+  const engine = await createEngine({ ...engineOptions(task), head, batchSize });
   return { engine, gradients: new RowGradients({ ...task, engine }, head) };
 }
 
@@ -87,7 +88,7 @@ async function pairLearning(task: LearningTask, head: PairHead): Promise<Learnin
   const examples = await head.examples({ language, signal });
   const batchSize = task.batchSize * textsOf(examples);
   const options = { ...engineOptions(task), head: withSurrogateLoss(head), batchSize };
-  const engine = await GradientEngine.create({ ...options, split: true, forward: true });
+  const engine = await createEngine({ ...options, split: true, forward: true });
   return { engine, gradients: await PairGradients.create({ ...task, engine }, head, examples, executor) };
 }
 
@@ -112,16 +113,20 @@ function engineOptions({ executor, encoder, head, frozen, optimizer, train, seed
  * Fills the parameters from the pretrained weights, or draws them from the seed, one after the other, where
  * there are none.
  */
-function fillParameters(
-  { store }: GradientEngine,
+async function fillParameters(
+  { store }: Engine,
   { head, encoder, pretrained, frozen, seed }: LearningTask,
-): void {
+): Promise<void> {
   const random = Random.fromSeed(seed, 0);
   for (const spec of head.parameters(encoder)) {
     if (frozen?.has(spec.name)) continue;
-    const { weights } = store.get(spec.name);
-    const given = pretrained?.get(bareName(encoder, spec.name));
-    if (given === undefined) initialize(spec, weights, () => random.normal());
-    else weights.set(given);
+    const weights = pretrained?.get(bareName(encoder, spec.name)) ?? drawn(spec, random);
+    await store.setWeights(new Map([[spec.name, weights]]));
   }
+}
+
+function drawn(spec: ParameterSpec, random: Random): Float32Array {
+  const values = new Float32Array(spec.shape.reduce((product, size) => product * size, 1));
+  initialize(spec, values, () => random.normal());
+  return values;
 }

@@ -1,6 +1,7 @@
 import type { TensorData, TensorDescription } from './executor.js';
 import type { Graph } from './graph.js';
 import { nodesFor } from './node-order.js';
+import type { Feed } from './resident.js';
 import { resolveShape, type Shape, ShapeError, symbolsOf, volume } from './shape.js';
 import type { Tensor } from './tensor.js';
 
@@ -22,7 +23,7 @@ export type Sizes = Readonly<Record<string, number>>;
  */
 export function checkFeeds(
   tensors: readonly TensorDescription[],
-  feeds: Readonly<Record<string, TensorData>>,
+  feeds: Readonly<Record<string, Feed>>,
 ): Sizes {
   const known = new Set(tensors.map(({ name }) => name));
   for (const name of Object.keys(feeds)) {
@@ -36,7 +37,7 @@ export function checkFeeds(
     if (feed.dims.join() !== resolveShape(shape, sizes).join()) {
       throw wrongDims(`feed ${name}`, feed.dims, shape);
     }
-    checkLength(`feed ${name}`, feed);
+    if ('data' in feed) checkLength(`feed ${name}`, feed);
   }
   return sizes;
 }
@@ -45,10 +46,7 @@ export function checkFeeds(
  * The size of each symbol, from the first feed that has the symbol as a dimension; products of symbols are
  * skipped.
  */
-function symbolSizes(
-  tensors: readonly TensorDescription[],
-  feeds: Readonly<Record<string, TensorData>>,
-): Sizes {
+function symbolSizes(tensors: readonly TensorDescription[], feeds: Readonly<Record<string, Feed>>): Sizes {
   const sizes = new Map<string, number>();
   for (const { name, shape } of tensors) {
     for (const [axis, dimension] of shape.entries()) {

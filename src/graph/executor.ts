@@ -1,5 +1,6 @@
 import type { Graph } from './graph.js';
 import type { Quantization } from './quantization.js';
+import type { ResidentMemory } from './resident.js';
 import type { Tensor } from './tensor.js';
 
 /** Numbers with their shape; `data` is row-major and exactly as long as `dims` say. */
@@ -32,6 +33,11 @@ export interface GraphExecutor {
   readonly specificationVersion: 1;
   /** Whether it stores weights as integers, as `CompileOptions.quantization` asks. Default false. */
   readonly quantizes?: boolean;
+  /**
+   * Memory of its own, in which tensors can stay between runs. Training then leaves weights, gradients and the
+   * optimizer's state there. Default: none; everything is fed and read at every run.
+   */
+  readonly resident?: ResidentMemory;
   /** Prepares a graph for many runs. Rejects if the runtime refuses the graph. */
   compile(graph: Graph, options?: CompileOptions): Promise<CompiledGraph>;
 }

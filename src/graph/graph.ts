@@ -10,6 +10,9 @@ import { operations } from './operations/index.js';
 import { mergeDimensions, type Shape, ShapeError } from './shape.js';
 import type { ElementType, Tensor, TensorSource } from './tensor.js';
 
+/** Numbers of a constant that is looked for among those that the graph has. */
+const MOST_COMPARED = 4096;
+
 /**
  * A tensor graph under construction: inputs, parameters and constants, and the operations applied to them.
  * Building it computes nothing; a {@link GraphExecutor} compiles and runs it.
@@ -39,12 +42,12 @@ export class Graph {
     return tensor;
   }
 
-  /** A small fixed value; the same values in the same shape give the same tensor. */
+  /** A fixed value; the same values in the same shape give the same tensor, unless they are many. */
   constant(values: readonly number[], shape: Shape, type: ElementType = 'float32'): Tensor {
+    const make = () => this.#tensor(this.#freshName('constant'), type, shape, { kind: 'constant', values });
+    if (values.length > MOST_COMPARED) return make();
     const key = `${type}[${shape.join()}]${values.join()}`;
-    const known = this.#constants.get(key);
-    if (known !== undefined) return known;
-    const tensor = this.#tensor(this.#freshName('constant'), type, shape, { kind: 'constant', values });
+    const tensor = this.#constants.get(key) ?? make();
     this.#constants.set(key, tensor);
     return tensor;
   }
@@ -90,16 +93,6 @@ export class Graph {
     return this.#apply('sqrt', [x], {});
   }
 
-  /** cos x. */
-  cos(x: Tensor): Tensor {
-    return this.#apply('cos', [x], {});
-  }
-
-  /** sin x. */
-  sin(x: Tensor): Tensor {
-    return this.#apply('sin', [x], {});
-  }
-
   /** tanh x. */
   tanh(x: Tensor): Tensor {
     return this.#apply('tanh', [x], {});
@@ -136,6 +129,11 @@ export class Graph {
   /** The float32 number 1 where a > b and 0 elsewhere, broadcasting. It has no gradient. */
   greater(a: Tensor, b: Tensor): Tensor {
     return this.#apply('greater', [a, b], {});
+  }
+
+  /** 1 where a = b and 0 elsewhere, as float32, broadcasting. */
+  equal(a: Tensor, b: Tensor): Tensor {
+    return this.#apply('equal', [a, b], {});
   }
 
   /** α·op(a)·op(b) + β·c; defaults: nothing transposed, α = β = 1. */
@@ -181,6 +179,14 @@ export class Graph {
   /** Rows of a table by index. Shapes: table [rows, …rest], indices of any shape → [...indices, …rest]. */
   gather(table: Tensor, indices: Tensor): Tensor {
     return this.#apply('gather', [table, indices], {});
+  }
+
+  /**
+   * A matrix of zeros that has the rows at their indices, which must all be different. Shapes: rows [n, width], indices
+   * [n] → [count, width].
+   */
+  placeRows(rows: Tensor, indices: Tensor, count: number): Tensor {
+    return this.#apply('placeRows', [rows, indices], { count });
   }
 
   /**

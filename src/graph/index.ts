@@ -13,7 +13,8 @@ export { addGradients, type ParameterGradient } from './gradients.js';
 export { Graph } from './graph.js';
 export type { Node, NodeOf } from './node.js';
 export { nodesFor } from './node-order.js';
-export { type ExecutionProvider, type OnnxExecutorOptions, onnxExecutor } from './onnx/onnx-executor.js';
+export { type DeviceInformation, deviceInformation, listDevices, presentDevices } from './onnx/devices.js';
+export { type OnnxExecutorOptions, onnxExecutor } from './onnx/onnx-executor.js';
 export { toOnnx } from './onnx/to-onnx.js';
 export type {
   BatchMatMulAttributes,
@@ -29,7 +30,15 @@ export type {
   Unary,
 } from './operations/index.js';
 export { linearInputs, type Quantization, type Range, type TableBits } from './quantization.js';
-export { type Dimension, resolveShape, type Shape, ShapeError, volume } from './shape.js';
+export type {
+  Feed,
+  ResidentCompileOptions,
+  ResidentGraph,
+  ResidentMemory,
+  ResidentTensor,
+} from './resident.js';
+export { residentOnBuffers } from './resident-on-buffers.js';
+export { type Dimension, mergeDimensions, resolveShape, type Shape, ShapeError, volume } from './shape.js';
 export type { ElementType, Tensor, TensorSource } from './tensor.js';
 export type { TensorFlow, TensorFlowClasses, TensorFlowTensor } from './tensorflow/tensorflow.js';
 export { tensorflowExecutor } from './tensorflow/tensorflow-executor.js';

@@ -1,6 +1,7 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import * as z from 'zod';
 import { accountSchema, validate } from '../contract/index.js';
+import { DEVICES } from '../device-names.js';
 import { ValidationError } from '../errors.js';
 
 export const USAGE = `Usage:
@@ -22,11 +23,14 @@ export const USAGE = `Usage:
     --trust-proxy                     takes the client's address from x-forwarded-for, as a proxy before this adds it
     --allow-private-addresses         lets dataset_url lead into this machine and its network
     --isolation worker|process        where training runs: a thread, or a process of its own whose end harms nothing (process)
+    --device cpu|auto|webgpu|…        where training and queries are computed, as orchard devices lists them (cpu); may be in
+                                      ORCHARD_DEVICE
     --workers <number>                threads that answer queries (2)
     --max-waiting <number>            queries that may wait for a thread; with more, requests get a 503 (2000)
     --max-connections <number>        connections at a time (1000)
   orchard new-key --app-id <name> --keys <file> [--tier basic|pro]
                                       adds an API key of an account (of tier pro) to the file, and prints it
+  orchard devices                     lists where this machine can compute: each device is tried
 `;
 
 const numberSchema = z
@@ -68,6 +72,7 @@ const serveFields = z.strictObject({
   'trust-proxy': z.boolean().default(false),
   'allow-private-addresses': z.boolean().default(false),
   isolation: z.enum(['worker', 'process'], 'give worker or process').default('process'),
+  device: z.enum(DEVICES, `give one of ${DEVICES.join(', ')}`).default('cpu'),
   workers: numberSchema.pipe(z.int().min(1)).optional(),
   'max-waiting': numberSchema.pipe(z.int().min(1)).optional(),
   'max-connections': numberSchema.pipe(z.int().min(1)).optional(),
@@ -101,7 +106,7 @@ const text = { type: 'string' } as const;
 const onOff = { type: 'boolean' } as const;
 
 /**
- * @param environment where ORCHARD_DATABASE may be.
+ * @param environment where ORCHARD_DATABASE and ORCHARD_DEVICE may be.
  * @throws ValidationError
  */
 export function serveSettings(args: string[], environment: NodeJS.ProcessEnv = {}): ServeSettings {
@@ -122,18 +127,25 @@ export function serveSettings(args: string[], environment: NodeJS.ProcessEnv = {
     'trust-proxy': onOff,
     'allow-private-addresses': onOff,
     isolation: text,
+    device: text,
     workers: text,
     'max-waiting': text,
     'max-connections': text,
   };
-  const database = environment.ORCHARD_DATABASE;
-  return validate(serveSchema, { ...(database && { database }), ...parsed({ args, options }) });
+  const { ORCHARD_DATABASE: database, ORCHARD_DEVICE: device } = environment;
+  const given = { ...(database && { database }), ...(device && { device }) };
+  return validate(serveSchema, { ...given, ...parsed({ args, options }) });
 }
 
 /** @throws ValidationError */
 export function newKeySettings(args: string[]): NewKeySettings {
   const options = { 'app-id': text, keys: text, tier: text };
   return validate(newKeySchema, parsed({ args, options }));
+}
+
+/** Of a command that takes none. @throws ValidationError */
+export function noSettings(args: string[]): void {
+  parsed({ args, options: {} });
 }
 
 function parsed(config: ParseArgsConfig): object {

@@ -1,7 +1,9 @@
 import { LOCAL_ACCOUNT } from '../contract/index.js';
 import { toOrchardError } from '../errors.js';
+import type { DeviceInformation } from '../graph/index.js';
+import { listDevices } from '../inference/index.js';
 import { newApiKey, parseStoredKeys, type StoredKey } from './api-keys.js';
-import { newKeySettings, serveSettings, USAGE } from './command-options.js';
+import { newKeySettings, noSettings, serveSettings, USAGE } from './command-options.js';
 import { COPY_USAGE, copyCommand } from './copy-command.js';
 import { addToKeyFile, readKeyFile } from './key-file.js';
 import { eraseCommand, OPERATOR_USAGE, unusedCommand } from './operator-commands.js';
@@ -27,6 +29,7 @@ export async function orchard([command = '', ...args]: readonly string[]): Promi
 const commands = new Map([
   ['serve', serveCommand],
   ['new-key', newKeyCommand],
+  ['devices', devicesCommand],
   ['erase', eraseCommand],
   ['unused', unusedCommand],
   ['copy', copyCommand],
@@ -58,6 +61,19 @@ async function newKeyCommand(args: string[]): Promise<void> {
   const { apiKey, stored } = newApiKey({ app_id, tier });
   await addToKeyFile(keys, stored);
   console.log(apiKey);
+}
+
+/** Tries each device that the runtime knows, and prints a line of each. */
+async function devicesCommand(args: string[]): Promise<void> {
+  noSettings(args);
+  for (const found of await listDevices()) console.log(deviceLine(found));
+}
+
+function deviceLine({ device, isAvailable, productMs = 0, reason = '' }: DeviceInformation): string {
+  const told = isAvailable
+    ? `a product of two 512×512 matrices takes ${productMs.toFixed(1)} ms`
+    : `not available: ${reason.split('\n')[0]}`;
+  return `${device.padEnd(8)}${told}`;
 }
 
 /** From a file, else from the environment's JSON, else one made for this run alone. */

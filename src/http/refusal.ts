@@ -64,6 +64,7 @@ export const statuses = {
   model_download: 502,
   medley: 500,
   model_folder: 500,
+  device: 500,
   training: 500,
   storage: 500,
   internal: 500,

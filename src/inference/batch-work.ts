@@ -14,7 +14,7 @@ export interface WorkOptions {
 }
 
 /** What a slice of work came to. */
-export interface WorkSlice extends Omit<BatchAnswer, 'times' | 'loadedBytes'> {
+export interface WorkSlice extends Omit<BatchAnswer, 'times' | 'loadedBytes' | 'deviceUse'> {
   readonly times: Omit<StageTimes, 'load'>;
 }
 

@@ -2,7 +2,7 @@ import { AbortedError, ClosedError, DeadlineError, OverloadedError } from '../er
 import { Batches } from './batches.js';
 import { type RequestTrace, traceLoad, tracePredict } from './channels.js';
 import type { InferenceService, Predictions, RequestOptions } from './inference-service.js';
-import type { InferenceStats } from './inference-stats.js';
+import type { InferenceStats, ModelStats } from './inference-stats.js';
 import type { Lane } from './lane.js';
 import { LanePool } from './lane-pool.js';
 import { LaneState } from './lane-state.js';
@@ -133,9 +133,16 @@ export class Dispatcher implements InferenceService {
         waitingTexts: this.#queue.waitingFor(directory),
         texts,
         textMs,
+        ...this.#deviceOf(directory),
       })),
       workers: this.#lanes.map(({ isBusy, models }) => ({ busy: isBusy, models: models.size })),
     };
+  }
+
+  #deviceOf(directory: string): Pick<ModelStats, 'device' | 'deviceFailure'> {
+    const [home] = this.#pool.homes(directory);
+    const { device = 'cpu', failure } = home?.models.get(directory)?.deviceUse ?? {};
+    return { device, ...(failure !== undefined && { deviceFailure: failure }) };
   }
 
   close(): Promise<void> {

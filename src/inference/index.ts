@@ -6,6 +6,7 @@ export { implementation } from './implementation.js';
 export type { InferenceService, Predictions, RequestOptions } from './inference-service.js';
 export type { InferenceStats, ModelStats, WorkerStats } from './inference-stats.js';
 export type { StageTimes } from './lane.js';
+export { listDevices } from './list-devices.js';
 export type { MemoryStats } from './model-memory.js';
 export { PretrainedModels } from './pretrained-models.js';
 export { batchResponse, queryResponse } from './responses.js';

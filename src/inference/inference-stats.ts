@@ -1,3 +1,4 @@
+import type { ExecutionProvider } from '../device-names.js';
 import type { StageTimes } from './lane.js';
 import type { MemoryStats } from './model-memory.js';
 
@@ -40,6 +41,10 @@ export interface ModelStats {
   readonly texts: number;
   /** Milliseconds a text, lately. */
   readonly textMs: number;
+  /** Where it computes, in the first thread that has loaded it. */
+  readonly device: ExecutionProvider;
+  /** Why it is not where the option `device` asks for. */
+  readonly deviceFailure?: string;
 }
 
 /** A thread that runs models. */

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Device } from '../device-names.js';
 import { InternalError } from '../errors.js';
 import type { BatchWork } from './batch-work.js';
 import type { Batch, BatchAnswer, Lane, Loaded } from './lane.js';
@@ -7,6 +8,8 @@ import { ModelCache, type ModelUse } from './model-cache.js';
 export interface LaneOptions {
   /** Most threads of a run that has the machine for itself. */
   readonly threads: number;
+  /** Where models compute. Default cpu. */
+  readonly device?: Device;
 }
 
 /**
@@ -30,8 +33,8 @@ export class InlineLane implements Lane {
   #running: number | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor({ threads }: LaneOptions) {
-    this.#models = new ModelCache(threads);
+  constructor({ threads, device }: LaneOptions) {
+    this.#models = new ModelCache(threads, device);
   }
 
   run(batch: Batch): Promise<BatchAnswer> {
@@ -56,7 +59,7 @@ export class InlineLane implements Lane {
     return this.#next(async () => {
       const { model, loadMs, done } = await this.#models.use(directory);
       done();
-      return { ms: loadMs, bytes: model.bytes };
+      return { ms: loadMs, bytes: model.bytes, deviceUse: model.deviceUse };
     });
   }
 
@@ -94,8 +97,8 @@ export class InlineLane implements Lane {
   }
 
   async #advance(id: number, alone: boolean): Promise<BatchAnswer> {
-    const work = this.#unfinished.get(id)?.work;
-    if (work === undefined)
+    const { work, use } = this.#unfinished.get(id) ?? {};
+    if (work === undefined || use === undefined)
       throw new InternalError('the rest of this batch is gone: its thread was replaced');
     work.alone = alone;
     let isUnfinished = false;
@@ -103,7 +106,8 @@ export class InlineLane implements Lane {
     try {
       const slice = await work.advance(SLICE_MS);
       isUnfinished = slice.isUnfinished && !work.isCancelled;
-      return { ...slice, isUnfinished, times: { load: 0, ...slice.times } };
+      const { deviceUse } = use.model;
+      return { ...slice, isUnfinished, times: { load: 0, ...slice.times }, deviceUse };
     } finally {
       this.#running = undefined;
       if (!isUnfinished) this.#end(id);

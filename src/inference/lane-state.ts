@@ -1,3 +1,4 @@
+import type { DeviceUse } from './device-graph.js';
 import type { Batch, BatchAnswer, Lane, Loaded } from './lane.js';
 
 /** A model that a lane has loaded, or is asked to load. */
@@ -8,6 +9,8 @@ export interface LaneModel {
   usedAt: number;
   /** Batches of it that run or are unfinished. */
   uses: number;
+  /** Where it computed last. */
+  deviceUse?: DeviceUse | undefined;
 }
 
 /** A lane, what it works on, and the models that it was asked for. */
@@ -44,6 +47,7 @@ export class LaneState {
     try {
       const loaded = await this.#ask(() => this.lane.load(directory));
       model.bytes = loaded.bytes || model.bytes;
+      model.deviceUse = loaded.deviceUse;
       return loaded;
     } catch (thrown) {
       if (isNew) this.forget(directory);
@@ -66,6 +70,7 @@ export class LaneState {
     try {
       const answer = await this.#ask(() => this.lane.run({ id, ...batch }), texts.length);
       if (answer.loadedBytes !== undefined) model.bytes = answer.loadedBytes;
+      model.deviceUse = answer.deviceUse;
       if (!answer.isUnfinished) model.uses -= 1;
       return answer;
     } catch (thrown) {
@@ -83,6 +88,7 @@ export class LaneState {
     try {
       const answer = await this.#ask(() => this.lane.resume(id, alone), texts);
       isUnfinished = answer.isUnfinished;
+      if (model !== undefined) model.deviceUse = answer.deviceUse;
       return answer;
     } finally {
       if (model !== undefined && !isUnfinished) model.uses = Math.max(0, model.uses - 1);

@@ -1,4 +1,5 @@
 import type { InferenceResult } from '../contract/index.js';
+import type { DeviceUse } from './device-graph.js';
 
 /** Texts that one thread answers together. */
 export interface Batch {
@@ -36,6 +37,8 @@ export interface BatchAnswer {
   readonly isUnfinished: boolean;
   /** Approximate memory of the model, in bytes, where this call has loaded it. */
   readonly loadedBytes?: number | undefined;
+  /** Where the model computed. */
+  readonly deviceUse?: DeviceUse;
 }
 
 /** What loading a model came to. */
@@ -44,6 +47,8 @@ export interface Loaded {
   readonly ms: number;
   /** Approximate memory that it takes, in bytes. */
   readonly bytes: number;
+  /** Where it computes. */
+  readonly deviceUse?: DeviceUse;
 }
 
 /** A thread that runs models: one slice of a batch after the other, so that no text holds up others for long. */

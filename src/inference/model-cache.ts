@@ -1,3 +1,4 @@
+import type { Device } from '../device-names.js';
 import { SharedTokenizers } from './shared-tokenizers.js';
 import { TextModel } from './text-model.js';
 
@@ -21,11 +22,13 @@ export class ModelCache {
   readonly #models = new Map<string, LoadedModel>();
   readonly #tokenizers = new SharedTokenizers();
   readonly #threads: number;
+  readonly #device: Device;
   readonly #released = new Set<Promise<void>>();
 
-  /** @param threads as of {@link TextModel.load}. */
-  constructor(threads: number) {
+  /** @param threads and @param device as of {@link TextModel.load}. */
+  constructor(threads: number, device: Device = 'cpu') {
     this.#threads = threads;
+    this.#device = device;
   }
 
   /** The model of a folder, loaded if necessary. Not to be called before the call before has answered. */
@@ -33,7 +36,7 @@ export class ModelCache {
     const known = this.#models.get(directory);
     if (known !== undefined) return this.#use(known, 0);
     const startedAt = performance.now();
-    const model = await TextModel.load(directory, this.#threads, this.#tokenizers);
+    const model = await TextModel.load(directory, this.#threads, this.#tokenizers, this.#device);
     const loaded = { model, uses: 0, isForgotten: false };
     this.#models.set(directory, loaded);
     return this.#use(loaded, performance.now() - startedAt);

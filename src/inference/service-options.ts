@@ -1,6 +1,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import * as z from 'zod';
 import { accountSchema, LOCAL_ACCOUNT, validate } from '../contract/index.js';
+import { DEVICES, type Device } from '../device-names.js';
 import { catalogueModels, type ModelLoader } from '../model-loader/index.js';
 import { Dispatcher } from './dispatcher.js';
 import { implementation } from './implementation.js';
@@ -15,7 +16,7 @@ export interface ServiceOptions {
   /**
    * Most worker threads. A model stays in the thread that loaded it, until it is asked so much that loading it in
    * another one pays; idle threads that have it share the texts of a batch. Default: one for each processor that the
-   * process may use, 4 at most.
+   * process may use, 4 at most; one with a device by its name, which threads could only use by turns.
    */
   readonly workers?: number;
   /**
@@ -23,6 +24,12 @@ export interface ServiceOptions {
    * several are faster. Everything else is computed with one. Default: one for each processor, 4 at most.
    */
   readonly threads?: number;
+  /**
+   * Where models compute: `cpu`, a device by its name, or `auto`, which measures each model when it is loaded and takes a
+   * device only if it is faster for a short text and for many. A device that fails is replaced by the CPU; `stats` tells of
+   * it. Default cpu.
+   */
+  readonly device?: Device;
   /**
    * Most memory that loaded models and the texts of requests may take together, in bytes, as estimated by the models'
    * files and the texts' lengths: the models that were not used for longest are unloaded first, requests that would take
@@ -62,8 +69,9 @@ function defaultMemoryLimit(): number {
 
 const serviceSchema = z.strictObject({
   isolation: z.enum(['worker', 'inline']).default('worker'),
-  workers: z.int().min(1).default(PROCESSORS),
+  workers: z.int().min(1).optional(),
   threads: z.int().min(1).default(PROCESSORS),
+  device: z.enum(DEVICES).default('cpu'),
   memoryLimit: z.int().min(1).default(defaultMemoryLimit),
   idleMs: z.number().min(1).or(z.literal(Number.POSITIVE_INFINITY)).default(600_000),
   maxWaiting: z.int().min(1).default(2000),
@@ -93,15 +101,17 @@ export function createService({
   isolation,
   workers,
   threads,
+  device,
   ...settings
 }: ServiceSettings): InferenceService {
   // An application that runs models in threads doesn't load what computes.
   const sizeOf = async (directory: string) => (await import('./model-size.js')).memoryOfFolder(directory);
   if (isolation === 'inline') {
-    const lane = async () => new (await import('./inline-lane.js')).InlineLane({ threads });
+    const lane = async () => new (await import('./inline-lane.js')).InlineLane({ threads, device });
     return new Dispatcher([lazyLane(lane)], { ...settings, sizeOf });
   }
-  const lanes = Array.from({ length: workers }, () => new ThreadLane({ threads }));
+  const length = workers ?? (device === 'cpu' || device === 'auto' ? PROCESSORS : 1);
+  const lanes = Array.from({ length }, () => new ThreadLane({ threads, device }));
   // The first answer needn't wait for its thread to start.
   lanes[0]?.start();
   return new Dispatcher(lanes, { ...settings, sizeOf });

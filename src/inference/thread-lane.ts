@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { shareDeviceTurns } from '../device-turns.js';
 import { reviveError } from '../error-description.js';
 import { InternalError, type OrchardError } from '../errors.js';
 import { turnTelemetryOffForThreads } from '../runtime-telemetry.js';
@@ -122,6 +123,7 @@ export class ThreadLane implements Lane {
   #started(): Worker {
     if (this.#worker !== undefined) return this.#worker;
     turnTelemetryOffForThreads();
+    shareDeviceTurns();
     this.#nativeCalls = new Int32Array(new SharedArrayBuffer(4));
     const worker = this.#open({ ...this.#options, nativeCalls: this.#nativeCalls });
     worker.on('message', (message: WorkerMessage) => this.#answer(message));

@@ -34,6 +34,8 @@ export const trainingRecordSchema = z.object({
   /** What the encoder started from; absent if it started from random weights. */
   backbone: z.object({ name: z.string(), revision: z.string().exactOptional() }).exactOptional(),
   seed: z.int(),
+  /** What computed the steps, such as `cpu` or `webgpu`; models of earlier versions lack it. */
+  device: z.string().exactOptional(),
   training_stats: trainingStatsSchema,
   parts: z
     .object({ encoder: partFiguresSchema, expert: partFiguresSchema, blend: partFiguresSchema })

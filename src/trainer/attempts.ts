@@ -1,3 +1,4 @@
+import type { Device } from '../device-names.js';
 import { TrainingError } from '../errors.js';
 import { type JobRecord, moved } from '../jobs/index.js';
 
@@ -6,7 +7,7 @@ export const MAX_ATTEMPTS = 3;
 
 /**
  * The job as the run that claims it records it: RUNNING, with one attempt more, unless it has ended. A job left
- * RUNNING by an earlier run stays so.
+ * RUNNING by an earlier run stays so, as does one whose attempt has just failed by its device.
  * @param checkpoint the mark of the one that this run begins with.
  */
 export function claimed(job: JobRecord, checkpoint: string | null): JobRecord {
@@ -15,6 +16,11 @@ export function claimed(job: JobRecord, checkpoint: string | null): JobRecord {
   if (job.status !== 'RUNNING') return job;
   const { count, checkpoint: before } = job.attempts ?? { count: 1, checkpoint: null };
   return { ...job, attempts: { count: before === checkpoint ? count + 1 : 1, checkpoint } };
+}
+
+/** Whether the process that ran a job on a device has died without having come further: the device may be why. */
+export function mayDieOfDevice({ attempts }: JobRecord, device: Device): boolean {
+  return device !== 'cpu' && attempts !== undefined && attempts.count > 1;
 }
 
 /** The job without the attempt of a run that is stopped in good order. */

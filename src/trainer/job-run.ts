@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Device } from '../device-names.js';
 import { AbortedError, isOrchardError, type OrchardError, toOrchardError } from '../errors.js';
 import {
   hasEnded,
@@ -15,10 +16,11 @@ import { isStagingLost, type Storage } from '../storage/index.js';
 import {
   type BackboneSource,
   checkpointMark,
+  deviceWarning,
   type TrainingHost,
   type TrainingRunEvent,
 } from '../training/index.js';
-import { requireAttempt, withoutAttempt } from './attempts.js';
+import { claimed, mayDieOfDevice, requireAttempt, withoutAttempt } from './attempts.js';
 import { JobClaim } from './job-claim.js';
 import type { JobEvents } from './job-events.js';
 import { type LoaderOf, loadBackbone } from './load-backbone.js';
@@ -153,11 +155,40 @@ export class JobRun {
       checkpointIntervalMs: settings.checkpointIntervalMs,
       ...(backbone && { backbone }),
     };
-    const onEvent = (event: TrainingRunEvent) => this.#onEvent(event);
-    const run = () => host.run(spec, { signal: this.#controller.signal, onEvent });
-    const stats = await this.#saves.during(() => run().finally(() => this.#figures.allWritten()));
+    const { signal } = this.#controller;
+    const options = { signal, onEvent: (event: TrainingRunEvent) => this.#onEvent(event) };
+    const run = (device: Device) =>
+      host.run({ ...spec, device }, options).finally(() => this.#figures.allWritten());
+    const stats = await this.#saves.during(() =>
+      run(this.#deviceOf(job)).catch(async (thrown) => {
+        await this.#loseDevice(thrown, directory);
+        return run('cpu');
+      }),
+    );
     await this.#figures.record(() => ({ stats }));
     await this.#patiently(() => this.#publish());
+  }
+
+  #deviceOf(job: JobRecord): Device {
+    const { device } = this.#context.settings;
+    if (!mayDieOfDevice(job, device)) return device;
+    this.#warnOfDevice(`the process that trained with the device ${device} has died`);
+    return 'cpu';
+  }
+
+  /** Ends an attempt that failed by its device; the next goes on from the checkpoint. @throws `thrown` if it is otherwise */
+  async #loseDevice(thrown: unknown, directory: string): Promise<void> {
+    const { device } = this.#context.settings;
+    if (device === 'cpu' || !isOrchardError(thrown) || thrown.code !== 'device') throw thrown;
+    this.#requireGoingOn();
+    const checkpoint = await checkpointMark(directory);
+    await this.#patiently(() => this.#claim.update((job) => claimed(job, checkpoint)));
+    this.#figures.beginAgain();
+    this.#warnOfDevice(thrown.message);
+  }
+
+  #warnOfDevice(reason: string): void {
+    this.#onEvent({ type: 'warnings', warnings: [deviceWarning(reason)] });
   }
 
   /** Publishes what is staged, unless an attempt of which nothing was heard did so. */

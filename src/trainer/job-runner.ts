@@ -25,6 +25,7 @@ export interface JobRunnerOptions
     | 'storage'
     | 'isolation'
     | 'threads'
+    | 'device'
     | 'memoryLimit'
     | 'modelLoader'
     | 'checkpointIntervalMs'

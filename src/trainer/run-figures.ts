@@ -35,6 +35,11 @@ export class RunFigures {
       });
   }
 
+  /** The run begins again, and will tell its warnings again. */
+  beginAgain(): void {
+    this.#warnings = [];
+  }
+
   /** Waits for the writes so far. @throws the failure of one, which comes before what it made of the run. */
   async allWritten(): Promise<void> {
     await this.#writing;

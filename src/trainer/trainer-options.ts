@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import * as z from 'zod';
 import { type Account, accountSchema, LOCAL_ACCOUNT, validate } from '../contract/index.js';
+import { DEVICES, type Device } from '../device-names.js';
 import { ValidationError } from '../errors.js';
 import type { GraphExecutor } from '../graph/index.js';
 import { implementation } from '../inference/index.js';
@@ -22,6 +23,12 @@ export interface TrainerOptions {
   readonly isolation?: TrainingIsolation;
   /** Threads that the jobs running here may use. Default: the processors available. */
   readonly threads?: number;
+  /**
+   * Where the jobs running here compute their training steps: `cpu`, a device by its name, or `auto`, which measures a few
+   * steps of each job and takes a device only if it is faster. A device that doesn't start, or is lost, is replaced by
+   * the CPU, with a warning on the job. Default cpu.
+   */
+  readonly device?: Device;
   /**
    * Most bytes of memory that a job running here may need. What it needs is estimated before it trains; one that needs
    * more ends in ERROR, and says how much. Default: three quarters of the memory that this process may use.
@@ -84,6 +91,7 @@ const trainerSchema = z.strictObject({
   account: accountSchema.default(LOCAL_ACCOUNT),
   isolation: z.enum(['worker', 'process', 'inline']).default('worker'),
   threads: z.int().min(1).default(availableParallelism),
+  device: z.enum(DEVICES).default('cpu'),
   memoryLimit: z.int().min(1).default(defaultMemoryLimit),
   seed: z.int32().default(0),
   tuning: (tuningSchema satisfies z.ZodType<Tuning>).default({}),
@@ -121,8 +129,13 @@ export function trainerSettings(options: unknown): TrainerSettings {
   return settings;
 }
 
-function checkExecutor({ executor, host, isolation }: TrainerSettings): void {
-  if (executor === undefined || (isolation === 'inline' && host === undefined)) return;
+function checkExecutor({ executor, host, isolation, device }: TrainerSettings): void {
+  if (executor === undefined) return;
+  if (device !== 'cpu') {
+    const msg = 'an executor computes in place of a device; leave one of the two away';
+    throw new ValidationError([{ loc: ['device'], msg, type: 'executor' }]);
+  }
+  if (isolation === 'inline' && host === undefined) return;
   const msg = "an executor computes in this thread alone; set isolation to 'inline' and pass no host";
   throw new ValidationError([{ loc: ['executor'], msg, type: 'needs_inline' }]);
 }

@@ -26,7 +26,8 @@ function startChild(spec: TrainingSpec): Runner {
         if (code === 0) return listener({});
         const reason = `its process ended with ${signal ?? `exit code ${code}`}`;
         // The child ignores these signals, but for the moment in which it starts.
-        listener({ reason, wasStopped: signal !== null && STOP_SIGNALS.includes(signal) });
+        const wasStopped = signal !== null && STOP_SIGNALS.includes(signal);
+        listener({ reason, wasStopped, hasCrashed: !wasStopped });
       });
     },
   };

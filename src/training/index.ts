@@ -1,12 +1,14 @@
 export { type Backbone, type BackboneSource, readBackbone } from './backbone.js';
 export { BACKBONE_FILES } from './backbone-files.js';
 export { checkpointMark, checkpointTime } from './checkpoint-mark.js';
+export { deviceWarning } from './device-warnings.js';
 export { type Tuning, trainingLanguage } from './hyperparameters.js';
 export type {
   BackboneDownload,
   BlendNotice,
   CheckpointNotice,
   DatasetNotice,
+  DeviceNotice,
   EpochEnd,
   TrainingPhase,
   TrainingPlan,

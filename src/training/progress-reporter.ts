@@ -1,5 +1,6 @@
 import type { TrainingStats } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
+import type { ExecutionProvider } from '../device-names.js';
 import type { Blend } from '../families/index.js';
 import type { TrainingPhase, TrainingProgress, TrainingRunEvent } from './training-events.js';
 
@@ -46,6 +47,11 @@ export class ProgressReporter {
 
   warned(warnings: readonly DatasetWarning[]): void {
     if (warnings.length > 0) this.onEvent({ type: 'warnings', warnings });
+  }
+
+  /** What computes from now on. */
+  computesOn(device: ExecutionProvider): void {
+    this.onEvent({ type: 'device', device });
   }
 
   blended(parts: Blend): void {

@@ -1,11 +1,13 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TrainingStats } from '../contract/index.js';
+import type { DatasetWarning } from '../datasets/index.js';
 import { newEncoder } from '../encoder/index.js';
 import type { TrainingTask } from '../families/index.js';
 import { type GraphExecutor, onnxExecutor } from '../graph/index.js';
 import { type Backbone, readBackbone } from './backbone.js';
 import { checkpointFile, WORK_FOLDER } from './checkpoint-mark.js';
+import { trainOnDevice } from './choose-device.js';
 import { finishModel } from './finish-model.js';
 import { resolveHyperparameters } from './hyperparameters.js';
 import { estimateMemory, requireMemory } from './memory-estimate.js';
@@ -22,12 +24,13 @@ const CHECKPOINT_INTERVAL_MS = 30_000;
 
 /**
  * One training job from its dataset's URL to a model folder in `spec.directory`.
+ * @param given computes in place of the devices of ONNX Runtime.
  * @throws the errors of its steps; an AbortedError when the signal fires.
  */
 export async function runTraining(
   spec: TrainingSpec,
   { signal, onEvent }: TrainingRunOptions,
-  executor: GraphExecutor = onnxExecutor({ threads: spec.threads }),
+  given?: GraphExecutor,
 ): Promise<TrainingStats> {
   const work = join(spec.directory, WORK_FOLDER);
   const progress = new ProgressReporter(onEvent);
@@ -51,13 +54,13 @@ export async function runTraining(
   const { lowercase, language, balanced } = hyperparameters;
   const expert = await task.trainExpert({ lowercase, language, balanced, seed: spec.seed, signal });
   const encoder = backbone?.encoder ?? newEncoder(spec.model_config.size, rows.vocabularySize);
-  const input: LoopInput = {
+  const cpu = given ?? onnxExecutor({ threads: spec.threads });
+  const input: Omit<LoopInput, 'executor'> = {
     ...rows,
     task,
     encoder,
     ...(backbone && { pretrained: backbone.weights }),
     hyperparameters,
-    executor,
     seed: spec.seed,
     signal,
     progress,
@@ -67,14 +70,29 @@ export async function runTraining(
       intervalMs: spec.checkpointIntervalMs ?? CHECKPOINT_INTERVAL_MS,
     },
   };
-  const trained = await trainModel(input);
+  const noticed: DatasetWarning[] = [];
+  const warn = (warning: DatasetWarning) => {
+    noticed.push(warning);
+    progress.warned([warning]);
+  };
+  const train = (executor: GraphExecutor) => trainModel({ ...input, executor });
+  const { device: asked = 'cpu', threads } = spec;
+  const choice = { device: asked, threads, cpu, input, warn };
+  const { trained, device } = given
+    ? { trained: await train(given), device: undefined }
+    : await trainOnDevice(choice, train);
   progress.entered('export');
-  const finished = await finishModel(input, trained, expert, spec.tuning);
+  // 8-bit weights are for the CPU, and so is what is measured of them.
+  const finished = await finishModel({ ...input, executor: cpu }, trained, expert, spec.tuning);
   const { blend, refusal } = finished;
-  const refusals = refusal ? [refusal] : [];
-  progress.warned(refusals);
+  if (refusal) warn(refusal);
   progress.blended(blend);
-  const run = { hyperparameters, ...(backbone && { backbone }), warnings: [...warnings, ...refusals] };
+  const run = {
+    hyperparameters,
+    ...(backbone && { backbone }),
+    ...(device && { device }),
+    warnings: [...warnings, ...noticed],
+  };
   await writeModel(spec, { family, task, encoder, ...rows, ...trained, ...run, ...finished });
   await rm(work, { recursive: true, force: true });
   return trained.stats;

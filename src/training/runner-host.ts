@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TrainingStats } from '../contract/index.js';
 import { reviveError } from '../error-description.js';
-import { AbortedError, TrainingError } from '../errors.js';
+import { AbortedError, DeviceError, TrainingError } from '../errors.js';
 import type { HostMessage, RunnerMessage } from './messages.js';
 import type { TrainingHost, TrainingRunOptions, TrainingSpec } from './training-run.js';
 
@@ -19,6 +19,8 @@ export interface RunnerExit {
   readonly reason?: string;
   /** Whether somebody asked it to stop, as a supervisor does that stops a whole group of processes. */
   readonly wasStopped?: boolean;
+  /** Whether it broke down as a whole, which the driver of a device may have brought about. */
+  readonly hasCrashed?: boolean;
 }
 
 /**
@@ -41,21 +43,28 @@ function runIn(
 ): Promise<TrainingStats> {
   return new Promise((resolve, reject) => {
     let outcome: Exclude<RunnerMessage, { readonly type: 'event' }> | undefined;
+    let { device = 'cpu' } = spec;
     const abort = () => runner.send({ type: 'abort', reason: signal.reason });
     signal.addEventListener('abort', abort, { once: true });
     runner.onMessage((message) => {
-      if (message.type === 'event') onEvent(message.event);
-      else outcome = message;
-    });
-    runner.onExit(async ({ reason = 'it exited without a result', wasStopped = false }) => {
-      signal.removeEventListener('abort', abort);
-      if (outcome?.type === 'done') return resolve(outcome.stats);
-      if (outcome?.type === 'failed') return reject(reviveError(outcome.error));
-      if (wasStopped && (await firesWithin(signal, STOPPED_TOGETHER_MS))) {
-        return reject(new AbortedError(`the training of job ${spec.id}`));
+      if (message.type !== 'event') outcome = message;
+      else {
+        if (message.event.type === 'device') device = message.event.device;
+        onEvent(message.event);
       }
-      reject(new TrainingError(`the training of job ${spec.id} broke off: ${reason}`));
     });
+    runner.onExit(
+      async ({ reason = 'it exited without a result', wasStopped = false, hasCrashed = false }) => {
+        signal.removeEventListener('abort', abort);
+        if (outcome?.type === 'done') return resolve(outcome.stats);
+        if (outcome?.type === 'failed') return reject(reviveError(outcome.error));
+        if (wasStopped && (await firesWithin(signal, STOPPED_TOGETHER_MS))) {
+          return reject(new AbortedError(`the training of job ${spec.id}`));
+        }
+        if (hasCrashed && device !== 'cpu') return reject(new DeviceError(device, 'run', reason));
+        reject(new TrainingError(`the training of job ${spec.id} broke off: ${reason}`));
+      },
+    );
     runner.send({ type: 'run', spec });
     if (signal.aborted) abort();
   });

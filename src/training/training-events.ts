@@ -1,5 +1,6 @@
 import type { TrainingStats } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
+import type { ExecutionProvider } from '../device-names.js';
 import type { Blend } from '../families/index.js';
 import type { ModelProgress } from '../model-loader/index.js';
 
@@ -58,6 +59,12 @@ export interface BlendNotice {
   readonly parts: Blend;
 }
 
+/** What computes the steps is known; told again where another device has to take over. */
+export interface DeviceNotice {
+  readonly type: 'device';
+  readonly device: ExecutionProvider;
+}
+
 /** A checkpoint was written: another run can go on from here. */
 export interface CheckpointNotice {
   readonly type: 'checkpoint';
@@ -77,5 +84,6 @@ export type TrainingRunEvent =
   | EpochEnd
   | DatasetNotice
   | BlendNotice
+  | DeviceNotice
   | CheckpointNotice
   | BackboneDownload;

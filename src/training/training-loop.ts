@@ -126,7 +126,7 @@ class TrainingLoop {
       if (goesOn) await this.#save().catch(() => undefined);
       throw thrown;
     });
-    this.#learning.engine.store.setWeights(this.#bestWeights);
+    await this.#learning.engine.store.setWeights(this.#bestWeights);
     const devOutputs = await this.#devOutputs();
     return { weights: this.#bestWeights, stats: this.#stats, devOutputs };
   }
@@ -150,7 +150,7 @@ class TrainingLoop {
     const { loss, examples } = this.#sums;
     this.#stats = withEpoch(this.#stats, { elapsedSeconds, loss: loss / examples, scores });
     this.#sums = NO_SUMS;
-    if (this.#best === undefined || scores.value > this.#best.value) this.#keepBest(scores.value);
+    if (this.#best === undefined || scores.value > this.#best.value) await this.#keepBest(scores.value);
     progress.epochEnded(this.#stats);
   }
 
@@ -182,9 +182,9 @@ class TrainingLoop {
     return this.#evaluator.outputs(dev, this.#learning.engine.parameterFeeds, signal);
   }
 
-  #keepBest(value: number): void {
+  async #keepBest(value: number): Promise<void> {
     this.#best = { epoch: this.#stats.epoch, value };
-    this.#bestWeights = this.#learning.engine.store.copyWeights();
+    this.#bestWeights = await this.#learning.engine.store.copyWeights();
   }
 
   /** Resumes from the checkpoint, if there is one of this training. */
@@ -197,7 +197,7 @@ class TrainingLoop {
     }
     const { engine, learner } = this.#learning;
     try {
-      restoreParameters(checkpoint, engine.store);
+      await restoreParameters(checkpoint, engine.store);
     } catch (thrown) {
       if (thrown instanceof TrainingError) return; // a checkpoint of another model
       throw thrown;

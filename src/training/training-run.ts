@@ -1,4 +1,5 @@
 import type { ModelConfig, TrainingConfig, TrainingStats } from '../contract/index.js';
+import type { Device } from '../device-names.js';
 import type { BackboneSource } from './backbone.js';
 import type { Tuning } from './hyperparameters.js';
 import type { TrainingRunEvent } from './training-events.js';
@@ -27,6 +28,8 @@ export interface TrainingSpec {
   readonly memoryLimit?: number;
   /** Threads that training may use. */
   readonly threads: number;
+  /** Where the steps are computed; the checkpoints are the same. Default cpu. */
+  readonly device?: Device;
   /** Decides every random choice of the run. */
   readonly seed: number;
   /** A checkpoint is written with the first epoch that ends this long after the one before. Default 30,000. */

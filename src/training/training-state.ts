@@ -20,7 +20,12 @@ export const trainingStateSchema = z.strictObject({
       seconds: z.number(),
     })
     .exactOptional(),
-  dropout: z.strictObject({ seed: z.number(), position: z.number() }),
+  /** Where the stream of dropout masks stands; `stream` names one that isn't the default. */
+  dropout: z.strictObject({
+    seed: z.number(),
+    position: z.number(),
+    stream: z.enum(['graph']).exactOptional(),
+  }),
   /** Epoch (from 1) with the best value, and that value; absent before the first evaluation. */
   best: z.strictObject({ epoch: z.int(), value: z.number() }).exactOptional(),
 });

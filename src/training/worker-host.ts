@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { shareDeviceTurns } from '../device-turns.js';
 import { turnTelemetryOffForThreads } from '../runtime-telemetry.js';
 import { heapLimit, type Runner, runnerHost, runnerUrl } from './runner-host.js';
 import type { TrainingHost, TrainingSpec } from './training-run.js';
@@ -14,6 +15,7 @@ export function workerHost(entry = runnerUrl()): TrainingHost {
 function startWorker(entry: URL, spec: TrainingSpec): Runner {
   const heap = heapLimit(spec);
   turnTelemetryOffForThreads();
+  shareDeviceTurns();
   const worker = new Worker(entry, { ...(heap && { resourceLimits: { maxOldGenerationSizeMb: heap } }) });
   let reason: string | undefined;
   worker.on('error', (error) => {

@@ -1,4 +1,5 @@
 import type { DatasetWarning } from '../datasets/index.js';
+import type { ExecutionProvider } from '../device-names.js';
 import type { Encoder } from '../encoder/index.js';
 import { toOrchardError } from '../errors.js';
 import {
@@ -24,6 +25,8 @@ export interface FinishedModel extends PreparedTask, TokenizedRows, TrainedModel
   readonly encoder: Encoder;
   readonly hyperparameters: Hyperparameters;
   readonly warnings: readonly DatasetWarning[];
+  /** What computed its steps, unless an executor of the application did. */
+  readonly device?: ExecutionProvider;
   readonly backbone?: Backbone;
 }
 
@@ -78,7 +81,7 @@ function configOf(
 
 function recordOf(
   { model_config, training_config, seed }: TrainingSpec,
-  { task, hyperparameters, backbone, stats, blend, precision, warnings }: FinishedModel,
+  { task, hyperparameters, backbone, stats, blend, precision, warnings, device }: FinishedModel,
 ): TrainingRecord {
   return {
     model_config,
@@ -86,6 +89,7 @@ function recordOf(
     hyperparameters: { ...hyperparameters },
     ...(backbone && { backbone: namedBackbone(backbone.source) }),
     seed,
+    ...(device && { device }),
     training_stats: stats,
     parts: blend,
     ...(precision && { precision }),

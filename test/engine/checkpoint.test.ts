@@ -54,7 +54,7 @@ describe('a checkpoint', () => {
     expect(checkpoint.state).toEqual({ steps: 3 });
 
     const second = fresh();
-    restoreParameters(checkpoint, second.store);
+    await restoreParameters(checkpoint, second.store);
     second.optimizer.steps = 3;
     train(second, 3, 6);
     expect(second.store.copyWeights()).toEqual(uninterrupted.store.copyWeights());
@@ -109,7 +109,7 @@ describe('a checkpoint', () => {
     await writeFile(old, encodeSafetensors(tensors, { 'orchard.training_state': '{"steps":7}' }));
     const checkpoint = (await readCheckpoint(old)) ?? expect.fail('it was not read');
     const { store } = fresh();
-    restoreParameters(checkpoint, store);
+    await restoreParameters(checkpoint, store);
     expect(checkpoint.state).toEqual({ steps: 7 });
     const { weights, slots } = store.get('b');
     expect([weights[4], slots.get('first')?.[4], slots.get('second')?.[4]]).toEqual([1, 2, 3]);

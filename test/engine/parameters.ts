@@ -1,9 +1,5 @@
-import { adamW } from '../../src/engine/index.js';
-import {
-  type ParameterDefinition,
-  ParameterStore,
-  type ParameterStoreOptions,
-} from '../../src/engine/parameter-store.js';
+import { adamW, type ParameterDefinition } from '../../src/engine/index.js';
+import { ParameterStore, type ParameterStoreOptions } from '../../src/engine/parameter-store.js';
 import { Arena, type Kernels, loadKernels } from '../../src/kernels/index.js';
 
 /** The slots that AdamW keeps for each weight. */

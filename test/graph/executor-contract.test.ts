@@ -4,10 +4,12 @@ import {
   Graph,
   type GraphExecutor,
   onnxExecutor,
+  residentOnBuffers,
   type TensorData,
   tensorflowExecutor,
 } from '../../src/graph.js';
 import { graphExecutorContract } from '../../src/testing.js';
+import { describeWebGpu } from '../support/software-vulkan.js';
 
 beforeAll(async () => {
   await tf.setBackend('cpu');
@@ -16,7 +18,13 @@ beforeAll(async () => {
 const executors: Readonly<Record<string, () => GraphExecutor>> = {
   onnxExecutor,
   tensorflowExecutor: () => tensorflowExecutor(tf),
+  residentOnBuffers: () => residentOnBuffers(onnxExecutor()),
 };
+
+describeWebGpu('onnxExecutor on WebGPU', () => {
+  for (const { name, run } of graphExecutorContract(() => onnxExecutor({ provider: 'webgpu' })))
+    it(name, run);
+});
 
 for (const [executor, create] of Object.entries(executors)) {
   describe(executor, () => {

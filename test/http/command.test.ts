@@ -157,6 +157,7 @@ describe('orchard serve', () => {
     [['--quota', '0/month'], /quota: /],
     [['--wrong-keys-per-minute', '0'], /wrong-keys-per-minute: /],
     [['--isolation', 'inline'], /isolation: give worker or process/],
+    [['--device', 'gpu'], /device: give one of auto, cpu, webgpu/],
     [['--workers', '0'], /workers: /],
     [['--max-waiting', '0'], /max-waiting: /],
     [['--max-connections', 'many'], /max-connections: /],
@@ -177,6 +178,12 @@ describe('orchard serve', () => {
     expect(named.database).toBe('postgresql://here/name');
   });
 
+  it('takes the device from the environment, where the command line names none', () => {
+    const environment = { ORCHARD_DEVICE: 'webgpu' };
+    expect(serveSettings([], environment).device).toBe('webgpu');
+    expect(serveSettings(['--device', 'auto'], environment).device).toBe('auto');
+  });
+
   it('listens to this machine alone and refuses private addresses, unless told otherwise', () => {
     expect(serveSettings([])).toEqual({
       host: '127.0.0.1',
@@ -186,6 +193,7 @@ describe('orchard serve', () => {
       'trust-proxy': false,
       'allow-private-addresses': false,
       isolation: 'process',
+      device: 'cpu',
     });
   });
 

@@ -7,9 +7,17 @@ import { classificationTask } from '../../src/families/papaya/classification-tas
 import { writeModelFolder } from '../../src/model-folder/index.js';
 import { Random } from '../../src/random.js';
 import type { NamedTensor } from '../../src/safetensors/index.js';
-import { loadTokenizer, tokenizerConfig, trainWordPiece } from '../../src/tokenizer/index.js';
+import {
+  type BertTokenizerJson,
+  loadTokenizer,
+  tokenizerConfig,
+  trainWordPiece,
+} from '../../src/tokenizer/index.js';
 import { exportOnnx, modelFolderConfig } from '../../src/training/export-model.js';
 import { MAX_TOKENS } from '../../src/training/hyperparameters.js';
+
+/** Most tokens that such a model reads at once. */
+export const MAX_BUILT_TOKENS = MAX_TOKENS;
 
 /** A classifier over first tokens or over means, or a tagger of tokens. */
 export type BuiltHead = 'first' | 'mean' | 'tokens';
@@ -33,15 +41,29 @@ function taskOf(head: BuiltHead): TrainingTask<RowHead> {
   return classificationTask({ kind: 'multiclass', labels, train: rows, dev: rows, warnings: [] }, head);
 }
 
+/** The tokenizer with the padding token at an id: it trades places with what has the id. */
+function withPaddingAt(tokenizer: BertTokenizerJson, id: number): BertTokenizerJson {
+  const { vocab } = tokenizer.model;
+  const padding = vocab['[PAD]'] ?? 0;
+  const placed = (each: number): number => ({ [padding]: id, [id]: padding })[each] ?? each;
+  const entries = Object.entries(vocab).map(([piece, each]) => [piece, placed(each)] as const);
+  return {
+    ...tokenizer,
+    added_tokens: tokenizer.added_tokens.map((token) => ({ ...token, id: placed(token.id) })),
+    model: { ...tokenizer.model, vocab: Object.fromEntries(entries.sort(([, a], [, b]) => a - b)) },
+  };
+}
+
 /** Writes a model of random weights into a folder. */
 export async function buildModel(
   directory: string,
   { encoder: fields, head, texts }: BuiltModel,
 ): Promise<void> {
-  const tokenizer = trainWordPiece(texts, { vocabularySize: 300, lowercase: true });
-  const { vocabularySize } = loadTokenizer(tokenizer);
+  const trained = trainWordPiece(texts, { vocabularySize: 300, lowercase: true });
+  const { vocabularySize } = loadTokenizer(trained);
   const task = taskOf(head);
   const encoder = readEncoder({ ...fields, vocab_size: vocabularySize }, 'config.json');
+  const tokenizer = withPaddingAt(trained, encoder.padId);
   const random = Random.fromSeed(1);
   const weights = new Map<string, NamedTensor>();
   for (const spec of task.head.parameters(encoder)) {

@@ -17,6 +17,7 @@ import { feedsFor, padBatch } from '../../src/engine/index.js';
 import {
   addGradients,
   Graph,
+  type GraphExecutor,
   onnxExecutor,
   resolveShape,
   type Tensor,
@@ -72,11 +73,8 @@ const encodingOf = (ids: readonly number[], typeIds: readonly number[]): Encodin
 });
 
 /** Largest differences between our numbers and those that were recorded; see {@link distance} for a tensor's. */
-export interface Comparison {
-  /** Hidden states of a graph that could be trained. */
+export interface StepComparison {
   readonly states: number;
-  /** Hidden states of the graph that is exported, from Hugging Face's inputs. */
-  readonly exported: number;
   readonly logits: number;
   readonly gradients: number;
   /** Whose gradient differs most. */
@@ -85,14 +83,31 @@ export interface Comparison {
   readonly compared: number;
 }
 
+export interface Comparison extends StepComparison {
+  /** Hidden states of the graph that is exported, from Hugging Face's inputs. */
+  readonly exported: number;
+}
+
 export async function compareWithOracle(oracle: Oracle): Promise<Comparison> {
-  const { logits, states, gradients } = await trainingStep(oracle);
   const exported = await exportedStates(oracle);
-  const expected = (name: string): Float32Array => {
+  return {
+    ...(await compareStep(oracle, onnxExecutor())),
+    exported: distance(exported, recordedOf(oracle)('states'), 1),
+  };
+}
+
+const recordedOf =
+  (oracle: Oracle) =>
+  (name: string): Float32Array => {
     const tensor = oracle.expected.get(name);
     if (tensor === undefined) throw new Error(`nothing is recorded of ${name}`);
     return tensor.values;
   };
+
+/** A training step alone. */
+export async function compareStep(oracle: Oracle, executor: GraphExecutor): Promise<StepComparison> {
+  const { logits, states, gradients } = await trainingStep(oracle, executor);
+  const expected = recordedOf(oracle);
   const recorded = [...oracle.expected.keys()].flatMap((name) =>
     name.startsWith(GRADIENT) ? [name.slice(GRADIENT.length)] : [],
   );
@@ -104,7 +119,6 @@ export async function compareWithOracle(oracle: Oracle): Promise<Comparison> {
   const worst = differences.reduce((a, b) => (b.difference > a.difference ? b : a));
   return {
     states: distance(states, expected('states'), 1),
-    exported: distance(exported, expected('states'), 1),
     logits: distance(logits, expected('logits'), 1),
     gradients: worst.difference,
     worst: worst.name,
@@ -138,7 +152,10 @@ interface Step {
   readonly gradients: Weights;
 }
 
-async function trainingStep({ encoder, weights, texts, labels }: Oracle): Promise<Step> {
+async function trainingStep(
+  { encoder, weights, texts, labels }: Oracle,
+  executor: GraphExecutor,
+): Promise<Step> {
   const graph = new Graph();
   const { states, logits } = forward(graph, encoder, trainingInputs(graph));
   const targets = graph.input('targets', 'float32', ['batch', 3]);
@@ -155,7 +172,7 @@ async function trainingStep({ encoder, weights, texts, labels }: Oracle): Promis
   const oneHot = Float32Array.from({ length: 3 * texts.length }, (_, at) =>
     Number(labels[Math.floor(at / 3)] === at % 3),
   );
-  const results = await run(graph, weights, sizes, {
+  const results = await run(executor, graph, weights, sizes, {
     ...feedsFor({ feeds, sizes }, new Set(graph.inputs.map(({ name }) => name))),
     targets: { type: 'float32', dims: [texts.length, 3], data: oneHot },
   });
@@ -199,18 +216,19 @@ async function exportedStates({ encoder, weights, texts }: Oracle): Promise<Floa
     token_type_ids: filled(({ typeIds }, token) => typeIds[token] ?? 0),
   };
   const used = Object.entries(feeds).filter(([name]) => graph.inputs.some((input) => input.name === name));
-  const results = await run(graph, weights, { batch, tokens }, Object.fromEntries(used));
+  const results = await run(onnxExecutor(), graph, weights, { batch, tokens }, Object.fromEntries(used));
   return withoutPadding(results.get('states'), texts);
 }
 
 /** Runs a graph once. @returns its outputs by name. */
 async function run(
+  executor: GraphExecutor,
   graph: Graph,
   weights: Weights,
   sizes: Readonly<Record<string, number>>,
   feeds: Readonly<Record<string, TensorData>>,
 ): Promise<Map<string, Float32Array>> {
-  const compiled = await onnxExecutor().compile(graph, { weights });
+  const compiled = await executor.compile(graph, { weights });
   const results = new Map(
     [...graph.outputs].map(([name, { shape }]) => {
       const dims = resolveShape(shape, sizes);

@@ -2,6 +2,7 @@ import {
   addGradients,
   type CompiledGraph,
   Graph,
+  type GraphExecutor,
   onnxExecutor,
   type Tensor,
   type TensorData,
@@ -16,6 +17,8 @@ export interface GradientProblem {
   readonly feeds?: Readonly<Record<string, TensorData>>;
   /** Builds the scalar loss. */
   readonly loss: (graph: Graph) => Tensor;
+  /** Default: ONNX Runtime on the CPU. */
+  readonly executor?: GraphExecutor;
 }
 
 const volume = (dims: Dims) => dims.reduce((product, dimension) => product * dimension, 1);
@@ -104,7 +107,8 @@ async function compile(problem: GradientProblem): Promise<{
   }
   for (const [name, { dims, values }] of problem.parameters)
     feeds[name] = { type: 'float32', dims, data: values };
-  return { compiled: await onnxExecutor().compile(graph), feeds, outputs, lossValue };
+  const { executor = onnxExecutor() } = problem;
+  return { compiled: await executor.compile(graph), feeds, outputs, lossValue };
 }
 
 function symbolValues(graph: Graph, { feeds = {} }: GradientProblem): Map<string, number> {

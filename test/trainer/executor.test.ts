@@ -14,6 +14,11 @@ const withoutDevice: GraphExecutor = {
 };
 
 describe('the executor option', () => {
+  it('is a ValidationError beside a device', () => {
+    const options = { storage: aMemoryStorage(), executor: withoutDevice, isolation: 'inline' } as const;
+    expect(() => new Trainer({ ...options, device: 'auto' })).toThrow(/device: .*executor/);
+  });
+
   it('computes the training in the place of ONNX Runtime', async () => {
     const trainer = new Trainer({
       storage: aMemoryStorage(),

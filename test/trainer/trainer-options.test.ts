@@ -38,6 +38,7 @@ describe('the options of a trainer', () => {
     ['modelLoader', { modelLoader: 'english-mini' }, 'such as hubModels()'],
     ['host', { host: {} }, 'isolation'],
     ['executor', { executor: 'onnx' }, 'orchard-nlp/graph'],
+    ['device', { device: 'gpu' }, 'webgpu'],
   ])('say what to pass where %s is none', (name, option, hint) => {
     const [problem] = problemsOf({ storage: aMemoryStorage(), ...option });
     expect(problem?.loc).toEqual([name]);

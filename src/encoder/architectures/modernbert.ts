@@ -72,6 +72,9 @@ const schema = z.object({
 });
 type ModernBertConfig = z.infer<typeof schema>;
 
+/** Tables of angles for every position are part of the graph. */
+const MAX_TOKENS = 2 ** 15;
+
 function layerKinds(config: ModernBertConfig): LayerKind[] {
   if (config.layer_types !== undefined) return config.layer_types;
   const every = config.global_attn_every_n_layers ?? 3;
@@ -90,6 +93,9 @@ function reasonAgainst(config: ModernBertConfig): string | undefined {
   const { hidden_size: width, num_attention_heads: heads, num_hidden_layers: layers, layer_types } = config;
   if (layer_types !== undefined && layer_types.length !== layers) {
     return `layer_types has ${layer_types.length} entries, num_hidden_layers is ${layers}`;
+  }
+  if (config.max_position_embeddings > MAX_TOKENS) {
+    return `max_position_embeddings ${config.max_position_embeddings} is more than ${MAX_TOKENS}`;
   }
   if ((width / heads) % 2 === 1) return `heads of ${width / heads} numbers (hidden_size) are not even`;
   return reasonAgainstHeads('hidden_size', width, 'num_attention_heads', heads);
@@ -130,9 +136,12 @@ export const modernBert = architecture<ModernBertConfig>({
     const { graph } = builder;
     const words = graph.flattenRows(graph.gather(builder.parameter(WORDS), inputs.ids));
     const normed = builder.layerNorm(words, EMBEDDING_NORM, config.norm_eps);
-    const width = config.hidden_size / config.num_attention_heads;
+    const angles = {
+      width: config.hidden_size / config.num_attention_heads,
+      longest: config.max_position_embeddings,
+    };
     const viewOf = (kind: LayerKind): View => ({
-      rotation: rotation(builder, inputs, { width, theta: thetaOf(config, kind) }),
+      rotation: rotation(builder, inputs, { ...angles, theta: thetaOf(config, kind) }),
       bias:
         kind === 'full_attention'
           ? inputs.attentionBias

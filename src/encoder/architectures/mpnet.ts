@@ -34,7 +34,7 @@ const { classifier_dropout, ...fields } = bertFields;
 const schema = z.object({
   model_type: z.literal('mpnet'),
   ...fields,
-  // transformers gives this id no position of its own, whatever config.json says.
+  // transformers counts positions of ids other than 1, whatever this field says.
   pad_token_id: z.literal(1).default(1),
   relative_attention_num_buckets: z.literal(BUCKETS).default(BUCKETS),
 });

@@ -1,4 +1,4 @@
-import type { Shape, Tensor } from '../../graph/index.js';
+import type { Tensor } from '../../graph/index.js';
 import type { EncoderBuilder } from '../encoder-builder.js';
 import type { EncoderInputs } from '../encoder-inputs.js';
 
@@ -8,21 +8,36 @@ export interface Rotation {
   readonly sin: Tensor;
 }
 
+export interface Angles {
+  /** Numbers of a head, even. */
+  readonly width: number;
+  /** How slowly the last pairs of a head's numbers are turned. */
+  readonly theta: number;
+  /** Most tokens of a sequence. */
+  readonly longest: number;
+}
+
 /**
- * The angles of rotary positions (Su et al. 2021, equation 15): position / theta^(2i / width) for pair i.
- * @param width of a head, even.
+ * The angles of rotary positions (Su et al. 2021, equation 15): position / theta^(2i / width) for pair i, in float32 as
+ * transformers computes them. Their cosines and sines are tables, since GPUs compute cosines of large angles coarsely.
  */
 export function rotation(
   { graph }: EncoderBuilder,
   inputs: EncoderInputs,
-  { width, theta }: { readonly width: number; readonly theta: number },
+  { width, theta, longest }: Angles,
 ): Rotation {
   const half = width / 2;
-  const frequencies = Array.from({ length: half }, (_, pair) => 1 / theta ** ((2 * pair) / width));
-  const positions = graph.reshape(graph.cast(inputs.positions(), 'float32'), ['tokens', 1]);
-  const angles = graph.multiply(positions, graph.constant(frequencies, [1, half]));
-  const shape: Shape = ['tokens', 1, 1, half];
-  return { cos: graph.reshape(graph.cos(angles), shape), sin: graph.reshape(graph.sin(angles), shape) };
+  const frequencies = Array.from({ length: half }, (_, pair) =>
+    Math.fround(1 / Math.fround(theta ** ((2 * pair) / width))),
+  );
+  const rowsOf = (compute: (angle: number) => number): Tensor => {
+    const values = Array.from({ length: longest * half }, (_, at) =>
+      compute(Math.fround(Math.floor(at / half) * (frequencies[at % half] ?? 0))),
+    );
+    const rows = inputs.positionRows(graph.constant(values, [longest, half]), 0);
+    return graph.reshape(rows, ['tokens', 1, 1, half]);
+  };
+  return { cos: rowsOf(Math.cos), sin: rowsOf(Math.sin) };
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   floats,
   furtherOutput,
   given,
+  ints,
   type OperationCase,
   type OperationCases,
 } from './operation-case.js';
@@ -82,8 +83,6 @@ export const elementwiseCases = {
       (x) => Math.sqrt(x * x),
     ),
   ],
-  cos: [unary((graph, x) => graph.cos(x), Math.cos)],
-  sin: [unary((graph, x) => graph.sin(x), Math.sin)],
   tanh: [unary((graph, x) => graph.tanh(x), Math.tanh)],
   sigmoid: [
     unary(
@@ -139,4 +138,16 @@ export const elementwiseCases = {
     (graph, a, b) => graph.greater(a, b),
     (a, b) => Number(a > b),
   ),
+  equal: [
+    ...binary(
+      (graph, a, b) => graph.equal(a, b),
+      (a, b) => Number(a === b),
+    ),
+    {
+      variant: 'of whole numbers, broadcasting a column and a row',
+      feeds: { a: ints([2, 1], [3, -7]), b: ints([1, 3], [-7, 3, 3]) },
+      build: (graph, [a, b]) => graph.equal(given(a), given(b)),
+      expected: floats([2, 3], [0, 1, 1, 1, 0, 0]),
+    },
+  ],
 } satisfies Partial<OperationCases>;

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import type { ContractCase } from '../../contract-case.js';
+import { emptyTensor } from '../empty-tensor.js';
 import type { CompiledGraph, GraphExecutor, TensorData } from '../executor.js';
 import { Graph } from '../graph.js';
-import { volume } from '../shape.js';
-import type { OperationCase } from './operation-case.js';
+import type { ResidentMemory } from '../resident.js';
+import { assertClose } from './assert-close.js';
+import { floats, type OperationCase } from './operation-case.js';
 import { operationCases } from './operation-cases.js';
-
-/** Largest relative error of an executor's numbers. */
-const TOLERANCE = 1e-5;
+import { residentChecks } from './resident-checks.js';
 
 type ExecutorChecks = Readonly<Record<string, (executor: GraphExecutor) => Promise<void>>>;
 
@@ -25,7 +25,17 @@ export function graphExecutorContract(create: () => GraphExecutor): readonly Con
     })),
   );
   const promises = Object.entries(runChecks).map(([name, check]) => ({ name, run: () => check(create()) }));
-  return [...operations, ...promises];
+  const residence = create().resident === undefined ? [] : Object.entries(residentChecks);
+  return [
+    ...operations,
+    ...promises,
+    ...residence.map(([name, check]) => ({ name, run: () => check(memoryOf(create())) })),
+  ];
+}
+
+function memoryOf({ resident }: GraphExecutor): ResidentMemory {
+  assert(resident !== undefined, 'this executor offered to keep tensors before');
+  return resident;
 }
 
 async function checkOperation(
@@ -36,7 +46,7 @@ async function checkOperation(
   const inputs = Object.entries(feeds).map(([name, { type, dims }]) => graph.input(name, type, dims));
   graph.output('y', build(graph, inputs));
   const compiled = await executor.compile(graph);
-  const y = emptyLike(expected);
+  const y = emptyTensor(expected.type, expected.dims);
   await compiled.run(feeds, { y });
   await compiled.release();
   assertClose(y, expected);
@@ -47,11 +57,11 @@ const runChecks: ExecutorChecks = {
     const compiled = await executor.compile(doubled());
     for (const rows of [3, 1, 5]) {
       const values = [...Array(2 * rows).keys()];
-      const x = float32([rows, 2], values);
-      const y = emptyLike(x);
+      const x = floats([rows, 2], values);
+      const y = emptyTensor(x.type, x.dims);
       await compiled.run({ x }, { y });
       const twice = values.map((value) => 2 * value);
-      assertClose(y, float32([rows, 2], twice));
+      assertClose(y, floats([rows, 2], twice));
     }
     await compiled.release();
   },
@@ -61,22 +71,22 @@ const runChecks: ExecutorChecks = {
     const fixed = graph.parameter('fixed', [2]);
     graph.output('y', graph.add(fixed, graph.parameter('fed', [2])));
     const compiled = await executor.compile(graph, { weights: new Map([['fixed', Float32Array.of(1, 2)]]) });
-    const y = float32([2], [0, 0]);
-    await compiled.run({ fed: float32([2], [10, 20]) }, { y });
-    assertClose(y, float32([2], [11, 22]));
-    await compiled.run({ fed: float32([2], [0, 1]) }, { y });
-    assertClose(y, float32([2], [1, 3]));
+    const y = floats([2], [0, 0]);
+    await compiled.run({ fed: floats([2], [10, 20]) }, { y });
+    assertClose(y, floats([2], [11, 22]));
+    await compiled.run({ fed: floats([2], [0, 1]) }, { y });
+    assertClose(y, floats([2], [1, 3]));
     await compiled.release();
   },
 
   async 'sees what was written into a fed buffer since the last run'(executor) {
     const compiled = await executor.compile(doubled());
-    const x = float32([1, 2], [1, 2]);
-    const y = emptyLike(x);
+    const x = floats([1, 2], [1, 2]);
+    const y = emptyTensor(x.type, x.dims);
     await compiled.run({ x }, { y });
     x.data[0] = 7;
     await compiled.run({ x }, { y });
-    assertClose(y, float32([1, 2], [14, 4]));
+    assertClose(y, floats([1, 2], [14, 4]));
     await compiled.release();
   },
 
@@ -87,42 +97,42 @@ const runChecks: ExecutorChecks = {
     for (const name of ['y', 'again']) graph.output(name, twice);
     graph.output('same', x);
     const compiled = await executor.compile(graph);
-    const [y, again, same] = [float32([2], [0, 0]), float32([2], [0, 0]), float32([2], [0, 0])];
-    await compiled.run({ x: float32([2], [1, 2]) }, { y, again, same });
-    assertClose(y, float32([2], [2, 4]));
-    assertClose(again, float32([2], [2, 4]));
-    assertClose(same, float32([2], [1, 2]));
+    const [y, again, same] = [floats([2], [0, 0]), floats([2], [0, 0]), floats([2], [0, 0])];
+    await compiled.run({ x: floats([2], [1, 2]) }, { y, again, same });
+    assertClose(y, floats([2], [2, 4]));
+    assertClose(again, floats([2], [2, 4]));
+    assertClose(same, floats([2], [1, 2]));
     await compiled.release();
   },
 
   async 'names a feed that is missing'(executor) {
-    await refuses(executor, {}, { y: float32([1, 2], [0, 0]) }, /\bx\b/);
+    await refuses(executor, {}, { y: floats([1, 2], [0, 0]) }, /\bx\b/);
   },
 
   async 'names a feed of the wrong shape'(executor) {
-    await refuses(executor, { x: float32([1, 3], [0, 0, 0]) }, { y: float32([1, 2], [0, 0]) }, /\bx\b/);
+    await refuses(executor, { x: floats([1, 3], [0, 0, 0]) }, { y: floats([1, 2], [0, 0]) }, /\bx\b/);
   },
 
   async 'names a feed of the wrong type'(executor) {
     const x: TensorData = { type: 'int32', dims: [1, 2], data: new Int32Array(2) };
-    await refuses(executor, { x }, { y: float32([1, 2], [0, 0]) }, /\bx\b/);
+    await refuses(executor, { x }, { y: floats([1, 2], [0, 0]) }, /\bx\b/);
   },
 
   async 'names a feed that no one asked for'(executor) {
-    const x = float32([1, 2], [0, 0]);
-    await refuses(executor, { x, extra: x }, { y: float32([1, 2], [0, 0]) }, /\bextra\b/);
+    const x = floats([1, 2], [0, 0]);
+    await refuses(executor, { x, extra: x }, { y: floats([1, 2], [0, 0]) }, /\bextra\b/);
   },
 
   async 'names an output whose buffer is missing or has another shape'(executor) {
-    const x = float32([1, 2], [0, 0]);
+    const x = floats([1, 2], [0, 0]);
     await refuses(executor, { x }, {}, /\by\b/);
-    await refuses(executor, { x }, { y: float32([2, 2], [0, 0, 0, 0]) }, /\by\b/);
+    await refuses(executor, { x }, { y: floats([2, 2], [0, 0, 0, 0]) }, /\by\b/);
   },
 
   async 'names a feed or an output whose data does not have the length of its shape'(executor) {
-    const fitting = float32([1, 2], [0, 0]);
+    const fitting = floats([1, 2], [0, 0]);
     for (const values of [[0], [0, 0, 0]]) {
-      const wrong = float32([1, 2], values);
+      const wrong = floats([1, 2], values);
       await refuses(executor, { x: wrong }, { y: fitting }, /\bx\b/);
       await refuses(executor, { x: fitting }, { y: wrong }, /\by\b/);
     }
@@ -132,8 +142,8 @@ const runChecks: ExecutorChecks = {
     const compiled = await executor.compile(doubled());
     await compiled.release();
     await compiled.release();
-    const x = float32([1, 2], [0, 0]);
-    await assert.rejects(compiled.run({ x }, { y: emptyLike(x) }));
+    const x = floats([1, 2], [0, 0]);
+    await assert.rejects(compiled.run({ x }, { y: emptyTensor(x.type, x.dims) }));
   },
 };
 
@@ -158,27 +168,4 @@ async function refuses(
     return true;
   });
   await compiled.release();
-}
-
-function float32(dims: readonly number[], values: readonly number[]): TensorData {
-  return { type: 'float32', dims, data: Float32Array.from(values) };
-}
-
-function emptyLike({ type, dims }: TensorData): TensorData {
-  const count = volume(dims);
-  if (type === 'float32') return { type, dims, data: new Float32Array(count) };
-  return type === 'int32'
-    ? { type, dims, data: new Int32Array(count) }
-    : { type, dims, data: new BigInt64Array(count) };
-}
-
-function assertClose(actual: TensorData, expected: TensorData): void {
-  const [given, wanted] = [actual, expected].map(({ data }) => Array.from(data, Number));
-  for (const [index, value] of (wanted ?? []).entries()) {
-    const got = given?.[index] ?? Number.NaN;
-    assert(
-      Math.abs(got - value) <= TOLERANCE * Math.max(1, Math.abs(value)),
-      `element ${index}: ${got}, expected ${value}`,
-    );
-  }
 }

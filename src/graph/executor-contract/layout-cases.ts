@@ -37,6 +37,13 @@ export const layoutCases = {
       expected: floats([2, 2], [3, 4, 5, 6]),
     },
   ],
+  placeRows: [
+    {
+      feeds: { rows: floats([2, 2], counting(4)), ids: ints([2], [3, 0]) },
+      build: (graph, [rows, ids]) => graph.placeRows(given(rows), given(ids), 4),
+      expected: floats([4, 2], [3, 4, 0, 0, 0, 0, 1, 2]),
+    },
+  ],
   firstRows: [
     {
       feeds: { table: floats([4, 2], counting(8)), x: ints([3, 1], [9, 9, 9]) },

@@ -10,17 +10,24 @@ export type OnnxAttribute =
 
 /**
  * Collects the nodes and initializers of one ONNX graph. At run time, the graph reads each symbolic dimension
- * once, from the shape of one of its inputs.
+ * once, from the shape of one of its inputs; or whole shapes are inputs of their own.
  */
 export class OnnxBuilder {
   readonly nodes: NodeProto[] = [];
   readonly initializers: TensorProto[] = [];
+  /** Shapes that every run feeds as int64 vectors, by the names of their inputs; none unless they are `fed`. */
+  readonly shapeInputs = new Map<string, Shape>();
   readonly #inputs: readonly Tensor[];
+  readonly #shapes: 'computed' | 'fed';
+  readonly #mark: string;
   readonly #memo = new Map<string, string>();
   #fresh = 0;
 
-  constructor(inputs: readonly Tensor[]) {
+  /** @param mark between the words of the names that it makes, and their numbers. */
+  constructor(inputs: readonly Tensor[], shapes: 'computed' | 'fed' = 'computed', mark = '~') {
     this.#inputs = inputs;
+    this.#shapes = shapes;
+    this.#mark = mark;
   }
 
   node(
@@ -54,7 +61,7 @@ export class OnnxBuilder {
   /** A name that no other tensor of the graph has. */
   fresh(stem: string): string {
     this.#fresh += 1;
-    return `${stem}~${this.#fresh}`;
+    return `${stem}${this.#mark}${this.#fresh}`;
   }
 
   elementType(type: ElementType): number {
@@ -110,6 +117,9 @@ export class OnnxBuilder {
   /** The name of an int64 vector that holds this shape at run time. */
   shape(shape: Shape): string {
     if (shape.every((dimension) => typeof dimension === 'number')) return this.integers(shape);
+    if (this.#shapes === 'fed') {
+      return this.once(`shape ${shape.join()}`, (name) => this.shapeInputs.set(name, shape));
+    }
     const [first = 1, ...rest] = shape;
     if (rest.length === 0) return this.#dimension(first);
     return this.once(`shape ${shape.join()}`, (name) =>

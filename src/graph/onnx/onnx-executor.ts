@@ -1,27 +1,20 @@
 import { stat } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import type { InferenceSession, Tensor } from 'onnxruntime-node';
-import { turnTelemetryOff } from '../../runtime-telemetry.js';
-import { checkFeeds, checkOutputs, fedTensors } from '../check-tensors.js';
-import type {
-  CompiledGraph,
-  CompileOptions,
-  LoadedGraph,
-  OnnxExecutor,
-  TensorData,
-  TensorDescription,
-} from '../executor.js';
+import type { ExecutionProvider } from '../../device-names.js';
+import { fedTensors } from '../check-tensors.js';
+import type { CompileOptions, OnnxExecutor } from '../executor.js';
 import type { Graph } from '../graph.js';
-import { type Shape, ShapeError } from '../shape.js';
-import type { ElementType } from '../tensor.js';
 import { checkOnnxFile } from './check-onnx-file.js';
-
-/** Where ONNX Runtime computes. Which providers are available depends on the platform and its drivers. */
-export type ExecutionProvider = 'cpu' | 'webgpu' | 'cuda' | 'coreml' | 'dml';
+import { FILE_LOWERING, loweringFor } from './lowering.js';
+import { OnnxFile, OnnxGraph } from './onnx-graph.js';
+import { OnnxMemory } from './onnx-memory.js';
+import { createSession, loadRuntime } from './runtime.js';
 
 /** Where and how ONNX Runtime computes. */
 export interface OnnxExecutorOptions {
-  /** Default `cpu`. An executor rejects if the runtime lacks the provider, and names those that it has. */
+  /**
+   * Default `cpu`. An executor rejects if the runtime lacks the provider, and names those that it has; where a device
+   * other than the CPU fails, it rejects with a DeviceError.
+   */
   readonly provider?: ExecutionProvider;
   /** Threads that one run may use on the CPU. Default 1. */
   readonly threads?: number;
@@ -30,171 +23,59 @@ export interface OnnxExecutorOptions {
    * until then they keep their processors busy. Default true.
    */
   readonly idleSpinning?: boolean;
+  /**
+   * Where each graph that is released leaves the runtime's profile of its runs, which tells of each node where it ran and
+   * how long: a path, which a time and `.json` are added to. Default: no profiles, since they take time.
+   */
+  readonly profile?: string;
 }
 
 /**
  * Runs graphs on onnxruntime-node. Feeds and outputs are used in place, without a copy, so a buffer must not
  * be touched while a run is under way; shared memory is not accepted. `run` blocks its thread: call it in a
- * worker.
+ * worker. Threads of a process take turns on a device other than the CPU.
  */
 export function onnxExecutor({
   provider = 'cpu',
   threads = 1,
   idleSpinning = true,
+  profile,
 }: OnnxExecutorOptions = {}): OnnxExecutor {
-  const settings = { provider, threads, idleSpinning };
+  const settings = { provider, threads, idleSpinning, profile };
+  const profiles = profile !== undefined;
   return {
     specificationVersion: 1,
     quantizes: true,
+    ...(provider === 'webgpu' && { resident: new OnnxMemory(settings) }),
     async compile(graph: Graph, { weights, quantization }: CompileOptions = {}) {
       const runtime = await loadRuntime();
-      const { toOnnx } = await import('./to-onnx.js');
-      const model = await toOnnx(graph, weights, quantization);
+      const { lowerGraph } = await import('./to-onnx.js');
+      const { model, shapeInputs } = await lowerGraph(graph, weights, quantization, loweringFor(provider));
       const session = await createSession(runtime, model, settings);
-      return new OnnxGraph(runtime, session, fedTensors(graph, weights), graph.outputs);
+      const fed = fedTensors(graph, weights);
+      return new OnnxGraph({
+        runtime,
+        session,
+        provider,
+        fed,
+        outputs: graph.outputs,
+        shapeInputs,
+        profiles,
+      });
     },
     async load(file) {
       await checkOnnxFile(file);
       const runtime = await loadRuntime();
-      const [session, { size }] = await Promise.all([createSession(runtime, file, settings), stat(file)]);
-      return new OnnxFile(runtime, session, size);
+      const { size } = await stat(file);
+      const session = await createSession(runtime, await asLoaded(file, provider), settings);
+      return new OnnxFile({ runtime, session, provider, profiles }, size);
     },
   };
 }
 
-type Runtime = typeof import('onnxruntime-node');
-
-/**
- * Loaded with the first session, so that the application's own thread needn't wait for it if workers compute.
- */
-let runtime: Runtime | undefined;
-
-async function loadRuntime(): Promise<Runtime> {
-  if (runtime !== undefined) return runtime;
-  await turnTelemetryOff();
-  // It is CommonJS: an import would parse each of its files once more, for the names that they export.
-  const loaded: Runtime = createRequire(import.meta.url)('onnxruntime-node');
-  runtime = loaded;
-  return loaded;
-}
-
-/** @param model the path or the bytes of an ONNX model. */
-async function createSession(
-  { InferenceSession, listSupportedBackends }: Runtime,
-  model: string | Uint8Array,
-  { provider, threads, idleSpinning }: Required<OnnxExecutorOptions>,
-): Promise<InferenceSession> {
-  const providers = listSupportedBackends().map(({ name }) => name);
-  if (!providers.includes(provider)) {
-    const there = providers.join(', ');
-    throw new RangeError(`ONNX Runtime has no provider ${provider} here; use one of ${there}`);
-  }
-  const options: InferenceSession.SessionOptions = {
-    executionProviders: [provider],
-    intraOpNumThreads: threads,
-    interOpNumThreads: 1,
-    executionMode: 'sequential',
-    graphOptimizationLevel: 'all',
-    // Without the arena, every intermediate result is allocated anew, which costs more than some operations.
-    enableCpuMemArena: true,
-    // What fails is thrown; the runtime would write it to the standard error of the application, too.
-    logSeverityLevel: 4,
-    ...(!idleSpinning && { extra: { session: { force_spinning_stop: '1' } } }),
-  };
-  return typeof model === 'string'
-    ? InferenceSession.create(model, options)
-    : InferenceSession.create(model, options);
-}
-
-class OnnxGraph implements CompiledGraph {
-  #session: InferenceSession | undefined;
-  readonly #runtime: Runtime;
-  readonly #fed: readonly TensorDescription[];
-  readonly #outputs: ReadonlyMap<string, Omit<TensorDescription, 'name'>>;
-  /** Wrappers around buffers that are passed again at every run, such as the parameters. */
-  readonly #wrappers = new WeakMap<TensorData, Tensor>();
-
-  constructor(
-    runtime: Runtime,
-    session: InferenceSession,
-    fed: readonly TensorDescription[],
-    outputs: ReadonlyMap<string, Omit<TensorDescription, 'name'>>,
-  ) {
-    this.#runtime = runtime;
-    this.#session = session;
-    this.#fed = fed;
-    this.#outputs = outputs;
-  }
-
-  async run(
-    feeds: Readonly<Record<string, TensorData>>,
-    outputs: Readonly<Record<string, TensorData>>,
-  ): Promise<void> {
-    if (this.#session === undefined) throw new Error('the compiled graph was released');
-    checkOutputs(this.#outputs, outputs, checkFeeds(this.#fed, feeds));
-    await this.#session.run(this.#wrapAll(feeds), this.#wrapAll(outputs));
-  }
-
-  async release(): Promise<void> {
-    const session = this.#session;
-    this.#session = undefined;
-    await session?.release();
-  }
-
-  #wrapAll(tensors: Readonly<Record<string, TensorData>>): Record<string, Tensor> {
-    const wrapped: Record<string, Tensor> = {};
-    for (const name in tensors) {
-      const tensor = tensors[name];
-      if (tensor !== undefined) wrapped[name] = this.#wrap(tensor);
-    }
-    return wrapped;
-  }
-
-  #wrap(tensor: TensorData): Tensor {
-    const known = this.#wrappers.get(tensor);
-    if (known !== undefined) return known;
-    const wrapper = toOrtTensor(this.#runtime, tensor);
-    this.#wrappers.set(tensor, wrapper);
-    return wrapper;
-  }
-}
-
-/** A session of an ONNX file, which says what its inputs and outputs are. */
-class OnnxFile extends OnnxGraph implements LoadedGraph {
-  readonly inputs: readonly TensorDescription[];
-  readonly outputs: readonly TensorDescription[];
-
-  constructor(
-    runtime: Runtime,
-    session: InferenceSession,
-    readonly bytes: number,
-  ) {
-    const inputs = session.inputMetadata.map(described);
-    const outputs = session.outputMetadata.map(described);
-    super(runtime, session, inputs, new Map(outputs.map((each) => [each.name, each])));
-    this.inputs = inputs;
-    this.outputs = outputs;
-  }
-}
-
-const ELEMENT_TYPES: readonly ElementType[] = ['float32', 'int32', 'int64'];
-
-function described(value: InferenceSession.ValueMetadata): TensorDescription {
-  // Feeds and outputs are objects by name.
-  if (value.name in Object.prototype) {
-    throw new ShapeError(`the ONNX file has a tensor called ${value.name}, as a property of every object is`);
-  }
-  const type = ELEMENT_TYPES.find((each) => value.isTensor && each === value.type);
-  if (!value.isTensor || type === undefined) {
-    throw new ShapeError(`${value.name} of the ONNX file is not a tensor of ${ELEMENT_TYPES.join(' or ')}`);
-  }
-  const shape: Shape = value.shape;
-  return { name: value.name, type, shape };
-}
-
-/** The constructor has one overload per element type, hence the branches. */
-function toOrtTensor({ Tensor }: Runtime, tensor: TensorData): Tensor {
-  if (tensor.type === 'float32') return new Tensor('float32', tensor.data, tensor.dims);
-  if (tensor.type === 'int32') return new Tensor('int32', tensor.data, tensor.dims);
-  return new Tensor('int64', tensor.data, tensor.dims);
+/** The file, or its bytes as the provider takes them. */
+async function asLoaded(file: string, provider: ExecutionProvider): Promise<string | Uint8Array> {
+  if (loweringFor(provider) === FILE_LOWERING) return file;
+  const { deviceModel } = await import('./device-model.js');
+  return (await deviceModel(file)) ?? file;
 }

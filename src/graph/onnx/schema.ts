@@ -76,11 +76,11 @@ const descriptor: protobuf.INamespace = {
 };
 
 /** protobufjs, loaded when a graph is first written; running a graph from disk doesn't need it. */
-let modelProto: Promise<protobuf.Type> | undefined;
+let types: Promise<protobuf.Root> | undefined;
 
-async function loadModelProto(): Promise<protobuf.Type> {
+async function loadTypes(): Promise<protobuf.Root> {
   const { default: library } = await import('protobufjs/light.js');
-  return library.Root.fromJSON(descriptor).lookupType('ModelProto');
+  return library.Root.fromJSON(descriptor);
 }
 
 export interface TensorProto {
@@ -133,7 +133,19 @@ export interface ModelProto {
 
 /** The bytes of an `.onnx` file. */
 export async function encodeModel(model: ModelProto): Promise<Uint8Array> {
-  modelProto ??= loadModelProto();
-  const type = await modelProto;
-  return type.encode(type.fromObject(model)).finish();
+  return encode('ModelProto', model);
+}
+
+/** Nodes and initializers as fields that a graph can be continued with. */
+export async function encodeGraphFields(
+  node: readonly NodeProto[],
+  initializer: readonly TensorProto[],
+): Promise<Uint8Array> {
+  return encode('GraphProto', { node, initializer });
+}
+
+async function encode(name: string, message: object): Promise<Uint8Array> {
+  types ??= loadTypes();
+  const type = (await types).lookupType(name);
+  return type.encode(type.fromObject(message)).finish();
 }

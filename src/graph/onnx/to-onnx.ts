@@ -3,8 +3,9 @@ import type { Node } from '../node.js';
 import { nodesFor } from '../node-order.js';
 import { operations } from '../operations/index.js';
 import type { Quantization } from '../quantization.js';
-import type { Dimension } from '../shape.js';
+import type { Dimension, Shape } from '../shape.js';
 import type { Tensor } from '../tensor.js';
+import { FILE_LOWERING, type Lowering } from './lowering.js';
 import { OnnxBuilder } from './onnx-builder.js';
 import { quantizedForms } from './quantized-forms.js';
 import { ElementTypeCode, encodeModel, type ValueInfoProto } from './schema.js';
@@ -25,11 +26,30 @@ export async function toOnnx(
   weights: ReadonlyMap<string, Float32Array> = new Map(),
   quantization: Quantization = NOT_QUANTIZED,
 ): Promise<Uint8Array> {
+  const { model } = await lowerGraph(graph, weights, quantization, FILE_LOWERING);
+  return model;
+}
+
+/** A graph as a runtime takes it. */
+export interface LoweredGraph {
+  /** The bytes of an ONNX model. */
+  readonly model: Uint8Array;
+  /** Inputs beside those of the graph: int64 vectors of these shapes' sizes in the run. */
+  readonly shapeInputs: ReadonlyMap<string, Shape>;
+}
+
+/** The graph for one provider. Parameters as in {@link toOnnx}. */
+export async function lowerGraph(
+  graph: Graph,
+  weights: ReadonlyMap<string, Float32Array> = new Map(),
+  quantization: Quantization = NOT_QUANTIZED,
+  lowering: Lowering = FILE_LOWERING,
+): Promise<LoweredGraph> {
   const nodes = nodesFor([...graph.outputs.values()]);
-  const builder = new OnnxBuilder(graph.inputs);
+  const builder = new OnnxBuilder(graph.inputs, lowering.shapes);
   const names = outputNames(graph);
   const nameOf = (tensor: Tensor) => names.get(tensor) ?? tensor.name;
-  const plain = nodes.filter((node) => !emit(builder, node, nameOf, weights, quantization));
+  const plain = nodes.filter((node) => !emit(builder, node, nameOf, { weights, quantization, lowering }));
   for (const tensor of inputsOf(nodes)) addConstant(builder, tensor);
   const fed = [...graph.inputs];
   const used = inputsOf(plain);
@@ -39,7 +59,8 @@ export async function toOnnx(
     else builder.initializer(parameter.name, 'float32', parameter.shape.map(Number), values);
   }
   addCopies(builder, graph, names);
-  return encodeModel({
+  const shapes = [...builder.shapeInputs].map(([name, { length }]) => shapeInfo(name, length));
+  const model = await encodeModel({
     irVersion: IR_VERSION,
     producerName: 'orchard-nlp',
     opsetImport: [
@@ -50,10 +71,11 @@ export async function toOnnx(
       name: 'orchard',
       node: builder.nodes,
       initializer: builder.initializers,
-      input: fed.map((tensor) => valueInfo(tensor.name, tensor)),
+      input: [...fed.map((tensor) => valueInfo(tensor.name, tensor)), ...shapes],
       output: [...graph.outputs].map(([name, tensor]) => valueInfo(name, tensor)),
     },
   });
+  return { model, shapeInputs: builder.shapeInputs };
 }
 
 function inputsOf(nodes: readonly Node[]): ReadonlySet<Tensor> {
@@ -89,22 +111,33 @@ function addCopies(builder: OnnxBuilder, graph: Graph, names: ReadonlyMap<Tensor
   }
 }
 
+interface Emitting {
+  readonly weights: ReadonlyMap<string, Float32Array>;
+  readonly quantization: Quantization;
+  readonly lowering: Lowering;
+}
+
 /** Adds the ONNX nodes of one graph node. @returns whether its weight is stored as integers. */
 function emit(
   builder: OnnxBuilder,
   node: Node,
   nameOf: (tensor: Tensor) => string,
-  weights: ReadonlyMap<string, Float32Array>,
-  quantization: Quantization,
+  { weights, quantization, lowering }: Emitting,
 ): boolean {
   return node.visit((typed) => {
     const inputs = typed.inputs.map(nameOf);
     const outputs = typed.outputs.map(nameOf);
     const context = { builder, node: typed, inputs, outputs };
     if (quantizedForms[typed.operation]?.({ ...context, weights, quantization })) return true;
-    operations[typed.operation].onnx(context);
+    const form = lowering.forms[typed.operation] ?? operations[typed.operation].onnx;
+    form(context);
     return false;
   });
+}
+
+function shapeInfo(name: string, rank: number): ValueInfoProto {
+  const shape = { dim: [{ dimValue: rank }] };
+  return { name, type: { tensorType: { elemType: ElementTypeCode.int64, shape } } };
 }
 
 function valueInfo(name: string, { type, shape }: Tensor): ValueInfoProto {

@@ -5,7 +5,7 @@ import type { Tensor } from '../tensor.js';
 import type { Operation } from './operation.js';
 
 type Binary = 'add' | 'subtract' | 'multiply' | 'divide';
-type Unary = 'exp' | 'sqrt' | 'cos' | 'sin' | 'tanh' | 'sigmoid' | 'softplus';
+type Unary = 'exp' | 'sqrt' | 'tanh' | 'sigmoid' | 'softplus';
 
 /** Sums a gradient over the axes along which its input was broadcast. */
 function unbroadcast(graph: Graph, gradient: Tensor, input: Tensor): Tensor {
@@ -81,14 +81,6 @@ export const exp = unary<'exp'>('Exp', ({ graph, y, dy }) => graph.multiply(dy, 
 
 /** y = √x; dy/dx = 1 / 2y, undefined at 0. */
 export const sqrt = unary<'sqrt'>('Sqrt', ({ graph, y, dy }) => graph.scale(graph.divide(dy, y), 0.5));
-
-/** y = cos x. */
-export const cos = unary<'cos'>('Cos', ({ graph, x, dy }) =>
-  graph.scale(graph.multiply(dy, graph.sin(x)), -1),
-);
-
-/** y = sin x. */
-export const sin = unary<'sin'>('Sin', ({ graph, x, dy }) => graph.multiply(dy, graph.cos(x)));
 
 /** y = tanh x; dy/dx = 1 − y². */
 export const tanh = unary<'tanh'>('Tanh', ({ graph, y, dy }) =>
@@ -167,12 +159,20 @@ export const geluTanh: Operation<'geluTanh'> = {
   },
 };
 
-/** y = 1 where a > b and 0 elsewhere, as float32, broadcasting. It is constant almost everywhere: no gradient. */
-export const greater: Operation<'greater'> = {
-  describe: ([a, b]) => [{ shape: broadcastShapes(a.shape, b.shape), type: 'float32' }],
-  onnx: ({ builder, inputs, outputs }) => {
-    const isGreater = builder.computed('Greater', inputs);
-    builder.node('Cast', [isGreater], outputs, { to: { int: builder.elementType('float32') } });
-  },
-  gradient: () => [undefined, undefined],
-};
+/** 1 where a comparison holds and 0 elsewhere, as float32. It is constant almost everywhere: no gradient. */
+function comparison<Name extends 'greater' | 'equal'>(type: string): Operation<Name> {
+  return {
+    describe: ([a, b]) => [{ shape: broadcastShapes(a.shape, b.shape), type: 'float32' }],
+    onnx: ({ builder, inputs, outputs }) => {
+      const holds = builder.computed(type, inputs);
+      builder.node('Cast', [holds], outputs, { to: { int: builder.elementType('float32') } });
+    },
+    gradient: () => [undefined, undefined],
+  };
+}
+
+/** y = 1 where a > b and 0 elsewhere, broadcasting. */
+export const greater = comparison<'greater'>('Greater');
+
+/** y = 1 where a = b and 0 elsewhere, broadcasting. */
+export const equal = comparison<'equal'>('Equal');

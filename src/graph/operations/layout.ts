@@ -1,4 +1,4 @@
-import { broadcastAxes, dimensionAt, ShapeError, sameVolume } from '../shape.js';
+import { broadcastAxes, dimensionAt, ShapeError, sameShape, sameVolume } from '../shape.js';
 import type { Operation } from './operation.js';
 
 /** y = x with the same elements in the same order, in another shape. */
@@ -51,6 +51,31 @@ export const gather: Operation<'gather'> = {
   describe: ([table, indices]) => [{ shape: [...indices.shape, ...table.shape.slice(1)], type: table.type }],
   onnx: ({ builder, inputs, outputs }) => builder.node('Gather', inputs, outputs, { axis: { int: 0 } }),
   gradient: ({ inputs: [, indices], outputGradient: dy }) => [{ kind: 'rows', rows: dy, indices }, undefined],
+};
+
+/**
+ * The opposite of gather: a matrix of zeros that has the rows at their indices, which are all different. Shapes: rows
+ * [n, width], indices [n] → [count, width].
+ */
+export const placeRows: Operation<'placeRows'> = {
+  describe: ([rows, indices], { count }) => {
+    const [n, width, ...rest] = rows.shape;
+    if (n === undefined || width === undefined || rest.length > 0 || !sameShape(indices.shape, [n])) {
+      throw new ShapeError(
+        `placeRows takes [n, width] and [n], not [${rows.shape.join(', ')}] and [${indices.shape.join(', ')}]`,
+      );
+    }
+    return [{ shape: [count, width] }];
+  },
+  onnx: ({ builder, node, inputs: [rows = '', indices = ''], outputs }) => {
+    const [{ shape }] = node.inputs;
+    const zeros = builder.shape([node.attributes.count, dimensionAt(shape, 1)]);
+    const zero = builder.computed('Expand', [builder.floats([0], [1, 1]), zeros]);
+    const column = builder.computed('Reshape', [indices, builder.integers([-1, 1])]);
+    const places = builder.computed('Expand', [column, builder.shape(shape)]);
+    builder.node('ScatterElements', [zero, places, rows], outputs, { axis: { int: 0 } });
+  },
+  gradient: ({ graph, inputs: [, indices], outputGradient: dy }) => [graph.gather(dy, indices), undefined],
 };
 
 /**

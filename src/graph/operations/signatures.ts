@@ -61,8 +61,6 @@ export interface Signatures {
   scale: { inputs: Unary; attributes: { readonly factor: number } };
   exp: { inputs: Unary; attributes: NoAttributes };
   sqrt: { inputs: Unary; attributes: NoAttributes };
-  cos: { inputs: Unary; attributes: NoAttributes };
-  sin: { inputs: Unary; attributes: NoAttributes };
   tanh: { inputs: Unary; attributes: NoAttributes };
   sigmoid: { inputs: Unary; attributes: NoAttributes };
   softplus: { inputs: Unary; attributes: NoAttributes };
@@ -70,6 +68,7 @@ export interface Signatures {
   gelu: { inputs: Unary; attributes: NoAttributes };
   geluTanh: { inputs: Unary; attributes: NoAttributes };
   greater: { inputs: Binary; attributes: NoAttributes };
+  equal: { inputs: Binary; attributes: NoAttributes };
   gemm: { inputs: Binary | Ternary; attributes: GemmAttributes };
   batchMatMul: { inputs: Binary; attributes: BatchMatMulAttributes };
   softmax: { inputs: Unary; attributes: NoAttributes };
@@ -77,6 +76,7 @@ export interface Signatures {
   layerNorm: { inputs: Ternary; attributes: { readonly epsilon: number } };
   gather: { inputs: Binary; attributes: NoAttributes };
   firstRows: { inputs: Binary; attributes: { readonly first: number } };
+  placeRows: { inputs: Binary; attributes: { readonly count: number } };
   reduceSum: {
     inputs: Unary;
     attributes: { readonly axes: readonly number[]; readonly keepDimensions: boolean };

@@ -15,7 +15,7 @@ export interface KernelContext<Name extends OperationName, T> {
 type Kernel<Name extends OperationName, T> = (context: KernelContext<Name, T>) => readonly T[];
 export type Kernels<T> = { readonly [Name in OperationName]: Kernel<Name, T> };
 
-type Unary = 'exp' | 'sqrt' | 'cos' | 'sin' | 'tanh' | 'sigmoid' | 'softplus' | 'softmax' | 'logSoftmax';
+type Unary = 'exp' | 'sqrt' | 'tanh' | 'sigmoid' | 'softplus' | 'softmax' | 'logSoftmax';
 type Binary = 'add' | 'subtract' | 'multiply' | 'divide';
 
 function unary<T>(compute: (x: T) => T): Kernel<Unary, T> {
@@ -39,8 +39,6 @@ function elementwiseKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
     divide: binary<T>((a, b) => tf.div(a, b)),
     exp: unary<T>((x) => tf.exp(x)),
     sqrt: unary<T>((x) => tf.sqrt(x)),
-    cos: unary<T>((x) => tf.cos(x)),
-    sin: unary<T>((x) => tf.sin(x)),
     tanh: unary<T>((x) => tf.tanh(x)),
     sigmoid: unary<T>((x) => tf.sigmoid(x)),
     softplus: unary<T>((x) => tf.softplus(x)),
@@ -65,6 +63,7 @@ function elementwiseKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
       return [tf.mul(given(x), gate)];
     },
     greater: ({ inputs: [a, b] }) => [tf.cast(tf.greater(given(a), given(b)), 'float32')],
+    equal: ({ inputs: [a, b] }) => [tf.cast(tf.equal(given(a), given(b)), 'float32')],
   } satisfies Partial<Kernels<T>>;
 }
 
@@ -98,6 +97,11 @@ function matrixKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
 function layoutKernels<T extends TensorFlowTensor>(tf: TensorFlow<T>) {
   return {
     gather: ({ inputs: [table, indices] }) => [tf.gather(given(table), given(indices))],
+    placeRows({ node, inputs: [rows, indices] }) {
+      const { shape } = given(rows);
+      const column = tf.reshape(given(indices), [shape[0] ?? 0, 1]);
+      return [tf.scatterND(column, given(rows), [node.attributes.count, shape[1] ?? 0])];
+    },
     firstRows: ({ node, inputs: [table, x] }) => [
       tf.gather(given(table), rowNumbers(tf, given(x), node.attributes.first)),
     ],

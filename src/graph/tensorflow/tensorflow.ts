@@ -13,9 +13,8 @@ export interface TensorFlow<T> {
   exp(x: T): T;
   erf(x: T): T;
   sqrt(x: T): T;
-  cos(x: T): T;
-  sin(x: T): T;
   greater(a: T, b: T): T;
+  equal(a: T, b: T): T;
   tanh(x: T): T;
   sigmoid(x: T): T;
   softplus(x: T): T;
@@ -26,6 +25,7 @@ export interface TensorFlow<T> {
   mean(x: T, axis: number, keepDimensions: boolean): T;
   sum(x: T, axes: number[], keepDimensions: boolean): T;
   gather(x: T, indices: T): T;
+  scatterND(indices: T, updates: T, shape: number[]): T;
   broadcastTo(x: T, shape: number[]): T;
   slice(x: T, begin: number[], size: number[]): T;
   concat(tensors: T[], axis: number): T;

@@ -41,17 +41,18 @@ export async function serveRequests(options: ServiceOptions, backend: Backend): 
 }
 
 function servicesOf(options: ServiceOptions, { storage, queue, uploads, forget }: Backend): AccountServices {
-  const { workers, 'max-waiting': maxWaiting } = options;
+  const { workers, device, 'max-waiting': maxWaiting } = options;
   return accountServices({
     storage,
     ...(uploads === 'storage' ? { uploadsInStorage: true } : { uploadDirectory: uploads.directory }),
     trainer: {
       allowPrivateAddresses: options['allow-private-addresses'],
       isolation: options.isolation,
+      device,
       ...(queue && { queue }),
       runsJobs: queue === undefined,
     },
-    inference: { ...(workers && { workers }), ...(maxWaiting && { maxWaiting }) },
+    inference: { device, ...(workers && { workers }), ...(maxWaiting && { maxWaiting }) },
     forget,
   });
 }

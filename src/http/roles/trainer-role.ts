@@ -19,12 +19,12 @@ export interface Training {
 
 /** Trains for all accounts, uploads of the page included; a backend stays open. */
 export function startTraining(
-  { jobs = 1, isolation }: Pick<ServiceOptions, 'jobs' | 'isolation'>,
+  { jobs = 1, isolation, device }: Pick<ServiceOptions, 'jobs' | 'isolation' | 'device'>,
   { storage, queue }: { readonly storage: Storage; readonly queue: SharedJobQueue },
   registry: Registry,
 ): Training {
   const host = countingHost(uploadReadingHost({ isolation }, storage), registry);
-  const runner = new JobRunner({ storage, queue, host, atOnce: jobs });
+  const runner = new JobRunner({ storage, queue, host, device, atOnce: jobs });
   return {
     async close() {
       await runner.close();

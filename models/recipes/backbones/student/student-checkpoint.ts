@@ -48,7 +48,7 @@ export type StudentState = z.infer<typeof studentStateSchema>;
 export async function restoreStudent(file: string, store: ParameterStore): Promise<StudentState | undefined> {
   if (!existsSync(file)) return undefined;
   const { checkpoint, state } = await openCheckpoint(file);
-  restoreParameters(checkpoint, store);
+  await restoreParameters(checkpoint, store);
   return state;
 }
 

@@ -1,0 +1,69 @@
+import type { Encoder, ParameterSpec } from '../encoder/index.js';
+import type { Feed, GraphExecutor } from '../graph/index.js';
+import type { DropoutState } from '../kernels/index.js';
+import type { LossHead, LossTargets } from './head.js';
+import type { LearnedParameters, Weights } from './learned-parameters.js';
+import type { OptimizerKind, StepOptions } from './optimizer.js';
+import type { PaddedBatch } from './padded-batch.js';
+import type { BatchBounds } from './step-memory.js';
+
+export interface EngineOptions extends BatchBounds {
+  readonly executor: GraphExecutor;
+  readonly head: LossHead;
+  readonly encoder: Encoder;
+  /** The parameters to train; all others of the graph are frozen. */
+  readonly trainable: readonly ParameterSpec[];
+  /** Weights of the frozen parameters, by name. Default: none. */
+  readonly frozen?: Weights;
+  /** What turns gradients into steps. Default: AdamW. */
+  readonly optimizer?: OptimizerKind;
+  /** 32-bit integer that decides the dropout masks. */
+  readonly seed: number;
+  /** Whether {@link Engine.outputs} will be called. Default false. */
+  readonly forward?: boolean;
+}
+
+/** Position in the stream of dropout masks, and which stream that is. */
+export interface MaskState extends DropoutState {
+  /**
+   * `graph`: made in the training graph. Default: by a kernel, outside of it. The number of the position goes on in
+   * whichever stream a training is resumed with, so that no mask of a stream comes twice.
+   */
+  readonly stream?: 'graph';
+}
+
+/** Computes loss and gradients of batches, and turns the gradients into steps. */
+export interface Engine {
+  /** The trained parameters. */
+  readonly store: LearnedParameters;
+  /** The trained parameters as feeds for other graphs that share the weights. */
+  readonly parameterFeeds: Readonly<Record<string, Feed>>;
+  /** Whether {@link Engine.accumulate} must be called after each run. */
+  readonly accumulates: boolean;
+  /** Part of a checkpoint; set when training is resumed from one. */
+  dropoutState: MaskState;
+  /** Optimizer steps taken; set when training is resumed. */
+  steps: number;
+  /** Computes the loss of a batch, and its gradients for the next step. @returns the loss. */
+  run(batch: PaddedBatch, targets: LossTargets): Promise<number>;
+  /**
+   * The head's outputs for a batch, with dropout: {@link Engine.run} from the same dropout state uses the same
+   * masks. Only for heads with one row of outputs per text.
+   * @returns [batch, outputs].
+   * @throws RangeError if the engine was made without `forward`.
+   */
+  outputs(batch: PaddedBatch): Promise<Float32Array>;
+  /**
+   * Adds the last run's gradients to the sum that the next step averages.
+   * @param weight what the run's mean loss was divided by, such as its number of rows.
+   * @throws RangeError if no batch is split.
+   */
+  accumulate(weight: number): Promise<void>;
+  /**
+   * Updates every trained weight.
+   * @returns the Euclidean norm of all gradients before clipping.
+   * @throws TrainingError if that norm isn't finite; nothing is changed then
+   */
+  step(learningRate: number, options?: StepOptions): Promise<number>;
+  release(): Promise<void>;
+}

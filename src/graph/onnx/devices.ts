@@ -1,0 +1,134 @@
+/** Which devices there are, found out by computing on each. */
+import { readdir } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { EXECUTION_PROVIDERS, type ExecutionProvider } from '../../device-names.js';
+import { isOrchardError } from '../../errors.js';
+import type { TensorData } from '../executor.js';
+import { Graph } from '../graph.js';
+import { onnxExecutor } from './onnx-executor.js';
+import { loadRuntime } from './runtime.js';
+
+/** A place where models can be computed, as found on this machine. */
+export interface DeviceInformation {
+  /** As the option `device` takes it. */
+  readonly device: ExecutionProvider;
+  /** Whether it was tried just now and computed what it should. */
+  readonly isAvailable: boolean;
+  /**
+   * Milliseconds that a product of two 512×512 matrices took, with one thread on the CPU; with the copies there and back on
+   * another device. It tells a GPU from software that plays one, and little else.
+   */
+  readonly productMs?: number;
+  /** Why it is not available. */
+  readonly reason?: string;
+}
+
+/** Width of the matrices that are multiplied. */
+const WIDTH = 512;
+/** Runs before the one whose time is told, in which a device compiles its programs. */
+const WARM_UP = 1;
+
+/**
+ * What the option `device` can be here: each place that the installed ONNX Runtime knows is tried with a small product,
+ * which takes some hundred milliseconds and blocks the calling thread for part of them. What there is not is listed with
+ * the reason.
+ */
+export async function listDevices(): Promise<readonly DeviceInformation[]> {
+  const found: DeviceInformation[] = [];
+  for (const device of EXECUTION_PROVIDERS) {
+    if (await isKnown(device)) found.push(await deviceInformation(device));
+  }
+  return found;
+}
+
+/** Tries one device. Never rejects. */
+export async function deviceInformation(device: ExecutionProvider): Promise<DeviceInformation> {
+  try {
+    if (!(await isInstalled(device))) return { device, isAvailable: false, reason: lacking(device) };
+    return { device, isAvailable: true, productMs: await productTime(device) };
+  } catch (thrown) {
+    return { device, isAvailable: false, reason: reasonOf(thrown) };
+  }
+}
+
+function reasonOf(thrown: unknown): string {
+  if (isOrchardError(thrown) && thrown.code === 'device') return thrown.reason;
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/** Devices other than the CPU that the installed runtime may have, as far as is known without trying them. */
+export async function presentDevices(): Promise<readonly ExecutionProvider[]> {
+  const present: ExecutionProvider[] = [];
+  for (const device of EXECUTION_PROVIDERS) {
+    if (device !== 'cpu' && (await isKnown(device)) && (await isInstalled(device))) present.push(device);
+  }
+  return present;
+}
+
+async function backends() {
+  const { listSupportedBackends } = await loadRuntime();
+  return listSupportedBackends();
+}
+
+async function isKnown(device: ExecutionProvider): Promise<boolean> {
+  return (await backends()).some(({ name }) => name === device);
+}
+
+/** What doesn't come with the package is a library beside it; trying without would make the runtime complain aloud. */
+async function isInstalled(device: ExecutionProvider): Promise<boolean> {
+  const backend = (await backends()).find(({ name }) => name === device);
+  if (backend === undefined || backend.bundled) return backend !== undefined;
+  const main = createRequire(import.meta.url).resolve('onnxruntime-node');
+  const folder = join(dirname(main), '../bin/napi-v6', process.platform, process.arch);
+  const files = await readdir(folder).catch(() => []);
+  return files.some((name) => name.includes(`providers_${device}`));
+}
+
+function lacking(device: ExecutionProvider): string {
+  return `the installed onnxruntime-node has no ${device} for ${process.platform} ${process.arch}`;
+}
+
+/** @throws Error where the device fails, or computes something else than the product. */
+async function productTime(provider: ExecutionProvider): Promise<number> {
+  const graph = new Graph();
+  const shape = [WIDTH, WIDTH];
+  graph.output('product', graph.gemm(graph.input('a', 'float32', shape), graph.input('b', 'float32', shape)));
+  const [a, b, product] = [filled(7), filled(5), filled(1)];
+  const compiled = await onnxExecutor({ provider }).compile(graph);
+  try {
+    let ms = 0;
+    for (let run = 0; run <= WARM_UP; run += 1) {
+      const startedAt = performance.now();
+      await compiled.run({ a, b }, { product });
+      ms = performance.now() - startedAt;
+    }
+    checkProduct(a.data, b.data, product.data);
+    return ms;
+  } finally {
+    await compiled.release();
+  }
+}
+
+type Matrix = Extract<TensorData, { readonly type: 'float32' }>;
+
+/** Small integers, so that their products and sums are exact. */
+function filled(values: number): Matrix {
+  const data = Float32Array.from({ length: WIDTH * WIDTH }, (_, at) => (at % values) - 1);
+  return { type: 'float32', dims: [WIDTH, WIDTH], data };
+}
+
+/** Compares a row and a column. */
+function checkProduct(a: Float32Array, b: Float32Array, product: Float32Array): void {
+  const last = WIDTH - 1;
+  for (let at = 0; at < WIDTH; at += 1) {
+    for (const [row, column] of [[0, at] as const, [at, last] as const]) {
+      let sum = 0;
+      for (let inner = 0; inner < WIDTH; inner += 1) {
+        sum += (a[row * WIDTH + inner] ?? 0) * (b[inner * WIDTH + column] ?? 0);
+      }
+      const given = product[row * WIDTH + column];
+      if (given !== sum) throw new Error(`it computes ${given} where ${sum} is right`);
+    }
+  }
+}

@@ -1,0 +1,129 @@
+/** A model's graph, on a device or on the CPU. */
+import type { Device, ExecutionProvider } from '../device-names.js';
+import { isOrchardError } from '../errors.js';
+import { deviceInformation, type LoadedGraph, presentDevices, type TensorData } from '../graph/index.js';
+import { timedRun } from './timed-run.js';
+
+/** Where a model computes. */
+export interface DeviceUse {
+  readonly device: ExecutionProvider;
+  /** Why it is not where it was asked to be. */
+  readonly failure?: string;
+}
+
+/** Loads the model's graph on one device. @throws DeviceError, ModelFolderError */
+export type OpenGraph = (device: ExecutionProvider) => Promise<LoadedGraph>;
+
+/** A device must take at most this share of the CPU's time, for a short text and for many. */
+const WORTH = 0.9;
+/** A device that takes this many times as long as the CPU for a single product is no GPU, and isn't measured further. */
+const HOPELESS = 5;
+
+/**
+ * Opens the graph where it was asked for, with `auto` where it is fastest, and on the CPU where that fails.
+ * @throws ModelFolderError
+ */
+export async function openDeviceGraph(device: Device, open: OpenGraph): Promise<DeviceGraph> {
+  if (device === 'cpu') return new DeviceGraph(await open('cpu'), { device }, open);
+  if (device === 'auto') return fasterGraph(open);
+  const { isAvailable, reason = '' } = await informationOf(device);
+  if (!isAvailable) return onCpu(open, `${device} can't be used: ${reason}`);
+  try {
+    return new DeviceGraph(await open(device), { device }, open);
+  } catch (thrown) {
+    return onCpu(open, deviceFailure(thrown));
+  }
+}
+
+async function onCpu(open: OpenGraph, failure: string): Promise<DeviceGraph> {
+  return new DeviceGraph(await open('cpu'), { device: 'cpu', failure }, open);
+}
+
+/** What is known of the devices, looked at once in each thread. */
+const known = new Map<ExecutionProvider, ReturnType<typeof deviceInformation>>();
+
+function informationOf(device: ExecutionProvider): ReturnType<typeof deviceInformation> {
+  const found = known.get(device) ?? deviceInformation(device);
+  known.set(device, found);
+  return found;
+}
+
+async function fasterGraph(open: OpenGraph): Promise<DeviceGraph> {
+  const { productMs: ofCpu = 0 } = await informationOf('cpu');
+  let best = new DeviceGraph(await open('cpu'), { device: 'cpu' }, open);
+  for (const device of await presentDevices()) {
+    const { productMs } = await informationOf(device);
+    if (productMs === undefined || productMs > HOPELESS * ofCpu) continue;
+    const candidate = await open(device).catch(unlessDevice);
+    if (candidate === undefined) continue;
+    const wins = await isFaster(candidate, best).catch(unlessDevice);
+    if (wins) await best.release();
+    else await candidate.release();
+    if (wins) best = new DeviceGraph(candidate, { device }, open);
+  }
+  return best;
+}
+
+async function isFaster(candidate: LoadedGraph, than: LoadedGraph): Promise<boolean> {
+  for (const size of [
+    { rows: 1, tokens: 16 },
+    { rows: 16, tokens: 64 },
+  ] as const) {
+    if ((await timedRun(candidate, size)) > WORTH * (await timedRun(than, size))) return false;
+  }
+  return true;
+}
+
+function unlessDevice(thrown: unknown): undefined {
+  deviceFailure(thrown);
+}
+
+/** How the device failed. @throws what is another failure */
+function deviceFailure(thrown: unknown): string {
+  if (isOrchardError(thrown) && thrown.code === 'device') return thrown.message;
+  throw thrown;
+}
+
+/** A graph that goes on with the CPU when its device fails. */
+export class DeviceGraph implements LoadedGraph {
+  readonly inputs: LoadedGraph['inputs'];
+  readonly outputs: LoadedGraph['outputs'];
+  readonly bytes: number;
+  #graph: LoadedGraph;
+  #use: DeviceUse;
+  readonly #open: OpenGraph;
+
+  constructor(graph: LoadedGraph, use: DeviceUse, open: OpenGraph) {
+    this.inputs = graph.inputs;
+    this.outputs = graph.outputs;
+    this.bytes = graph.bytes;
+    this.#graph = graph;
+    this.#use = use;
+    this.#open = open;
+  }
+
+  get use(): DeviceUse {
+    return this.#use;
+  }
+
+  async run(
+    feeds: Readonly<Record<string, TensorData>>,
+    outputs: Readonly<Record<string, TensorData>>,
+  ): Promise<void> {
+    try {
+      await this.#graph.run(feeds, outputs);
+    } catch (thrown) {
+      const failure = deviceFailure(thrown);
+      const lost = this.#graph;
+      this.#graph = await this.#open('cpu');
+      this.#use = { device: 'cpu', failure };
+      // What is left of a lost device may fail again.
+      await lost.release().catch(() => undefined);
+      await this.#graph.run(feeds, outputs);
+    }
+  }
+
+  release(): Promise<void> {
+    return this.#graph.release();
+  }
+}

@@ -1,0 +1,34 @@
+import { Worker } from 'node:worker_threads';
+import { expect, it, onTestFinished } from 'vitest';
+import { shareDeviceTurns, takeDeviceTurn } from '../../src/device-turns.js';
+
+it('belong to one at a time, in the order in which they were asked for', async () => {
+  const order: string[] = [];
+  const first = await takeDeviceTurn('webgpu');
+  const others = ['second', 'third'].map(async (name) => {
+    const done = await takeDeviceTurn('webgpu');
+    order.push(name);
+    await new Promise((resolve) => setImmediate(resolve));
+    done();
+  });
+  order.push('first');
+  first();
+  await Promise.all(others);
+  expect(order).toEqual(['first', 'second', 'third']);
+});
+
+it('are shared with threads', async () => {
+  shareDeviceTurns();
+  // A thread sees the same counters as this one: nobody else's turn is under way.
+  const program = `
+    const { getEnvironmentData, parentPort } = require('node:worker_threads');
+    const counters = new Int32Array(getEnvironmentData('orchard-nlp: turns on the device'));
+    parentPort.postMessage([Atomics.load(counters, 0), Atomics.load(counters, 1)]);
+  `;
+  const done = await takeDeviceTurn('webgpu');
+  const worker = new Worker(program, { eval: true });
+  onTestFinished(() => void worker.terminate());
+  const [next, served] = await new Promise<number[]>((resolve) => worker.once('message', resolve));
+  expect((next ?? 0) - (served ?? 0)).toBe(1);
+  done();
+});

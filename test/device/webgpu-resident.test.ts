@@ -1,0 +1,118 @@
+/** Trainings whose weights stay on a WebGPU device, in software: against the same on ordinary arrays. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { GeneratedDropout } from '../../src/engine/generated-dropout.js';
+import {
+  Evaluator,
+  readCheckpoint,
+  restoreParameters,
+  saveCheckpoint,
+  type TaskLearner,
+} from '../../src/engine/index.js';
+import { ResidentEngine } from '../../src/engine/resident-engine.js';
+import { flatOutputs } from '../../src/families/text-outputs.js';
+import { Graph, type GraphExecutor, onnxExecutor, residentOnBuffers } from '../../src/graph/index.js';
+import { classes, largestDifference, learnerOf, lossesOf, smallTasks, tags } from '../engine/small-tasks.js';
+import { operationsByProvider } from '../support/profiles.js';
+import { describeWebGpu } from '../support/software-vulkan.js';
+import { loopInput } from '../training/loop-input.js';
+
+const onDevice = (profile?: string): GraphExecutor =>
+  onnxExecutor({ provider: 'webgpu', ...(profile !== undefined && { profile }) });
+const onArrays = (): GraphExecutor => residentOnBuffers(onnxExecutor());
+
+const STEPS = 20;
+/** Of losses, relative. */
+const TOLERANCE = 1e-4;
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'orchard-resident-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+async function trained(learning: TaskLearner, steps: number) {
+  const losses = await lossesOf(learning, steps);
+  const weights = await learning.engine.store.copyWeights();
+  await learning.release();
+  return { losses, weights };
+}
+
+describeWebGpu('a training whose weights stay on the device', () => {
+  it.each(smallTasks)(`has the losses of the CPU for ${STEPS} steps, masks included: %s`, async (_, make) => {
+    const expected = await trained(await learnerOf(make(), 0.1, { executor: onArrays() }), STEPS);
+    const learning = await learnerOf(make(), 0.1, { executor: onDevice() });
+    expect(learning.engine).toBeInstanceOf(ResidentEngine);
+    const { losses } = await trained(learning, STEPS);
+    expect(Math.min(...expected.losses)).toBeLessThan(0.9 * (expected.losses[0] ?? 0));
+    expect(largestDifference(losses, expected.losses)).toBeLessThan(TOLERANCE);
+  });
+
+  it('computes every node of its graphs there', async () => {
+    const profile = join(folder, 'profile');
+    await trained(await learnerOf(tags(), 0.1, { executor: onDevice(profile) }), 2);
+    const ran = await operationsByProvider(profile);
+    expect(ran.get('WebGpuExecutionProvider')?.length).toBeGreaterThan(200);
+    expect(ran.get('CPUExecutionProvider') ?? []).toEqual([]);
+  });
+
+  it('gives the same run for the same seed', async () => {
+    const runs = [];
+    for (let run = 0; run < 2; run += 1) {
+      runs.push(await trained(await learnerOf(classes(), 0.1, { executor: onDevice() }), 5));
+    }
+    expect(runs[1]).toEqual(runs[0]);
+  });
+
+  it('is evaluated there, and goes on from its checkpoint there or on the CPU', async () => {
+    const input = loopInput(classes(), '');
+    const whole = await trained(await learnerOf(classes(), 0.1, { executor: onDevice() }), 8);
+    const first = await learnerOf(classes(), 0.1, { executor: onDevice() });
+    const losses = await lossesOf(first, 4);
+    const evaluator = await Evaluator.create(onDevice(), input.task.head, input.encoder);
+    await expect(evaluator.outputs(input.dev, first.engine.parameterFeeds)).rejects.toThrow('memory');
+    await evaluator.release();
+    const file = join(folder, 'checkpoint.safetensors');
+    await saveCheckpoint(file, first.engine.store, { state: {} });
+    const checkpoint = (await readCheckpoint(file)) ?? expect.fail('there is no checkpoint');
+    const { state } = first.learner;
+    await first.release();
+    for (const executor of [onDevice(), onArrays()]) {
+      const second = await learnerOf(classes(), 0.1, { executor });
+      await restoreParameters(checkpoint, second.engine.store);
+      second.learner.state = state;
+      const all = [...losses, ...(await lossesOf(second, 4))];
+      expect(largestDifference(all, whole.losses)).toBeLessThan(TOLERANCE);
+      const own = await Evaluator.create(executor, input.task.head, input.encoder);
+      const outputs = flatOutputs(await own.outputs(input.dev, second.engine.parameterFeeds));
+      expect(outputs.every(Number.isFinite)).toBe(true);
+      await own.release();
+      await second.release();
+    }
+  });
+});
+
+describeWebGpu('dropout masks on the device', () => {
+  it('are those of the CPU, bit for bit', async () => {
+    const masks: Float32Array[] = [];
+    for (const executor of [onDevice(), onnxExecutor()]) {
+      const graph = new Graph();
+      const dropout = new GeneratedDropout(graph);
+      const x = graph.input('x', 'float32', ['batch', 3, 'tokens', 'tokens']);
+      graph.output('y', dropout.apply(x, 0.1));
+      const compiled = await executor.compile(graph);
+      const sizes = { batch: 5, tokens: 17 };
+      const dims = [5, 3, 17, 17];
+      const count = 5 * 3 * 17 * 17;
+      const y = { type: 'float32', dims, data: new Float32Array(count) } as const;
+      const feeds = dropout.feeds({ seed: 1, position: 2 }, sizes);
+      await compiled.run({ x: { ...y, data: new Float32Array(count).fill(1) }, ...feeds }, { y });
+      masks.push(y.data);
+      await compiled.release();
+    }
+    expect(masks[0]?.filter((value) => value === 0).length).toBeGreaterThan(300);
+    expect(masks[0]).toEqual(masks[1]);
+  });
+});
