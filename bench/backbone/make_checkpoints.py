@@ -1,4 +1,5 @@
-"""Writes one small checkpoint of random weights for each of these model types: <folder of a BERT> <target>.
+"""Writes one small checkpoint of random weights for each model type that can be a backbone: <folder of a BERT> <target>.
+Not of MPNet, whose padding token has the id 1, which it hasn't in a BERT's tokenizer.
 
 The tokenizer is that of the given folder. Prints the folders as a JSON list.
 """
@@ -20,6 +21,11 @@ TYPES = {
     "camembert": {**SIZE, "max_position_embeddings": POSITIONS + 2, "type_vocab_size": 1},
     "electra": {**SIZE, "embedding_size": 24, "max_position_embeddings": POSITIONS},
     "albert": {**SIZE, "embedding_size": 24, "max_position_embeddings": POSITIONS},
+    "deberta-v2": {**SIZE, "max_position_embeddings": POSITIONS, "relative_attention": True, "position_buckets": 16,
+                   "norm_rel_ebd": "layer_norm", "share_att_key": True, "pos_att_type": ["p2c", "c2p"],
+                   "position_biased_input": False, "type_vocab_size": 0},
+    "modernbert": {**SIZE, "num_hidden_layers": 3, "max_position_embeddings": POSITIONS, "local_attention": 16,
+                   **{f"{token}_token_id": None for token in ("bos", "eos", "cls", "sep")}},
     "distilbert": {"dim": 48, "n_layers": 2, "n_heads": 4, "hidden_dim": 96, "max_position_embeddings": POSITIONS},
 }
 TOKENIZER_FILES = ["tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt"]

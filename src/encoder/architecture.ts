@@ -77,7 +77,7 @@ function parse<Config extends { readonly model_type: string }>(
   const parsed = schema.safeParse(json);
   if (!parsed.success) {
     const reasons = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-    const reason = `not a ${name} encoder that can be run here (${reasons.join('; ')})`;
+    const reason = `its ${name} encoder can't be run here (${reasons.join('; ')})`;
     throw new ModelFolderError(file, reason);
   }
   const reason = reasonAgainst?.(parsed.data);

@@ -71,7 +71,7 @@ function introduction(report: ReportInput): string {
   const start = backbone === undefined ? '' : ` from the backbone ${escapeMarkdown(backbone.name)}`;
   const rows = dataset === undefined ? '' : ` on ${whole(dataset.train_rows)} rows`;
   const { architecture, layers, width } = readEncoder(config, CONFIG_FILE);
-  const article = /^[AEIOU]/u.test(architecture) ? 'an' : 'a';
+  const article = /^(?:[AEIOU]|MP)/u.test(architecture) ? 'an' : 'a';
   return `A ${family} model of size ${size} (${article} ${architecture} encoder with ${layers} layers of ${width}) for ${type}: it ${factsOf(report).does}. It was trained with Orchard (the npm package orchard-nlp)${start}${rows}, in ${escapeMarkdown(String(hyperparameters.language ?? 'a language not recorded'))}.`;
 }
 

@@ -99,7 +99,7 @@ const ownNames: readonly (readonly [
   ],
   [
     'mpnet',
-    {},
+    { pad_token_id: 1 },
     {
       'attention.self.query': 'attention.attn.q',
       'attention.self.key': 'attention.attn.k',
