@@ -15,7 +15,7 @@ export type { Node, NodeOf } from './node.js';
 export { nodesFor } from './node-order.js';
 export { type DeviceInformation, deviceInformation, listDevices, presentDevices } from './onnx/devices.js';
 export { type OnnxExecutorOptions, onnxExecutor } from './onnx/onnx-executor.js';
-export { toOnnx } from './onnx/to-onnx.js';
+export { onnxPieces, toOnnx } from './onnx/to-onnx.js';
 export type {
   BatchMatMulAttributes,
   Binary,
