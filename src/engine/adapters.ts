@@ -132,7 +132,7 @@ function sumWithProduct(
   { rank, alpha }: Adapters,
 ): Float32Array {
   const inputs = a.length / rank;
-  const sum = Float64Array.from(w);
+  const sum = new Float64Array(w);
   for (let output = 0; output < b.length / rank; output += 1) {
     const row = sum.subarray(output * inputs, (output + 1) * inputs);
     for (let at = 0; at < rank; at += 1) {
@@ -143,5 +143,5 @@ function sumWithProduct(
       }
     }
   }
-  return Float32Array.from(sum);
+  return new Float32Array(sum);
 }

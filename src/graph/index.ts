@@ -18,7 +18,7 @@ export { cpuExecutor } from './onnx/cpu-executor.js';
 export { type DeviceInformation, deviceInformation, listDevices, presentDevices } from './onnx/devices.js';
 export { sameNumbersWith } from './onnx/gemm-blocks.js';
 export { type OnnxExecutorOptions, onnxExecutor } from './onnx/onnx-executor.js';
-export { toOnnx } from './onnx/to-onnx.js';
+export { onnxPieces, toOnnx } from './onnx/to-onnx.js';
 export type {
   BatchMatMulAttributes,
   Binary,

@@ -28,10 +28,10 @@ export interface ModelFolder {
   readonly tokenizer: unknown;
   readonly tokenizerConfig: unknown;
   readonly weights: ReadonlyMap<string, NamedTensor>;
-  /** The bytes of the inference graph. */
-  readonly onnx: Uint8Array;
+  /** The bytes of the inference graph, or their pieces. */
+  readonly onnx: Uint8Array | Iterable<Uint8Array>;
   /** The same with 8-bit weights, if there is one. */
-  readonly quantizedOnnx?: Uint8Array;
+  readonly quantizedOnnx?: Uint8Array | Iterable<Uint8Array>;
   /** Further files by name, including those of `config.orchard.files`. */
   readonly files: ReadonlyMap<string, Uint8Array | string>;
   /** How the model came to be, as any JSON value. */

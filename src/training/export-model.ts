@@ -1,7 +1,7 @@
 import type { ModelConfig } from '../contract/index.js';
 import { type Encoder, exportedInputs } from '../encoder/index.js';
 import type { Family, TaskDescription } from '../families/index.js';
-import { Graph, type Quantization, toOnnx } from '../graph/index.js';
+import { Graph, onnxPieces, type Quantization } from '../graph/index.js';
 import type { ModelFolderConfig } from '../model-folder/index.js';
 import type { ReadingFields } from '../text-reader/index.js';
 
@@ -58,7 +58,7 @@ function className(
 }
 
 /**
- * The inference graph as the bytes of a `.onnx` file, with the weights inside, some of them as integers if
+ * The inference graph as the bytes of a `.onnx` file, in pieces, with the weights inside, some of them as integers if
  * asked for.
  */
 export async function exportOnnx(
@@ -67,10 +67,10 @@ export async function exportOnnx(
   config: ModelFolderConfig,
   weights: ReadonlyMap<string, Float32Array>,
   quantization?: Quantization,
-): Promise<Uint8Array> {
+): Promise<Iterable<Uint8Array>> {
   const { exportedOutputs } = await family.training();
   const graph = new Graph();
   const { name, tensor } = exportedOutputs(graph, encoder, exportedInputs(graph), config);
   graph.output(name, tensor);
-  return toOnnx(graph, weights, quantization);
+  return onnxPieces(graph, weights, quantization);
 }

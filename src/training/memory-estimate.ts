@@ -15,8 +15,8 @@ const RUNTIME_BYTES = 256 * 1024 ** 2;
  * two moments, the best epoch, and the four of these that the file has.
  */
 const COPIES_OF_WEIGHTS = 10;
-/** Copies of a frozen weight: as the graphs read it, and twice in the graph that is written in the end. */
-const COPIES_OF_FROZEN_WEIGHTS = 3;
+/** Copies of a frozen weight, when the graph is written in the end: as read from its file, and in the graph's bytes. */
+const COPIES_OF_FROZEN_WEIGHTS = 2;
 /** Numbers that one layer keeps of each token for the backward pass, by the widths that they grow with. */
 const HIDDEN_WIDTHS_A_TOKEN = 16;
 const INNER_WIDTHS_A_TOKEN = 4;

@@ -24,9 +24,10 @@ export const quantizedForms: { readonly [Name in OperationName]?: QuantizedForm<
     const { node, quantization, weights } = context;
     const [, weight, bias] = node.inputs;
     const range = quantization.linear.get(weight.name);
+    if (range === undefined) return false;
     const values = weights.get(weight.name);
     const biases = bias && weights.get(bias.name);
-    if (range === undefined || values === undefined || (bias && biases === undefined)) return false;
+    if (values === undefined || (bias && biases === undefined)) return false;
     emitLinear(context, range, values, biases);
     return true;
   },
@@ -34,9 +35,9 @@ export const quantizedForms: { readonly [Name in OperationName]?: QuantizedForm<
     const { builder, node, inputs, outputs, quantization, weights } = context;
     const [table] = node.inputs;
     const [, indices = ''] = inputs;
-    const values = weights.get(table.name);
     const bits = quantization.tables.get(table.name);
-    if (bits === undefined || values === undefined) return false;
+    const values = bits && weights.get(table.name);
+    if (bits === undefined || !values) return false;
     const [, width = 0] = table.shape.map(Number);
     const emitRows = bits === 4 && isPackable(width) ? emitPackedRows : emitIntegerRows;
     emitRows(builder, { table, values }, indices, outputs);
@@ -44,8 +45,8 @@ export const quantizedForms: { readonly [Name in OperationName]?: QuantizedForm<
   },
   firstRows: ({ builder, node, inputs, outputs, quantization, weights }) => {
     const [table] = node.inputs;
-    const values = weights.get(table.name);
-    if (!quantization.tables.has(table.name) || values === undefined) return false;
+    const values = quantization.tables.has(table.name) && weights.get(table.name);
+    if (!values) return false;
     const restored = restoredTable(builder, { table, values });
     operations.firstRows.onnx({ builder, node, inputs: [restored, ...inputs.slice(1)], outputs });
     return true;

@@ -152,7 +152,11 @@ export async function encodeGraphFields(
   return encode('GraphProto', { node, initializer });
 }
 
-async function encode(name: string, message: object): Promise<Uint8Array> {
+/** The bytes of one message, of which any field may be absent. */
+export async function encode(
+  name: 'ModelProto' | 'GraphProto' | 'TensorProto',
+  message: object,
+): Promise<Uint8Array> {
   types ??= loadTypes();
   const type = (await types).lookupType(name);
   return type.encode(type.fromObject(message)).finish();

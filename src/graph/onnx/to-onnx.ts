@@ -5,13 +5,14 @@ import type { Node } from '../node.js';
 import { nodesFor } from '../node-order.js';
 import { operations } from '../operations/index.js';
 import type { Quantization } from '../quantization.js';
-import type { Dimension, Shape } from '../shape.js';
-import type { StoredWeights } from '../stored-weights.js';
+import { type Dimension, type Shape, ShapeError, volume } from '../shape.js';
+import { FLOAT_BYTES, type StoredWeights } from '../stored-weights.js';
 import type { Tensor } from '../tensor.js';
 import { FILE_LOWERING, type Lowering } from './lowering.js';
+import { type LateInitializer, modelPieces } from './model-pieces.js';
 import { OnnxBuilder } from './onnx-builder.js';
 import { quantizedForms } from './quantized-forms.js';
-import { ElementTypeCode, encodeModel, type ValueInfoProto } from './schema.js';
+import { ElementTypeCode, encodeModel, type ModelProto, type ValueInfoProto } from './schema.js';
 
 /** Operator set 21 (ONNX 1.16) is the first with every operator used here in its present form. */
 const OPERATOR_SET = 21;
@@ -43,12 +44,46 @@ export interface LoweredGraph {
   readonly shapeInputs: ReadonlyMap<string, Shape>;
 }
 
+/**
+ * The same file as {@link toOnnx} makes, but for the order of its initializers, piece by piece: each float32 weight is
+ * asked for when it is its turn.
+ */
+export async function onnxPieces(
+  graph: Graph,
+  weights: ReadonlyMap<string, Float32Array>,
+  quantization: Quantization = NOT_QUANTIZED,
+): Promise<Iterable<Uint8Array>> {
+  const { model, late } = describeModel(graph, { weights, quantization }, FILE_LOWERING);
+  return modelPieces(model, late);
+}
+
 /** The graph for one provider, with the weights that are fixed. @param lowering Default: that of files. */
 export async function lowerGraph(
   graph: Graph,
-  { weights = new Map(), quantization = NOT_QUANTIZED, stored }: CompileOptions,
+  options: CompileOptions,
   lowering: Lowering = FILE_LOWERING,
 ): Promise<LoweredGraph> {
+  const { model, late, shapeInputs } = describeModel(graph, options, lowering);
+  const read = late.map(({ tensor, read: values }) => {
+    const { buffer, byteOffset, byteLength } = values();
+    return { ...tensor, rawData: new Uint8Array(buffer, byteOffset, byteLength) };
+  });
+  const initializer = [...model.graph.initializer, ...read];
+  return { model: await encodeModel({ ...model, graph: { ...model.graph, initializer } }), shapeInputs };
+}
+
+interface DescribedModel {
+  readonly model: ModelProto;
+  /** Weights that `model` lacks yet. */
+  readonly late: readonly LateInitializer[];
+  readonly shapeInputs: ReadonlyMap<string, Shape>;
+}
+
+function describeModel(
+  graph: Graph,
+  { weights = new Map(), quantization = NOT_QUANTIZED, stored }: CompileOptions,
+  lowering: Lowering,
+): DescribedModel {
   const nodes = nodesFor([...graph.outputs.values()]);
   const builder = new OnnxBuilder(graph.inputs, lowering.shapes);
   const names = outputNames(graph);
@@ -56,18 +91,18 @@ export async function lowerGraph(
   const plain = nodes.filter((node) => !emit(builder, node, nameOf, { weights, quantization, lowering }));
   for (const tensor of inputsOf(nodes)) addConstant(builder, tensor);
   const fed = [...graph.inputs];
+  const late: LateInitializer[] = [];
   const used = inputsOf(plain);
   for (const parameter of graph.parameters.filter((each) => used.has(each))) {
     const dims = parameter.shape.map(Number);
-    const values = weights.get(parameter.name);
     const offset = stored?.offsets.get(parameter.name);
-    if (values !== undefined) builder.initializer(parameter.name, 'float32', dims, values);
+    if (weights.has(parameter.name)) late.push(lateInitializer(parameter.name, dims, weights));
     else if (stored === undefined || offset === undefined) fed.push(parameter);
     else builder.storedInitializer(parameter.name, dims, basename(stored.file), offset);
   }
   addCopies(builder, graph, names);
   const shapes = [...builder.shapeInputs].map(([name, { length }]) => shapeInfo(name, length));
-  const model = await encodeModel({
+  const model = {
     irVersion: IR_VERSION,
     producerName: 'orchard-nlp',
     opsetImport: [
@@ -81,8 +116,22 @@ export async function lowerGraph(
       input: [...fed.map((tensor) => valueInfo(tensor.name, tensor)), ...shapes],
       output: [...graph.outputs].map(([name, tensor]) => valueInfo(name, tensor)),
     },
-  });
-  return { model, shapeInputs: builder.shapeInputs };
+  };
+  return { model, late, shapeInputs: builder.shapeInputs };
+}
+
+function lateInitializer(
+  name: string,
+  dims: readonly number[],
+  weights: ReadonlyMap<string, Float32Array>,
+): LateInitializer {
+  const tensor = { name, dataType: ElementTypeCode.float32, dims };
+  const read = () => {
+    const values = weights.get(name);
+    if (values?.length === volume(dims)) return values;
+    throw new ShapeError(`the weight ${name} has ${values?.length} numbers, its parameter ${volume(dims)}`);
+  };
+  return { tensor, bytes: FLOAT_BYTES * volume(dims), read };
 }
 
 function inputsOf(nodes: readonly Node[]): ReadonlySet<Tensor> {
