@@ -3,11 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect } from 'vitest';
 import { onnxExecutor } from '../../src/graph/index.js';
 import { compareStep, readOracle } from '../support/encoder-oracle.js';
 import { operationsByProvider } from '../support/profiles.js';
-import { describeWebGpu } from '../support/software-vulkan.js';
+import { describeWebGpu, itWithTime } from '../support/software-vulkan.js';
 
 /** Programs are compiled for some tens of seconds at first, longer on a busy machine. */
 const TIMEOUT_MS = 600_000;
@@ -21,7 +21,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 describeWebGpu('a training step on WebGPU', () => {
-  it.each(['deberta-v3', 'modernbert'])(
+  itWithTime.each(['deberta-v3', 'modernbert'])(
     'of %s is that of transformers, and stays on the device',
     async (name) => {
       const profile = join(folder, 'profile');

@@ -2,7 +2,7 @@
 import { Predictor } from 'orchard-nlp';
 import { expect, it } from 'vitest';
 import { resultOf } from '../support/outcomes.js';
-import { describeWebGpu } from '../support/software-vulkan.js';
+import { describeWebGpu, itWithTime } from '../support/software-vulkan.js';
 import { trainTiny } from './tiny-jobs.js';
 
 const queries = ['the lamp works', 'the room and the lamp is awful', 'it'];
@@ -10,7 +10,7 @@ const queries = ['the lamp works', 'the room and the lamp is awful', 'it'];
 const TIMEOUT_MS = 600_000;
 
 describeWebGpu('on WebGPU', () => {
-  it(
+  itWithTime(
     'a job trains in a worker thread, and two threads at once answer with the scores of the processor',
     async () => {
       const { id, job, devices, storage } = await trainTiny({ device: 'webgpu' });

@@ -12,11 +12,12 @@ import {
   type TaskLearner,
 } from '../../src/engine/index.js';
 import { ResidentEngine } from '../../src/engine/resident-engine.js';
+import type { TrainingTask } from '../../src/families/index.js';
 import { flatOutputs } from '../../src/families/text-outputs.js';
 import { Graph, type GraphExecutor, onnxExecutor, residentOnBuffers } from '../../src/graph/index.js';
 import { classes, largestDifference, learnerOf, lossesOf, pairs, tags } from '../engine/small-tasks.js';
 import { operationsByProvider } from '../support/profiles.js';
-import { describeWebGpu } from '../support/software-vulkan.js';
+import { describeWebGpu, itWithTime } from '../support/software-vulkan.js';
 import { loopInput } from '../training/loop-input.js';
 
 const onDevice = (profile?: string): GraphExecutor =>
@@ -41,29 +42,36 @@ async function trained(learning: TaskLearner, steps: number) {
   return { losses, weights };
 }
 
+async function hasLossesOfTheCpu(steps: number, task: TrainingTask): Promise<void> {
+  const expected = await trained(await learnerOf(task, 0.1, { executor: onArrays() }), steps);
+  const profile = join(folder, 'profile');
+  const learning = await learnerOf(task, 0.1, { executor: onDevice(profile) });
+  expect(learning.engine).toBeInstanceOf(ResidentEngine);
+  const { losses } = await trained(learning, steps);
+  expect(new Set(expected.losses).size).toBe(steps);
+  expect(largestDifference(losses, expected.losses)).toBeLessThan(TOLERANCE);
+  const ran = await operationsByProvider(profile);
+  expect(ran.get('WebGpuExecutionProvider')?.length).toBeGreaterThan(100 * steps);
+  expect(ran.get('CPUExecutionProvider') ?? []).toEqual([]);
+}
+
 describeWebGpu('a training whose weights stay on the device', () => {
-  it.each([
-    [20, 'classes of texts', classes],
-    [2, 'tags of tokens', tags],
-    [2, 'questions and passages, in several runs a step', pairs],
-  ] as const)(
-    'has the losses of the CPU for %i steps, masks included, and leaves no node to it: %s',
-    async (steps, _, make) => {
-      const expected = await trained(await learnerOf(make(), 0.1, { executor: onArrays() }), steps);
-      const profile = join(folder, 'profile');
-      const learning = await learnerOf(make(), 0.1, { executor: onDevice(profile) });
-      expect(learning.engine).toBeInstanceOf(ResidentEngine);
-      const { losses } = await trained(learning, steps);
-      expect(new Set(expected.losses).size).toBe(steps);
-      expect(largestDifference(losses, expected.losses)).toBeLessThan(TOLERANCE);
-      const ran = await operationsByProvider(profile);
-      expect(ran.get('WebGpuExecutionProvider')?.length).toBeGreaterThan(100 * steps);
-      expect(ran.get('CPUExecutionProvider') ?? []).toEqual([]);
-    },
+  it(
+    'has the losses of the CPU for 20 steps, masks included, and leaves no node to it: classes of texts',
+    () => hasLossesOfTheCpu(20, classes()),
     PATIENCE_MS,
   );
 
-  it(
+  itWithTime.each([
+    ['tags of tokens', tags],
+    ['questions and passages, in several runs a step', pairs],
+  ] as const)(
+    'has the losses of the CPU for 2 steps, masks included, and leaves no node to it: %s',
+    (_, make) => hasLossesOfTheCpu(2, make()),
+    PATIENCE_MS,
+  );
+
+  itWithTime(
     'gives the same run for the same seed',
     async () => {
       const runs = [];
@@ -75,7 +83,7 @@ describeWebGpu('a training whose weights stay on the device', () => {
     PATIENCE_MS,
   );
 
-  it(
+  itWithTime(
     'is evaluated there, and goes on from its checkpoint there or on the CPU',
     async () => {
       const input = loopInput(classes(), '');

@@ -5,14 +5,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect } from 'vitest';
 import { Evaluator } from '../../src/engine/index.js';
 import type { TrainingTask } from '../../src/families/index.js';
 import { classificationTask } from '../../src/families/papaya/classification-task.js';
 import { type GraphExecutor, onnxExecutor } from '../../src/graph/index.js';
 import { classes, largestDifference, learnerOf, lossesOf } from '../engine/small-tasks.js';
 import { operationsByProvider } from '../support/profiles.js';
-import { describeWebGpu } from '../support/software-vulkan.js';
+import { describeWebGpu, itWithTime } from '../support/software-vulkan.js';
 import { loopInput } from '../training/loop-input.js';
 
 /** In software each takes about a second. */
@@ -56,7 +56,7 @@ function fedExecutor(profile: string): GraphExecutor {
 }
 
 describeWebGpu('a training on WebGPU', () => {
-  it.each([
+  itWithTime.each([
     ['classes of texts', classes],
     ['several labels of a text', severalLabels],
   ] as const)(

@@ -3,7 +3,7 @@
  * since the Vulkan loader reads the environment once.
  */
 import { existsSync, readdirSync } from 'node:fs';
-import { describe } from 'vitest';
+import { describe, it } from 'vitest';
 
 const VARIABLE = 'VK_ICD_FILENAMES';
 const MESA = '/usr/share/vulkan/icd.d';
@@ -26,6 +26,9 @@ export const softwareVulkan =
     ? (process.env[VARIABLE] ?? drivers().find((path) => existsSync(path)))
     : undefined;
 if (softwareVulkan !== undefined) process.env[VARIABLE] = softwareVulkan;
+
+/** In software a device takes a quarter of a minute to compile what a training needs: `npm run test:device` has time for all. */
+export const itWithTime = process.env.DEVICE_TESTS === 'all' ? it : it.skip;
 
 /** Tests that compute with WebGPU. Without a Vulkan in software they are skipped, and the name says why. */
 export function describeWebGpu(name: string, tests: () => void): void {
