@@ -42,10 +42,10 @@ async function trained(learning: TaskLearner, steps: number) {
   return { losses, weights };
 }
 
-async function hasLossesOfTheCpu(steps: number, task: TrainingTask): Promise<void> {
-  const expected = await trained(await learnerOf(task, 0.1, { executor: onArrays() }), steps);
+async function hasLossesOfTheCpu(steps: number, make: () => TrainingTask): Promise<void> {
+  const expected = await trained(await learnerOf(make(), 0.1, { executor: onArrays() }), steps);
   const profile = join(folder, 'profile');
-  const learning = await learnerOf(task, 0.1, { executor: onDevice(profile) });
+  const learning = await learnerOf(make(), 0.1, { executor: onDevice(profile) });
   expect(learning.engine).toBeInstanceOf(ResidentEngine);
   const { losses } = await trained(learning, steps);
   expect(new Set(expected.losses).size).toBe(steps);
@@ -58,7 +58,7 @@ async function hasLossesOfTheCpu(steps: number, task: TrainingTask): Promise<voi
 describeWebGpu('a training whose weights stay on the device', () => {
   it(
     'has the losses of the CPU for 20 steps, masks included, and leaves no node to it: classes of texts',
-    () => hasLossesOfTheCpu(20, classes()),
+    () => hasLossesOfTheCpu(20, classes),
     PATIENCE_MS,
   );
 
@@ -67,7 +67,7 @@ describeWebGpu('a training whose weights stay on the device', () => {
     ['questions and passages, in several runs a step', pairs],
   ] as const)(
     'has the losses of the CPU for 2 steps, masks included, and leaves no node to it: %s',
-    (_, make) => hasLossesOfTheCpu(2, make()),
+    (_, make) => hasLossesOfTheCpu(2, make),
     PATIENCE_MS,
   );
 
