@@ -19,8 +19,8 @@ import type { Weights } from './learned-parameters.js';
  * A linear layer by what it gives. Where an encoder computes query, key and value in one layer, each of them means that
  * layer.
  */
-export type AdapterTarget = Exclude<LinearRole, typeof FUSED>;
-const FUSED = 'query-key-value';
+export type AdapterTarget = 'query' | 'key' | 'value' | 'attention-output' | 'inner' | 'outer';
+const FUSED = 'query-key-value' satisfies LinearRole;
 const FUSED_TARGETS: readonly AdapterTarget[] = ['query', 'key', 'value'];
 
 /** The targets that a layer with this role has an adapter for. */
