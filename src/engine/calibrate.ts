@@ -27,9 +27,9 @@ const MAX_TEXTS = 128;
 const TABLE_BITS: Partial<Readonly<Record<ParameterRole, TableBits>>> = { words: 4, table: 8 };
 
 /**
- * Runs some texts through the model and records the range of the inputs of each linear layer in the encoder's
- * layers. The head's stay float32: there are few, and they produce the answer. Rounding those inputs to integers needs the ranges ("static quantization", Jacob et al. 2018). They
- * are ranges of graphs in the form `inference`.
+ * Runs some texts through the model and records the range of the inputs of each linear layer in the encoder's layers.
+ * Rounding those inputs to integers needs the ranges ("static quantization", Jacob et al. 2018). They are ranges of
+ * graphs in the form `inference`. The head's layers stay float32: there are few, and they produce the answer.
  * @param fixed all of the model's weights.
  * @throws AbortedError soon after the signal fires.
  */

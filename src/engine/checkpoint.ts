@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { isOrchardError, TrainingError } from '../errors.js';
 import { replaceFile } from '../files/index.js';
+import { volume } from '../graph/index.js';
 import { decodeSafetensors, encodeSafetensors, type NamedTensor } from '../safetensors/index.js';
 import type { LearnedParameters, ParameterState, Weights } from './learned-parameters.js';
 
@@ -66,7 +67,7 @@ export async function readCheckpoint(file: string): Promise<Checkpoint | undefin
  */
 export async function restoreParameters({ tensors }: Checkpoint, store: LearnedParameters): Promise<void> {
   const states = store.parameters.map(({ name, shape }): ParameterState => {
-    const size = shape.reduce((product, each) => product * each, 1);
+    const size = volume(shape);
     const valuesOf = (kind: string) => fittingValues(tensors, `${kind}/${name}`, size);
     const slots = new Map(store.slots.map((slot) => [slot, valuesOf(slot)]));
     return { name, shape, weights: valuesOf(WEIGHTS), slots };

@@ -1,7 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Encoder } from '../encoder/index.js';
 import { AbortedError } from '../errors.js';
-import type { CompileOptions, Feed, Graph, GraphExecutor, TensorData } from '../graph/index.js';
+import {
+  type CompileOptions,
+  type Feed,
+  type Graph,
+  type GraphExecutor,
+  type TensorData,
+  volume,
+} from '../graph/index.js';
 import { outputsByText, type TextOutputs, type TextWindow } from '../text-reader/index.js';
 import type { TrainingHead } from './head.js';
 import { feedsFor, type PaddedBatch, padBatch } from './padded-batch.js';
@@ -89,7 +96,7 @@ export class Evaluator {
   #output({ tokens, batch }: PaddedBatch['sizes']) {
     const outputs = this.#head.outputs(this.#encoder);
     const dims = this.#head.per === 'text' ? [batch, outputs] : [tokens, batch, outputs];
-    return { dims, data: new Float32Array(dims.reduce((product, size) => product * size, 1)) };
+    return { dims, data: new Float32Array(volume(dims)) };
   }
 
   /** One window's share of a run's outputs, without padding: [outputs], or [tokens, outputs]. */

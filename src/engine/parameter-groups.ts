@@ -1,3 +1,4 @@
+import { volume } from '../graph/index.js';
 import type { ParameterDefinition } from './learned-parameters.js';
 
 /**
@@ -12,7 +13,7 @@ export function inGroups(parameters: readonly ParameterDefinition[]): ParameterD
   const groups: ParameterDefinition[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
   for (const parameter of parameters) {
-    const own = FLOAT * parameter.shape.reduce((product, size) => product * size, 1);
+    const own = FLOAT * volume(parameter.shape);
     if (bytes + own > GROUP_BYTES) {
       groups.push([]);
       bytes = 0;

@@ -1,4 +1,4 @@
-import type { ResidentMemory, ResidentTensor } from '../graph/index.js';
+import { type ResidentMemory, type ResidentTensor, volume } from '../graph/index.js';
 import type {
   LearnedParameters,
   ParameterDefinition,
@@ -36,7 +36,7 @@ export class ResidentParameters implements LearnedParameters {
   ): Promise<ResidentParameters> {
     const made = new ResidentParameters(memory, parameters, slots);
     for (const parameter of parameters) {
-      const zeros = new Float32Array(elementsOf(parameter));
+      const zeros = new Float32Array(volume(parameter.shape));
       const arrays = new Map(slots.map((slot) => [slot, zeros]));
       await made.#write(parameter, zeros, arrays);
     }
@@ -111,7 +111,7 @@ export class ResidentParameters implements LearnedParameters {
   /** @throws RangeError if there are more or fewer numbers than the parameter has. */
   #upload(parameter: Shaped, data: Float32Array): Promise<ResidentTensor> {
     const { name, shape } = parameter;
-    const expected = elementsOf(parameter);
+    const expected = volume(shape);
     if (data.length !== expected)
       throw new RangeError(`${name} has ${expected} elements, but ${data.length} are given`);
     return this.#memory.upload({ type: 'float32', dims: shape, data });
@@ -125,7 +125,3 @@ export class ResidentParameters implements LearnedParameters {
 }
 
 type Shaped = Pick<ParameterDefinition, 'name' | 'shape'>;
-
-function elementsOf({ shape }: Shaped): number {
-  return shape.reduce((product, size) => product * size, 1);
-}

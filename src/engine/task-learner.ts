@@ -1,5 +1,5 @@
 import { bareName, type Encoder, initialize, type ParameterSpec } from '../encoder/index.js';
-import type { GraphExecutor } from '../graph/index.js';
+import { type GraphExecutor, volume } from '../graph/index.js';
 import { Random } from '../random.js';
 import type { TextWindow } from '../text-reader/index.js';
 import { type BatchGradients, type LearningOptions, longestOf } from './batch-gradients.js';
@@ -139,7 +139,7 @@ async function fillParameters(
 }
 
 function drawn(spec: ParameterSpec, random: Random): Float32Array {
-  const values = new Float32Array(spec.shape.reduce((product, size) => product * size, 1));
+  const values = new Float32Array(volume(spec.shape));
   initialize(spec, values, () => random.normal());
   return values;
 }

@@ -15,7 +15,13 @@ export { Graph } from './graph.js';
 export type { Node, NodeOf } from './node.js';
 export { nodesFor } from './node-order.js';
 export { cpuExecutor } from './onnx/cpu-executor.js';
-export { type DeviceInformation, deviceInformation, listDevices, presentDevices } from './onnx/devices.js';
+export {
+  type DeviceInformation,
+  deviceInformation,
+  listDevices,
+  promisingDevices,
+  WORTH_A_DEVICE,
+} from './onnx/devices.js';
 export { sameNumbersWith } from './onnx/gemm-blocks.js';
 export { type OnnxExecutorOptions, onnxExecutor } from './onnx/onnx-executor.js';
 export { onnxPieces, toOnnx } from './onnx/to-onnx.js';

@@ -1,7 +1,13 @@
 /** A model's graph, on a device or on the CPU. */
 import type { Device, ExecutionProvider } from '../device-names.js';
 import { isOrchardError } from '../errors.js';
-import { deviceInformation, type LoadedGraph, presentDevices, type TensorData } from '../graph/index.js';
+import {
+  deviceInformation,
+  type LoadedGraph,
+  promisingDevices,
+  type TensorData,
+  WORTH_A_DEVICE,
+} from '../graph/index.js';
 import { timedRun } from './timed-run.js';
 
 /** Where a model computes. */
@@ -13,11 +19,6 @@ export interface DeviceUse {
 
 /** Loads the model's graph on one device. @throws DeviceError, ModelFolderError */
 export type OpenGraph = (device: ExecutionProvider) => Promise<LoadedGraph>;
-
-/** A device must take at most this share of the CPU's time, for a short text and for many. */
-const WORTH = 0.9;
-/** A device that takes this many times as long as the CPU for a single product is no GPU, and isn't measured further. */
-const HOPELESS = 5;
 
 /**
  * Opens the graph where it was asked for, with `auto` where it is fastest, and on the CPU where that fails.
@@ -49,11 +50,8 @@ function informationOf(device: ExecutionProvider): ReturnType<typeof deviceInfor
 }
 
 async function fasterGraph(open: OpenGraph): Promise<DeviceGraph> {
-  const { productMs: ofCpu = 0 } = await informationOf('cpu');
   let best = new DeviceGraph(await open('cpu'), { device: 'cpu' }, open);
-  for (const device of await presentDevices()) {
-    const { productMs } = await informationOf(device);
-    if (productMs === undefined || productMs > HOPELESS * ofCpu) continue;
+  for (const device of await promisingDevices(informationOf)) {
     const candidate = await open(device).catch(unlessDevice);
     if (candidate === undefined) continue;
     const wins = await isFaster(candidate, best).catch(unlessDevice);
@@ -64,12 +62,13 @@ async function fasterGraph(open: OpenGraph): Promise<DeviceGraph> {
   return best;
 }
 
+/** Whether it is worth it, for a short text and for many. */
 async function isFaster(candidate: LoadedGraph, than: LoadedGraph): Promise<boolean> {
   for (const size of [
     { rows: 1, tokens: 16 },
     { rows: 16, tokens: 64 },
   ] as const) {
-    if ((await timedRun(candidate, size)) > WORTH * (await timedRun(than, size))) return false;
+    if ((await timedRun(candidate, size)) > WORTH_A_DEVICE * (await timedRun(than, size))) return false;
   }
   return true;
 }

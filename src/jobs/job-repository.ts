@@ -29,6 +29,13 @@ const MAX_WRITE_ATTEMPTS = 100;
 /** What becomes of a job is recorded even when the medium is full; new ones have to wait. */
 const URGENT: WriteOptions = { isUrgent: true };
 
+export interface UpdateOptions {
+  /** What a job that isn't there is called in the error. Default `training job`. */
+  readonly resource?: 'model' | 'training job';
+  /** The job as it was a moment ago, which spares the first reading. */
+  readonly known?: StoredJob;
+}
+
 /**
  * The jobs of one account, as `jobs/<app_id>/<id>`. Ids sort by time, and so do keys. Lists and counts look
  * in a {@link JobIndex}, which is built on first use for an account that an earlier release wrote. Every
@@ -83,14 +90,12 @@ export class JobRepository {
   /**
    * Writes what `change` returns for the job, unless that is the job itself. If someone else wrote meanwhile,
    * reads the job and calls `change` again.
-   * @param known the job as it was a moment ago, which spares the first reading.
    * @throws NotFoundError, and whatever `change` throws.
    */
   async update(
     id: string,
     change: (job: JobRecord) => JobRecord,
-    resource: 'model' | 'training job' = 'training job',
-    known?: StoredJob,
+    { resource = 'training job', known }: UpdateOptions = {},
   ): Promise<JobRecord> {
     for (let attempt = 1; attempt <= MAX_WRITE_ATTEMPTS; attempt += 1) {
       const found = attempt === 1 && known !== undefined ? known : await this.#read(id);
@@ -121,10 +126,7 @@ export class JobRepository {
   /** All jobs that have not ended, oldest first. */
   async unfinished(): Promise<JobRecord[]> {
     await this.#ensureIndex();
-    return this.#unfinishedOf(await this.#index.all(OPEN_VIEW));
-  }
-
-  async #unfinishedOf(ids: readonly string[]): Promise<JobRecord[]> {
+    const ids = await this.#index.all(OPEN_VIEW);
     const jobs: JobRecord[] = [];
     for (let next = 0; next < ids.length; next += READ_TOGETHER) {
       jobs.push(...(await this.#findAll(ids.slice(next, next + READ_TOGETHER))));
@@ -132,13 +134,16 @@ export class JobRepository {
     return jobs.filter(({ status }) => !hasEnded(status));
   }
 
-  /** How many jobs have yet to start; where there are fewer than `limit`, perhaps more than that, but below it. */
-  async countWaiting(limit = 0): Promise<number> {
-    await this.#ensureIndex();
-    const open = await this.#index.all(OPEN_VIEW);
-    if (open.length < limit) return open.length; // at most so many wait
-    const unfinished = await this.#unfinishedOf(open);
+  /** How many jobs have yet to start. */
+  async countWaiting(): Promise<number> {
+    const unfinished = await this.unfinished();
     return unfinished.filter(({ status }) => isWaiting(status)).length;
+  }
+
+  /** Whether fewer than `limit` jobs have yet to end, and so to start, for all that the index alone can tell. */
+  async hasFewOpen(limit: number): Promise<boolean> {
+    await this.#ensureIndex();
+    return (await this.#index.all(OPEN_VIEW)).length < limit;
   }
 
   /** The jobs that a filter asks for, newest first. @param count how many the caller will probably read. */

@@ -23,6 +23,8 @@ import {
   whole,
 } from '../json-shape.js';
 import { MAX_FORM_BYTES } from './steps/character-map.js';
+import { MAX_INSERTED } from './steps/normalizers.js';
+import { MAX_PATTERN } from './steps/patterns.js';
 import { withTimeLimit } from './time-limit.js';
 import { type AnyTokenizerJson, idShape, templatesShape } from './tokenizer-json.js';
 
@@ -30,10 +32,6 @@ import { type AnyTokenizerJson, idShape, templatesShape } from './tokenizer-json
 const MAX_DEPTH = 8;
 /** All steps of a normaliser, pre-tokenizer or post-processor together; Moses' rules for punctuation are some 40. */
 const MAX_STEPS = 128;
-/** UTF-16 code units; o200k's pattern has 500. */
-const MAX_PATTERN = 4096;
-/** UTF-16 code units that a step puts into a text at once. */
-const MAX_INSERTED = 64;
 /** How many times as long as its text a normalised text may become; NFKC of one character has up to 18. */
 const MAX_GROWTH = 256;
 

@@ -1,6 +1,21 @@
 /** Grows a vocabulary by repeatedly merging the most frequent pair of neighbouring pieces (BPE). */
 import type { Steps } from '../pauses.js';
-import { type Merge, MergeQueue } from './merge-queue.js';
+import { PriorityQueue } from './priority-queue.js';
+
+/** A possible merge of two neighbouring symbols, with the words in which to do it. */
+interface Merge {
+  readonly left: number;
+  readonly right: number;
+  /** How often the pair occurred when it was last counted. */
+  readonly count: number;
+  readonly words: readonly number[];
+}
+
+/** The most frequent merge first, among equals the one with the lowest symbol ids. */
+function comesBefore(a: Merge, b: Merge): boolean {
+  if (a.count !== b.count) return a.count > b.count;
+  return a.left !== b.left ? a.left < b.left : a.right < b.right;
+}
 
 /** The words to learn from; `symbols[i]` are the piece ids of word i, `counts[i]` how often it occurs. */
 export interface SegmentedWords {
@@ -26,7 +41,7 @@ export function* mergePairs(pieces: string[], words: SegmentedWords, options: Me
   const { vocabularySize, minFrequency, continuingPrefix } = options;
   const idOf = new Map(pieces.map((piece, id) => [piece, id]));
   const pairs = yield* PairCounts.of(words);
-  const queue = new MergeQueue();
+  const queue = new PriorityQueue<Merge>(comesBefore);
   for (const merge of pairs.takeNew()) queue.push(merge);
 
   while (pieces.length < vocabularySize) {

@@ -142,8 +142,10 @@ export class JobControl {
 
   async #admit(job: JobRecord, beside: BesideJob, signal: AbortSignal | undefined): Promise<CreatedJob> {
     const { jobs, settings } = this.#options;
-    const waiting = await jobs.countWaiting(settings.maxWaitingJobs);
-    if (waiting >= settings.maxWaitingJobs) throw new QueueFullError(waiting);
+    if (!(await jobs.hasFewOpen(settings.maxWaitingJobs))) {
+      const waiting = await jobs.countWaiting();
+      if (waiting >= settings.maxWaitingJobs) throw new QueueFullError(waiting);
+    }
     if (signal?.aborted) throw new AbortedError('creating the training job', { cause: signal.reason });
     return jobs.create(job, [beside.record]);
   }
@@ -153,7 +155,7 @@ export class JobControl {
     const { jobs, events, queue } = this.#options;
     await stored(() => queue.add(this.#named(id)));
     const queueing = (job: JobRecord) => (job.status === 'CREATED' ? moved(job, 'QUEUED') : job);
-    const job = await jobs.update(id, queueing, 'training job', known);
+    const job = await jobs.update(id, queueing, known && { known });
     events.publishState(job);
   }
 

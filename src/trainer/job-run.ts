@@ -25,6 +25,7 @@ import { JobClaim } from './job-claim.js';
 import type { JobEvents } from './job-events.js';
 import { type LoaderOf, loadBackbone } from './load-backbone.js';
 import { RunFigures } from './run-figures.js';
+import { specOf } from './spec-of.js';
 import { StagedSaves } from './staged-saves.js';
 import type { TrainerSettings } from './trainer-options.js';
 
@@ -140,21 +141,12 @@ export class JobRun {
   /** Trains and publishes the model folder. @param staged the directory, where it is staged already. */
   async #train(job: JobRecord, staged: string | undefined): Promise<void> {
     const { host, settings } = this.#context;
-    const { id, dataset_url, model_config, training_config, seed } = job;
     requireAttempt(job);
     const directory = staged ?? (await this.#stage());
     const backbone = await this.#backbone(job);
     await this.#claim.require();
     this.#requireGoingOn();
-    const spec = {
-      ...{ id, dataset_url, model_config, training_config, seed, directory },
-      ...{ threads: settings.threads, memoryLimit: settings.memoryLimit },
-      allowFileUrls: job.allow_file_url ?? settings.allowFileUrls,
-      allowPrivateAddresses: job.allow_private_addresses ?? settings.allowPrivateAddresses,
-      tuning: job.tuning ?? settings.tuning,
-      checkpointIntervalMs: settings.checkpointIntervalMs,
-      ...(backbone && { backbone }),
-    };
+    const spec = { ...specOf(job, settings), directory, ...(backbone && { backbone }) };
     const { signal } = this.#controller;
     const options = { signal, onEvent: (event: TrainingRunEvent) => this.#onEvent(event) };
     const run = (device: Device) =>

@@ -109,7 +109,9 @@ async function ofAllAccounts(
 
 /** A READY model needs no trainer to be deleted. */
 async function deleteReady(id: string, { storage, jobs, uses }: UnusedContext): Promise<void> {
-  await jobs.update(id, (job) => (job.status === 'DELETED' ? job : moved(job, 'DELETED')), 'model');
+  await jobs.update(id, (job) => (job.status === 'DELETED' ? job : moved(job, 'DELETED')), {
+    resource: 'model',
+  });
   await stored(() => storage.removeFolder(id));
   await uses.forget(id);
 }

@@ -1,7 +1,13 @@
 import type { DatasetWarning } from '../datasets/index.js';
 import type { Device, ExecutionProvider } from '../device-names.js';
 import { DeviceError, isOrchardError } from '../errors.js';
-import { deviceInformation, type GraphExecutor, onnxExecutor, presentDevices } from '../graph/index.js';
+import {
+  deviceInformation,
+  type GraphExecutor,
+  onnxExecutor,
+  promisingDevices,
+  WORTH_A_DEVICE,
+} from '../graph/index.js';
 import { pause } from '../pauses.js';
 import { deviceWarning } from './device-warnings.js';
 import { createLearner, type LoopInput } from './training-loop.js';
@@ -10,12 +16,6 @@ import { createLearner, type LoopInput } from './training-loop.js';
 interface ChosenDevice {
   readonly device: ExecutionProvider;
   readonly executor: GraphExecutor;
-}
-
-/** A place that works. */
-interface Candidate extends ChosenDevice {
-  /** Milliseconds of a small product there. */
-  readonly productMs: number;
 }
 
 export interface DeviceChoice {
@@ -31,15 +31,11 @@ export interface DeviceChoice {
   readonly warn: (warning: DatasetWarning) => void;
 }
 
-/** A device must take at most this share of the CPU's time to be worth its risks. */
-const WORTH = 0.9;
 /** Steps before those that are measured: programs are compiled and memory is laid out in them. */
 const WARM_UP_STEPS = 2;
 const MEASURED_STEPS = 3;
 /** No further step is measured after so many milliseconds. */
 const MEASURE_MS = 5000;
-/** One that takes this many times as long as the CPU for a single product is no GPU, and isn't measured further. */
-const HOPELESS = 5;
 
 /**
  * Trains where it was told to, if that works, and with `auto` where a few steps of this very training are fastest. What was
@@ -80,31 +76,26 @@ function executorOn(provider: ExecutionProvider, { threads }: DeviceChoice): Gra
   return onnxExecutor({ provider, threads });
 }
 
-/** The places that are looked at for `auto`, the CPU first. */
-async function candidates(choice: DeviceChoice): Promise<readonly [Candidate, ...Candidate[]]> {
-  const { productMs = 0 } = await deviceInformation('cpu');
-  const found: [Candidate, ...Candidate[]] = [{ device: 'cpu', executor: choice.cpu, productMs }];
-  for (const device of await presentDevices()) {
-    const { productMs } = await deviceInformation(device);
-    if (productMs !== undefined) found.push({ device, executor: executorOn(device, choice), productMs });
-  }
-  return found;
+/** The places that are measured for `auto`, the CPU first. */
+async function candidates(choice: DeviceChoice): Promise<readonly [ChosenDevice, ...ChosenDevice[]]> {
+  const devices = await promisingDevices();
+  const others = devices.map((device) => ({ device, executor: executorOn(device, choice) }));
+  return [{ device: 'cpu', executor: choice.cpu }, ...others];
 }
 
 /**
- * The candidate whose steps are fastest; the first unless another one is worth it. Where the others are hopeless, nothing is
+ * The candidate whose steps are fastest; the first unless another one is worth it. Where there is no other, nothing is
  * measured.
  * @param stepTime milliseconds of a step.
  */
 export async function fastestOf(
-  [first, ...others]: readonly [Candidate, ...Candidate[]],
+  [first, ...others]: readonly [ChosenDevice, ...ChosenDevice[]],
   stepTime: (executor: GraphExecutor) => Promise<number>,
-): Promise<Candidate> {
-  const hopeful = others.filter(({ productMs }) => productMs <= HOPELESS * first.productMs);
-  if (hopeful.length === 0) return first;
+): Promise<ChosenDevice> {
+  if (others.length === 0) return first;
   let best = first;
-  let bestMs = WORTH * (await stepTime(first.executor));
-  for (const candidate of hopeful) {
+  let bestMs = WORTH_A_DEVICE * (await stepTime(first.executor));
+  for (const candidate of others) {
     const ms = await stepTime(candidate.executor).catch(unlessDevice);
     if (ms < bestMs) [best, bestMs] = [candidate, ms];
   }

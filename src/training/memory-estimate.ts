@@ -3,6 +3,7 @@ import { type Encoder, newEncoder, type ParameterSpec } from '../encoder/index.j
 import { isFrozen } from '../engine/index.js';
 import { TrainingError } from '../errors.js';
 import type { TrainingTask } from '../families/index.js';
+import { volume } from '../graph/index.js';
 import { type FrozenBackbone, trainedHead } from './frozen-backbone.js';
 import { type Hyperparameters, MAX_VOCABULARY } from './hyperparameters.js';
 import type { TrainingSpec } from './training-run.js';
@@ -89,7 +90,7 @@ export function estimateMemory(
 }
 
 const numbersOf = (parameters: readonly ParameterSpec[]): number =>
-  parameters.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+  parameters.reduce((sum, { shape }) => sum + volume(shape), 0);
 
 /**
  * @param limit in bytes; undefined for none.

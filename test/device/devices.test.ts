@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { listDevices, Predictor } from 'orchard-nlp';
 import { expect, it } from 'vitest';
-import { deviceInformation } from '../../src/graph/index.js';
+import { type DeviceInformation, deviceInformation, promisingDevices } from '../../src/graph/index.js';
 import { resultOf } from '../support/outcomes.js';
 import { missing, trainTiny } from './tiny-jobs.js';
 
@@ -22,6 +22,20 @@ it('are listed with the processor first, each with a time or a reason', async ()
 
 it('of another platform are not there', async () => {
   expect(await deviceInformation(missing)).toMatchObject({ isAvailable: false });
+});
+
+it.each([
+  ['are measured by auto where their product takes at most five times that of the CPU', 50, ['webgpu']],
+  ['are passed over by auto where it takes longer: that is no GPU', 51, []],
+  ['are passed over by auto where they do not work', undefined, []],
+])('%s', async (_, productMs, expected) => {
+  const look = async (device: DeviceInformation['device']): Promise<DeviceInformation> => {
+    if (device === 'cpu') return { device, isAvailable: true, productMs: 10 };
+    if (productMs === undefined) return { device, isAvailable: false, reason: 'none' };
+    return { device, isAvailable: true, productMs };
+  };
+  const promising = await promisingDevices(look);
+  expect(promising.filter((device) => device === 'webgpu')).toEqual(expected);
 });
 
 it('are listed by the command, a line each', async () => {

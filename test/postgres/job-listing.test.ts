@@ -42,4 +42,25 @@ describeWithPostgres('a page of jobs', (server) => {
     expect((await jobs.page({})).data).toEqual([job]);
     await expect(jobs.create(job)).rejects.toSatisfy(isVersionConflict);
   });
+
+  it('has a job that was created together with what belongs to it, and changed without being read again', async () => {
+    const { one } = machines(server);
+    const jobs = new JobRepository(one, 'acme');
+    const job = newJobRecord(aRequest, { id: idOf(1), app_id: 'acme', created: CREATED, seed: 1 });
+    const beside = { collection: 'model-uses', key: `acme/${job.id}`, value: { at: 1 } };
+    const created = await jobs.create(job, [beside]);
+    expect(created).toEqual({ job, version: expect.any(String), isWhole: true });
+    expect((await one.read('model-uses', beside.key))?.value).toEqual({ at: 1 });
+    expect([await jobs.hasFewOpen(1), await jobs.hasFewOpen(2)]).toEqual([false, true]);
+    const known = { known: created };
+    await jobs.update(job.id, (each) => ({ ...each, status: 'QUEUED' }), known);
+    // What was known is out of date now, so that the job is read after all.
+    const changed = await jobs.update(
+      job.id,
+      (each) => ({ ...each, seed: each.status === 'QUEUED' ? 7 : 0 }),
+      known,
+    );
+    expect(changed.seed).toBe(7);
+    expect((await jobs.page({})).data).toEqual([changed]);
+  });
 });

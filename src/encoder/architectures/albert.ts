@@ -3,8 +3,6 @@ import { architecture } from '../architecture.js';
 import { inPart, linearParameters } from '../parameter.js';
 import {
   activationField,
-  embed,
-  embeddingParameters,
   innerHead,
   type LayerNames,
   layersField,
@@ -16,12 +14,14 @@ import {
   widthField,
 } from '../parts/index.js';
 import {
+  bertEmbeddings,
   bertFields,
   bertLayerOptions,
+  bertTables,
   bertTraits,
   bertWidths,
   reasonAgainstBertHeads,
-} from './bert-fields.js';
+} from './bert-like.js';
 
 const { classifier_dropout, ...fields } = bertFields;
 
@@ -80,13 +80,7 @@ export const albert = architecture<Config>({
     const { embedding_size: narrow, hidden_size: width, initializer_range: deviation } = config;
     const order = layersOf(config);
     return [
-      ...embeddingParameters({
-        vocabulary: config.vocab_size,
-        positions: config.max_position_embeddings,
-        types: config.type_vocab_size,
-        width: narrow,
-        deviation,
-      }),
+      ...bertTables(config, narrow),
       ...inPart('embeddings', linearParameters(PROJECTION, narrow, width, deviation)),
       ...[...new Set(order)].flatMap((name) =>
         inPart(order.indexOf(name), postNormLayerParameters(name, names, bertWidths(config))),
@@ -94,11 +88,7 @@ export const albert = architecture<Config>({
     ];
   },
   states(builder, config, inputs, states) {
-    const embedded = embed(builder, inputs, {
-      epsilon: config.layer_norm_eps,
-      dropout: config.hidden_dropout_prob,
-      firstPosition: 0,
-    });
+    const embedded = bertEmbeddings(builder, config, inputs);
     const order = layersOf(config);
     return order.reduce(
       (hidden, name, at) =>

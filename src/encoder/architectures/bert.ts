@@ -1,25 +1,17 @@
 import * as z from 'zod';
 import { architecture } from '../architecture.js';
+import { innerHead, plainHead, typesField } from '../parts/index.js';
 import {
-  bertLayerNames,
-  embed,
-  embeddingParameters,
-  innerHead,
-  plainHead,
-  type Stack,
-  stack,
-  stackParameters,
-  typesField,
-} from '../parts/index.js';
-import {
+  bertEmbeddings,
   bertFields,
   bertInnerLayer,
-  bertLayerOptions,
+  bertLayerParameters,
+  bertLayers,
+  bertTables,
   bertTraits,
-  bertWidths,
   headDropoutOf,
   reasonAgainstBertHeads,
-} from './bert-fields.js';
+} from './bert-like.js';
 
 const schema = z.object({
   model_type: z.literal('bert'),
@@ -27,12 +19,6 @@ const schema = z.object({
   type_vocab_size: typesField.default(2),
 });
 type Config = z.infer<typeof schema>;
-
-const layersOf = ({ num_hidden_layers }: Config): Stack => ({
-  layers: num_hidden_layers,
-  stem: 'encoder.layer',
-  names: bertLayerNames,
-});
 
 /** BERT (Devlin et al. 2019): LayerNorm after each block, token types, GELU by the error function, a pooler. */
 export const bert = architecture<Config>({
@@ -42,24 +28,9 @@ export const bert = architecture<Config>({
   schema,
   reasonAgainst: reasonAgainstBertHeads,
   traits: (config) => ({ ...bertTraits(config), tokenTypes: config.type_vocab_size }),
-  parameters: (config) => [
-    ...embeddingParameters({
-      vocabulary: config.vocab_size,
-      positions: config.max_position_embeddings,
-      types: config.type_vocab_size,
-      width: config.hidden_size,
-      deviation: config.initializer_range,
-    }),
-    ...stackParameters(layersOf(config), bertWidths(config)),
-  ],
+  parameters: (config) => [...bertTables(config), ...bertLayerParameters(config)],
   states(builder, config, inputs, states) {
-    const embedded = embed(builder, inputs, {
-      epsilon: config.layer_norm_eps,
-      dropout: config.hidden_dropout_prob,
-      firstPosition: 0,
-    });
-    const options = { ...bertLayerOptions(config), biases: [inputs.attentionBias], states };
-    return stack(builder, embedded, layersOf(config), options);
+    return bertLayers(builder, config, inputs, bertEmbeddings(builder, config, inputs), states);
   },
   // The pooler belongs to BertModel, so its name has the prefix.
   textHead: innerHead(

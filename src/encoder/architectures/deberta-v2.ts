@@ -7,18 +7,21 @@ import { inPart, layerNormParameters, linearParameters, type ParameterSpec, weig
 import {
   activate,
   activationField,
+  afterAttention,
+  bertLayerNames,
   type DistanceRows,
   deviationField,
   disentangledAttention,
   distanceRows,
   epsilonField,
-  feedForward,
   headsField,
   innerWidthField,
+  type LayerNames,
   layersField,
   type PositionTerm,
   plainHead,
   positionsField,
+  postNormLayerParameters,
   probabilityField,
   type RelativePositions,
   reasonAgainstHeads,
@@ -27,6 +30,7 @@ import {
   vocabularyField,
   widthField,
 } from '../parts/index.js';
+import { traitsOf } from './bert-like.js';
 
 const termsField = z
   .union([z.string().transform((text) => text.split('|').map((each) => each.trim())), z.array(z.string())])
@@ -108,19 +112,7 @@ export const debertaV2 = architecture<DebertaConfig>({
   prefix: 'deberta.',
   schema,
   reasonAgainst,
-  traits: (config) => ({
-    vocabularySize: config.vocab_size,
-    width: config.hidden_size,
-    layers: config.num_hidden_layers,
-    heads: config.num_attention_heads,
-    innerWidth: config.intermediate_size,
-    maxTokens: config.max_position_embeddings,
-    tokenTypes: config.type_vocab_size,
-    padId: config.pad_token_id,
-    firstPosition: 0,
-    initializerRange: config.initializer_range,
-    headDropout: headDropout(config),
-  }),
+  traits: (config) => ({ ...traitsOf(config, headDropout(config)), tokenTypes: config.type_vocab_size }),
   parameters: (config) => [
     ...inPart('embeddings', embeddingParameters(config)),
     ...layerNames(config).flatMap((name, layer) => inPart(layer, layerParameters(config, name))),
@@ -179,22 +171,20 @@ function embeddingParameters(config: DebertaConfig): ParameterSpec[] {
   ];
 }
 
+const names: LayerNames = {
+  ...bertLayerNames,
+  query: 'attention.self.query_proj',
+  key: 'attention.self.key_proj',
+  value: 'attention.self.value_proj',
+};
+
 function layerParameters(config: DebertaConfig, layer: string): ParameterSpec[] {
-  const { hidden_size: width, intermediate_size: inner, initializer_range: deviation } = config;
-  const self = `${layer}.attention.self`;
-  const ofPositions = ownProjections(config).flatMap((name) =>
-    linearParameters(`${self}.${name}`, width, width, deviation),
-  );
+  const { hidden_size: width, intermediate_size: innerWidth, initializer_range: deviation } = config;
   return [
-    ...linearParameters(`${self}.query_proj`, width, width, deviation, 'query'),
-    ...linearParameters(`${self}.key_proj`, width, width, deviation, 'key'),
-    ...linearParameters(`${self}.value_proj`, width, width, deviation, 'value'),
-    ...ofPositions,
-    ...linearParameters(`${layer}.attention.output.dense`, width, width, deviation, 'attention-output'),
-    ...layerNormParameters(`${layer}.attention.output.LayerNorm`, width),
-    ...linearParameters(`${layer}.intermediate.dense`, width, inner, deviation, 'inner'),
-    ...linearParameters(`${layer}.output.dense`, inner, width, deviation, 'outer'),
-    ...layerNormParameters(`${layer}.output.LayerNorm`, width),
+    ...postNormLayerParameters(layer, names, { width, innerWidth, deviation }),
+    ...ownProjections(config).flatMap((name) =>
+      linearParameters(`${layer}.attention.self.${name}`, width, width, deviation),
+    ),
   ];
 }
 
@@ -266,29 +256,22 @@ function debertaLayer(
   inputs: EncoderInputs,
   { hidden, name, positions, states }: LayerInputs,
 ): Tensor {
-  const { hidden_dropout_prob: probability, layer_norm_eps: epsilon } = config;
-  const { graph } = builder;
-  const self = `${name}.attention.self`;
+  const { hidden_dropout_prob: hiddenDropout, layer_norm_eps: epsilon, hidden_act: activation } = config;
   const headWidth = config.hidden_size / config.num_attention_heads;
   const context = disentangledAttention(builder, inputs, hidden, {
-    query: `${self}.query_proj`,
-    key: `${self}.key_proj`,
-    value: `${self}.value_proj`,
+    query: `${name}.${names.query}`,
+    key: `${name}.${names.key}`,
+    value: `${name}.${names.value}`,
     heads: config.num_attention_heads,
     width: config.hidden_size,
     dropout: config.attention_probs_dropout_prob,
     divisor: Math.sqrt(headWidth * (1 + termsOf(config).length)),
     positions: positions.map(({ term, table, rowsOf }) => {
-      const dropped = builder.dropout(table, probability);
-      return { term, projected: rowsOf(builder.linear(dropped, `${self}.${projectionOf(term, config)}`)) };
+      const projection = `${name}.attention.self.${projectionOf(term, config)}`;
+      return { term, projected: rowsOf(builder.linear(builder.dropout(table, hiddenDropout), projection)) };
     }),
   });
   const asked = (x: Tensor): Tensor => (states === 'all' ? x : builder.firstTokens(x));
-  const output = builder.linear(asked(context), `${name}.attention.output.dense`);
-  const sum = graph.add(builder.dropout(output, probability), asked(hidden));
-  const attended = builder.layerNorm(sum, `${name}.attention.output.LayerNorm`, epsilon);
-  const blocks = { inner: `${name}.intermediate.dense`, outer: `${name}.output.dense` };
-  const transformed = feedForward(builder, attended, { ...blocks, activation: config.hidden_act });
-  const total = graph.add(builder.dropout(transformed, probability), attended);
-  return builder.layerNorm(total, `${name}.output.LayerNorm`, epsilon);
+  const seen = { context: asked(context), hidden: asked(hidden) };
+  return afterAttention(builder, seen, name, names, { hiddenDropout, epsilon, activation });
 }

@@ -1,28 +1,18 @@
 import * as z from 'zod';
 import { architecture } from '../architecture.js';
 import { inPart, linearParameters } from '../parameter.js';
+import { innerHead, plainHead, robertaHead, typesField, widthField } from '../parts/index.js';
 import {
-  bertLayerNames,
-  embed,
-  embeddingParameters,
-  innerHead,
-  plainHead,
-  robertaHead,
-  type Stack,
-  stack,
-  stackParameters,
-  typesField,
-  widthField,
-} from '../parts/index.js';
-import {
+  bertEmbeddings,
   bertFields,
   bertInnerLayer,
-  bertLayerOptions,
+  bertLayerParameters,
+  bertLayers,
+  bertTables,
   bertTraits,
-  bertWidths,
   headDropoutOf,
   reasonAgainstBertHeads,
-} from './bert-fields.js';
+} from './bert-like.js';
 
 const schema = z.object({
   model_type: z.literal('electra'),
@@ -33,12 +23,6 @@ const schema = z.object({
 type Config = z.infer<typeof schema>;
 
 const PROJECTION = 'embeddings_project';
-
-const layersOf = ({ num_hidden_layers }: Config): Stack => ({
-  layers: num_hidden_layers,
-  stem: 'encoder.layer',
-  names: bertLayerNames,
-});
 
 const isProjected = ({ embedding_size, hidden_size }: Config): boolean => embedding_size !== hidden_size;
 
@@ -54,26 +38,15 @@ export const electra = architecture<Config>({
     const { embedding_size: narrow, hidden_size: width, initializer_range: deviation } = config;
     const projection = linearParameters(PROJECTION, narrow, width, deviation);
     return [
-      ...embeddingParameters({
-        vocabulary: config.vocab_size,
-        positions: config.max_position_embeddings,
-        types: config.type_vocab_size,
-        width: narrow,
-        deviation,
-      }),
+      ...bertTables(config, narrow),
       ...(isProjected(config) ? inPart('embeddings', projection) : []),
-      ...stackParameters(layersOf(config), bertWidths(config)),
+      ...bertLayerParameters(config),
     ];
   },
   states(builder, config, inputs, states) {
-    const embedded = embed(builder, inputs, {
-      epsilon: config.layer_norm_eps,
-      dropout: config.hidden_dropout_prob,
-      firstPosition: 0,
-    });
+    const embedded = bertEmbeddings(builder, config, inputs);
     const hidden = isProjected(config) ? builder.linear(embedded, PROJECTION) : embedded;
-    const options = { ...bertLayerOptions(config), biases: [inputs.attentionBias], states };
-    return stack(builder, hidden, layersOf(config), options);
+    return bertLayers(builder, config, inputs, hidden, states);
   },
   // RoBERTa's head with another activation, as the authors have it.
   textHead: innerHead({ ...robertaHead, activation: 'gelu' }, bertInnerLayer),

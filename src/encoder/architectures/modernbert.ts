@@ -23,6 +23,7 @@ import {
   widthField,
   windowBias,
 } from '../parts/index.js';
+import { traitsOf } from './bert-like.js';
 
 /** Which tokens a layer's tokens attend to: all, or those in a window. */
 const kindField = z.enum(['full_attention', 'sliding_attention']);
@@ -111,19 +112,7 @@ export const modernBert = architecture<ModernBertConfig>({
   prefix: 'model.',
   schema,
   reasonAgainst,
-  traits: (config) => ({
-    vocabularySize: config.vocab_size,
-    width: config.hidden_size,
-    layers: config.num_hidden_layers,
-    heads: config.num_attention_heads,
-    innerWidth: config.intermediate_size,
-    maxTokens: config.max_position_embeddings,
-    tokenTypes: 0,
-    padId: config.pad_token_id,
-    firstPosition: 0,
-    initializerRange: config.initializer_range,
-    headDropout: config.classifier_dropout,
-  }),
+  traits: (config) => traitsOf(config, config.classifier_dropout),
   parameters: (config) => [
     ...inPart('embeddings', [
       weight(WORDS, [config.vocab_size, config.hidden_size], config.initializer_range, 'words'),

@@ -5,8 +5,6 @@ import type { EncoderBuilder } from '../encoder-builder.js';
 import type { EncoderInputs } from '../encoder-inputs.js';
 import { inPart, type ParameterSpec, weight } from '../parameter.js';
 import {
-  embed,
-  embeddingParameters,
   innerHead,
   type LayerNames,
   plainHead,
@@ -15,14 +13,16 @@ import {
   stackParameters,
 } from '../parts/index.js';
 import {
+  bertEmbeddings,
   bertFields,
   bertInnerLayer,
   bertLayerOptions,
+  bertTables,
   bertTraits,
   bertWidths,
   headDropoutOf,
   reasonAgainstBertHeads,
-} from './bert-fields.js';
+} from './bert-like.js';
 
 /** Buckets of distances: half for tokens before, half for tokens after, as transformers computes them. */
 const BUCKETS = 32;
@@ -79,22 +79,12 @@ export const mpnet = architecture<Config>({
     firstPosition: FIRST_POSITION,
   }),
   parameters: (config) => [
-    ...embeddingParameters({
-      vocabulary: config.vocab_size,
-      positions: config.max_position_embeddings,
-      width: config.hidden_size,
-      deviation: config.initializer_range,
-    }),
+    ...bertTables(config),
     ...stackParameters({ layers: config.num_hidden_layers, stem: STEM, names }, bertWidths(config)),
     ...inPart('embeddings', [biasParameter(config)]),
   ],
   states(builder, config, inputs, states) {
-    let hidden = embed(builder, inputs, {
-      types: false,
-      epsilon: config.layer_norm_eps,
-      dropout: config.hidden_dropout_prob,
-      firstPosition: FIRST_POSITION,
-    });
+    let hidden = bertEmbeddings(builder, config, inputs, FIRST_POSITION);
     const options = bertLayerOptions(config);
     const distances = distanceBias(builder, config, inputs, 'all');
     for (let layer = 0; layer < config.num_hidden_layers; layer += 1) {

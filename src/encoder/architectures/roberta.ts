@@ -1,27 +1,17 @@
 import * as z from 'zod';
 import { architecture } from '../architecture.js';
+import { innerHead, plainHead, robertaHead, tokenIdField, typesField } from '../parts/index.js';
 import {
-  bertLayerNames,
-  embed,
-  embeddingParameters,
-  innerHead,
-  plainHead,
-  robertaHead,
-  type Stack,
-  stack,
-  stackParameters,
-  tokenIdField,
-  typesField,
-} from '../parts/index.js';
-import {
+  bertEmbeddings,
   bertFields,
   bertInnerLayer,
-  bertLayerOptions,
+  bertLayerParameters,
+  bertLayers,
+  bertTables,
   bertTraits,
-  bertWidths,
   headDropoutOf,
   reasonAgainstBertHeads,
-} from './bert-fields.js';
+} from './bert-like.js';
 
 const schema = z.object({
   model_type: z.enum(['roberta', 'xlm-roberta', 'camembert']),
@@ -30,12 +20,6 @@ const schema = z.object({
   type_vocab_size: typesField.default(2),
 });
 type Config = z.infer<typeof schema>;
-
-const layersOf = ({ num_hidden_layers }: Config): Stack => ({
-  layers: num_hidden_layers,
-  stem: 'encoder.layer',
-  names: bertLayerNames,
-});
 
 /** Positions count from the padding token's id + 1; the rows before belong to padding and to no token. */
 const firstPosition = ({ pad_token_id }: Config): number => pad_token_id + 1;
@@ -57,24 +41,10 @@ export const roberta = architecture<Config>({
     tokenTypes: config.type_vocab_size,
     firstPosition: firstPosition(config),
   }),
-  parameters: (config) => [
-    ...embeddingParameters({
-      vocabulary: config.vocab_size,
-      positions: config.max_position_embeddings,
-      types: config.type_vocab_size,
-      width: config.hidden_size,
-      deviation: config.initializer_range,
-    }),
-    ...stackParameters(layersOf(config), bertWidths(config)),
-  ],
+  parameters: (config) => [...bertTables(config), ...bertLayerParameters(config)],
   states(builder, config, inputs, states) {
-    const embedded = embed(builder, inputs, {
-      epsilon: config.layer_norm_eps,
-      dropout: config.hidden_dropout_prob,
-      firstPosition: firstPosition(config),
-    });
-    const options = { ...bertLayerOptions(config), biases: [inputs.attentionBias], states };
-    return stack(builder, embedded, layersOf(config), options);
+    const embedded = bertEmbeddings(builder, config, inputs, firstPosition(config));
+    return bertLayers(builder, config, inputs, embedded, states);
   },
   textHead: innerHead(robertaHead, bertInnerLayer),
   tokenHead: plainHead(headDropoutOf),

@@ -7,10 +7,10 @@ export {
   type PositionTerm,
 } from './disentangled-attention.js';
 export { type Embeddings, embed, embeddingParameters } from './embeddings.js';
-export { feedForward } from './feed-forward.js';
 export { gatedFeedForward } from './gated-feed-forward.js';
 export { innerHead, plainHead, robertaHead } from './heads.js';
 export {
+  afterAttention,
   bertLayerNames,
   type LayerNames,
   postNormLayer,
@@ -18,5 +18,4 @@ export {
 } from './post-norm-layer.js';
 export { type RelativePositions, rowOfDistance, spanOf } from './relative-positions.js';
 export { type Rotation, rotaryAttention, rotation, windowBias } from './rotary-attention.js';
-export { selfAttention } from './self-attention.js';
 export { type Stack, stack, stackParameters } from './stack.js';

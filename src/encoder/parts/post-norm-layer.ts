@@ -54,16 +54,19 @@ export function postNormLayerParameters(
   ];
 }
 
-export interface PostNormLayer
-  extends Omit<SelfAttention, 'query' | 'key' | 'value' | 'dropout'>,
-    Pick<FeedForward, 'activation'> {
-  readonly attentionDropout: number;
+export interface AfterAttention extends Pick<FeedForward, 'activation'> {
   /** Probability of dropout of what attention and the feed-forward block give. */
   readonly hiddenDropout: number;
   /** That of the feed-forward block, where it differs. */
   readonly outputDropout?: number;
   /** ε of the LayerNorms. */
   readonly epsilon: number;
+}
+
+export interface PostNormLayer
+  extends AfterAttention,
+    Omit<SelfAttention, 'query' | 'key' | 'value' | 'dropout'> {
+  readonly attentionDropout: number;
   /** Which tokens' states to compute; `first` gives [batch, width]. */
   readonly states: 'all' | 'first';
 }
@@ -79,20 +82,34 @@ export function postNormLayer(
   names: LayerNames,
   options: PostNormLayer,
 ): Tensor {
-  const { graph } = builder;
-  const { attentionDropout, hiddenDropout, outputDropout = hiddenDropout, epsilon, states } = options;
   const name = (part: keyof LayerNames) => `${layer}.${names[part]}`;
-  const asked = states === 'all' ? hidden : builder.firstTokens(hidden);
+  const asked = options.states === 'all' ? hidden : builder.firstTokens(hidden);
   const context = selfAttention(builder, asked, hidden, {
     ...options,
     query: name('query'),
     key: name('key'),
     value: name('value'),
-    dropout: attentionDropout,
+    dropout: options.attentionDropout,
   });
+  return afterAttention(builder, { context, hidden: asked }, layer, names, options);
+}
+
+/**
+ * What such a layer does after its attention. Shapes: context, which attention gives, and hidden, which the layer reads,
+ * [rows, width] → the same.
+ */
+export function afterAttention(
+  builder: EncoderBuilder,
+  { context, hidden }: { readonly context: Tensor; readonly hidden: Tensor },
+  layer: string,
+  names: LayerNames,
+  { hiddenDropout, outputDropout = hiddenDropout, epsilon, activation }: AfterAttention,
+): Tensor {
+  const { graph } = builder;
+  const name = (part: keyof LayerNames) => `${layer}.${names[part]}`;
   const projected = builder.dropout(builder.linear(context, name('attentionOutput')), hiddenDropout);
-  const attended = builder.layerNorm(graph.add(projected, asked), name('attentionNorm'), epsilon);
-  const blocks = { inner: name('inner'), outer: name('outer'), activation: options.activation };
+  const attended = builder.layerNorm(graph.add(projected, hidden), name('attentionNorm'), epsilon);
+  const blocks = { inner: name('inner'), outer: name('outer'), activation };
   const transformed = builder.dropout(feedForward(builder, attended, blocks), outputDropout);
   return builder.layerNorm(graph.add(transformed, attended), name('outputNorm'), epsilon);
 }

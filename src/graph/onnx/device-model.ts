@@ -6,6 +6,7 @@ import { open } from 'node:fs/promises';
 import { emitBatchMatMul } from './lowering.js';
 import { OnnxBuilder } from './onnx-builder.js';
 import { encodeGraphFields } from './schema.js';
+import { varint } from './varint.js';
 import { type Span, type WireField, WireFile } from './wire-file.js';
 
 /** Field numbers: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto */
@@ -197,14 +198,4 @@ function emitProduct(builder: OnnxBuilder, { attributes, inputs, outputs }: Foun
     },
     scalesLeft: true,
   });
-}
-
-function varint(value: number): number[] {
-  const bytes: number[] = [];
-  let rest = value;
-  while (rest >= 128) {
-    bytes.push((rest % 128) + 128);
-    rest = Math.floor(rest / 128);
-  }
-  return [...bytes, rest];
 }

@@ -24,6 +24,11 @@ export interface DeviceInformation {
   readonly reason?: string;
 }
 
+/** A device must take at most this share of the CPU's time for `auto` to take it: it has risks that the CPU hasn't. */
+export const WORTH_A_DEVICE = 0.9;
+/** One that takes so many times as long as the CPU for a single product is no GPU. */
+const HOPELESS = 5;
+
 /** Width of the matrices that are multiplied. */
 const WIDTH = 512;
 /** Runs before the one whose time is told, in which a device compiles its programs. */
@@ -57,8 +62,24 @@ function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
+/**
+ * The devices that `auto` measures with the work to be done: those whose product takes at most five times the CPU's.
+ * @param look Default: each device is tried now.
+ */
+export async function promisingDevices(
+  look: (device: ExecutionProvider) => Promise<DeviceInformation> = deviceInformation,
+): Promise<readonly ExecutionProvider[]> {
+  const { productMs: ofCpu = 0 } = await look('cpu');
+  const promising: ExecutionProvider[] = [];
+  for (const device of await presentDevices()) {
+    const { productMs } = await look(device);
+    if (productMs !== undefined && productMs <= HOPELESS * ofCpu) promising.push(device);
+  }
+  return promising;
+}
+
 /** Devices other than the CPU that the installed runtime may have, as far as is known without trying them. */
-export async function presentDevices(): Promise<readonly ExecutionProvider[]> {
+async function presentDevices(): Promise<readonly ExecutionProvider[]> {
   const present: ExecutionProvider[] = [];
   for (const device of EXECUTION_PROVIDERS) {
     if (device !== 'cpu' && (await isKnown(device)) && (await isInstalled(device))) present.push(device);

@@ -1,4 +1,5 @@
 import { encode, type ModelProto, type TensorProto } from './schema.js';
+import { varint } from './varint.js';
 
 /** An initializer of float32 whose numbers are asked for when they are written. */
 export interface LateInitializer {
@@ -42,13 +43,4 @@ export async function modelPieces(
       yield new Uint8Array(buffer, byteOffset, byteLength);
     }
   })();
-}
-
-/** A length as protobuf writes it: seven bits a byte, the lowest first. */
-function varint(value: number): number[] {
-  const bytes: number[] = [];
-  for (let rest = value; ; rest = Math.floor(rest / 128)) {
-    if (rest < 128) return [...bytes, rest];
-    bytes.push((rest % 128) + 128);
-  }
 }

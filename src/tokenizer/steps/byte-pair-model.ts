@@ -1,5 +1,6 @@
 /** Byte pair encoding (Sennrich et al. 2016): characters side by side are merged, the earliest learned pair first. */
-import { bytePiece, type PieceModel, RememberedWords, type WordPieces } from './piece-model.js';
+import { PriorityQueue } from '../priority-queue.js';
+import { byteIds, type PieceModel, RememberedWords, type WordPieces } from './piece-model.js';
 
 export interface BytePairOptions {
   readonly vocabulary: ReadonlyMap<string, number>;
@@ -62,7 +63,7 @@ export class BytePairModel implements PieceModel {
       if (id !== undefined) return { ids: [id], from: [0], to: [characters.length] };
     }
     const symbols = this.#symbolsOf(characters);
-    const queue = new NumberQueue();
+    const queue = new PriorityQueue<number>(isLess);
     for (let at = 0; at < symbols.ids.length; at++) this.#enqueue(symbols, at, queue);
     for (let entry = queue.pop(); entry !== undefined; entry = queue.pop()) {
       const rank = Math.floor(entry / FACTOR);
@@ -72,7 +73,7 @@ export class BytePairModel implements PieceModel {
     return remaining(symbols);
   }
 
-  #mergeAt(symbols: Symbols, at: number, rank: number, queue: NumberQueue): void {
+  #mergeAt(symbols: Symbols, at: number, rank: number, queue: PriorityQueue<number>): void {
     const { ids, to, next, previous } = symbols;
     const right = next[at] ?? 0;
     ids[at] = this.#options.merges[rank]?.merged ?? 0;
@@ -87,7 +88,7 @@ export class BytePairModel implements PieceModel {
   }
 
   /** Adds the pair that begins at a piece to what may be merged. */
-  #enqueue(symbols: Symbols, at: number, queue: NumberQueue): void {
+  #enqueue(symbols: Symbols, at: number, queue: PriorityQueue<number>): void {
     const rank = this.#rankAt(symbols, at);
     if (rank !== undefined) queue.push(rank * FACTOR + at);
   }
@@ -123,12 +124,11 @@ export class BytePairModel implements PieceModel {
   #idsOf(piece: string): number[] | undefined {
     const id = this.vocabulary.get(piece);
     if (id !== undefined) return [id];
-    if (!this.#options.byteFallback) return undefined;
-    const bytes = Array.from(Buffer.from(piece), (byte) => this.vocabulary.get(bytePiece(byte)));
-    const known = bytes.filter((byte) => byte !== undefined);
-    return known.length === bytes.length ? known : undefined;
+    return this.#options.byteFallback ? byteIds(this.vocabulary, piece) : undefined;
   }
 }
+
+const isLess = (a: number, b: number): boolean => a < b;
 
 /** The id of a piece that was merged into the one before it. */
 const GONE = -1;
@@ -145,41 +145,4 @@ function remaining(symbols: Symbols): WordPieces {
   const left = [...symbols.ids.keys()].filter((at) => symbols.ids[at] !== GONE);
   const those = (values: readonly number[]) => left.map((at) => values[at] ?? 0);
   return { ids: those(symbols.ids), from: those(symbols.from), to: those(symbols.to) };
-}
-
-/** A binary heap of numbers, the lowest first. */
-class NumberQueue {
-  readonly #heap: number[] = [];
-
-  push(value: number): void {
-    const heap = this.#heap;
-    let at = heap.length;
-    while (at > 0) {
-      const parent = (at - 1) >> 1;
-      const above = heap[parent] ?? 0;
-      if (above <= value) break;
-      heap[at] = above;
-      at = parent;
-    }
-    heap[at] = value;
-  }
-
-  pop(): number | undefined {
-    const heap = this.#heap;
-    const top = heap[0];
-    const last = heap.pop();
-    if (last === undefined || heap.length === 0) return top;
-    let at = 0;
-    for (;;) {
-      let child = 2 * at + 1;
-      if (child >= heap.length) break;
-      if ((heap[child + 1] ?? Number.POSITIVE_INFINITY) < (heap[child] ?? 0)) child += 1;
-      const below = heap[child] ?? 0;
-      if (below >= last) break;
-      heap[at] = below;
-      at = child;
-    }
-    heap[at] = last;
-    return top;
-  }
 }

@@ -31,7 +31,8 @@ export interface JsonPart {
   readonly type?: string;
 }
 
-const MAX_INSERTED = 64;
+/** UTF-16 code units that a step puts into a text at once. */
+export const MAX_INSERTED = 64;
 const bertShape = fields(
   {},
   { clean_text: flag, handle_chinese_chars: flag, strip_accents: nullable(flag), lowercase: flag },

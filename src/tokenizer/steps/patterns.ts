@@ -3,7 +3,8 @@ import { fields, type Shaped, shortText } from '../../json-shape.js';
 import type { AlignedText } from './aligned-text.js';
 import { UnknownPartError } from './unknown-part.js';
 
-const MAX_PATTERN = 4096;
+/** UTF-16 code units; o200k's pattern has 500. */
+export const MAX_PATTERN = 4096;
 
 /** `{ "String": "…" }` or `{ "Regex": "…" }`. */
 export const patternShape = fields(

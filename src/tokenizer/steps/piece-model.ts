@@ -42,6 +42,13 @@ export class RememberedWords {
   }
 }
 
+/** Ids of the pieces for the bytes of a text; undefined if one has none. */
+export function byteIds(vocabulary: ReadonlyMap<string, number>, text: string): number[] | undefined {
+  const ids = Array.from(Buffer.from(text), (byte) => vocabulary.get(bytePiece(byte)));
+  const known = ids.filter((id) => id !== undefined);
+  return known.length === ids.length ? known : undefined;
+}
+
 /** A piece for one byte of UTF-8: `<0xE3>`. */
 export function bytePiece(byte: number): string {
   return `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`;

@@ -1,6 +1,6 @@
 /** The most probable pieces of a word, by the probability of each by itself (Kudo 2018), as SentencePiece finds them. */
 import { PieceTrie } from '../piece-trie.js';
-import { bytePiece, type PieceModel, RememberedWords, type WordPieces } from './piece-model.js';
+import { byteIds, type PieceModel, RememberedWords, type WordPieces } from './piece-model.js';
 
 export interface UnigramOptions {
   /** Pieces with the logarithms of their probabilities; the id is the place in the list. */
@@ -83,16 +83,9 @@ export class UnigramModel implements PieceModel {
   #addUnknown(characters: readonly string[], from: number, to: number, pieces: Pieces): void {
     const piece = characters.slice(from, to).join('');
     const id = this.vocabulary.get(piece);
-    const bytes = id === undefined && this.#byteFallback ? this.#bytesOf(piece) : undefined;
+    const bytes = id === undefined && this.#byteFallback ? byteIds(this.vocabulary, piece) : undefined;
     if (bytes === undefined) pieces.add(id ?? this.unknownId, from, to);
     else for (const byte of bytes.reverse()) pieces.add(byte, from, to);
-  }
-
-  /** Ids of the pieces for the bytes of a text; undefined if one has none. */
-  #bytesOf(text: string): number[] | undefined {
-    const ids = Array.from(Buffer.from(text), (byte) => this.vocabulary.get(bytePiece(byte)));
-    const known = ids.filter((id) => id !== undefined);
-    return known.length === ids.length ? known : undefined;
   }
 }
 

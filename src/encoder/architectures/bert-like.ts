@@ -1,9 +1,16 @@
-/** What BERT's config.json has, and most others took over, as zod fields and as what they mean. */
+/** What BERT's config.json has, and most others took over: as zod fields, and as the parts that they describe. */
 import * as z from 'zod';
+import type { Tensor } from '../../graph/index.js';
 import type { EncoderTraits } from '../encoder.js';
+import type { EncoderBuilder } from '../encoder-builder.js';
+import type { EncoderInputs } from '../encoder-inputs.js';
+import type { ParameterSpec } from '../parameter.js';
 import {
   activationField,
+  bertLayerNames,
   deviationField,
+  embed,
+  embeddingParameters,
   epsilonField,
   headDropoutField,
   headsField,
@@ -12,6 +19,9 @@ import {
   positionsField,
   probabilityField,
   reasonAgainstHeads,
+  type Stack,
+  stack,
+  stackParameters,
   tokenIdField,
   vocabularyField,
   widthField,
@@ -50,8 +60,21 @@ export const reasonAgainstBertHeads = ({
 }: Pick<BertLike, 'hidden_size' | 'num_attention_heads'>): string | undefined =>
   reasonAgainstHeads('hidden_size', hidden_size, 'num_attention_heads', num_attention_heads);
 
-/** Those of an encoder without token types whose positions count from 0. */
-export function bertTraits(config: BertLike): EncoderTraits {
+/** The fields that nearly all architectures have under these names. */
+type Geometry = Pick<
+  BertLike,
+  | 'vocab_size'
+  | 'hidden_size'
+  | 'num_hidden_layers'
+  | 'num_attention_heads'
+  | 'intermediate_size'
+  | 'max_position_embeddings'
+  | 'pad_token_id'
+  | 'initializer_range'
+>;
+
+/** Those of an encoder without token types whose positions count from 0. @param headDropout of its heads. */
+export function traitsOf(config: Geometry, headDropout: number): EncoderTraits {
   return {
     vocabularySize: config.vocab_size,
     width: config.hidden_size,
@@ -63,9 +86,11 @@ export function bertTraits(config: BertLike): EncoderTraits {
     padId: config.pad_token_id,
     firstPosition: 0,
     initializerRange: config.initializer_range,
-    headDropout: headDropoutOf(config),
+    headDropout,
   };
 }
+
+export const bertTraits = (config: BertLike): EncoderTraits => traitsOf(config, headDropoutOf(config));
 
 /** Widths of its layers. */
 export const bertWidths = (config: BertLike) => ({
@@ -73,6 +98,58 @@ export const bertWidths = (config: BertLike) => ({
   innerWidth: config.intermediate_size,
   deviation: config.initializer_range,
 });
+
+/** With or without token types. */
+type WithTables = BertLike & { readonly type_vocab_size?: number };
+
+/** The tables of words, positions and perhaps token types. @param width of their rows. */
+export function bertTables(config: WithTables, width: number = config.hidden_size): ParameterSpec[] {
+  const { type_vocab_size: types } = config;
+  return embeddingParameters({
+    vocabulary: config.vocab_size,
+    positions: config.max_position_embeddings,
+    ...(types !== undefined && { types }),
+    width,
+    deviation: config.initializer_range,
+  });
+}
+
+/** The normalised sum of each token's rows in {@link bertTables}. @returns [tokens*batch, width]. */
+export function bertEmbeddings(
+  builder: EncoderBuilder,
+  config: WithTables,
+  inputs: EncoderInputs,
+  firstPosition = 0,
+): Tensor {
+  return embed(builder, inputs, {
+    types: config.type_vocab_size !== undefined,
+    epsilon: config.layer_norm_eps,
+    dropout: config.hidden_dropout_prob,
+    firstPosition,
+  });
+}
+
+const layersOf = ({ num_hidden_layers }: BertLike): Stack => ({
+  layers: num_hidden_layers,
+  stem: 'encoder.layer',
+  names: bertLayerNames,
+});
+
+/** The parameters of {@link bertLayers}. */
+export const bertLayerParameters = (config: BertLike): ParameterSpec[] =>
+  stackParameters(layersOf(config), bertWidths(config));
+
+/** BERT's layers under BERT's names. Shapes: hidden [tokens*batch, width] → the same, or [batch, width] for `first`. */
+export function bertLayers(
+  builder: EncoderBuilder,
+  config: BertLike,
+  inputs: EncoderInputs,
+  hidden: Tensor,
+  states: 'all' | 'first',
+): Tensor {
+  const options = { ...bertLayerOptions(config), biases: [inputs.attentionBias], states };
+  return stack(builder, hidden, layersOf(config), options);
+}
 
 /** What its layers compute, apart from the biases of the scores. */
 export const bertLayerOptions = (config: BertLike) => ({
