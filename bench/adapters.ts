@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { machine, median } from './report.js';
-import { type Configuration, configurations } from './training/configurations.js';
+import { configurationNamed } from './training/configurations.js';
 import { Peer } from './training/peer.js';
 import { writeRandomBackbone } from './training/random-backbone.js';
 
@@ -29,12 +29,6 @@ const { values: options } = parseArgs({
 });
 const here = (file: string): string => fileURLToPath(new URL(`training/${file}`, import.meta.url));
 const adapters = { rank: Number(options.rank) };
-
-function configurationNamed(name: string): Configuration {
-  const found = configurations[name];
-  if (found !== undefined) return found;
-  throw new Error(`no configuration ${name}: there are ${Object.keys(configurations).join(', ')}`);
-}
 
 console.log(`${machine()}; ${options.threads} threads`);
 const folder = await mkdtemp(join(tmpdir(), 'orchard-adapters-'));

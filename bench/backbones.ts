@@ -9,9 +9,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { isDeepStrictEqual, parseArgs } from 'node:util';
 import { type Cell, cellSchema, DATASETS, figuresSchema, runCell } from './backbone-table/cell.js';
-import { Results } from './backbone-table/results.js';
+import { resultsIn, resultTable } from './backbone-table/results.js';
 import { machine } from './report.js';
 
 const { values: options, positionals } = parseArgs({
@@ -63,19 +63,19 @@ function runApart(cell: Cell, folders: readonly string[]): string | undefined {
 }
 
 function runAll(folders: readonly [string, string]): void {
-  const results = new Results(options.results);
+  const results = resultsIn(options.results);
   const found = readdirSync(folders[1]).filter((name) => existsSync(join(folders[1], name, 'config.json')));
   for (const dataset of options.table ? [] : options.dataset) {
     for (const backbone of options.backbone ?? found) {
       const cell = cellOf(backbone, dataset);
-      if (results.has(cell)) continue;
+      if (results.all.some((result) => isDeepStrictEqual(result.cell, cell))) continue;
       console.log(`${backbone} on ${dataset} …`);
       const answer = runApart(cell, folders);
       if (answer === undefined) console.log('  it failed');
       else results.add({ cell, figures: figuresSchema.parse(JSON.parse(answer)), machine: machine() });
     }
   }
-  console.log(`${machine()}\n${results.table()}`);
+  console.log(`${machine()}\n${resultTable(results.all)}`);
 }
 
 if (options.cell === undefined) runAll([datasets, backbones]);

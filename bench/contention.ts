@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { type Contestant, type Measured, measureBeside } from './contention/rounds.js';
 import { changesTable, stepsTable } from './contention/tables.js';
 import { machine } from './report.js';
-import { configurations } from './training/configurations.js';
+import { configurationNamed } from './training/configurations.js';
 import { Peer } from './training/peer.js';
 
 const { values: options } = parseArgs({
@@ -21,8 +21,7 @@ const { values: options } = parseArgs({
     seconds: { type: 'string', default: '3.5' },
   },
 });
-const configuration = configurations[options.only];
-if (configuration === undefined) throw new Error(`no configuration ${options.only}: there are a, b, c, d`);
+const { layers, hidden, batch, tokens } = configurationNamed(options.only);
 
 const PEER = fileURLToPath(new URL('training/orchard-peer.ts', import.meta.url));
 
@@ -39,7 +38,6 @@ const contestants = [
   await contestant(`${threads} without spinning`, threads, 'without-spinning'),
   await contestant('adaptive', threads, 'adaptive'),
 ];
-const { layers, hidden, batch, tokens } = configuration;
 console.log(`${machine()}; ${options.only}: ${layers} × ${hidden}, batches of ${batch} × ${tokens} tokens\n`);
 const measured: Measured[] = [];
 for (const busy of options.busy.split(',').map(Number)) {

@@ -2,8 +2,8 @@
  * How long it takes to reach what accuracy: Orchard from its own backbones and others, Hugging Face's Trainer and SetFit
  * from the same weights, fastText and scikit-learn, each on the same rows and processors. Prints a table a dataset and
  * writes a plot.
- * Usage: `npm run bench:time-to-accuracy -- <datasets folder> [dataset …] [--only "fastText,Orchard, mini"]`, and
- * `--backbone <folder of a checkpoint>` (several), `--results time-to-accuracy.json --plot time-to-accuracy.svg --again
+ * Usage: `npm run bench:time-to-accuracy -- <datasets folder> [dataset …] [--only "Orchard, mini"]` and
+ * `--backbone <folder of a checkpoint>`, each several times if need be, `--results time-to-accuracy.json --plot time-to-accuracy.svg --again
  * --threads 2 --seed 1 --python python3 --pairs 20 --epochs 4`. Cells that the results have are not measured again.
  * Python needs `pip install scikit-learn fasttext-wheel torch transformers accelerate setfit`; what is missing is said
  * and left out.
@@ -17,7 +17,7 @@ import type { MeasureOptions } from './time-to-accuracy/measured.js';
 import { trainWithOrchard } from './time-to-accuracy/orchard.js';
 import { plot } from './time-to-accuracy/plot.js';
 import { trainInPython } from './time-to-accuracy/python.js';
-import { Results } from './time-to-accuracy/results.js';
+import { resultsIn } from './time-to-accuracy/results.js';
 import { printedVersions, resultTables } from './time-to-accuracy/tables.js';
 
 const { values: options, positionals } = parseArgs({
@@ -48,7 +48,7 @@ const measureOptions: MeasureOptions = {
   training: options.epochs === undefined ? {} : { num_epochs: Number(options.epochs) },
   pairs: Number(options.pairs),
 };
-const results = new Results(options.results);
+const results = resultsIn(options.results);
 const chosen = contestants(options.backbone).filter(
   ({ name }) => options.only.length === 0 || options.only.includes(name),
 );
@@ -78,7 +78,8 @@ for (const name of names) {
     throw new Error(`${name} is not a dataset with one label per text`);
   }
   for (const contestant of chosen) {
-    if (options.again || !results.has(name, contestant.name)) await measure(name, dataset, contestant);
+    const isThere = results.all.some((each) => each.dataset === name && each.contestant === contestant.name);
+    if (options.again || !isThere) await measure(name, dataset, contestant);
   }
 }
 console.log(`\n${resultTables(results.all)}\n${printedVersions(results.all)}`);

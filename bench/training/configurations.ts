@@ -20,6 +20,13 @@ export const configurations: Readonly<Record<string, Configuration>> = {
   m: { layers: 12, hidden: 768, heads: 12, batch: 8, tokens: 128, vocabulary: 250_002, steps: 2 },
 };
 
+/** @throws Error if there is none of this name. */
+export function configurationNamed(name: string): Configuration {
+  const found = configurations[name];
+  if (found !== undefined) return found;
+  throw new Error(`no configuration ${name}: there are ${Object.keys(configurations).join(', ')}`);
+}
+
 /** The config.json of such an encoder. */
 export function configOf({ vocabulary, hidden, layers, heads }: Configuration) {
   return {

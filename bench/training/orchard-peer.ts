@@ -11,14 +11,13 @@ import { cpuExecutor, type GraphExecutor, onnxExecutor, tensorflowExecutor } fro
 import { tuningSchema } from '../../src/jobs/index.js';
 import { Random } from '../../src/random.js';
 import { frozenBackbone, learningOptions, readBackbone, trainedHead } from '../../src/training/index.js';
-import { CLASSES, configOf, configurations, sequenceLengths } from './configurations.js';
+import { CLASSES, configOf, configurationNamed, sequenceLengths } from './configurations.js';
 
 /** The same as the other peers'. */
 const LEARNING_RATE = 1e-4;
 
 const [name = 'a', threads = '2', runtime = 'onnx', directory, tuning = '{}'] = process.argv.slice(2);
-const configuration = configurations[name];
-if (configuration === undefined) throw new Error(`no configuration ${name}`);
+const configuration = configurationNamed(name);
 const say = (message: unknown) => process.stdout.write(`${JSON.stringify(message)}\n`);
 
 async function executorNamed(): Promise<{ executor: GraphExecutor; title: string }> {

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { median } from '../report.js';
-import { configurations } from './configurations.js';
+import { configurationNamed, configurations } from './configurations.js';
 import { ownCeiling, speedOfStep, squareCeiling } from './gemm-ceiling.js';
 import { Peer } from './peer.js';
 
@@ -22,10 +22,7 @@ const here = (file: string): string => fileURLToPath(new URL(file, import.meta.u
  */
 export async function compareSteps(options: StepOptions): Promise<void> {
   for (const name of options.asked) {
-    const configuration = configurations[name];
-    if (configuration === undefined) {
-      throw new Error(`no configuration ${name}: there are ${Object.keys(configurations).join(', ')}`);
-    }
+    const configuration = configurationNamed(name);
     const { layers, hidden, batch, tokens, vocabulary, steps } = configuration;
     console.log(
       `\n${name}: ${layers} layers × ${hidden}, batch ${batch} × ${tokens} tokens, vocabulary ${vocabulary}`,
