@@ -1,7 +1,7 @@
 /** Which packages of the lock file an application gets with Orchard. */
 
 /** Development dependencies that the build puts into dist, so that they come along too. */
-export const BUNDLED = ['uuid', 'uplot', 'eventsource-parser'];
+export const BUNDLED = ['commander', 'uuid', 'uplot', 'eventsource-parser'];
 
 /**
  * The packages that the root's dependencies lead to, and the bundled ones. npm's own `--omit=dev` loses those that a
