@@ -41,6 +41,7 @@ export {
   MAX_WARNING_EXAMPLES,
 } from './datasets/index.js';
 export type { Device, ExecutionProvider } from './device-names.js';
+export * from './easy/index.js';
 export {
   AbortedError,
   ClosedError,

@@ -1,0 +1,39 @@
+/** The front door: a model in one call, over the same jobs and classes as Trainer and Predictor. */
+export type {
+  Answer,
+  AnswerOf,
+  AnswerTo,
+  EntityAnswer,
+  FoundEntity,
+  LabelAnswer,
+  PassageAnswer,
+  ScoredLabel,
+  ScoredPassage,
+} from './answers.js';
+export type {
+  AverageFigures,
+  EntityEvaluation,
+  EvaluateOptions,
+  Evaluation,
+  Interval,
+  LabelEvaluation,
+  PassageEvaluation,
+} from './evaluation/index.js';
+export { type LoadModelOptions, loadModel } from './load-model.js';
+export type { Model, TrainedModel } from './model.js';
+export type {
+  Columns,
+  EntityRange,
+  EntityRow,
+  LabelledRow,
+  MultilabelRow,
+  QuestionPassageRow,
+  QuestionPassagesRow,
+  Rows,
+  RowsOrPath,
+  TaggedRow,
+  TrainingRow,
+} from './rows/index.js';
+export { train } from './train.js';
+export type { TrainOptions } from './training/train-options.js';
+export type { SummaryParts, TrainingSummary } from './training/training-summary.js';
