@@ -51,6 +51,7 @@ export {
   DeviceError,
   DownloadError,
   describeDatasetProblem,
+  InstallationError,
   InternalError,
   isOrchardError,
   MAX_LISTED_PROBLEMS,
@@ -139,15 +140,25 @@ export {
   exportModel,
 } from './model-folder/index.js';
 export {
+  type CatalogueKind,
   catalogueBackbones,
   catalogueModels,
+  type FileProblem,
   folderModels,
   type HubOptions,
   hubModels,
+  type ListedModel,
   type LoadedModel,
   type LoadOptions,
+  listModels,
   type ModelLoader,
   type ModelProgress,
+  type PulledModel,
+  type PulledPlace,
+  type PullOptions,
+  pullModel,
+  type VerifiedModel,
+  verifyModel,
 } from './model-loader/index.js';
 export type { Fetch } from './network/index.js';
 export {

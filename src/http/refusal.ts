@@ -67,6 +67,7 @@ export const statuses = {
   device: 500,
   training: 500,
   storage: 500,
+  installation: 500,
   internal: 500,
 } as const satisfies Readonly<Record<OrchardError['code'], RefusalStatus>>;
 

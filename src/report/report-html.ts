@@ -1,4 +1,3 @@
-import { chartDrawer } from './chart.js';
 import { html } from './html.js';
 import type { ReportInput } from './report-input.js';
 import { calibrationPlot } from './sections/calibration-plot.js';
@@ -17,7 +16,6 @@ const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 
 /** One self-contained HTML page about a model. Sections whose figures the folder lacks are left out. */
 export async function reportHtml(report: ReportInput): Promise<string> {
-  const draw = await chartDrawer();
   const { training, evaluation } = report;
   const page = html`<!doctype html>
 <html lang="en">
@@ -32,10 +30,10 @@ export async function reportHtml(report: ReportInput): Promise<string> {
 ${overview(report)}
 <main>
 ${parts(training)}
-${learningCurves(training.training_stats, draw)}
+${learningCurves(training.training_stats)}
 ${evaluation && classTable(evaluation)}
-${evaluation && confusionMatrix(evaluation, draw)}
-${evaluation && calibrationPlot(evaluation, draw)}
+${evaluation && confusionMatrix(evaluation)}
+${evaluation && calibrationPlot(evaluation)}
 ${evaluation && mistakes(evaluation)}
 ${warnings(training)}
 ${configuration(training)}
