@@ -1,11 +1,12 @@
-/** A signal that fires when the process is asked to stop; a second request ends it at once. */
-export interface Interruption extends Disposable {
-  readonly signal: AbortSignal;
-}
+import { setMaxListeners } from 'node:events';
 
-/** Listens for SIGINT, SIGTERM and SIGHUP until it is disposed of. */
-export function interruption(): Interruption {
+/**
+ * Works with a signal that fires when the process is asked to stop, by SIGINT, SIGTERM or SIGHUP. A second request ends
+ * the process at once.
+ */
+export async function interruptible<Value>(work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
   const controller = new AbortController();
+  setMaxListeners(0, controller.signal); // each text under way listens
   const stop = () => {
     forget(); // from here on, signals do what they do by themselves
     controller.abort();
@@ -14,7 +15,11 @@ export function interruption(): Interruption {
     for (const name of SIGNALS) process.off(name, stop);
   };
   for (const name of SIGNALS) process.on(name, stop);
-  return { signal: controller.signal, [Symbol.dispose]: forget };
+  try {
+    return await work(controller.signal);
+  } finally {
+    forget();
+  }
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

@@ -1,10 +1,12 @@
 import { writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import * as z from 'zod';
 import { DEVICES } from '../../device-names.js';
-import { evaluationReport, loadModel } from '../../easy/index.js';
+import { type Evaluation, evaluationReport, loadModel } from '../../easy/index.js';
 import { checked } from '../checked.js';
+import { closing } from '../closing.js';
 import type { CommandRun } from '../command-definition.js';
-import { interruption } from '../interruption.js';
+import { interruptible } from '../interruption.js';
 import { outcomeOf } from '../outcome.js';
 import { columnFields, columnsOf } from './column-settings.js';
 import { evaluationLines } from './evaluation-lines.js';
@@ -21,27 +23,28 @@ const evaluateSchema = z.strictObject({
   threads: numberSchema.pipe(z.int().min(1)).optional(),
 });
 
+type EvaluateSettings = z.infer<typeof evaluateSchema>;
+
 /** `orchard evaluate`: scores a model on rows with their right answers. */
 export async function evaluate({ given, output, isJson }: CommandRun): Promise<number> {
   const settings = checked(evaluateSchema, given);
-  const { model: name, rows, report, resamples, seed, device, threads } = settings;
-  using interrupted = interruption();
-  const { signal } = interrupted;
-  await using model = await outcomeOf(
-    loadModel(name, { signal, ...(device && { device }), ...(threads && { threads }) }),
-  );
-  const options = {
-    columns: columnsOf(settings),
-    signal,
-    ...(resamples !== undefined && { resamples }),
-    ...(seed !== undefined && { seed }),
-  };
-  const evaluation = await outcomeOf(model.evaluate(rows, options));
+  const { model, rows, report } = settings;
+  const evaluation = await interruptible((signal) => evaluationOf(settings, signal));
   if (report !== undefined) {
-    await writeFile(report, await outcomeOf(evaluationReport(evaluation, { title: `${name} on ${rows}` })));
+    const title = `${model} on ${basename(rows)}`;
+    await writeFile(report, await outcomeOf(evaluationReport(evaluation, { title })));
     output.note(`the report is in ${report}`);
   }
   if (isJson) await output.json(evaluation);
   else for (const line of evaluationLines(evaluation)) await output.line(line);
   return 0;
+}
+
+async function evaluationOf(settings: EvaluateSettings, signal: AbortSignal): Promise<Evaluation> {
+  const { model, rows, resamples, seed, device, threads } = settings;
+  const service = { signal, ...(device && { device }), ...(threads && { threads }) };
+  const options = { columns: columnsOf(settings), signal, resamples, seed };
+  return closing(await outcomeOf(loadModel(model, service)), (opened) =>
+    outcomeOf(opened.evaluate(rows, options)),
+  );
 }

@@ -1,4 +1,11 @@
-import type { Evaluation, LabelEvaluation, PassageEvaluation } from '../../easy/index.js';
+import type {
+  AverageFigures,
+  EntityEvaluation,
+  Evaluation,
+  Interval,
+  LabelEvaluation,
+  PassageEvaluation,
+} from '../../easy/index.js';
 import { alignedLines, grouped } from './table.js';
 
 /** An evaluation as people read it: a table of classes and averages, the figures with their intervals, confusions. */
@@ -7,47 +14,73 @@ export function evaluationLines(evaluation: Evaluation): readonly string[] {
   const { classes, micro, macro, weighted, rows } = evaluation;
   const table = alignedRight([
     ['', 'precision', 'recall', 'f1', 'support'],
-    ...classes.map((each) => [each.label, ...figures(each)]),
-    ['micro average', ...figures(micro)],
-    ['macro average', ...figures(macro)],
-    ['weighted average', ...figures(weighted)],
+    ...classes.map((each) => [each.label, ...figuresOf(each)]),
+    ['micro average', ...figuresOf(micro)],
+    ['macro average', ...figuresOf(macro)],
+    ['weighted average', ...figuresOf(weighted)],
   ]);
+  const figures = figureLines([...accuracyOf(evaluation), ...averagesOf(evaluation)]);
   const confusions = evaluation.kind === 'labels' ? confusionLines(evaluation) : [];
-  return [...table, '', `${grouped(rows)} rows`, ...figureLines(evaluation), ...confusions];
+  return [...table, '', `${grouped(rows)} rows`, ...figures, ...confusions];
 }
 
-interface Figures {
-  readonly precision: number;
-  readonly recall: number;
-  readonly f1: number;
-  readonly support: number;
+/** A figure's name, its value, and the interval that it has if it has one. */
+type Figure = readonly [name: string, value: number, interval?: Interval];
+
+function accuracyOf(evaluation: LabelEvaluation | EntityEvaluation): readonly Figure[] {
+  if (evaluation.kind === 'entities') return [];
+  const { accuracy, intervals, calibrationError } = evaluation;
+  return [
+    ['accuracy', accuracy, intervals.accuracy],
+    ['calibration error', calibrationError],
+  ];
 }
 
-function figures({ precision, recall, f1, support }: Figures): readonly string[] {
+function averagesOf({
+  micro,
+  macro,
+  weighted,
+  intervals,
+}: LabelEvaluation | EntityEvaluation): readonly Figure[] {
+  return [
+    ['micro F1', micro.f1, intervals.microF1],
+    ['macro F1', macro.f1, intervals.macroF1],
+    ['weighted F1', weighted.f1, intervals.weightedF1],
+  ];
+}
+
+function passageLines({ rows, intervals, ...figures }: PassageEvaluation): readonly string[] {
+  const { top1, top3, top5, top10, mrr, ndcg } = figures;
+  const told = figureLines([
+    ['right passage first', top1, intervals.top1],
+    ['among the first 3', top3],
+    ['among the first 5', top5],
+    ['among the first 10', top10],
+    ['mean reciprocal rank', mrr, intervals.mrr],
+    ['nDCG of the first 10', ndcg, intervals.ndcg],
+  ]);
+  return [`${grouped(rows)} questions`, ...told];
+}
+
+function figureLines(figures: readonly Figure[]): readonly string[] {
+  return alignedLines(
+    figures.map(([name, value, interval]) => {
+      const range = interval && `${interval[0].toFixed(4)} to ${interval[1].toFixed(4)} at 95 %`;
+      return [name, value.toFixed(4), range ?? ''];
+    }),
+  );
+}
+
+function figuresOf({ precision, recall, f1, support }: AverageFigures): readonly string[] {
   return [precision, recall, f1].map((figure) => figure.toFixed(4)).concat(grouped(support));
 }
 
 /** The first column at its left, figures at their right. */
 function alignedRight(rows: readonly (readonly string[])[]): readonly string[] {
   const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
-      .join('  '),
-  );
-}
-
-/** Each figure that has an interval. */
-function figureLines({ intervals, ...evaluation }: Evaluation): readonly string[] {
-  const figuresByName: Readonly<Record<string, unknown>> = { ...evaluation };
-  return alignedLines(
-    Object.entries(intervals).map(([name, interval]) => {
-      const figure = figuresByName[name];
-      const told = typeof figure === 'number' ? figure.toFixed(4) : '';
-      const [low, high] = interval;
-      return [name, told, `${low.toFixed(4)} to ${high.toFixed(4)} at 95 %`];
-    }),
-  );
+  const cellOf = (cell: string, at: number) =>
+    at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0);
+  return rows.map((row) => row.map(cellOf).join('  '));
 }
 
 /** Most pairs of labels that are listed. */
@@ -69,8 +102,4 @@ function confusionLines({ confusion }: LabelEvaluation): readonly string[] {
     `answered ${labels[predicted]}`,
   ]);
   return ['', 'taken for another:', ...alignedLines(lines)];
-}
-
-function passageLines(evaluation: PassageEvaluation): readonly string[] {
-  return [`${grouped(evaluation.rows)} questions`, ...figureLines(evaluation)];
 }

@@ -4,6 +4,7 @@ import { loadModel, type Model } from '../../easy/index.js';
 import { type AnswerWriter, answerWriter } from '../answers/answer-writer.js';
 import { answerFormats } from '../answers/format-names.js';
 import { checked } from '../checked.js';
+import { closing } from '../closing.js';
 import type { CommandRun } from '../command-definition.js';
 import { FAILED } from '../failure.js';
 import { Asked } from '../input/asked.js';
@@ -34,12 +35,14 @@ export async function predict({ given, terminal, output, isJson }: CommandRun): 
   const input = await givenTexts(source, terminal);
   output.closed.addEventListener('abort', input.stop);
   try {
-    await using model = await outcomeOf(
+    const opened = await outcomeOf(
       loadModel(name, { ...(device && { device }), ...(threads && { threads }) }),
     );
-    const writer = answerWriter(format ?? (isJson ? 'jsonl' : 'text'), model.kind, top);
     const progress = output.isTerminal ? undefined : new Progress(terminal);
-    return await answerAll(model, { input, writer, output, progress });
+    return await closing(opened, (model) => {
+      const writer = answerWriter(format ?? (isJson ? 'jsonl' : 'text'), model.kind, top);
+      return answerAll(model, { input, writer, output, progress });
+    });
   } finally {
     input.stop();
   }

@@ -4,11 +4,12 @@ import { DEVICES } from '../../device-names.js';
 import { openSearch, type SearchIndex, search } from '../../easy/index.js';
 import { onOneLine } from '../answers/answer-writer.js';
 import { checked } from '../checked.js';
+import { closing } from '../closing.js';
 import type { CommandRun } from '../command-definition.js';
 import { FAILED } from '../failure.js';
-import { givenTexts } from '../input/given-texts.js';
+import { type GivenTexts, givenTexts } from '../input/given-texts.js';
 import { inputFormats } from '../input/input-format.js';
-import { interruption } from '../interruption.js';
+import { interruptible } from '../interruption.js';
 import { outcomeOf } from '../outcome.js';
 import type { Output } from '../output.js';
 import { numberSchema } from './shared-settings.js';
@@ -29,21 +30,31 @@ type SearchSettings = z.infer<typeof searchSchema>;
 
 /** `orchard search`: the passages that answer questions best. */
 export async function searchPassages(run: CommandRun): Promise<number> {
-  const { output, terminal } = run;
   const settings = checked(searchSchema, run.given);
-  const { questions = [], save } = settings;
-  using interrupted = interruption();
-  await using index = await indexOf(settings, run, interrupted.signal);
-  if (save !== undefined) {
-    await outcomeOf(index.save(save));
-    output.note(`${grouped(index.size)} passages are kept in ${save}`);
-    if (questions.length === 0) return 0;
-  }
-  const asked = await givenTexts({ texts: questions }, terminal);
+  const opened = await interruptible((signal) => indexOf(settings, run, signal));
+  return closing(opened, async (index) => {
+    const { questions = [], save } = settings;
+    if (save !== undefined) {
+      await outcomeOf(index.save(save));
+      run.output.note(`${grouped(index.size)} passages are kept in ${save}`);
+      if (questions.length === 0) return 0;
+    }
+    return answerAll(index, await givenTexts({ texts: questions }, run.terminal), settings.top, run);
+  });
+}
+
+/** @returns the exit code */
+async function answerAll(
+  index: SearchIndex,
+  asked: GivenTexts,
+  top: number,
+  run: CommandRun,
+): Promise<number> {
+  const { output } = run;
   output.closed.addEventListener('abort', asked.stop);
   let failures = 0;
   for await (const each of asked.texts) {
-    if ('text' in each) await answer(index, each, settings.top, run);
+    if ('text' in each) await answer(index, each, top, run);
     else {
       failures += 1;
       output.warn(`${asked.name} ${grouped(each.line)}: ${each.problem}`);

@@ -5,8 +5,9 @@ import { DEVICES } from '../../device-names.js';
 import { type TrainedModel, type TrainOptions, train } from '../../easy/index.js';
 import type { TrainingEvent } from '../../trainer/index.js';
 import { checked } from '../checked.js';
+import { closing } from '../closing.js';
 import type { CommandRun } from '../command-definition.js';
-import { interruption } from '../interruption.js';
+import { interruptible } from '../interruption.js';
 import { outcomeOf } from '../outcome.js';
 import type { Output } from '../output.js';
 import { Progress } from '../progress.js';
@@ -41,15 +42,11 @@ type TrainSettings = z.infer<typeof trainSchema>;
 export async function trainModel({ given, terminal, output, isJson }: CommandRun): Promise<number> {
   const settings = checked(trainSchema, given);
   const progress = new Progress(terminal);
-  using interrupted = interruption();
-  const training = train({
-    ...optionsOf(settings),
-    signal: interrupted.signal,
-    onProgress: (event) => show(event, progress),
-  });
-  await using model = await outcomeOf(training).finally(() => progress.clear());
-  if (isJson) await output.json(summaryOf(model));
-  else await tell(model, output);
+  const onProgress = (event: TrainingEvent) => show(event, progress);
+  const trained = interruptible((signal) => outcomeOf(train({ ...optionsOf(settings), signal, onProgress })));
+  await closing(await trained.finally(() => progress.clear()), (model) =>
+    isJson ? output.json(summaryOf(model)) : tell(model, output),
+  );
   return 0;
 }
 

@@ -60,10 +60,11 @@ async function* typed(texts: readonly string[]): InputTexts {
 
 async function opened(path: string) {
   try {
-    const { size } = await stat(path);
+    const entry = await stat(path);
+    if (entry.isDirectory()) throw new Error('EISDIR: it is a folder');
     const bytes = createReadStream(path);
     await new Promise((resolve, reject) => bytes.once('open', resolve).once('error', reject));
-    return { bytes, size };
+    return { bytes, size: entry.size };
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new StorageError(`the input ${path}: ${reason}`, { cause });

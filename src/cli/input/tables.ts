@@ -3,6 +3,8 @@ import { Readable } from 'node:stream';
 import { linesOf } from './lines.js';
 import type { InputTexts, TextSource } from './texts.js';
 
+/** What a parser puts in place of bytes that aren't UTF-8. */
+const REPLACEMENT = '\uFFFD';
 /** Bytes of the longest record, as a quote that is never closed makes one of all that follows. */
 const MAX_RECORD_BYTES = 16 * 2 ** 20;
 
@@ -28,12 +30,11 @@ export async function* csvTexts({ bytes, column }: TextSource): InputTexts {
   const parser = parse({
     bom: true,
     info: true,
-    record_delimiter: ['\r\n', '\n'],
+    record_delimiter: '\n',
     relax_column_count: true,
-    skip_empty_lines: true,
     max_record_size: MAX_RECORD_BYTES,
   });
-  Readable.from(bytes, { objectMode: false })
+  Readable.from(lineFeeds(bytes), { objectMode: false })
     .on('error', (error) => parser.destroy(error))
     .pipe(parser);
   let at: number | undefined;
@@ -42,6 +43,10 @@ export async function* csvTexts({ bytes, column }: TextSource): InputTexts {
   try {
     for await (const each of parser) {
       const { record, info }: CsvRecord = each;
+      if (record.length === 1 && record[0] === '') {
+        line = info.lines + 1;
+        continue;
+      }
       if (at === undefined) {
         at = record.indexOf(column);
         width = record.length;
@@ -55,6 +60,18 @@ export async function* csvTexts({ bytes, column }: TextSource): InputTexts {
   }
 }
 
+/** With CRLF as LF, as the parser counts both of them inside of quotes. */
+async function* lineFeeds(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void, undefined> {
+  let held = ''; // a CR, of which the next piece decides
+  for await (const piece of bytes) {
+    const text = held + Buffer.from(piece).toString('latin1'); // a character for each byte
+    held = text.endsWith('\r') ? '\r' : '';
+    const whole = text.slice(0, text.length - held.length).replaceAll('\r\n', '\n');
+    if (whole !== '') yield Buffer.from(whole, 'latin1');
+  }
+  if (held !== '') yield Buffer.from(held);
+}
+
 interface CsvRecord {
   readonly record: readonly string[];
   readonly info: { readonly lines: number };
@@ -62,6 +79,7 @@ interface CsvRecord {
 
 function cellOf(cells: readonly string[], at: number, width: number) {
   const text = cells[at];
+  if (text?.includes(REPLACEMENT)) return { problem: 'not UTF-8; convert the file, for instance with iconv' };
   if (text !== undefined && cells.length === width) return { text };
   return { problem: `${cells.length} columns; the header has ${width}` };
 }
