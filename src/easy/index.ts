@@ -10,6 +10,7 @@ export type {
   ScoredLabel,
   ScoredPassage,
 } from './answers.js';
+export { type EmbedOptions, embed } from './embed.js';
 export type {
   AverageFigures,
   EntityEvaluation,
@@ -34,6 +35,8 @@ export type {
   TaggedRow,
   TrainingRow,
 } from './rows/index.js';
+export type { FoundPassage, SearchCallOptions, SearchIndex } from './search/search-index.js';
+export { type OpenSearchOptions, openSearch, type SearchOptions, search } from './search.js';
 export { train } from './train.js';
 export type { TrainOptions } from './training/train-options.js';
 export type { SummaryParts, TrainingSummary } from './training/training-summary.js';

@@ -11,6 +11,7 @@ export {
   type Tuning,
   trainingLanguage,
 } from './hyperparameters.js';
+export { writeSentenceEncoder } from './sentence-encoder.js';
 export type {
   BackboneDownload,
   BlendNotice,
