@@ -22,7 +22,6 @@ export {
   promisingDevices,
   WORTH_A_DEVICE,
 } from './onnx/devices.js';
-export { sameNumbersWith } from './onnx/gemm-blocks.js';
 export { type OnnxExecutorOptions, onnxExecutor } from './onnx/onnx-executor.js';
 export { onnxPieces, toOnnx } from './onnx/to-onnx.js';
 export type {
