@@ -4,6 +4,7 @@ import type { Encoder, EncoderInputs } from '../encoder/index.js';
 import type { TrainingHead } from '../engine/index.js';
 import type { Graph, Tensor } from '../graph/index.js';
 import type { BlendWeights, ModelEvaluation, ModelFolderConfig } from '../model-folder/index.js';
+import type { NamedTensor } from '../safetensors/index.js';
 import type { TextOutputs } from '../text-reader/index.js';
 
 /**
@@ -58,6 +59,8 @@ export interface FamilyTraining {
   ): ExportedOutput;
   /** Extra files in the model folder for other libraries, by name. */
   companions?(encoder: Encoder, config: ModelFolderConfig): ReadonlyMap<string, Uint8Array>;
+  /** Tensors of model.safetensors beside the weights, for other libraries, by name. */
+  companionTensors?(encoder: Encoder, config: ModelFolderConfig): ReadonlyMap<string, NamedTensor>;
 }
 
 /** A type of model, as model_config names it. */
@@ -218,5 +221,13 @@ export interface Scores {
   readonly value: number;
 }
 
+/** Which class of transformers loads the folder, where that isn't the encoder's own for the pooling. */
+export interface TransformersClass {
+  readonly architectures: string[];
+  /** Classes that the folder brings along, by the one that they are found by: `file.Class`. */
+  readonly auto_map: Readonly<Record<string, string>>;
+}
+
 export type TaskDescription = Pick<ModelFolderConfig, 'id2label' | 'label2id' | 'problem_type'> &
+  Partial<TransformersClass> &
   Pick<ModelFolderConfig['orchard'], 'labels' | 'pooling' | 'words'>;

@@ -23,6 +23,7 @@ export {
   WORTH_A_DEVICE,
 } from './onnx/devices.js';
 export { type OnnxExecutorOptions, onnxExecutor } from './onnx/onnx-executor.js';
+export { restoredWeights } from './onnx/restored-weights.js';
 export { onnxPieces, toOnnx } from './onnx/to-onnx.js';
 export type {
   BatchMatMulAttributes,

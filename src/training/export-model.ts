@@ -7,6 +7,10 @@ import type { ReadingFields } from '../text-reader/index.js';
 
 type OrchardFields = ModelFolderConfig['orchard'];
 
+/** For those who load the folder elsewhere. */
+const NOTE =
+  "The weights and graphs are the encoder's alone. The model's own answers also count its lexical expert: see orchard.blend and README.md.";
+
 /** The config.json of a trained model. */
 export function modelFolderConfig(
   encoder: Encoder,
@@ -28,6 +32,7 @@ export function modelFolderConfig(
     ...encoder.config,
     architectures: [className(encoder, pooling)],
     ...description,
+    ...(blend && { note: NOTE }),
     orchard: {
       format: 1,
       family: model.family,
@@ -46,10 +51,7 @@ export function modelFolderConfig(
   };
 }
 
-/**
- * The class of transformers that loads the weights. With mean pooling that is the encoder alone, beside whose weights lies
- * a classifier: transformers' own classes with a head pool differently.
- */
+/** The class of transformers that loads the weights; with mean pooling that is the bare encoder's. */
 function className(
   { className: bare, textHead, tokenHead }: Encoder,
   pooling: OrchardFields['pooling'],

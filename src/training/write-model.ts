@@ -37,7 +37,7 @@ export async function writeModel(spec: TrainingSpec, model: FinishedModel): Prom
   const config = configOf(spec, model);
   const training = recordOf(spec, model);
   const report = reportFiles({ id: spec.id, config, training, ...(evaluation && { evaluation }) });
-  const { companions } = await family.training();
+  const { companions, companionTensors } = await family.training();
   // One after the other, as both may be large.
   const graph = (asked?: Quantization) =>
     exportOnnx(family, encoder, config, model.weights, asked).catch((thrown: unknown) => {
@@ -49,7 +49,7 @@ export async function writeModel(spec: TrainingSpec, model: FinishedModel): Prom
     config,
     tokenizer: model.tokenizerJson,
     tokenizerConfig: model.tokenizerConfig,
-    weights: namedWeights(model),
+    weights: new Map([...namedWeights(model), ...(companionTensors?.(encoder, config) ?? [])]),
     files: new Map<string, string | Uint8Array>([
       ...files,
       ...(companions?.(encoder, config) ?? []),

@@ -82,13 +82,15 @@ export async function buildModel(
     { max_tokens: MAX_TOKENS },
   );
   const values = new Map([...weights].map(([each, tensor]) => [each, tensor.values]));
+  const { companions, companionTensors } = await family.training();
   const onnx = await exportOnnx(family, encoder, config, values);
   const folder = {
     config,
     tokenizer,
     tokenizerConfig: tokenizerConfig(tokenizer, MAX_TOKENS),
-    weights,
+    weights: new Map([...weights, ...(companionTensors?.(encoder, config) ?? [])]),
     onnx,
+    files: companions?.(encoder, config) ?? new Map(),
   };
-  await writeModelFolder(directory, { ...folder, files: new Map(), training: {} });
+  await writeModelFolder(directory, { ...folder, training: {} });
 }
