@@ -57,6 +57,8 @@ export interface FamilyTraining {
     inputs: EncoderInputs,
     config: ModelFolderConfig,
   ): ExportedOutput;
+  /** The class of transformers that loads the folder, where that isn't the encoder's own for the pooling. */
+  transformersClass?(config: ModelFolderConfig): TransformersClass | undefined;
   /** Extra files in the model folder for other libraries, by name. */
   companions?(encoder: Encoder, config: ModelFolderConfig): ReadonlyMap<string, Uint8Array>;
   /** Tensors of model.safetensors beside the weights, for other libraries, by name. */
@@ -221,7 +223,7 @@ export interface Scores {
   readonly value: number;
 }
 
-/** Which class of transformers loads the folder, where that isn't the encoder's own for the pooling. */
+/** Fields of config.json that name a class of transformers. */
 export interface TransformersClass {
   readonly architectures: string[];
   /** Classes that the folder brings along, by the one that they are found by: `file.Class`. */
@@ -229,5 +231,4 @@ export interface TransformersClass {
 }
 
 export type TaskDescription = Pick<ModelFolderConfig, 'id2label' | 'label2id' | 'problem_type'> &
-  Partial<TransformersClass> &
   Pick<ModelFolderConfig['orchard'], 'labels' | 'pooling' | 'words'>;

@@ -24,7 +24,6 @@ import { classificationLoss, lossTargets } from './classification-loss.js';
 import { classificationScores, mainMetricOf } from './classification-scores.js';
 import { classificationEvaluation } from './evaluation.js';
 import { linkOf } from './link.js';
-import { meanPoolingFields } from './transformers-class.js';
 
 /** A binary model has one logit, for its second label; every other kind has one per label. */
 function outputsOf({ kind, labels }: ClassificationDataset): number {
@@ -144,7 +143,6 @@ function describe({ kind, labels }: ClassificationDataset, pooling: Pooling): Ta
     id2label: Object.fromEntries(named.map((label, id) => [String(id), label])),
     label2id: Object.fromEntries(named.map((label, id) => [label, id])),
     problem_type: kind === 'multiclass' ? 'single_label_classification' : 'multi_label_classification',
-    ...(pooling === 'mean' && meanPoolingFields),
     labels: [...labels],
     pooling,
   };

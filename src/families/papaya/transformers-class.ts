@@ -11,13 +11,16 @@ const CLASS = 'MeanPoolingClassifier';
 const MODULE = 'modeling_orchard';
 const FILE = `${MODULE}.py`;
 
-/** Fields of config.json: the class, and the file of the folder that transformers finds it in. */
-export const meanPoolingFields: TransformersClass = {
-  architectures: [CLASS],
-  auto_map: { AutoModelForSequenceClassification: `${MODULE}.${CLASS}` },
-};
-
 const usesClass = ({ orchard }: ModelFolderConfig): boolean => orchard.pooling === 'mean';
+
+/** The class, and the file of the folder that transformers finds it in. */
+export function transformersClass(config: ModelFolderConfig): TransformersClass | undefined {
+  if (!usesClass(config)) return undefined;
+  return {
+    architectures: [CLASS],
+    auto_map: { AutoModelForSequenceClassification: `${MODULE}.${CLASS}` },
+  };
+}
 
 /** The Python file with the class. */
 export function transformersFiles(
