@@ -33,7 +33,7 @@ const models: readonly { readonly name: SmallModelName; readonly load: Loading }
   { name: 'retriever', load: 'sentence-vectors' },
 ];
 const howLoaded: Readonly<Record<Loading, string>> = {
-  'mean-classification': "AutoModel, mean of its states, the folder's classifier",
+  'mean-classification': 'AutoModelForSequenceClassification, trust_remote_code',
   'sequence-classification': 'AutoModelForSequenceClassification',
   'token-classification': 'AutoModelForTokenClassification',
   'sentence-vectors': 'SentenceTransformer(folder).encode',
