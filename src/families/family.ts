@@ -5,6 +5,7 @@ import type { TrainingHead } from '../engine/index.js';
 import type { Graph, Tensor } from '../graph/index.js';
 import type { BlendWeights, ModelEvaluation, ModelFolderConfig } from '../model-folder/index.js';
 import type { TextOutputs } from '../text-reader/index.js';
+import type { Explainer } from './explanation.js';
 
 /**
  * A kind of model as a value: how its archive is read, which head stands on the encoder, what is measured and
@@ -122,6 +123,8 @@ export interface Decoder {
    * too, goes between them. Absent where even the longest query is decoded quickly.
    */
   readonly inSteps?: (text: string, outputs: TextOutputs) => Generator<undefined, InferenceResult>;
+  /** How its answers are explained. Absent: they can't be. */
+  readonly explainer?: Explainer;
 }
 
 /** The files of a model folder that its family alone understands, by name. */

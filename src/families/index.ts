@@ -4,6 +4,17 @@ export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './dr
 export type { QuestionFile, QuestionRow, QuestionSource } from './dragonfruit/source-questions.js';
 export { meanOfRows, unitVector } from './dragonfruit/unit-vector.js';
 export type { RetrievalArchiveOptions, RetrievalArchiveSummary } from './dragonfruit/write-archive.js';
+export { ExplainedText, MAX_EXPLAINED_CHARACTERS } from './explained-text.js';
+export {
+  type ExplainedAnswer,
+  type ExplainedWord,
+  type Explainer,
+  type Explanation,
+  type ExplanationChoice,
+  MAX_LEFT_OUT,
+  type MatchedWord,
+  type ModelResult,
+} from './explanation.js';
 export type {
   Blend,
   CardFacts,

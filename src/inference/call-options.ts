@@ -16,6 +16,12 @@ export interface CallOptions {
   readonly deadlineMs?: number | undefined;
 }
 
+/** Of a call that has an answer explained. */
+export interface ExplainOptions extends CallOptions {
+  /** Classification only: the label to explain. Default: the most probable one. */
+  readonly label?: string | undefined;
+}
+
 /** Of a stream of queries. */
 export interface StreamOptions extends CallOptions {
   /**
@@ -34,6 +40,14 @@ const inFlightSchema = z.int().min(1).max(100_000).default(128);
 export function requestOptions({ signal, deadlineMs }: CallOptions, account: string): RequestOptions {
   if (deadlineMs === undefined) return { signal, account };
   return { signal, account, deadlineMs: validate(deadlineSchema, deadlineMs, ['deadlineMs']) };
+}
+
+const labelSchema = z.string().optional();
+
+/** As {@link requestOptions}, for an answer that is to be explained. @throws ValidationError */
+export function explainRequest(options: ExplainOptions, account: string): RequestOptions {
+  const label = validate(labelSchema, options.label, ['label']);
+  return { ...requestOptions(options, account), explain: { label } };
 }
 
 /** @throws ValidationError */

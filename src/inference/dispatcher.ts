@@ -78,7 +78,7 @@ export class Dispatcher implements InferenceService {
   predict(
     directory: string,
     texts: readonly string[],
-    { signal, deadlineMs, account }: RequestOptions = {},
+    { signal, deadlineMs, account, explain }: RequestOptions = {},
   ): Promise<Predictions> {
     const ask = (trace: RequestTrace | undefined) =>
       new Promise<Predictions>((resolve, reject) => {
@@ -89,6 +89,7 @@ export class Dispatcher implements InferenceService {
         this.#checkRoom(texts);
         const measuring = this.#memory.measure(directory);
         request.trace = trace;
+        request.explain = explain;
         if (signal !== undefined) this.#heed(signal, request);
         if (deadlineMs !== undefined) this.#limit(deadlineMs, request);
         if (measuring === undefined) this.#enqueue(request);

@@ -12,6 +12,7 @@ import {
 import { areModerate } from './moderate.js';
 import { paddedOutputs, padRows } from './padded-rows.js';
 import { parseEntry } from './parse-entry.js';
+import { spreadOverText } from './spread-over-text.js';
 import { type SparseVector, TfIdf } from './tf-idf.js';
 
 /** The byte for a feature's largest weight; its other weights are stored in proportion. */
@@ -101,6 +102,28 @@ export class LinearExpert {
       }
     }
     return margins;
+  }
+
+  /**
+   * What each character adds to a sum of the margins, exactly: weight · value of each n-gram, shared evenly by the
+   * characters it stands on. All together are that sum without the bias.
+   * @param direction how much each output counts in the sum. [outputs]
+   * @returns for each character, at its first UTF-16 code unit. [text.length]
+   */
+  contributions(text: string, direction: ArrayLike<number>): Float64Array {
+    const { bytes, scales } = this.#weights;
+    const { outputs } = this;
+    const weightOf = (id: number) => {
+      let sum = 0;
+      for (let output = 0; output < outputs; output += 1) {
+        sum += (direction[output] ?? 0) * (bytes[id * outputs + output] ?? 0);
+      }
+      return sum * (scales[id] ?? 0);
+    };
+    const added = this.#tfIdf
+      .occurrences(text)
+      .map(({ id, value, start, end }) => ({ value: value * weightOf(id), start, end }));
+    return spreadOverText(text, this.#tfIdf.options.lowercase, added);
   }
 
   /** The features from `start` on, as far as there is room, with what each byte of their weights counts. */

@@ -9,6 +9,7 @@ export {
   type Mistake,
   type ModelEvaluation,
   modelEvaluationSchema,
+  type WeighedWord,
 } from './evaluation.js';
 export * from './files.js';
 export { readConfig, readFolderFile } from './folder-file.js';

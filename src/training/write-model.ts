@@ -61,7 +61,8 @@ export async function writeModel(spec: TrainingSpec, model: FinishedModel): Prom
   });
 }
 
-function configOf(
+/** The config.json of a finished model. */
+export function configOf(
   { model_config }: TrainingSpec,
   { task, encoder, blend, files, hyperparameters, reading, backbone, quantization }: FinishedModel,
 ): ModelFolderConfig {
