@@ -10,7 +10,9 @@ export interface ExplainedWord {
   readonly word: string;
   /** Where it starts, in UTF-16 code units from 0. */
   readonly start: number;
-  /** The log-odds that it adds to the answer; below 0, it speaks against it. */
+  /**
+   * The log-odds that it adds to the answer, of a passage its score before the softmax; below 0, it speaks against it.
+   */
   readonly weight: number;
 }
 

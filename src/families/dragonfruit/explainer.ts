@@ -6,7 +6,6 @@ import {
   textWithout,
   type WordSpan,
 } from '../explanation.js';
-import { logOddsSlope } from '../softmax.js';
 import { splitWords, type Word } from '../words.js';
 import { blendedScores, type RetrievalWeights, rankCandidates } from './blend-retrieval.js';
 import { type Candidates, findCandidates, type RetrievalExperts } from './candidates.js';
@@ -22,9 +21,9 @@ export interface ExplainedRetrieval extends RetrievalExperts {
 }
 
 /**
- * For each of the best passages, what its log-odds among all candidates lose when a word is left out of the question,
- * along their slope: of BM25's score, which is a sum over words, and of the cosine. The best BM25 score that shares are
- * of stays that of the whole question.
+ * For each of the best passages, what its blended score, the logit of the softmax over all candidates, loses when a word
+ * is left out of the question: BM25's share of it, which is a sum over words, and the cosine's. So a word counts that all
+ * candidates have, too. The best BM25 score that shares are of stays that of the whole question.
  */
 export function retrievalExplainer(model: ExplainedRetrieval): Explainer {
   const { passages, weights, limit, bm25, vectors } = model;
@@ -51,11 +50,10 @@ export function retrievalExplainer(model: ExplainedRetrieval): Explainer {
       }
       const explained = best.map(({ id, score }, position): ExplainedAnswer => {
         const own = candidates.passages.indexOf(id);
-        const slope = logOddsSlope(whole, own);
-        const along = (scores: Float64Array) =>
-          scores.reduce((sum, each, at) => sum + each * (slope[at] ?? 0), 0);
-        const before = along(whole);
-        const added = lost.map(({ span, scores }) => ({ span, added: before - along(scores) }));
+        const added = lost.map(({ span, scores }) => ({
+          span,
+          added: (whole[own] ?? 0) - (scores[own] ?? 0),
+        }));
         const passage = passages[id] ?? '';
         const matches = matchesIn(passage, (each) => bm25.shares(text, each));
         const explainedWords = weighed(words, shareByWords(words.length, added));
