@@ -87,6 +87,7 @@ export {
   type ExplainedWord,
   type Explanation,
   type ExplanationChoice,
+  type JudgedResult,
   type MatchedWord,
   type PartFigures,
   type QuestionFile,

@@ -46,8 +46,17 @@ export interface Explanation extends InferenceResult {
   readonly explained: readonly ExplainedAnswer[];
 }
 
+/** What a model answers, with whether it is an answer at all. */
+export interface JudgedResult extends InferenceResult {
+  /**
+   * Whether the score of the best label is below what the model's right answers have: then none of its labels may fit. Of
+   * a multilabel model: whether no label's score says yes. Only where it was asked for.
+   */
+  readonly none_of_these?: boolean | undefined;
+}
+
 /** What a model thread answers: a result, with its explanation where that was asked for. */
-export interface ModelResult extends InferenceResult {
+export interface ModelResult extends JudgedResult {
   readonly explained?: readonly ExplainedAnswer[];
 }
 

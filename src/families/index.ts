@@ -12,6 +12,7 @@ export {
   type Explanation,
   type ExplanationChoice,
   MAX_LEFT_OUT,
+  type JudgedResult,
   type MatchedWord,
   type ModelResult,
 } from './explanation.js';

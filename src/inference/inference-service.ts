@@ -22,6 +22,8 @@ export interface RequestOptions {
   readonly deadlineMs?: number | undefined;
   /** On whose behalf it is asked: accounts take turns, by the work that was done for each. Default: one for all. */
   readonly account?: string | undefined;
+  /** Whether results tell `none_of_these`, where the model has a threshold for it. Default false. */
+  readonly noneOfThese?: boolean | undefined;
   /** Has the answers explained, as the choice says. Default: they are not. */
   readonly explain?: ExplanationChoice | undefined;
 }

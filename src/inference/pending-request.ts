@@ -20,6 +20,8 @@ export class PendingRequest {
   trace: RequestTrace | undefined;
   /** What its answers are to be explained by; undefined if they are not. */
   explain: ExplanationChoice | undefined;
+  /** Whether results tell it. */
+  noneOfThese = false;
   readonly #results: (ModelResult | undefined)[];
   readonly #truncated: number[] = [];
   readonly #whenEnded: (() => void)[] = [];
@@ -95,9 +97,21 @@ export class PendingRequest {
   get predictions(): Predictions | undefined {
     if (this.#unanswered > 0) return undefined;
     return {
-      results: this.#results.flatMap((result) => result ?? []),
+      results: this.#results.flatMap((result) => (result === undefined ? [] : this.#told(result))),
       elapsedMs: this.#elapsedMs,
       truncated: this.#truncated.sort((a, b) => a - b),
     };
+  }
+
+  /** Whether it asks for what its model has no threshold for. */
+  get lacksThreshold(): boolean {
+    return this.noneOfThese && this.#results.some((result) => result?.none_of_these === undefined);
+  }
+
+  /** A result with the fields that were asked for. */
+  #told(result: ModelResult): ModelResult {
+    if (this.noneOfThese) return result;
+    const { none_of_these: _, ...documented } = result;
+    return documented;
   }
 }

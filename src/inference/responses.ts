@@ -1,10 +1,10 @@
-import type { InferenceMetadata, InferenceResponse, InferenceResult } from '../contract/index.js';
+import type { InferenceMetadata, InferenceResponse } from '../contract/index.js';
 import { InternalError } from '../errors.js';
-import type { Explanation } from '../families/index.js';
+import type { Explanation, JudgedResult } from '../families/index.js';
 import type { Predictions } from './inference-service.js';
 
 /** The response to one query. @throws InternalError if the model gave no result */
-export function queryResponse({ results, ...rest }: Predictions): InferenceResponse<InferenceResult> {
+export function queryResponse({ results, ...rest }: Predictions): InferenceResponse<JudgedResult> {
   const [result] = results;
   if (result === undefined) throw new InternalError('the model gave no result');
   return { data: result, metadata: metadataOf(rest) };
@@ -21,7 +21,7 @@ export function explanationResponse({ results, ...rest }: Predictions): Inferenc
 export function batchResponse({
   results,
   ...rest
-}: Predictions): InferenceResponse<readonly InferenceResult[]> {
+}: Predictions): InferenceResponse<readonly JudgedResult[]> {
   return { data: results, metadata: metadataOf(rest) };
 }
 

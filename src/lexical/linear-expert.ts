@@ -38,6 +38,14 @@ const optionsShape = fields(
   'refused',
 );
 
+/** What a linear expert says about a text. */
+export interface LexicalReading {
+  /** [outputs] */
+  readonly margins: Float32Array;
+  /** The share of its n-grams that the expert has seen in training, 0 to 1. */
+  readonly coverage: number;
+}
+
 /** A linear model over the n-grams of a text; its weights are bytes, in memory as in the file. */
 export class LinearExpert {
   readonly #kernels: Kernels;
@@ -92,6 +100,11 @@ export class LinearExpert {
 
   /** The signed distance of a text from each output's hyperplane; above 0 means yes. [outputs] */
   margins(text: string): Float32Array {
+    return this.read(text).margins;
+  }
+
+  /** The margins of a text, and how much of it the expert knows. */
+  read(text: string): LexicalReading {
     const margins = this.#weights.bias.slice();
     const features = this.#tfIdf.vector(text);
     for (let start = 0; start < features.ids.length; start += MAX_FEATURES_A_TEXT) {
@@ -101,7 +114,7 @@ export class LinearExpert {
         margins[output] = (margins[output] ?? 0) + (this.#sums[output] ?? 0);
       }
     }
-    return margins;
+    return { margins, coverage: features.coverage };
   }
 
   /**

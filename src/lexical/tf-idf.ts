@@ -10,6 +10,8 @@ export interface SparseVector {
   /** Both are overwritten by the next text. */
   readonly ids: Int32Array;
   readonly values: Float32Array;
+  /** The share of the text's n-grams, repeated ones as often as they occur, that are features; 0 of a text without any. */
+  readonly coverage: number;
 }
 
 /** A feature where it stands in a text, in code points of the text as it is read. */
@@ -33,6 +35,8 @@ export class TfIdf {
   readonly #counts: Float32Array;
   #ids = new Int32Array(1024);
   #values = new Float32Array(1024);
+  /** N-grams of the last text that are features. */
+  #found = 0;
 
   /**
    * @param hashes the features, by id.
@@ -84,9 +88,11 @@ export class TfIdf {
   vector(text: string): SparseVector {
     const { hashes, wordsEnd, end } = this.#hasher.hash(text);
     this.#makeRoom(end);
+    this.#found = 0;
     const words = this.#weigh(hashes, 0, wordsEnd, 0);
     const all = this.#weigh(hashes, wordsEnd, end, words);
-    return { ids: this.#ids.subarray(0, all), values: this.#values.subarray(0, all) };
+    const coverage = end === 0 ? 0 : this.#found / end;
+    return { ids: this.#ids.subarray(0, all), values: this.#values.subarray(0, all), coverage };
   }
 
   /** The features of a text one by one where they stand; their values sum to those of {@link TfIdf.vector}. */
@@ -133,6 +139,7 @@ export class TfIdf {
     const values = this.#values;
     const { weights } = this;
     const found = this.#table.findAll(hashes, start, end, ids, first);
+    this.#found += found - first;
     let last = first;
     for (let at = first; at < found; at += 1) {
       const id = ids[at] ?? 0;

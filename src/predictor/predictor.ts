@@ -3,14 +3,13 @@ import {
   type Account,
   batchQueriesSchema,
   type InferenceResponse,
-  type InferenceResult,
   type InferenceUsage,
   pretrainedNameSchema,
   querySchema,
   validate,
 } from '../contract/index.js';
 import { ClosedError, isOrchardError, type OrchardError, TierError } from '../errors.js';
-import type { Explanation } from '../families/index.js';
+import type { Explanation, JudgedResult } from '../families/index.js';
 import {
   answered,
   answerStream,
@@ -35,11 +34,11 @@ import { ModelUses, ReadyModels } from '../jobs/index.js';
 import { type PredictorOptions, predictorSchema } from './predictor-options.js';
 
 /** The answer to one query, or how the call fails. */
-export type PredictionResult = ResultAsync<InferenceResponse<InferenceResult>, OrchardError>;
+export type PredictionResult = ResultAsync<InferenceResponse<JudgedResult>, OrchardError>;
 /** The answer to one query and what moved it, or how the call fails. */
 export type ExplanationResult = ResultAsync<InferenceResponse<Explanation>, OrchardError>;
 /** The answers to a batch, in the order of its queries, or how the call fails. */
-export type BatchPredictionResult = ResultAsync<InferenceResponse<readonly InferenceResult[]>, OrchardError>;
+export type BatchPredictionResult = ResultAsync<InferenceResponse<readonly JudgedResult[]>, OrchardError>;
 
 /** Failures that say nothing of the model. */
 const OF_THE_CALL: readonly OrchardError['code'][] = [

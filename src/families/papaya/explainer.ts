@@ -1,22 +1,11 @@
 import { ValidationError } from '../../errors.js';
-import type { LinearExpert } from '../../lexical/index.js';
-import type { BlendWeights } from '../../model-folder/index.js';
 import type { TextOutputs } from '../../text-reader/index.js';
 import { type Explainer, type Explanation, type LeftOut, shareByWords } from '../explanation.js';
 import { logOddsSlope } from '../softmax.js';
 import { flatOutputs } from '../text-outputs.js';
 import { splitWords, type Word } from '../words.js';
-import { blendLogits } from './blend-weights.js';
-import { classificationResult } from './classification-decoder.js';
+import { type Classifier, classify } from './classifier.js';
 import type { Link } from './link.js';
-
-/** A classifier whose answers are explained. */
-export interface ExplainedClassifier {
-  readonly labels: readonly string[];
-  readonly link: Link;
-  /** Absent in a folder without a lexical expert: then the encoder answers alone. */
-  readonly lexical?: { readonly expert: LinearExpert; readonly blend: BlendWeights } | undefined;
-}
 
 /**
  * The log-odds of a label as a sum over words. The lexical expert's share is exact: weight · value of each n-gram, shared
@@ -25,7 +14,7 @@ export interface ExplainedClassifier {
  * through Representation Erasure"). Both are weighted as the blend weights them. Log-odds of a softmax are no sum of its
  * logits; they are followed along their slope at this text.
  */
-export function classificationExplainer(classifier: ExplainedClassifier): Explainer {
+export function classificationExplainer(classifier: Classifier): Explainer {
   return {
     leavesOut: 'removed',
     wordsOf: (text) => splitWords(text, 'punctuation'),
@@ -44,14 +33,12 @@ interface Question {
 }
 
 function explain(
-  { labels, link, lexical }: ExplainedClassifier,
+  classifier: Classifier,
   { text, words, outputs, leftOut }: Question,
   label: string | undefined,
 ): Explanation {
-  const encoded = flatOutputs([outputs]);
-  const logits =
-    lexical === undefined ? encoded : blendLogits(lexical.blend, encoded, lexical.expert.margins(text));
-  const result = classificationResult(logits, labels, link);
+  const { labels, link, lexical } = classifier;
+  const { result, logits, encoded } = classify(classifier, text, outputs);
   const answer = label ?? result.labels[0] ?? '';
   const position = result.labels.indexOf(answer);
   if (position < 0) throw unknownLabel(answer, labels);
