@@ -7,11 +7,10 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
 import { createClassificationArchive, fileStorage, inferenceService, Trainer } from 'orchard-nlp';
-import { type Decision, expectedCalibrationError } from '../src/families/calibration-error.js';
-import type { ModelResult } from '../src/families/index.js';
+import { type Decision, expectedCalibrationError, type ModelResult } from '../src/families/index.js';
 import { Random } from '../src/random.js';
 import { type LabelledTexts, readers } from './datasets/labelled-texts.js';
 import { machine } from './report.js';
@@ -78,10 +77,12 @@ async function measure(name: string, rows: number, foreign: readonly string[]) {
   const others = (await service.predict(directory, foreign, { noneOfThese: true })).results;
   const othersBefore = (await service.predict(plain, foreign)).results;
   const decisions = (results: readonly ModelResult[]) =>
-    results.map(({ labels, scores }, at): Decision => ({
-      confidence: scores[0] ?? 0,
-      right: labels[0] === test[at]?.labels[0],
-    }));
+    results.map(
+      ({ labels, scores }, at): Decision => ({
+        confidence: scores[0] ?? 0,
+        right: labels[0] === test[at]?.labels[0],
+      }),
+    );
   const right = after.filter((_, at) => decisions(after)[at]?.right);
   return {
     dataset: name,
@@ -126,6 +127,8 @@ console.table(table);
 function nonsense(seed: number): string {
   const random = Random.fromSeed(seed);
   const word = () =>
-    Array.from({ length: 3 + random.integer(6) }, () => String.fromCharCode(97 + random.integer(26))).join('');
+    Array.from({ length: 3 + random.integer(6) }, () => String.fromCharCode(97 + random.integer(26))).join(
+      '',
+    );
   return Array.from({ length: 3 + random.integer(6) }, word).join(' ');
 }

@@ -1,4 +1,5 @@
 export { type ArchiveOptions, type ArchiveSummary, DEFAULT_DEV_FRACTION } from './archive-writing.js';
+export { type Decision, expectedCalibrationError } from './calibration-error.js';
 export { createRetrievalArchive } from './dragonfruit/create-archive.js';
 export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './dragonfruit/passage-files.js';
 export type { QuestionFile, QuestionRow, QuestionSource } from './dragonfruit/source-questions.js';
@@ -11,8 +12,8 @@ export {
   type Explainer,
   type Explanation,
   type ExplanationChoice,
-  MAX_LEFT_OUT,
   type JudgedResult,
+  MAX_LEFT_OUT,
   type MatchedWord,
   type ModelResult,
 } from './explanation.js';

@@ -4,13 +4,13 @@ import type { Account } from '../contract/index.js';
 import { type Admission, admit } from './admission.js';
 import type { HandlerEnvironment } from './environment.js';
 import { jobStream } from './job-stream.js';
-import { checked } from './operation.js';
 import { addModelFiles, modelFileMethods } from './model-files.js';
+import { checked } from './operation.js';
 import { pageFiles } from './page-files.js';
 import type { PageServices } from './page-services.js';
 import { otherType } from './read-body.js';
-import { hasRows } from './row-uploads.js';
 import { type AllowedMethods, queryOf, type Route, routePath } from './route.js';
+import { hasRows } from './row-uploads.js';
 import { noQuery } from './schemas.js';
 import { outcomeOf, type Services } from './services.js';
 
@@ -52,7 +52,8 @@ export function addPageRoutes(
   const { uploads } = page;
   app.post(routePath(uploadsRoute), async (context) => {
     const account = await admitted(context, uploadsRoute, options);
-    if (context.req.header('content-type') !== ZIP_TYPE && !hasRows(context.req.raw)) throw otherType(ZIP_TYPE);
+    if (context.req.header('content-type') !== ZIP_TYPE && !hasRows(context.req.raw))
+      throw otherType(ZIP_TYPE);
     return context.json({ upload: await uploads.save(account, context.req.raw, limits) });
   });
   app.get(routePath(eventsRoute), async (context) => {

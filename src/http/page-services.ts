@@ -50,7 +50,9 @@ export function pageServices({
     explain(account, model, query, options) {
       const [, kind, name = ''] = /^(pre-trained|model)\/(.+)$/.exec(model) ?? [];
       if (kind === 'model') return outcomeOf(predictor(account).explainCustom(name, query, options));
-      return outcomeOf(predictor(account).explainPretrained(kind === undefined ? model : name, query, options));
+      return outcomeOf(
+        predictor(account).explainPretrained(kind === undefined ? model : name, query, options),
+      );
     },
     report: (account, id) => outcomeOf(trainer(account).report(id)),
     async modelFolder({ app_id }, id) {

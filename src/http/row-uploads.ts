@@ -64,14 +64,17 @@ function writerOf(type: string, extension: string): Write {
   const classification = classificationTypes.find((each) => each === type);
   const isSequence = sequenceTypes.some((each) => each === type);
   if (classification === undefined && !isSequence && type !== 'question-answering') {
-    throw invalid([{ loc: ['header', MODEL_TYPE_HEADER], msg: `${type} is no type of model`, type: 'model_type' }]);
+    throw invalid([
+      { loc: ['header', MODEL_TYPE_HEADER], msg: `${type} is no type of model`, type: 'model_type' },
+    ]);
   }
   const known = isSequence ? COLUMNS : TABLES;
   if (!known.includes(extension)) {
     const msg = `a file for this type of model ends in ${known.join(', ')}, or is a zip; this one ends in ${extension || 'nothing'}`;
     throw invalid([{ loc: ['body'], msg, type: 'file_type' }]);
   }
-  if (isSequence) return (source, path) => createSequenceArchive({ name: NAME, rows: { path: source } }, path);
+  if (isSequence)
+    return (source, path) => createSequenceArchive({ name: NAME, rows: { path: source } }, path);
   if (classification === undefined) {
     return (source, path) => createRetrievalArchive({ name: NAME, rows: { path: source } }, path);
   }

@@ -18,10 +18,7 @@ export function explanationResponse({ results, ...rest }: Predictions): Inferenc
 }
 
 /** The response to a batch. */
-export function batchResponse({
-  results,
-  ...rest
-}: Predictions): InferenceResponse<readonly JudgedResult[]> {
+export function batchResponse({ results, ...rest }: Predictions): InferenceResponse<readonly JudgedResult[]> {
   return { data: results, metadata: metadataOf(rest) };
 }
 

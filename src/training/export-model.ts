@@ -22,7 +22,8 @@ export function modelFolderConfig(
     backbone,
     graph,
     ...description
-  }: TaskDescription & Pick<OrchardFields, 'blend' | 'evidence' | 'files' | 'lowercase' | 'backbone' | 'graph'>,
+  }: TaskDescription &
+    Pick<OrchardFields, 'blend' | 'evidence' | 'files' | 'lowercase' | 'backbone' | 'graph'>,
   reading: ReadingFields,
 ): ModelFolderConfig {
   return {

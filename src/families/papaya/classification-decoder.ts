@@ -16,10 +16,7 @@ export interface Reading {
 }
 
 /** Probabilities of all labels, by label id. */
-export function labelProbabilities(
-  logits: Float32Array,
-  { link, labels, trust = 1 }: Reading,
-): Float64Array {
+export function labelProbabilities(logits: Float32Array, { link, labels, trust = 1 }: Reading): Float64Array {
   if (link === 'softmax') return heldBack(softmax(logits), { trust, independent: false });
   const probabilities = Float64Array.from(logits, sigmoid);
   if (!isBinary(logits, labels)) return heldBack(probabilities, { trust, independent: true });

@@ -1,7 +1,7 @@
 import type { Pooling } from '../../encoder/index.js';
 import type { RowHead } from '../../engine/index.js';
 import { linearExpertBytes, trainLinearExpert } from '../../lexical/index.js';
-import { EXPERT_FILE, type Evidence } from '../../model-folder/index.js';
+import { type Evidence, EXPERT_FILE } from '../../model-folder/index.js';
 import { mapSteps, type Steps, withPauses } from '../../pauses.js';
 import type { TextOutputs } from '../../text-reader/index.js';
 import type {

@@ -32,9 +32,7 @@ export interface Trust {
 export function heldBack(probabilities: Float64Array, { trust, independent }: Trust): Float64Array {
   if (trust === 1) return probabilities;
   const prior = independent ? 0.5 : 1 / probabilities.length;
-  return probabilities.map((each) =>
-    independent && each <= prior ? each : prior + trust * (each - prior),
-  );
+  return probabilities.map((each) => (independent && each <= prior ? each : prior + trust * (each - prior)));
 }
 
 /** A dev row that was answered. */
@@ -51,7 +49,13 @@ export interface AnsweredRow {
  * @param labels how many there are. @param independent as of {@link Trust}; then none is what no label says yes to.
  */
 export function fitEvidence(rows: readonly AnsweredRow[], labels: number, independent: boolean): Evidence {
-  const known = { rows: Math.max(1, rows.length), coverage: quantile(rows.map(({ coverage }) => coverage), UNUSUAL) };
+  const known = {
+    rows: Math.max(1, rows.length),
+    coverage: quantile(
+      rows.map(({ coverage }) => coverage),
+      UNUSUAL,
+    ),
+  };
   if (independent) return { ...known, none_below: 0.5 };
   const prior = 1 / labels;
   const scores = rows.flatMap(({ rightly, coverage }) =>
