@@ -85,6 +85,12 @@ export {
   createRetrievalArchive,
   createSequenceArchive,
   DEFAULT_DEV_FRACTION,
+  type ExplainedAnswer,
+  type ExplainedWord,
+  type Explanation,
+  type ExplanationChoice,
+  type JudgedResult,
+  type MatchedWord,
   type PartFigures,
   type QuestionFile,
   type QuestionRow,
@@ -107,6 +113,7 @@ export type { FileContent } from './files/index.js';
 export type { DeviceInformation } from './graph/index.js';
 export {
   type CallOptions,
+  type ExplainOptions,
   type InferenceService,
   type InferenceStats,
   inferenceService,
@@ -163,6 +170,7 @@ export {
 export type { Fetch } from './network/index.js';
 export {
   type BatchPredictionResult,
+  type ExplanationResult,
   type PredictionResult,
   Predictor,
   type PredictorOptions,

@@ -1,5 +1,5 @@
 export { type ArchiveOptions, type ArchiveSummary, DEFAULT_DEV_FRACTION } from './archive-writing.js';
-export { expectedCalibrationError } from './calibration-error.js';
+export { type Decision, expectedCalibrationError } from './calibration-error.js';
 export { createRetrievalArchive } from './dragonfruit/create-archive.js';
 export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './dragonfruit/passage-files.js';
 export {
@@ -10,6 +10,18 @@ export {
 } from './dragonfruit/source-questions.js';
 export { meanOfRows, unitVector } from './dragonfruit/unit-vector.js';
 export type { RetrievalArchiveOptions, RetrievalArchiveSummary } from './dragonfruit/write-archive.js';
+export { ExplainedText, MAX_EXPLAINED_CHARACTERS } from './explained-text.js';
+export {
+  type ExplainedAnswer,
+  type ExplainedWord,
+  type Explainer,
+  type Explanation,
+  type ExplanationChoice,
+  type JudgedResult,
+  MAX_LEFT_OUT,
+  type MatchedWord,
+  type ModelResult,
+} from './explanation.js';
 export type {
   Blend,
   CardFacts,

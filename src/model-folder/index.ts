@@ -9,6 +9,7 @@ export {
   type Mistake,
   type ModelEvaluation,
   modelEvaluationSchema,
+  type WeighedWord,
 } from './evaluation.js';
 export {
   type ExportedModel,
@@ -18,7 +19,12 @@ export {
 } from './export-folder.js';
 export * from './files.js';
 export { readConfig, readFolderFile } from './folder-file.js';
-export { type BlendWeights, type ModelFolderConfig, modelFolderConfig } from './model-config.js';
+export {
+  type BlendWeights,
+  type Evidence,
+  type ModelFolderConfig,
+  modelFolderConfig,
+} from './model-config.js';
 export {
   type ModelFolder,
   type OpenedModelFolder,

@@ -43,6 +43,16 @@ export interface ModelFolderConfig {
   readonly orchard: OrchardConfig;
 }
 
+/** What a classifier's scores rest on: docs/lexical.md, "Scores that mean something". */
+export interface Evidence {
+  /** The dev rows that the scores were calibrated on. */
+  readonly rows: number;
+  /** The share of a text's n-grams that are known: nineteen of twenty dev rows have at least this, 0 to 1. */
+  readonly coverage: number;
+  /** An answer with a lower score is none of the labels, 0 to 1. */
+  readonly none_below: number;
+}
+
 interface OrchardConfig {
   /** Raised when the folder's layout changes in a way that older versions can't read. */
   readonly format: 1;
@@ -78,6 +88,8 @@ interface OrchardConfig {
   readonly graph?: typeof ONNX_FILE | typeof QUANTIZED_ONNX_FILE;
   /** Absent if there is no lexical expert. */
   readonly blend?: BlendWeights;
+  /** Absent: scores are as the blend gives them, and no answer is none of the labels. */
+  readonly evidence?: Evidence;
 }
 
 /** As many tokens as any encoder of BERT's kind reads at once; attention takes memory by their square. */
@@ -117,6 +129,7 @@ const orchardShape: JsonShape<OrchardConfig> = fields(
     window_overlap: whole(0),
     graph: oneOf(ONNX_FILE, QUANTIZED_ONNX_FILE),
     blend: fields({ encoder: weight, expert: weight, bias: listOf(bias) }, {}, 'refused'),
+    evidence: fields({ rows: whole(1), coverage: number(0, 1), none_below: number(0, 1) }, {}, 'refused'),
   },
   'refused',
 );
