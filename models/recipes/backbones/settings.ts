@@ -25,7 +25,7 @@ export const embeddingSettings = {
 } as const;
 
 export const learningSettings = {
-  /** Texts of a batch. */
+  /** Texts of a batch, unless `--batch` says otherwise. */
   batchSize: 64,
   /** Rate after the warm-up, kept until the weights are annealed. */
   learningRate: 1e-3,
@@ -35,13 +35,6 @@ export const learningSettings = {
   optimizer: { beta1: 0.9, beta2: 0.98, weightDecay: 0.01 },
   /** The first examples of the corpus, which are never trained on and measure how good the student is. */
   validationExamples: 256,
-} as const;
-
-export const distillationSettings = {
-  /** Share of the student's tokens that are replaced by [MASK]; the teacher has read them all. */
-  maskedShare: 0.15,
-  /** Share of sentence vectors in the loss; the spans of words share the rest. */
-  sentenceShare: 0.5,
 } as const;
 
 export const maskedLanguageSettings = {
