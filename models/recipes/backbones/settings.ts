@@ -47,3 +47,12 @@ export const maskedLanguageSettings = {
   /** Weights of the two losses. */
   weights: { words: 1, neighbours: 1 },
 } as const;
+
+export const targetSettings = {
+  /** Passages of a shard; no more are lost when the computation is stopped. */
+  shardTexts: 4096,
+  /** Passages whose means stand for those of all: the first of the corpus, which is in random order. */
+  meanTexts: 1024,
+  /** Most tokens that a teacher reads at once, padding included. */
+  batchTokens: 1024,
+} as const;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { replaceFile } from '../../../../src/files/index.js';
+import { targetSettings } from '../settings.js';
 import type { Teacher, TokenStates } from './load-teacher.js';
 import { MeanSums } from './spread.js';
 import type { Means, TargetFolder, TeacherRecord } from './target-folder.js';
@@ -8,12 +9,7 @@ import { writeTargetIndex } from './target-index.js';
 import { meanOver, type ReadingRules, type ReadText, readText, targetRows } from './text-targets.js';
 import { isCentred, type Track } from './track.js';
 
-/** Passages per shard; no more are lost when the computation is stopped. */
-export const SHARD_TEXTS = 4096;
-/** Passages whose means stand for those of all: the first of the corpus, which is in random order. */
-const MEAN_TEXTS = 1024;
-/** Most tokens that the teacher reads at once, padding included. Few enough to stay in the processor's cache. */
-const BATCH_TOKENS = 1024;
+const { shardTexts, meanTexts, batchTokens } = targetSettings;
 
 /** Every `of`-th shard from `part` on (counted from 1), so that several processes share the work. */
 export interface ShardsOf {
@@ -57,12 +53,12 @@ export async function computeTargets(
   const { tracks, count, shards } = options;
   await folder.claim(record);
   const means = await trackMeans(folder, passages, options);
-  const total = Math.ceil(Math.min(count, passages.length) / SHARD_TEXTS);
+  const total = Math.ceil(Math.min(count, passages.length) / shardTexts);
   for (let shard = shards.part - 1; shard < total; shard += shards.of) {
     const missing = folder.missing(shard, tracks);
     if (missing.length === 0) continue;
     const startedAt = performance.now();
-    const texts = passages.slice(shard * SHARD_TEXTS, (shard + 1) * SHARD_TEXTS);
+    const texts = passages.slice(shard * shardTexts, (shard + 1) * shardTexts);
     const tokens = await computeShard(folder, shard, missing, texts, means, options);
     const seconds = (performance.now() - startedAt) / 1000;
     console.log(
@@ -109,7 +105,7 @@ async function teach(
     let end = start + 1;
     while (
       end < sorted.length &&
-      (end + 1 - start) * (sorted[end]?.[1].taught.ids.length ?? 0) <= BATCH_TOKENS
+      (end + 1 - start) * (sorted[end]?.[1].taught.ids.length ?? 0) <= batchTokens
     )
       end += 1;
     const batch = sorted.slice(start, end);
@@ -123,31 +119,38 @@ async function teach(
 async function trackMeans(
   folder: TargetFolder,
   passages: readonly string[],
-  { teacher, rules, tracks }: TargetsOptions,
-): Promise<Map<Track, Means>> {
-  const centred = tracks.filter(isCentred);
+  options: TargetsOptions,
+): Promise<ReadonlyMap<Track, Means>> {
+  const centred = options.tracks.filter(isCentred);
   const missing = centred.filter((track) => folder.means(track) === undefined);
-  if (missing.length > 0) {
-    const texts = passages.slice(0, MEAN_TEXTS).map((text) => readText(text, rules));
-    const sums = new Map(missing.map((track) => [track, new MeanSums(teacher.width)]));
-    const mean = new Float32Array(teacher.width);
-    await teach(teacher, texts, (states, row, _, { ranges }) => {
-      for (const [track, sum] of sums) {
-        for (const [at, range] of ranges.entries()) {
-          meanOver(states, track, row, range, mean);
-          sum.add(at === 0, mean);
-        }
-      }
-    });
-    for (const [track, sum] of sums) {
-      await folder.storeMeans(track, sum.means());
-      console.log(`${track}: ${sum.told()}`);
-    }
+  if (missing.length > 0) await storeMeans(folder, passages.slice(0, meanTexts), missing, options);
+  const means = new Map<Track, Means>();
+  for (const track of centred) {
+    const stored = folder.means(track);
+    if (stored !== undefined) means.set(track, stored);
   }
-  return new Map(
-    centred.flatMap((track): [Track, Means][] => {
-      const means = folder.means(track);
-      return means === undefined ? [] : [[track, means]];
-    }),
-  );
+  return means;
+}
+
+async function storeMeans(
+  folder: TargetFolder,
+  passages: readonly string[],
+  tracks: readonly Track[],
+  { teacher, rules }: TargetsOptions,
+): Promise<void> {
+  const texts = passages.map((text) => readText(text, rules));
+  const sums = new Map(tracks.map((track) => [track, new MeanSums(teacher.width)]));
+  const mean = new Float32Array(teacher.width);
+  await teach(teacher, texts, (states, row, _, { ranges }) => {
+    for (const [track, sum] of sums) {
+      for (const [at, range] of ranges.entries()) {
+        meanOver(states, track, row, range, mean);
+        sum.add(at === 0, mean);
+      }
+    }
+  });
+  for (const [track, sum] of sums) {
+    await folder.storeMeans(track, sum.means());
+    console.log(`${track}: ${sum.told()}`);
+  }
 }
