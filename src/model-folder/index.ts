@@ -12,7 +12,12 @@ export {
 } from './evaluation.js';
 export * from './files.js';
 export { readConfig, readFolderFile } from './folder-file.js';
-export { type BlendWeights, type ModelFolderConfig, modelFolderConfig } from './model-config.js';
+export {
+  type BlendWeights,
+  type ModelFolderConfig,
+  modelFolderConfig,
+  type UsageTerms,
+} from './model-config.js';
 export {
   type ModelFolder,
   type OpenedModelFolder,

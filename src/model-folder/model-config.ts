@@ -43,6 +43,16 @@ export interface ModelFolderConfig {
   readonly orchard: OrchardConfig;
 }
 
+/** Whether a model may be used for money, as far as the data that it learned from decide it. */
+export interface UsageTerms {
+  /** False: some data were given for other use, or without a word about it. */
+  readonly commercial_use: boolean;
+  /** The data that stand in the way, with why. */
+  readonly reasons: readonly string[];
+  /** What to use instead. */
+  readonly alternative?: string;
+}
+
 interface OrchardConfig {
   /** Raised when the folder's layout changes in a way that older versions can't read. */
   readonly format: 1;
@@ -78,12 +88,17 @@ interface OrchardConfig {
   readonly graph?: typeof ONNX_FILE | typeof QUANTIZED_ONNX_FILE;
   /** Absent if there is no lexical expert. */
   readonly blend?: BlendWeights;
+  /** In pretrained models, what their own data allow. Absent: nothing in them stands in the way of any use. */
+  readonly licence?: UsageTerms;
 }
 
 /** As many tokens as any encoder of BERT's kind reads at once; attention takes memory by their square. */
 const MAX_TOKENS_AT_ONCE = 8192;
 /** More than any family has. */
 const MAX_FILES = 32;
+
+/** More than a model has sources of data. */
+const MAX_REASONS = 100;
 
 /** Of a family, a type or a backbone. */
 const name = shortText(500);
@@ -117,6 +132,11 @@ const orchardShape: JsonShape<OrchardConfig> = fields(
     window_overlap: whole(0),
     graph: oneOf(ONNX_FILE, QUANTIZED_ONNX_FILE),
     blend: fields({ encoder: weight, expert: weight, bias: listOf(bias) }, {}, 'refused'),
+    licence: fields(
+      { commercial_use: flag, reasons: listOf(text, MAX_REASONS) },
+      { alternative: text },
+      'refused',
+    ),
   },
   'refused',
 );
