@@ -1,6 +1,6 @@
+import type { AccessLogEntry } from './access-log.js';
 import type { StoredKey } from './api-keys.js';
 import type { ServeSettings } from './command-options.js';
-import type { AccessLogEntry } from './observe.js';
 import { serveRequests } from './roles/api-role.js';
 import type { Backend } from './roles/backend.js';
 import { databaseBackend } from './roles/database-backend.js';
