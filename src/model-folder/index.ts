@@ -10,12 +10,6 @@ export {
   type ModelEvaluation,
   modelEvaluationSchema,
 } from './evaluation.js';
-export {
-  type ExportedModel,
-  type ExportOptions,
-  type ExportPrecision,
-  exportModel,
-} from './export-folder.js';
 export * from './files.js';
 export { readConfig, readFolderFile } from './folder-file.js';
 export { type BlendWeights, type ModelFolderConfig, modelFolderConfig } from './model-config.js';
