@@ -139,13 +139,7 @@ export {
   type MedleyOptions,
   type MedleyResult,
 } from './medley/index.js';
-export {
-  type BlendWeights,
-  type ExportedModel,
-  type ExportOptions,
-  type ExportPrecision,
-  exportModel,
-} from './model-folder/index.js';
+export type { BlendWeights } from './model-folder/index.js';
 export {
   type CatalogueKind,
   catalogueBackbones,

@@ -20,6 +20,8 @@ export type {
   LabelEvaluation,
   PassageEvaluation,
 } from './evaluation/index.js';
+export { type EvaluationFigure, evaluationFigures } from './evaluation-figures.js';
+export { type EvaluationReportOptions, evaluationReport } from './evaluation-report.js';
 export { type LoadModelOptions, loadModel } from './load-model.js';
 export type { Model, TrainedModel } from './model.js';
 export type {

@@ -11,12 +11,6 @@ export {
   modelEvaluationSchema,
   type WeighedWord,
 } from './evaluation.js';
-export {
-  type ExportedModel,
-  type ExportOptions,
-  type ExportPrecision,
-  exportModel,
-} from './export-folder.js';
 export * from './files.js';
 export { readConfig, readFolderFile } from './folder-file.js';
 export {

@@ -1,17 +1,16 @@
-import type {
-  AverageFigures,
-  EntityEvaluation,
-  Evaluation,
-  Interval,
-  LabelEvaluation,
-  PassageEvaluation,
+import {
+  type AverageFigures,
+  type Evaluation,
+  evaluationFigures,
+  type LabelEvaluation,
 } from '../../easy/index.js';
 import { alignedLines, grouped } from './table.js';
 
 /** An evaluation as people read it: a table of classes and averages, the figures with their intervals, confusions. */
 export function evaluationLines(evaluation: Evaluation): readonly string[] {
-  if (evaluation.kind === 'passages') return passageLines(evaluation);
-  const { classes, micro, macro, weighted, rows } = evaluation;
+  const rows = grouped(evaluation.rows);
+  if (evaluation.kind === 'passages') return [`${rows} questions`, ...figureLines(evaluation)];
+  const { classes, micro, macro, weighted } = evaluation;
   const table = alignedRight([
     ['', 'precision', 'recall', 'f1', 'support'],
     ...classes.map((each) => [each.label, ...figuresOf(each)]),
@@ -19,52 +18,13 @@ export function evaluationLines(evaluation: Evaluation): readonly string[] {
     ['macro average', ...figuresOf(macro)],
     ['weighted average', ...figuresOf(weighted)],
   ]);
-  const figures = figureLines([...accuracyOf(evaluation), ...averagesOf(evaluation)]);
   const confusions = evaluation.kind === 'labels' ? confusionLines(evaluation) : [];
-  return [...table, '', `${grouped(rows)} rows`, ...figures, ...confusions];
+  return [...table, '', `${rows} rows`, ...figureLines(evaluation), ...confusions];
 }
 
-/** A figure's name, its value, and the interval that it has if it has one. */
-type Figure = readonly [name: string, value: number, interval?: Interval];
-
-function accuracyOf(evaluation: LabelEvaluation | EntityEvaluation): readonly Figure[] {
-  if (evaluation.kind === 'entities') return [];
-  const { accuracy, intervals, calibrationError } = evaluation;
-  return [
-    ['accuracy', accuracy, intervals.accuracy],
-    ['calibration error', calibrationError],
-  ];
-}
-
-function averagesOf({
-  micro,
-  macro,
-  weighted,
-  intervals,
-}: LabelEvaluation | EntityEvaluation): readonly Figure[] {
-  return [
-    ['micro F1', micro.f1, intervals.microF1],
-    ['macro F1', macro.f1, intervals.macroF1],
-    ['weighted F1', weighted.f1, intervals.weightedF1],
-  ];
-}
-
-function passageLines({ rows, intervals, ...figures }: PassageEvaluation): readonly string[] {
-  const { top1, top3, top5, top10, mrr, ndcg } = figures;
-  const told = figureLines([
-    ['right passage first', top1, intervals.top1],
-    ['among the first 3', top3],
-    ['among the first 5', top5],
-    ['among the first 10', top10],
-    ['mean reciprocal rank', mrr, intervals.mrr],
-    ['nDCG of the first 10', ndcg, intervals.ndcg],
-  ]);
-  return [`${grouped(rows)} questions`, ...told];
-}
-
-function figureLines(figures: readonly Figure[]): readonly string[] {
+function figureLines(evaluation: Evaluation): readonly string[] {
   return alignedLines(
-    figures.map(([name, value, interval]) => {
+    evaluationFigures(evaluation).map(({ name, value, interval }) => {
       const range = interval && `${interval[0].toFixed(4)} to ${interval[1].toFixed(4)} at 95 %`;
       return [name, value.toFixed(4), range ?? ''];
     }),

@@ -124,12 +124,15 @@ export const searchDefinition: CommandDefinition = {
 
 export const exportDefinition: CommandDefinition = {
   name: 'export',
-  summary: 'copy a model to a folder or zip, with the weights that are wanted',
-  details: `fp32 keeps the 32-bit graph and weights, which other libraries load and training goes on from; int8 keeps the 8-bit
-graph alone, a quarter of the size. Without --precision all is kept.`,
+  summary: 'copy a model to a folder or zip, in fp32 for other libraries or in int8',
+  details: `fp32: model.safetensors and onnx/model.onnx, which Python's libraries and transformers.js load; a model that has 8-bit weights
+alone gets them by restoring its weights. int8: the 8-bit graph alone, a quarter of the size, which is all that Orchard needs.
+
+  orchard export sentiment-classification ./sentiment-fp32
+  orchard export ./reviews-model reviews.zip --precision int8`,
   arguments: [modelArgument, { usage: '<output>', description: 'a new folder, or a file that ends in .zip' }],
   options: [
-    { flags: '--precision <precision>', description: 'which weights (all)', choices: ['fp32', 'int8'] },
+    { flags: '--precision <precision>', description: 'which weights (fp32)', choices: ['fp32', 'int8'] },
   ],
   run: async (run) => (await import('../actions/export.js')).exportTo(run),
 };
