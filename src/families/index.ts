@@ -56,7 +56,6 @@ export {
   type SequenceSource,
 } from './grapefruit/source-sentences.js';
 export { sentencePlaces, sentenceText } from './grapefruit/word-pieces.js';
-export { splitWords } from './grapefruit/words.js';
 export type { SequenceArchiveOptions, SequenceArchiveSummary } from './grapefruit/write-archive.js';
 export { type ClassificationType, classificationTypes } from './papaya/classification-dataset.js';
 export { classificationScores } from './papaya/classification-scores.js';
@@ -81,3 +80,4 @@ export {
 } from './registry.js';
 export { type RecordFile, readRecords, recordColumns, type SourceFormat } from './source-records.js';
 export { transformersUsage } from './transformers-usage.js';
+export { splitWords } from './words.js';

@@ -139,7 +139,7 @@ function plainLoss(): number {
 
 describe('the loss of several teachers', () => {
   const feeds = distillationFeeds(taughtPlan, taught);
-  const parameters = new Map([
+  const parameters = new Map<string, { readonly dims: readonly number[]; readonly values: Float32Array }>([
     ['states', { dims: [columns, HIDDEN], values: states }],
     ...projections.flatMap(({ course, width, weight, bias }) => [
       [`projection.${course}.weight`, { dims: [width, HIDDEN], values: weight }] as const,

@@ -21,7 +21,7 @@ const PASSAGES = 10;
  */
 export function dragonfruitDecoder(config: ModelFolderConfig, files: ModelFiles): Decoder {
   const { blend, files: listed } = config.orchard;
-  if (blend === undefined && listed.length === 0) return vectorOf;
+  if (blend === undefined && listed.length === 0) return vectorResult;
   if (blend === undefined) throw new ModelFolderError(CONFIG_FILE, 'the orchard section has no blend');
   const weights = { vector: blend.encoder, bm25: blend.expert };
   const { passages, vectors, bm25 } = openPassages(files);
@@ -43,7 +43,7 @@ export function dragonfruitDecoder(config: ModelFolderConfig, files: ModelFiles)
 }
 
 /** The unit vector of a text: the mean of its windows' vectors, by their tokens. */
-function vectorOf(_text: string, windows: TextOutputs): InferenceResult {
+function vectorResult(_text: string, windows: TextOutputs): InferenceResult {
   const sum = new Float32Array(windows[0]?.outputs.length ?? 0);
   for (const { encoding, outputs } of windows) {
     const tokens = encoding.ids.length;
