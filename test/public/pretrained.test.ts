@@ -45,6 +45,10 @@ describe('an application with the models installed', () => {
     expect(await output('pretrained.ts')).toMatch(/^(negative|neutral|positive) 0\.\d\d\n$/);
   });
 
+  it('is what README begins with', async () => {
+    expect(await output('first-answer.ts')).toMatch(/^(negative|neutral|positive) 0\.\d\d\n$/);
+  });
+
   it('asks several, and hears of one that it does not have beside the answers of the others', async () => {
     const [failure, ...answers] = (await output('medley.ts')).trimEnd().split('\n');
     const catalogue = join('orchard-nlp-models', 'catalogue');
