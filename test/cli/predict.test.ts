@@ -184,24 +184,6 @@ describe('orchard train', () => {
     return file('opinions.csv', `text,label\n${rows.join('\n')}\n`);
   };
 
-  it('writes a model that predict takes', async () => {
-    const output = join(temporaryDirectory(), 'model');
-    const args = ['train', csv(), '--output', output, '--epochs', '1', '--json'];
-    const { exitCode, stdout } = await run(args);
-    expect(exitCode).toBe(0);
-    expect(jsonLines(stdout)).toEqual([
-      expect.objectContaining({
-        directory: output,
-        type: 'binary-text-classification',
-        dev: expect.any(Number),
-      }),
-    ]);
-    const predicted = await run(['predict', output, 'it is good', '--json']);
-    expect(jsonLines(predicted.stdout)).toMatchObject([
-      { line: 1, labels: [expect.stringMatching(/^(yes|no)$/)] },
-    ]);
-  });
-
   it('names the lines of rows that it cannot train on, with the exit code 1', async () => {
     const data = file('bad.csv', 'text,label\none,a\ntwo,b,c\n');
     const { exitCode, stdout, stderr } = await run(['train', data]);
