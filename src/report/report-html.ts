@@ -13,7 +13,7 @@ import { warnings } from './sections/warnings.js';
 import { style } from './style.js';
 
 /** Allows the page its own style and nothing else: no scripts and no requests. */
-const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'";
+export const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 
 /** One self-contained HTML page about a model. Sections whose figures the folder lacks are left out. */
 export async function reportHtml(report: ReportInput): Promise<string> {

@@ -10,7 +10,10 @@ const MAX_COUNTED_LABELS = 20;
 const MAX_PAIRS = 20;
 
 /** The confusion matrix as a heat map, and the pairs of labels that are confused most. */
-export function confusionMatrix({ confusion }: ModelEvaluation, draw: DrawChart): Html | undefined {
+export function confusionMatrix(
+  { confusion }: Pick<ModelEvaluation, 'confusion'>,
+  draw: DrawChart,
+): Html | undefined {
   if (confusion === undefined) return undefined;
   const { labels } = confusion;
   return html`<section>
@@ -134,7 +137,7 @@ const namesLength = (names: readonly string[], fontSize: number): number =>
   (2 / 3) * fontSize * Math.max(...names.map(({ length }) => length));
 
 function pairTable(pairs: readonly ConfusedPair[]): Html {
-  if (pairs.length === 0) return html`<p>No dev row got a wrong label.</p>`;
+  if (pairs.length === 0) return html`<p>No row got a wrong label.</p>`;
   const listed = pairs.slice(0, MAX_PAIRS);
   const rows = listed.map(
     ({
