@@ -11,6 +11,7 @@ export type {
   ScoredPassage,
 } from './answers.js';
 export { type EmbedOptions, embed } from './embed.js';
+export { type EvaluationReportOptions, evaluationReport } from './evaluation/evaluation-report.js';
 export type {
   AverageFigures,
   EntityEvaluation,
@@ -20,8 +21,6 @@ export type {
   LabelEvaluation,
   PassageEvaluation,
 } from './evaluation/index.js';
-export { type EvaluationFigure, evaluationFigures } from './evaluation-figures.js';
-export { type EvaluationReportOptions, evaluationReport } from './evaluation-report.js';
 export { type LoadModelOptions, loadModel } from './load-model.js';
 export type { Model, TrainedModel } from './model.js';
 export type {
@@ -37,6 +36,8 @@ export type {
   TaggedRow,
   TrainingRow,
 } from './rows/index.js';
+export { contentWords } from './search/content-words.js';
+export { type Evidence, rankedPassages, rankPassages } from './search/relevance.js';
 export type { FoundPassage, SearchCallOptions, SearchIndex } from './search/search-index.js';
 export { type OpenSearchOptions, openSearch, type SearchOptions, search } from './search.js';
 export { train } from './train.js';

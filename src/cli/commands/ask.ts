@@ -90,7 +90,6 @@ export const embedDefinition: CommandDefinition = {
       description: "a model's or backbone's folder or name (the English backbone)",
     },
     deviceOption,
-    threadsOption,
   ],
   run: async (run) => (await import('../actions/embed.js')).embedTexts(run),
 };

@@ -9,6 +9,7 @@ import { Bm25Index } from '../../lexical/index.js';
 import { withPauses } from '../../pauses.js';
 import { VectorIndex } from '../../vector-index/index.js';
 import { copyInto, writeFolder } from '../model-output.js';
+import { contentWords } from './content-words.js';
 import { rankPassages } from './relevance.js';
 import type { SentenceEncoder } from './sentence-encoder.js';
 
@@ -79,9 +80,10 @@ export class SearchIndex implements AsyncDisposable {
       const { k, signal } = validate(callSchema, options);
       const { passages, bm25, vectors, encoder } = this.#parts;
       const [vector] = await encoder.vectors([text], signal);
+      const content = contentWords(text);
       const evidence = {
-        bm25: bm25.scores(text),
-        bestPossible: bm25.bestPossible(text),
+        bm25: bm25.scores(content),
+        bestPossible: bm25.bestPossible(content),
         cosines: vectors.scores(vector ?? new Float32Array(vectors.width)),
       };
       return rankPassages(evidence, k).map(({ id, score }) => {

@@ -1,10 +1,10 @@
-import type { Mistake } from '../../model-folder/index.js';
+import type { Mistake, ModelEvaluation } from '../../model-folder/index.js';
 import { counted, decimal } from '../figures.js';
 import { type Html, html } from '../html.js';
 
 /** The rows that the model got wrong, the most confident ones first. Often the dataset is wrong there. */
-export function mistakes({ mistakes: listed }: { readonly mistakes: readonly Mistake[] }): Html {
-  if (listed.length === 0) return html`<section><h2>Mistakes</h2><p>None on these rows.</p></section>`;
+export function mistakes({ mistakes: listed }: Pick<ModelEvaluation, 'mistakes'>, rows = 'dev rows'): Html {
+  if (listed.length === 0) return html`<section><h2>Mistakes</h2><p>None on the ${rows}.</p></section>`;
   return html`<section>
 <h2>The most confident mistakes</h2>
 <table class="texts"><thead><tr><th scope="col" class="text">Text</th><th scope="col" class="text">Expected</th>
