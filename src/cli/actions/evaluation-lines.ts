@@ -1,9 +1,4 @@
-import {
-  type AverageFigures,
-  type Evaluation,
-  evaluationFigures,
-  type LabelEvaluation,
-} from '../../easy/index.js';
+import type { AverageFigures, Evaluation, Interval, LabelEvaluation } from '../../easy/index.js';
 import { alignedLines, grouped } from './table.js';
 
 /** An evaluation as people read it: a table of classes and averages, the figures with their intervals, confusions. */
