@@ -1,6 +1,7 @@
 /** Orchard: train and run text models inside a Node application. */
 export {
   type Account,
+  type AnswerView,
   documentedModelTypes as modelTypes,
   type FamilyName,
   type InferenceMetadata,
@@ -43,6 +44,7 @@ export {
 export type { Device, ExecutionProvider } from './device-names.js';
 export {
   type Answer,
+  type AnswerExplanation,
   type AnswerOf,
   type AnswerTo,
   type AverageFigures,
@@ -54,8 +56,10 @@ export {
   type EntityRow,
   type EvaluateOptions,
   type Evaluation,
+  type EvaluationFigure,
   type EvaluationReportOptions,
   embed,
+  evaluationFigures,
   evaluationReport,
   type FoundEntity,
   type FoundPassage,
@@ -132,6 +136,12 @@ export {
   createRetrievalArchive,
   createSequenceArchive,
   DEFAULT_DEV_FRACTION,
+  type ExplainedAnswer,
+  type ExplainedWord,
+  type Explanation,
+  type ExplanationChoice,
+  type JudgedResult,
+  type MatchedWord,
   type PartFigures,
   type QuestionFile,
   type QuestionRow,
@@ -154,6 +164,7 @@ export type { FileContent } from './files/index.js';
 export type { DeviceInformation } from './graph/index.js';
 export {
   type CallOptions,
+  type ExplainOptions,
   type InferenceService,
   type InferenceStats,
   inferenceService,
@@ -179,7 +190,7 @@ export {
   type MedleyOptions,
   type MedleyResult,
 } from './medley/index.js';
-export type { BlendWeights } from './model-folder/index.js';
+export type { BlendWeights, ClassFigures, Confusion, Mistake, RecordedPart } from './model-folder/index.js';
 export {
   type CatalogueKind,
   catalogueBackbones,
@@ -204,6 +215,7 @@ export {
 export type { Fetch } from './network/index.js';
 export {
   type BatchPredictionResult,
+  type ExplanationResult,
   type PredictionResult,
   Predictor,
   type PredictorOptions,

@@ -13,8 +13,12 @@ const PACKAGE = 'orchard-nlp';
 const VARIABLE = 'ORCHARD_FILES';
 const PAGE = 'docs/bundlers.md';
 
-/** Files of `dist` that threads and processes start with. */
-export type OwnFile = 'inference-worker.js' | 'training-runner.js';
+/** Files of `dist` that are started or read by name: the entries of threads, and parts of pages. */
+export type OwnFile =
+  | 'inference-worker.js'
+  | 'training-runner.js'
+  | 'page/page.js'
+  | 'reference/swagger-ui-bundle.js';
 
 /**
  * The file in the folder that ORCHARD_FILES names, beside the code, or in the package that is installed where the code
@@ -28,10 +32,14 @@ export function ownFile(name: OwnFile, beside: () => URL): URL {
     if (existsSync(place)) return place;
     looked.push(place.href);
   }
-  throw new InstallationError(
-    name,
-    `this file of ${PACKAGE} is not there (looked for ${looked.join(', ')}). Where a bundler put the library into one file, leave ${PACKAGE} out of the bundle (external) and install it beside, or build ${PACKAGE}/${name.replace('.js', '')} as a further entry beside the bundle, or set ${VARIABLE} to the folder node_modules/${PACKAGE}/dist; ${PAGE} has the lines for each bundler`,
-  );
+  throw new InstallationError(name, adviceFor(name, looked));
+}
+
+function adviceFor(name: OwnFile, looked: readonly string[]): string {
+  const asEntry = name.includes('/')
+    ? ''
+    : `build ${PACKAGE}/${name.replace('.js', '')} as a further entry beside the bundle, or `;
+  return `this file of ${PACKAGE} is not there (looked for ${looked.join(', ')}). Where a bundler put the library into another file, leave ${PACKAGE} out of the bundle (external) and install it beside, or ${asEntry}set ${VARIABLE} to a copy of the folder node_modules/${PACKAGE}/dist; ${PAGE} has the lines for each bundler`;
 }
 
 function* places(name: OwnFile, beside: () => URL): Generator<URL> {

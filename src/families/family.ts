@@ -3,9 +3,10 @@ import type { DatasetWarning, DatasetWarningKind } from '../datasets/index.js';
 import type { Encoder, EncoderInputs } from '../encoder/index.js';
 import type { TrainingHead } from '../engine/index.js';
 import type { Graph, Tensor } from '../graph/index.js';
-import type { BlendWeights, ModelEvaluation, ModelFolderConfig } from '../model-folder/index.js';
+import type { BlendWeights, Evidence, ModelEvaluation, ModelFolderConfig } from '../model-folder/index.js';
 import type { NamedTensor } from '../safetensors/index.js';
 import type { TextOutputs } from '../text-reader/index.js';
+import type { Explainer, ModelResult } from './explanation.js';
 
 /**
  * A kind of model as a value: how its archive is read, which head stands on the encoder, what is measured and
@@ -121,12 +122,14 @@ export interface ExportedOutput {
 
 /** Makes a result of a text and the encoder's outputs for it. */
 export interface Decoder {
-  (text: string, outputs: TextOutputs): InferenceResult;
+  (text: string, outputs: TextOutputs): ModelResult;
   /**
    * The same in steps of some milliseconds each, where a long text takes longer: the work of others, for the same model
    * too, goes between them. Absent where even the longest query is decoded quickly.
    */
   readonly inSteps?: (text: string, outputs: TextOutputs) => Generator<undefined, InferenceResult>;
+  /** How its answers are explained. Absent: they can't be. */
+  readonly explainer?: Explainer;
 }
 
 /** The files of a model folder that its family alone understands, by name. */
@@ -188,6 +191,8 @@ export interface FinishedTask {
   readonly files: ReadonlyMap<string, Uint8Array>;
   /** How the blend did on dev, for the report; absent where the scores say it all. */
   readonly evaluation?: ModelEvaluation;
+  /** What its scores rest on, where they are held back by it. */
+  readonly evidence?: Evidence;
 }
 
 /**

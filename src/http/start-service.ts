@@ -1,7 +1,7 @@
 import type { Device } from '../device-names.js';
 import type { TrainingIsolation } from '../training/index.js';
+import type { AccessLogEntry } from './access-log.js';
 import type { StoredKey } from './api-keys.js';
-import type { AccessLogEntry } from './observe.js';
 import { serveRequests } from './roles/api-role.js';
 import type { Backend, LimitSettings } from './roles/backend.js';
 import { databaseBackend } from './roles/database-backend.js';

@@ -2,8 +2,8 @@
 import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import modelsPackage from '../../models/package.json' with { type: 'json' };
 import type { NotFoundError } from '../errors.js';
+import { MODELS_VERSION } from '../models-manifest.js';
 import { startingPoints } from '../own-files.js';
 
 export const CATALOGUE_PACKAGE = 'orchard-nlp-models';
@@ -69,11 +69,9 @@ function packageDirectory(name: string, from: string | URL): string | undefined 
 export function pulledModels(directory?: string): string | undefined {
   const { [VARIABLE]: named, XDG_CACHE_HOME: cache } = process.env;
   const given = directory ?? (named?.trim() || undefined);
-  if (given !== undefined) return join(resolve(given), modelsPackage.version);
+  if (given !== undefined) return join(resolve(given), MODELS_VERSION);
   const caches = cache?.trim() || homeCache();
-  return caches === undefined
-    ? undefined
-    : join(resolve(caches), 'orchard-nlp', 'models', modelsPackage.version);
+  return caches === undefined ? undefined : join(resolve(caches), 'orchard-nlp', 'models', MODELS_VERSION);
 }
 
 /** A user that a container makes up may have no home. */

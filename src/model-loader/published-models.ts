@@ -1,5 +1,6 @@
 /** What the package `orchard-nlp-models` publishes, file by file, as this version of the library knows it. */
 import { NotFoundError } from '../errors.js';
+import { readManifest } from '../models-manifest.js';
 import type { CatalogueFolder, CatalogueKind } from './catalogue-places.js';
 import { suggestion } from './suggestion.js';
 
@@ -27,9 +28,7 @@ export interface PublishedModel {
 
 /** Models before backbones, each in alphabetical order. */
 export async function publishedModels(): Promise<readonly PublishedModel[]> {
-  // Some 20 kB that answering needs only to say what is missing.
-  const { default: manifest } = await import('../../models/manifest.json', { with: { type: 'json' } });
-  const { version, catalogue, backbones } = manifest;
+  const { version, catalogue, backbones } = await readManifest();
   const described =
     (kind: CatalogueKind, folder: CatalogueFolder) =>
     ([name, files]: [string, readonly PublishedFile[]]): PublishedModel => {

@@ -16,12 +16,14 @@ export function modelFolderConfig(
     pooling,
     words,
     blend,
+    evidence,
     files,
     lowercase,
     backbone,
     graph,
     ...description
-  }: TaskDescription & Pick<OrchardFields, 'blend' | 'files' | 'lowercase' | 'backbone' | 'graph'>,
+  }: TaskDescription &
+    Pick<OrchardFields, 'blend' | 'evidence' | 'files' | 'lowercase' | 'backbone' | 'graph'>,
   reading: ReadingFields,
 ): ModelFolderConfig {
   return {
@@ -42,6 +44,7 @@ export function modelFolderConfig(
       files,
       ...(graph !== undefined && { graph }),
       ...(blend && { blend }),
+      ...(evidence && { evidence }),
     },
   };
 }

@@ -62,9 +62,10 @@ export async function writeModel(spec: TrainingSpec, model: FinishedModel): Prom
   });
 }
 
-function configOf(
+/** The config.json of a finished model. */
+export function configOf(
   { model_config }: TrainingSpec,
-  { task, encoder, blend, files, hyperparameters, reading, backbone, quantization }: FinishedModel,
+  { task, encoder, blend, files, hyperparameters, reading, backbone, quantization, evidence }: FinishedModel,
 ): ModelFolderConfig {
   return modelFolderConfig(
     encoder,
@@ -72,6 +73,7 @@ function configOf(
     {
       ...task.describe(),
       blend: blend.blend.weights,
+      ...(evidence && { evidence }),
       files: [...files.keys()],
       lowercase: hyperparameters.lowercase,
       ...(backbone && { backbone: backbone.source.name }),

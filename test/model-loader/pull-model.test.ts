@@ -1,13 +1,14 @@
 /** Pulling a model: from folders and servers, damaged, broken off, at the same time. */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ModelProgress } from '../../src/model-loader/index.js';
 import type { PublishedModel } from '../../src/model-loader/published-models.js';
 import { pull } from '../../src/model-loader/pull-model.js';
+import { serve } from '../network/serve.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const contents: Readonly<Record<string, string>> = {
@@ -45,7 +46,7 @@ function published(changed: Readonly<Record<string, string>> = {}): URL {
 /** A static file server of `contents`, but for the requests that `instead` answers. */
 async function aServer(instead: (path: string, ...call: Parameters<RequestListener>) => boolean) {
   const asked: string[] = [];
-  const server = createServer((request, response) => {
+  const base = await serve((request, response) => {
     const path = (request.url ?? '').replace('/mirror/catalogue/fruits/', '');
     asked.push(`${path} ${request.headers.range ?? 'whole'}`);
     if (instead(path, request, response)) return;
@@ -57,14 +58,7 @@ async function aServer(instead: (path: string, ...call: Parameters<RequestListen
       response.writeHead(206, { 'content-range': range }).end(content.subarray(Number(from)));
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const address = server.address();
-  const port = typeof address === 'object' ? address?.port : undefined;
-  return { from: new URL(`http://127.0.0.1:${port}/mirror/`), asked };
+  return { from: new URL('/mirror/', base), asked };
 }
 
 const never = () => false;

@@ -1,4 +1,9 @@
-import type { AverageFigures, Evaluation, Interval, LabelEvaluation } from '../../easy/index.js';
+import {
+  type AverageFigures,
+  type Evaluation,
+  evaluationFigures,
+  type LabelEvaluation,
+} from '../../easy/index.js';
 import { alignedLines, grouped } from './table.js';
 
 /** An evaluation as people read it: a table of classes and averages, the figures with their intervals, confusions. */
@@ -17,43 +22,13 @@ export function evaluationLines(evaluation: Evaluation): readonly string[] {
   return [...table, '', `${rows} rows`, ...figureLines(evaluation), ...confusions];
 }
 
-/** A figure's name, its value, and its interval if it has one. */
-type Figure = readonly [name: string, value: number, interval?: Interval];
-
 function figureLines(evaluation: Evaluation): readonly string[] {
   return alignedLines(
-    namedFigures(evaluation).map(([name, value, interval]) => {
+    evaluationFigures(evaluation).map(({ name, value, interval }) => {
       const range = interval && `${interval[0].toFixed(4)} to ${interval[1].toFixed(4)} at 95 %`;
       return [name, value.toFixed(4), range ?? ''];
     }),
   );
-}
-
-function namedFigures(evaluation: Evaluation): readonly Figure[] {
-  if (evaluation.kind === 'passages') {
-    const { top1, top3, top5, top10, mrr, ndcg, intervals } = evaluation;
-    return [
-      ['right passage first', top1, intervals.top1],
-      ['among the first 3', top3],
-      ['among the first 5', top5],
-      ['among the first 10', top10],
-      ['mean reciprocal rank', mrr, intervals.mrr],
-      ['nDCG of the first 10', ndcg, intervals.ndcg],
-    ];
-  }
-  const { micro, macro, weighted, intervals } = evaluation;
-  const averages: Figure[] = [
-    ['micro F1', micro.f1, intervals.microF1],
-    ['macro F1', macro.f1, intervals.macroF1],
-    ['weighted F1', weighted.f1, intervals.weightedF1],
-  ];
-  if (evaluation.kind === 'entities') return averages;
-  const { accuracy, calibrationError } = evaluation;
-  return [
-    ['accuracy', accuracy, evaluation.intervals.accuracy],
-    ...averages,
-    ['calibration error', calibrationError],
-  ];
 }
 
 function figuresOf({ precision, recall, f1, support }: AverageFigures): readonly string[] {

@@ -1,5 +1,5 @@
 import { scaleLinear } from 'd3-scale';
-import type { Confusion, ModelEvaluation } from '../../model-folder/index.js';
+import type { Confusion } from '../../model-folder/index.js';
 import { type Chart, colours, figure } from '../chart.js';
 import { percent, whole } from '../figures.js';
 import { type Html, html } from '../html.js';
@@ -12,7 +12,7 @@ const MAX_COUNTED_LABELS = 20;
 const MAX_PAIRS = 20;
 
 /** The confusion matrix as a heat map, and the pairs of labels that are confused most. */
-export function confusionMatrix({ confusion }: Pick<ModelEvaluation, 'confusion'>): Html | undefined {
+export function confusionMatrix({ confusion }: { readonly confusion?: Confusion }): Html | undefined {
   if (confusion === undefined) return undefined;
   const { labels } = confusion;
   return html`<section>

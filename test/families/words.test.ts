@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { guessSplitting, splitWords, wordSplittings } from '../../../src/families/grapefruit/words.js';
+import { guessSplitting, splitWords, wordSplittings } from '../../src/families/words.js';
 
 function words(text: string, splitting: (typeof wordSplittings)[number]): string {
   return splitWords(text, splitting)
