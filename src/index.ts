@@ -1,6 +1,7 @@
 /** Orchard: train and run text models inside a Node application. */
 export {
   type Account,
+  type AnswerView,
   documentedModelTypes as modelTypes,
   type FamilyName,
   type InferenceMetadata,
@@ -178,7 +179,7 @@ export {
   type MedleyOptions,
   type MedleyResult,
 } from './medley/index.js';
-export type { BlendWeights } from './model-folder/index.js';
+export type { BlendWeights, ClassFigures, Confusion, Mistake, RecordedPart } from './model-folder/index.js';
 export {
   catalogueBackbones,
   catalogueModels,

@@ -85,7 +85,7 @@ describe('figures of passages', () => {
 describe('intervals', () => {
   it('hold about 95 of 100 samples of a share', () => {
     const rows = 400;
-    const right = Array.from({ length: rows }, (_, row) => (row < 300 ? 1 : 0));
+    const right = Array.from({ length: rows }, (_, row): number => (row < 300 ? 1 : 0));
     const share = (times: Int32Array) => ({
       share: right.reduce((sum, each, at) => sum + each * (times[at] ?? 0), 0) / rows,
     });
