@@ -61,13 +61,13 @@ describe('examples that train', () => {
     [
       'train-rows.ts',
       'customer-reviews',
-      /^binary-text-classification: 2 different labels[^]*^(posi|nega)tive 0\.\d\d$[^]*^accuracy [01]/m,
+      /^binary-text-classification: 2 different labels[\s\S]*^(posi|nega)tive 0\.\d\d$[\s\S]*^accuracy [01]/m,
     ],
-    ['load-model.ts', 'customer-reviews', /^PER "Ada Lovelace" at 0$[^]*^LOC "Vienna" at 15$/m],
+    ['load-model.ts', 'customer-reviews', /^PER "Ada Lovelace" at 0$[\s\S]*^LOC "Vienna" at 15$/m],
     [
       'search-passages.ts',
       'customer-reviews',
-      /^0\.\d\d The library opens at nine.*$[^]*^nothing about "Who won/m,
+      /^0\.\d\d The library opens at nine.*$[\s\S]*^nothing about "Who won/m,
     ],
     ['questions.ts', 'library-questions', /^0\.\d+ If you lose your card, tell us/],
   ])(
