@@ -44,6 +44,7 @@ export {
 export type { Device, ExecutionProvider } from './device-names.js';
 export {
   type Answer,
+  type AnswerExplanation,
   type AnswerOf,
   type AnswerTo,
   type AverageFigures,
@@ -55,8 +56,10 @@ export {
   type EntityRow,
   type EvaluateOptions,
   type Evaluation,
+  type EvaluationFigure,
   type EvaluationReportOptions,
   embed,
+  evaluationFigures,
   evaluationReport,
   type FoundEntity,
   type FoundPassage,
@@ -99,6 +102,7 @@ export {
   DeviceError,
   DownloadError,
   describeDatasetProblem,
+  InstallationError,
   InternalError,
   isOrchardError,
   MAX_LISTED_PROBLEMS,
@@ -132,6 +136,12 @@ export {
   createRetrievalArchive,
   createSequenceArchive,
   DEFAULT_DEV_FRACTION,
+  type ExplainedAnswer,
+  type ExplainedWord,
+  type Explanation,
+  type ExplanationChoice,
+  type JudgedResult,
+  type MatchedWord,
   type PartFigures,
   type QuestionFile,
   type QuestionRow,
@@ -154,6 +164,7 @@ export type { FileContent } from './files/index.js';
 export type { DeviceInformation } from './graph/index.js';
 export {
   type CallOptions,
+  type ExplainOptions,
   type InferenceService,
   type InferenceStats,
   inferenceService,
@@ -181,19 +192,30 @@ export {
 } from './medley/index.js';
 export type { BlendWeights, ClassFigures, Confusion, Mistake, RecordedPart } from './model-folder/index.js';
 export {
+  type CatalogueKind,
   catalogueBackbones,
   catalogueModels,
+  type FileProblem,
   folderModels,
   type HubOptions,
   hubModels,
+  type ListedModel,
   type LoadedModel,
   type LoadOptions,
+  listModels,
   type ModelLoader,
   type ModelProgress,
+  type PulledModel,
+  type PulledPlace,
+  type PullOptions,
+  pullModel,
+  type VerifiedModel,
+  verifyModel,
 } from './model-loader/index.js';
 export type { Fetch } from './network/index.js';
 export {
   type BatchPredictionResult,
+  type ExplanationResult,
   type PredictionResult,
   Predictor,
   type PredictorOptions,

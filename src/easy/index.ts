@@ -1,6 +1,7 @@
 /** The front door: a model in one call, over the same jobs and classes as Trainer and Predictor. */
 export type {
   Answer,
+  AnswerExplanation,
   AnswerOf,
   AnswerTo,
   EntityAnswer,
@@ -11,7 +12,6 @@ export type {
   ScoredPassage,
 } from './answers.js';
 export { type EmbedOptions, embed } from './embed.js';
-export { type EvaluationReportOptions, evaluationReport } from './evaluation/evaluation-report.js';
 export type {
   AverageFigures,
   EntityEvaluation,
@@ -21,6 +21,8 @@ export type {
   LabelEvaluation,
   PassageEvaluation,
 } from './evaluation/index.js';
+export { type EvaluationFigure, evaluationFigures } from './evaluation-figures.js';
+export { type EvaluationReportOptions, evaluationReport } from './evaluation-report.js';
 export { type LoadModelOptions, loadModel } from './load-model.js';
 export type { Model, TrainedModel } from './model.js';
 export type {

@@ -3,8 +3,10 @@ import type { DatasetWarning, DatasetWarningKind } from '../datasets/index.js';
 import type { Encoder, EncoderInputs } from '../encoder/index.js';
 import type { TrainingHead } from '../engine/index.js';
 import type { Graph, Tensor } from '../graph/index.js';
-import type { BlendWeights, ModelEvaluation, ModelFolderConfig } from '../model-folder/index.js';
+import type { BlendWeights, Evidence, ModelEvaluation, ModelFolderConfig } from '../model-folder/index.js';
+import type { NamedTensor } from '../safetensors/index.js';
 import type { TextOutputs } from '../text-reader/index.js';
+import type { Explainer, ModelResult } from './explanation.js';
 
 /**
  * A kind of model as a value: how its archive is read, which head stands on the encoder, what is measured and
@@ -56,8 +58,12 @@ export interface FamilyTraining {
     inputs: EncoderInputs,
     config: ModelFolderConfig,
   ): ExportedOutput;
+  /** The class of transformers that loads the folder, where that isn't the encoder's own for the pooling. */
+  transformersClass?(config: ModelFolderConfig): TransformersClass | undefined;
   /** Extra files in the model folder for other libraries, by name. */
   companions?(encoder: Encoder, config: ModelFolderConfig): ReadonlyMap<string, Uint8Array>;
+  /** Tensors of model.safetensors beside the weights, for other libraries, by name. */
+  companionTensors?(encoder: Encoder, config: ModelFolderConfig): ReadonlyMap<string, NamedTensor>;
 }
 
 /** A type of model, as model_config names it. */
@@ -116,12 +122,14 @@ export interface ExportedOutput {
 
 /** Makes a result of a text and the encoder's outputs for it. */
 export interface Decoder {
-  (text: string, outputs: TextOutputs): InferenceResult;
+  (text: string, outputs: TextOutputs): ModelResult;
   /**
    * The same in steps of some milliseconds each, where a long text takes longer: the work of others, for the same model
    * too, goes between them. Absent where even the longest query is decoded quickly.
    */
   readonly inSteps?: (text: string, outputs: TextOutputs) => Generator<undefined, InferenceResult>;
+  /** How its answers are explained. Absent: they can't be. */
+  readonly explainer?: Explainer;
 }
 
 /** The files of a model folder that its family alone understands, by name. */
@@ -183,6 +191,8 @@ export interface FinishedTask {
   readonly files: ReadonlyMap<string, Uint8Array>;
   /** How the blend did on dev, for the report; absent where the scores say it all. */
   readonly evaluation?: ModelEvaluation;
+  /** What its scores rest on, where they are held back by it. */
+  readonly evidence?: Evidence;
 }
 
 /**
@@ -216,6 +226,13 @@ export interface Scores {
   readonly topk?: Topk;
   /** What decides which epoch is kept: the main metric, or the mean reciprocal rank. */
   readonly value: number;
+}
+
+/** Fields of config.json that name a class of transformers. */
+export interface TransformersClass {
+  readonly architectures: string[];
+  /** Classes that the folder brings along, by the one that they are found by: `file.Class`. */
+  readonly auto_map: Readonly<Record<string, string>>;
 }
 
 export type TaskDescription = Pick<ModelFolderConfig, 'id2label' | 'label2id' | 'problem_type'> &

@@ -1,5 +1,5 @@
 export { type ArchiveOptions, type ArchiveSummary, DEFAULT_DEV_FRACTION } from './archive-writing.js';
-export { expectedCalibrationError } from './calibration-error.js';
+export { type Decision, expectedCalibrationError } from './calibration-error.js';
 export { createRetrievalArchive } from './dragonfruit/create-archive.js';
 export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './dragonfruit/passage-files.js';
 export {
@@ -10,6 +10,18 @@ export {
 } from './dragonfruit/source-questions.js';
 export { meanOfRows, unitVector } from './dragonfruit/unit-vector.js';
 export type { RetrievalArchiveOptions, RetrievalArchiveSummary } from './dragonfruit/write-archive.js';
+export { ExplainedText, MAX_EXPLAINED_CHARACTERS } from './explained-text.js';
+export {
+  type ExplainedAnswer,
+  type ExplainedWord,
+  type Explainer,
+  type Explanation,
+  type ExplanationChoice,
+  type JudgedResult,
+  MAX_LEFT_OUT,
+  type MatchedWord,
+  type ModelResult,
+} from './explanation.js';
 export type {
   Blend,
   CardFacts,
@@ -44,7 +56,6 @@ export {
   type SequenceSource,
 } from './grapefruit/source-sentences.js';
 export { sentencePlaces, sentenceText } from './grapefruit/word-pieces.js';
-export { splitWords } from './grapefruit/words.js';
 export type { SequenceArchiveOptions, SequenceArchiveSummary } from './grapefruit/write-archive.js';
 export { type ClassificationType, classificationTypes } from './papaya/classification-dataset.js';
 export { classificationScores } from './papaya/classification-scores.js';
@@ -69,3 +80,4 @@ export {
 } from './registry.js';
 export { type RecordFile, readRecords, recordColumns, type SourceFormat } from './source-records.js';
 export { transformersUsage } from './transformers-usage.js';
+export { splitWords } from './words.js';

@@ -12,3 +12,14 @@ export function softmax(logits: Float32Array | Float64Array): Float64Array {
   for (let at = 0; at < shares.length; at += 1) shares[at] = (shares[at] ?? 0) / sum;
   return shares;
 }
+
+/**
+ * How fast the log-odds of one outcome of a softmax grow with each logit, at these logits: 1 with its own, and with each
+ * other one less by that one's share of what is left of the probability. [logits]
+ */
+export function logOddsSlope(logits: Float32Array | Float64Array, own: number): Float64Array {
+  const others = softmax(
+    Float64Array.from(logits, (logit, at) => (at === own ? Number.NEGATIVE_INFINITY : logit)),
+  );
+  return others.map((share, at) => (at === own ? 1 : -share));
+}

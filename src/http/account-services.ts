@@ -71,7 +71,13 @@ export function accountServices({
   const uploads = uploadsInStorage
     ? new StoredUploads(storage, trainers.of, uploadLimits)
     : new FolderUploads(trainers.of, uploadDirectory, uploadLimits);
-  const page = pageServices(modelLoader, uploads);
+  const page = pageServices({
+    modelLoader,
+    uploads,
+    storage,
+    trainer: trainers.of,
+    predictor: predictors.of,
+  });
   return {
     trainer: trainers.of,
     predictor: predictors.of,

@@ -1,13 +1,15 @@
+import { stat } from 'node:fs/promises';
 import type { Account, TrainingRequest } from '../contract/index.js';
 import { fileKind, ZIP } from '../datasets/index.js';
 import type { SignalOptions } from '../trainer/index.js';
 import type { BodyLimits } from './read-body.js';
 import { Refusal } from './refusal.js';
+import { hasRows, saveRows } from './row-uploads.js';
 import { saveBody } from './save-body.js';
 
 /** Dataset zips that accounts have sent. Each is for one job of its account, and is removed when that job has ended. */
 export interface DatasetUploads {
-  /** Keeps the body of a request, which must be a zip. @returns what to name it by. @throws Refusal */
+  /** Keeps the body of a request, a zip or a file of rows. @returns what to name it by. @throws Refusal */
   save(account: Account, request: Request, limits: BodyLimits): Promise<string>;
   /**
    * Has the account's trainer train on an upload. One that isn't accepted leaves the upload for another try.
@@ -36,8 +38,18 @@ export function announcedBytes({ headers }: Request, { maxBodyBytes }: BodyLimit
   return /^\d+$/.test(announced) ? Math.min(Number(announced), maxBodyBytes) : maxBodyBytes;
 }
 
-/** @returns its bytes. @throws Refusal where it is none; then there may be a file that is to be removed */
-export async function saveZip(request: Request, path: string, limits: BodyLimits): Promise<number> {
+/**
+ * Keeps a dataset: a zip as it is, a file of rows as the zip that is made of it.
+ * @returns the bytes of the file at `path`. @throws Refusal where it is neither; then there may be a file that is to be
+ *   removed
+ */
+export async function saveDataset(request: Request, path: string, limits: BodyLimits): Promise<number> {
+  if (!hasRows(request)) return saveZip(request, path, limits);
+  await saveRows(request, path, limits);
+  return (await stat(path)).size;
+}
+
+async function saveZip(request: Request, path: string, limits: BodyLimits): Promise<number> {
   const bytes = await saveBody(request, path, limits);
   const kind = fileKind(path);
   if (kind === ZIP) return bytes;

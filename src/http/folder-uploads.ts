@@ -13,7 +13,7 @@ import {
   type DatasetUploads,
   MAX_WAITING_UPLOADS,
   noUpload,
-  saveZip,
+  saveDataset,
 } from './dataset-uploads.js';
 import type { BodyLimits } from './read-body.js';
 import { outcomeOf, type TrainerService } from './services.js';
@@ -64,7 +64,7 @@ export class FolderUploads implements DatasetUploads {
     try {
       const id = randomUUID();
       const path = join(await this.#directory(), uploadFileName(app_id, id));
-      bytes = await saveZip(request, path, limits).catch(async (thrown: unknown) => {
+      bytes = await saveDataset(request, path, limits).catch(async (thrown: unknown) => {
         await rm(path, { force: true });
         throw thrown;
       });

@@ -1,14 +1,16 @@
 import * as z from 'zod';
 import {
   type AnswerView,
+  querySchema,
   type TrainableType,
   trainableModelSchema,
   trainingConfigSchema,
 } from '../contract/index.js';
 import { familyOfType } from '../families/index.js';
+import { inferenceCallsOf } from './inference-calls.js';
 import { type Operation, operation } from './operation.js';
 import type { PageServices } from './page-services.js';
-import { createdSchema, noQuery, pageModelsSchema } from './schemas.js';
+import { createdSchema, explanationSchema, noQuery, pageModelsSchema } from './schemas.js';
 
 /**
  * What the page asks for in JSON beyond the service's operations; not in the OpenAPI document.
@@ -36,6 +38,19 @@ export function pageOperations(page: PageServices, types: readonly TrainableType
     }),
     operation({
       method: 'POST',
+      path: '/page/explanations',
+      id: 'explainAnswer',
+      tag: 'page',
+      summary: 'An answer of a model, and which words moved it',
+      input: z.object({ query: noQuery, body: explanationRequest }),
+      output: explanationSchema,
+      failures: ['not_found', 'model_not_ready', 'model_download'],
+      inferenceCalls: ({ body }) => EXPLANATION_CALLS * inferenceCallsOf([body.query]),
+      answer: (_, { account, signal }, { body: { model, query, label } }) =>
+        page.explain(account, model, query, { signal, label }),
+    }),
+    operation({
+      method: 'POST',
       path: '/page/training-jobs',
       id: 'createTrainingJobFromUpload',
       tag: 'page',
@@ -48,6 +63,16 @@ export function pageOperations(page: PageServices, types: readonly TrainableType
     }),
   ];
 }
+
+/** What an explanation counts as: its model reads the text once for each word. */
+const EXPLANATION_CALLS = 10;
+
+/** A model by its path below /predictor/language. */
+const explanationRequest = z.strictObject({
+  model: z.string(),
+  query: querySchema,
+  label: z.string().optional(),
+});
 
 function answerViewsOf(types: readonly TrainableType[]): Readonly<Record<string, AnswerView>> {
   return Object.fromEntries(

@@ -100,6 +100,27 @@ export const medleyResultListsSchema = z.strictObject({
   metadata: metadataSchema,
 });
 
+const explainedWordSchema = z.strictObject({ word: z.string(), start: z.int(), weight: z.number() });
+const explainedSchema = z.strictObject({
+  answer: z.string(),
+  score: z.number(),
+  position: z.int(),
+  words: z.array(explainedWordSchema),
+  matches: z.array(explainedWordSchema.omit({ weight: true })).optional(),
+});
+
+/** A result with what moved its answers; only the page asks for it. */
+export const explanationSchema = z.strictObject({
+  data: z.strictObject({
+    labels: z.array(z.string()),
+    scores: z.array(z.number()),
+    tokens: z.array(z.string()).optional(),
+    token_start_positions: z.array(z.int()).optional(),
+    explained: z.array(explainedSchema).readonly(),
+  }),
+  metadata: metadataSchema,
+});
+
 /** What can be asked from the page: the pretrained models, and how the answers of each type of model are shown. */
 export const pageModelsSchema = z.strictObject({
   data: z.array(z.strictObject({ name: z.string(), type: modelTypeSchema })),

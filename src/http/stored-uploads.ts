@@ -18,7 +18,7 @@ import {
   type DatasetUploads,
   MAX_WAITING_UPLOADS,
   noUpload,
-  saveZip,
+  saveDataset,
 } from './dataset-uploads.js';
 import type { BodyLimits } from './read-body.js';
 import { outcomeOf, type TrainerService } from './services.js';
@@ -54,7 +54,7 @@ export class StoredUploads implements DatasetUploads {
     const arriving = await this.#reserve(app_id, id, announcedBytes(request, limits));
     try {
       const directory = await this.#storage.stageFolder(uploadFolder(id));
-      const bytes = await saveZip(request, join(directory, UPLOADED_ZIP), limits);
+      const bytes = await saveDataset(request, join(directory, UPLOADED_ZIP), limits);
       await this.#storage.publishFolder(uploadFolder(id));
       // Without a record, the account was erased meanwhile.
       if (!(await this.#records.change(arriving, { state: 'waiting', bytes }))) throw noUpload();

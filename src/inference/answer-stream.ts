@@ -1,14 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { err, fromThrowable, type Result, type ResultAsync } from 'neverthrow';
-import type { InferenceResponse, InferenceResult } from '../contract/index.js';
+import type { InferenceResponse } from '../contract/index.js';
 import { type OrchardError, toOrchardError } from '../errors.js';
+import type { JudgedResult } from '../families/index.js';
 import { inFlightOf, type StreamOptions } from './call-options.js';
 
 /** The queries of a stream: an array, a generator, lines of a file … */
 export type Queries = Iterable<string> | AsyncIterable<string>;
 
 /** The answer to one query of a stream, or why there is none. */
-export type StreamedAnswer = Result<InferenceResponse<InferenceResult>, OrchardError>;
+export type StreamedAnswer = Result<InferenceResponse<JudgedResult>, OrchardError>;
 
 /** Longest pause before an overloaded service is asked again. */
 const MAX_PAUSE_MS = 1000;
@@ -23,7 +24,7 @@ const OF_ONE_QUERY: readonly OrchardError['code'][] = ['validation', 'deadline',
  */
 export async function* answerStream(
   queries: Queries,
-  ask: (query: string) => ResultAsync<InferenceResponse<InferenceResult>, OrchardError>,
+  ask: (query: string) => ResultAsync<InferenceResponse<JudgedResult>, OrchardError>,
   options: StreamOptions,
 ): AsyncGenerator<StreamedAnswer, void, undefined> {
   const inFlight = fromThrowable(inFlightOf, (thrown) =>
@@ -74,7 +75,7 @@ async function* readAhead(
 
 /** Asks again as long as the service is overloaded. */
 async function patiently(
-  ask: () => ResultAsync<InferenceResponse<InferenceResult>, OrchardError>,
+  ask: () => ResultAsync<InferenceResponse<JudgedResult>, OrchardError>,
   signal: AbortSignal | undefined,
 ): Promise<StreamedAnswer> {
   for (;;) {

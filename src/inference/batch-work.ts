@@ -1,5 +1,4 @@
-import type { InferenceResult } from '../contract/index.js';
-import type { Decoder } from '../families/index.js';
+import { type Decoder, ExplainedText, type ExplanationChoice, type ModelResult } from '../families/index.js';
 import type { TextReader, TextWindow, WindowOutputs } from '../text-reader/index.js';
 import type { EncoderRuns } from './encoder-runs.js';
 import type { BatchAnswer, StageTimes } from './lane.js';
@@ -11,6 +10,8 @@ const LONG_TEXT = 4000;
 export interface WorkOptions {
   /** Texts, by their index, that needn't be answered any more. */
   readonly cancelled?: ReadonlySet<number>;
+  /** What to explain of each text; undefined for those that are only answered. Default: of none. */
+  readonly explain?: readonly (ExplanationChoice | undefined)[] | undefined;
 }
 
 /** What a slice of work came to. */
@@ -25,6 +26,16 @@ export interface ModelParts {
   readonly decode: Decoder;
 }
 
+/** A text as the encoder reads it. */
+interface TextReading {
+  readonly text: string;
+  readonly row: number;
+  /** Of the whole text. */
+  readonly windows: readonly TextWindow[];
+  readonly choice?: ExplanationChoice;
+  readonly explained?: ExplainedText;
+}
+
 type Stage = 'tokenize' | 'run' | 'decode';
 
 /**
@@ -37,7 +48,8 @@ export class BatchWork {
   readonly #parts: ModelParts;
   readonly #texts: readonly string[];
   readonly #cancelled: ReadonlySet<number>;
-  readonly #results: (InferenceResult | undefined)[];
+  readonly #explain: readonly (ExplanationChoice | undefined)[];
+  readonly #results: (ModelResult | undefined)[];
   readonly #truncated: number[] = [];
   readonly #steps: AsyncGenerator<undefined, void>;
   #tokens = 0;
@@ -45,10 +57,15 @@ export class BatchWork {
   #stage: Stage = 'tokenize';
   #since = 0;
 
-  constructor(parts: ModelParts, texts: readonly string[], { cancelled = new Set() }: WorkOptions = {}) {
+  constructor(
+    parts: ModelParts,
+    texts: readonly string[],
+    { cancelled = new Set(), explain = [] }: WorkOptions = {},
+  ) {
     this.#parts = parts;
     this.#texts = texts;
     this.#cancelled = cancelled;
+    this.#explain = explain;
     this.#results = new Array(texts.length);
     this.#steps = this.#work();
   }
@@ -75,45 +92,63 @@ export class BatchWork {
   }
 
   async *#work(): AsyncGenerator<undefined, void> {
-    const { reader, runs } = this.#parts;
-    const windows: TextWindow[] = [];
+    const readings: TextReading[] = [];
     for (const [row, text] of this.#texts.entries()) {
-      if (this.#cancelled.has(row)) continue;
-      for (const window of reader.windowsOf(text, row)) windows.push(window);
+      if (!this.#cancelled.has(row)) readings.push(yield* this.#read(text, row));
       if (text.length > LONG_TEXT) yield;
     }
-    this.#note(windows);
+    this.#note(readings.flatMap(({ windows }) => windows));
     this.#enter('run');
     const computed = new Map<TextWindow, Float32Array>();
     const options = { alone: () => this.alone, cancelled: this.#cancelled };
-    yield* runs.compute(windows, computed, options);
+    const windows = readings.flatMap((reading) => [
+      ...reading.windows,
+      ...(reading.explained?.windows ?? []),
+    ]);
+    yield* this.#parts.runs.compute(windows, computed, options);
     this.#enter('decode');
-    yield* this.#decodeAll(windows, computed);
+    yield* this.#decodeAll(readings, computed);
+  }
+
+  *#read(text: string, row: number): Generator<undefined, TextReading> {
+    const { reader, decode } = this.#parts;
+    const windows = reader.windowsOf(text, row);
+    const choice = this.#explain[row];
+    if (choice === undefined) return { text, row, windows };
+    const explained = new ExplainedText(decode.explainer, text);
+    yield* explained.read(reader, windows, row);
+    return { text, row, windows, choice, explained };
   }
 
   *#decodeAll(
-    windows: readonly TextWindow[],
+    readings: readonly TextReading[],
     computed: ReadonlyMap<TextWindow, Float32Array>,
   ): Generator<undefined, void> {
-    const outputs = this.#texts.map((): WindowOutputs[] => []);
-    for (const window of windows) {
-      const own = computed.get(window);
-      if (own !== undefined) outputs[window.row]?.push({ encoding: window.encoding, outputs: own });
-    }
+    const outputsOf = (windows: readonly TextWindow[]): WindowOutputs[] =>
+      windows.flatMap((window) => {
+        const outputs = computed.get(window);
+        return outputs === undefined ? [] : { encoding: window.encoding, outputs };
+      });
     const { decode } = this.#parts;
-    for (const [row, text] of this.#texts.entries()) {
-      const own = outputs[row] ?? [];
-      if (decode.inSteps === undefined || text.length <= LONG_TEXT) {
-        if (!this.#cancelled.has(row)) this.#results[row] = decode(text, own);
-        continue;
-      }
-      const steps = decode.inSteps(text, own);
-      while (!this.#cancelled.has(row)) {
-        const step = steps.next();
-        if (step.done) this.#results[row] = step.value;
-        if (step.done) break;
-        yield;
-      }
+    for (const { text, row, windows, choice = {}, explained } of readings) {
+      const own = outputsOf(windows);
+      if (explained !== undefined) {
+        yield* this.#answer(row, () => explained.explain(own, outputsOf, choice));
+      } else if (decode.inSteps !== undefined && text.length > LONG_TEXT) {
+        const { inSteps } = decode;
+        yield* this.#answer(row, () => inSteps(text, own));
+      } else if (!this.#cancelled.has(row)) this.#results[row] = decode(text, own);
+    }
+  }
+
+  /** Keeps what the last step gives, unless nobody waits for it any more. */
+  *#answer(row: number, begin: () => Generator<undefined, ModelResult>): Generator<undefined, void> {
+    if (this.#cancelled.has(row)) return;
+    const steps = begin();
+    for (let step = steps.next(); ; step = steps.next()) {
+      if (step.done) this.#results[row] = step.value;
+      if (step.done || this.#cancelled.has(row)) return;
+      yield;
     }
   }
 

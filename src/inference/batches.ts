@@ -202,14 +202,15 @@ export class Batches {
 
   #begin(batch: RunningBatch, alone: boolean): void {
     const startedAt = performance.now();
-    const { lane, flow, items, texts } = batch;
+    const { lane, flow, items, texts, explain } = batch;
     const { directory } = flow;
     for (const { request } of items) request.startedAt ??= startedAt;
     const bytes = this.#memory.bytesOf(directory);
     const started = (id: number) => {
       batch.id = id;
     };
-    void this.#runs(batch, lane.run({ directory, texts, alone }, bytes, started), startedAt);
+    const given = { directory, texts, alone, ...(explain && { explain }) };
+    void this.#runs(batch, lane.run(given, bytes, started), startedAt);
   }
 
   #resume(batch: RunningBatch): void {

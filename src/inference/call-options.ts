@@ -14,6 +14,17 @@ export interface CallOptions {
    * is left of it is not computed. Default: no limit.
    */
   readonly deadlineMs?: number | undefined;
+  /**
+   * Whether results tell, as `none_of_these`, that the model's labels may not fit the query. Fails with a ValidationError
+   * where the model has no threshold for it: classifiers have one, unless an earlier release trained them. Default false.
+   */
+  readonly noneOfThese?: boolean | undefined;
+}
+
+/** Of a call that has an answer explained. */
+export interface ExplainOptions extends CallOptions {
+  /** Classification only: the label to explain. Default: the most probable one. */
+  readonly label?: string | undefined;
 }
 
 /** Of a stream of queries. */
@@ -28,12 +39,25 @@ export interface StreamOptions extends CallOptions {
 /** The longest time that Node's timers take: 24 days. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const deadlineSchema = z.number().positive().max(MAX_TIMER_MS);
+const noneSchema = z.boolean().optional();
 const inFlightSchema = z.int().min(1).max(100_000).default(128);
 
 /** @param account on whose behalf the call is. @throws ValidationError */
-export function requestOptions({ signal, deadlineMs }: CallOptions, account: string): RequestOptions {
-  if (deadlineMs === undefined) return { signal, account };
-  return { signal, account, deadlineMs: validate(deadlineSchema, deadlineMs, ['deadlineMs']) };
+export function requestOptions(
+  { signal, deadlineMs, ...told }: CallOptions,
+  account: string,
+): RequestOptions {
+  const noneOfThese = validate(noneSchema, told.noneOfThese, ['noneOfThese']);
+  if (deadlineMs === undefined) return { signal, account, noneOfThese };
+  return { signal, account, noneOfThese, deadlineMs: validate(deadlineSchema, deadlineMs, ['deadlineMs']) };
+}
+
+const labelSchema = z.string().optional();
+
+/** As {@link requestOptions}, for an answer that is to be explained. @throws ValidationError */
+export function explainRequest(options: ExplainOptions, account: string): RequestOptions {
+  const label = validate(labelSchema, options.label, ['label']);
+  return { ...requestOptions(options, account), explain: { label } };
 }
 
 /** @throws ValidationError */

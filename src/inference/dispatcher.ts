@@ -1,4 +1,4 @@
-import { AbortedError, ClosedError, DeadlineError, OverloadedError } from '../errors.js';
+import { AbortedError, ClosedError, DeadlineError, OverloadedError, ValidationError } from '../errors.js';
 import { Batches } from './batches.js';
 import { type RequestTrace, traceLoad, tracePredict } from './channels.js';
 import type { InferenceService, Predictions, RequestOptions } from './inference-service.js';
@@ -67,7 +67,10 @@ export class Dispatcher implements InferenceService {
         this.#schedule();
         this.#forgetAgain();
       },
-      answered: (request, predictions) => this.#end(request, 'answered', () => request.resolve(predictions)),
+      answered: (request, predictions) => {
+        if (request.lacksThreshold) this.#fail(request, withoutThreshold());
+        else this.#end(request, 'answered', () => request.resolve(predictions));
+      },
       failed: (request, thrown) => this.#fail(request, thrown),
     });
     const tick = () => this.#batches.start();
@@ -78,7 +81,7 @@ export class Dispatcher implements InferenceService {
   predict(
     directory: string,
     texts: readonly string[],
-    { signal, deadlineMs, account }: RequestOptions = {},
+    { signal, deadlineMs, account, explain, noneOfThese }: RequestOptions = {},
   ): Promise<Predictions> {
     const ask = (trace: RequestTrace | undefined) =>
       new Promise<Predictions>((resolve, reject) => {
@@ -89,6 +92,8 @@ export class Dispatcher implements InferenceService {
         this.#checkRoom(texts);
         const measuring = this.#memory.measure(directory);
         request.trace = trace;
+        request.explain = explain;
+        request.noneOfThese = noneOfThese ?? false;
         if (signal !== undefined) this.#heed(signal, request);
         if (deadlineMs !== undefined) this.#limit(deadlineMs, request);
         if (measuring === undefined) this.#enqueue(request);
@@ -274,6 +279,12 @@ export class Dispatcher implements InferenceService {
       }),
     );
   }
+}
+
+function withoutThreshold(): ValidationError {
+  const msg =
+    'the model has no threshold for it: only classifiers have one, and those that an earlier release trained have none; train it again';
+  return new ValidationError([{ loc: ['noneOfThese'], msg, type: 'unsupported' }]);
 }
 
 function charactersOf(texts: readonly string[]): number {

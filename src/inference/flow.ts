@@ -1,6 +1,5 @@
 import type { PendingRequest } from './pending-request.js';
 import type { RunningBatch } from './running-batch.js';
-import { textWork } from './text-work.js';
 import type { TurnTaker } from './turns.js';
 
 /** One text of a request. */
@@ -36,7 +35,7 @@ export class Taken {
   /** @returns whether it takes the text. */
   add(request: PendingRequest, index: number): boolean {
     const { work, texts, longWork, mayBeginLong } = this.#portion;
-    const own = textWork(request.texts[index] ?? '');
+    const own = request.workOf(index);
     const isLong = own > longWork;
     const isFirst = this.items.length === 0;
     // Shorter texts behind it may still be taken.

@@ -1,10 +1,10 @@
-import type { InferenceResult } from '../contract/index.js';
+import type { ExplanationChoice, ModelResult } from '../families/index.js';
 import type { InferenceStats } from './inference-stats.js';
 
 /** The answer to one request. */
 export interface Predictions {
   /** One per text, in their order. */
-  readonly results: readonly InferenceResult[];
+  readonly results: readonly ModelResult[];
   /** Milliseconds from the start of its tokenisation to its last result, loading and waiting not included. */
   readonly elapsedMs: number;
   /** Positions of the texts of which only the beginning was read, since they are longer than the model reads. */
@@ -22,6 +22,10 @@ export interface RequestOptions {
   readonly deadlineMs?: number | undefined;
   /** On whose behalf it is asked: accounts take turns, by the work that was done for each. Default: one for all. */
   readonly account?: string | undefined;
+  /** Whether results tell `none_of_these`, where the model has a threshold for it. Default false. */
+  readonly noneOfThese?: boolean | undefined;
+  /** Has the answers explained, as the choice says. Default: they are not. */
+  readonly explain?: ExplanationChoice | undefined;
 }
 
 /** Runs models from their folders, and keeps loaded those that it was asked for. */

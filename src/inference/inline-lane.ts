@@ -81,11 +81,11 @@ export class InlineLane implements Lane {
     });
   }
 
-  async #begin({ id, directory, texts, alone }: Batch): Promise<BatchAnswer> {
+  async #begin({ id, directory, texts, alone, explain }: Batch): Promise<BatchAnswer> {
     const cancelled = this.#cancelled.get(id) ?? new Set();
     try {
       const use = await this.#models.use(directory);
-      this.#unfinished.set(id, { work: use.model.begin(texts, { cancelled }), use });
+      this.#unfinished.set(id, { work: use.model.begin(texts, { cancelled, explain }), use });
       const answer = await this.#advance(id, alone);
       const { loadMs, model } = use;
       if (loadMs === 0) return answer;

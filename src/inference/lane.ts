@@ -1,4 +1,4 @@
-import type { InferenceResult } from '../contract/index.js';
+import type { ExplanationChoice, ModelResult } from '../families/index.js';
 import type { DeviceUse } from './device-graph.js';
 
 /** Texts that one thread answers together. */
@@ -8,6 +8,8 @@ export interface Batch {
   /** The model's folder. */
   readonly directory: string;
   readonly texts: readonly string[];
+  /** What to explain of each text, by position; undefined for those that are only answered. Absent: of none. */
+  readonly explain?: readonly (ExplanationChoice | undefined)[];
   /** Whether nothing else runs or waits: more threads may then share the run, where that was measured to be faster. */
   readonly alone: boolean;
 }
@@ -26,7 +28,7 @@ export interface StageTimes {
 /** What a lane answers after a slice of a batch's work: most batches have one. */
 export interface BatchAnswer {
   /** By position in the batch; undefined for texts that were cancelled, and for all of them while work is left. */
-  readonly results: readonly (InferenceResult | undefined)[];
+  readonly results: readonly (ModelResult | undefined)[];
   /** Positions of texts of which only the beginning was read. */
   readonly truncated: readonly number[];
   /** Tokens read, windows counted each. */

@@ -1,7 +1,11 @@
-import type { InferenceResult } from '../contract/index.js';
+import { type ExplanationChoice, MAX_LEFT_OUT, type ModelResult } from '../families/index.js';
 import type { RequestTrace } from './channels.js';
 import type { Predictions } from './inference-service.js';
 import type { BatchAnswer, StageTimes } from './lane.js';
+import { textWork } from './text-work.js';
+
+/** Characters of a word and the space before it, roughly. */
+const WORD = 6;
 
 /** A request that has not been answered: its texts are given to lanes in their order, in one batch or several. */
 export class PendingRequest {
@@ -14,7 +18,11 @@ export class PendingRequest {
   startedAt: number | undefined;
   /** What tracing tools were told of it, if any listens. */
   trace: RequestTrace | undefined;
-  readonly #results: (InferenceResult | undefined)[];
+  /** What its answers are to be explained by; undefined if they are not. */
+  explain: ExplanationChoice | undefined;
+  /** Whether results tell it. */
+  noneOfThese = false;
+  readonly #results: (ModelResult | undefined)[];
   readonly #truncated: number[] = [];
   readonly #whenEnded: (() => void)[] = [];
   #ended = false;
@@ -38,6 +46,13 @@ export class PendingRequest {
   /** Texts that no lane has been given. */
   get waiting(): number {
     return this.texts.length - this.next;
+  }
+
+  /** The work that a text is, as {@link textWork} counts it: one that is explained is read again without each word. */
+  workOf(index: number): number {
+    const text = this.texts[index] ?? '';
+    const readings = this.explain === undefined ? 1 : 1 + Math.min(MAX_LEFT_OUT, text.length / WORD);
+    return readings * textWork(text);
   }
 
   /** Whether it has been answered, refused or given up. */
@@ -82,9 +97,21 @@ export class PendingRequest {
   get predictions(): Predictions | undefined {
     if (this.#unanswered > 0) return undefined;
     return {
-      results: this.#results.flatMap((result) => result ?? []),
+      results: this.#results.flatMap((result) => (result === undefined ? [] : this.#told(result))),
       elapsedMs: this.#elapsedMs,
       truncated: this.#truncated.sort((a, b) => a - b),
     };
+  }
+
+  /** Whether it asks for what its model has no threshold for. */
+  get lacksThreshold(): boolean {
+    return this.noneOfThese && this.#results.some((result) => result?.none_of_these === undefined);
+  }
+
+  /** A result with the fields that were asked for. */
+  #told(result: ModelResult): ModelResult {
+    if (this.noneOfThese) return result;
+    const { none_of_these: _, ...documented } = result;
+    return documented;
   }
 }

@@ -1,3 +1,4 @@
+import type { ExplanationChoice } from '../families/index.js';
 import type { Flow, Item } from './flow.js';
 import type { BatchAnswer, StageTimes } from './lane.js';
 import type { LaneState } from './lane-state.js';
@@ -20,6 +21,12 @@ export class RunningBatch {
 
   get texts(): string[] {
     return this.items.map(({ request, index }) => request.texts[index] ?? '');
+  }
+
+  /** What to explain of each text; undefined if nothing is to be explained. */
+  get explain(): (ExplanationChoice | undefined)[] | undefined {
+    const choices = this.items.map(({ request }) => request.explain);
+    return choices.some((choice) => choice !== undefined) ? choices : undefined;
   }
 
   get requests(): PendingRequest[] {

@@ -134,6 +134,12 @@ export class Bm25Index {
     }, 0);
   }
 
+  /** Which words of a passage the query has too, as the index compares them. @param words of a passage. */
+  shares(query: string, words: readonly string[]): boolean[] {
+    const terms = this.#queryTerms(query);
+    return words.map((word) => searchWords(word).some((each) => terms.has(this.#idOf(each))));
+  }
+
   /** How often each known term occurs in a query. */
   #queryTerms(query: string): ReadonlyMap<number, number> {
     const counts = new Map<number, number>();

@@ -12,6 +12,7 @@ import {
 import { areModerate } from './moderate.js';
 import { paddedOutputs, padRows } from './padded-rows.js';
 import { parseEntry } from './parse-entry.js';
+import { spreadOverText } from './spread-over-text.js';
 import { type SparseVector, TfIdf } from './tf-idf.js';
 
 /** The byte for a feature's largest weight; its other weights are stored in proportion. */
@@ -36,6 +37,14 @@ const optionsShape = fields(
   { triples: flag },
   'refused',
 );
+
+/** What a linear expert says about a text. */
+export interface LexicalReading {
+  /** [outputs] */
+  readonly margins: Float32Array;
+  /** The share of its n-grams that the expert has seen in training, 0 to 1. */
+  readonly coverage: number;
+}
 
 /** A linear model over the n-grams of a text; its weights are bytes, in memory as in the file. */
 export class LinearExpert {
@@ -91,6 +100,11 @@ export class LinearExpert {
 
   /** The signed distance of a text from each output's hyperplane; above 0 means yes. [outputs] */
   margins(text: string): Float32Array {
+    return this.read(text).margins;
+  }
+
+  /** The margins of a text, and how much of it the expert knows. */
+  read(text: string): LexicalReading {
     const margins = this.#weights.bias.slice();
     const features = this.#tfIdf.vector(text);
     for (let start = 0; start < features.ids.length; start += MAX_FEATURES_A_TEXT) {
@@ -100,7 +114,29 @@ export class LinearExpert {
         margins[output] = (margins[output] ?? 0) + (this.#sums[output] ?? 0);
       }
     }
-    return margins;
+    return { margins, coverage: features.coverage };
+  }
+
+  /**
+   * What each character adds to a sum of the margins, exactly: weight · value of each n-gram, shared evenly by the
+   * characters it stands on. All together are that sum without the bias.
+   * @param direction how much each output counts in the sum. [outputs]
+   * @returns for each character, at its first UTF-16 code unit. [text.length]
+   */
+  contributions(text: string, direction: ArrayLike<number>): Float64Array {
+    const { bytes, scales } = this.#weights;
+    const { outputs } = this;
+    const weightOf = (id: number) => {
+      let sum = 0;
+      for (let output = 0; output < outputs; output += 1) {
+        sum += (direction[output] ?? 0) * (bytes[id * outputs + output] ?? 0);
+      }
+      return sum * (scales[id] ?? 0);
+    };
+    const added = this.#tfIdf
+      .occurrences(text)
+      .map(({ id, value, start, end }) => ({ value: value * weightOf(id), start, end }));
+    return spreadOverText(text, this.#tfIdf.options.lowercase, added);
   }
 
   /** The features from `start` on, as far as there is room, with what each byte of their weights counts. */

@@ -1,6 +1,6 @@
 import { allAtOnce, type Steps } from '../pauses.js';
 import { HashTable } from './hash-table.js';
-import { NGramHasher, type NGramOptions } from './n-grams.js';
+import { NGramHasher, type NGramOptions, type PlacedNGrams } from './n-grams.js';
 
 /** Longer buffers are released at the next text, so that one huge text doesn't take up memory for good. */
 const MAX_KEPT_FEATURES = 1 << 16;
@@ -10,6 +10,18 @@ export interface SparseVector {
   /** Both are overwritten by the next text. */
   readonly ids: Int32Array;
   readonly values: Float32Array;
+  /** The share of the text's n-grams, repeated ones as often as they occur, that are features; 0 of a text without any. */
+  readonly coverage: number;
+}
+
+/** A feature where it stands in a text, in code points of the text as it is read. */
+export interface FeatureOccurrence {
+  readonly id: number;
+  /** Its share of the feature's value: each occurrence has the same. */
+  readonly value: number;
+  readonly start: number;
+  /** Exclusive. */
+  readonly end: number;
 }
 
 /**
@@ -23,6 +35,8 @@ export class TfIdf {
   readonly #counts: Float32Array;
   #ids = new Int32Array(1024);
   #values = new Float32Array(1024);
+  /** N-grams of the last text that are features. */
+  #found = 0;
 
   /**
    * @param hashes the features, by id.
@@ -73,13 +87,46 @@ export class TfIdf {
   /** @returns views that the next call overwrites; n-grams that aren't features are left out. */
   vector(text: string): SparseVector {
     const { hashes, wordsEnd, end } = this.#hasher.hash(text);
+    this.#makeRoom(end);
+    this.#found = 0;
+    const words = this.#weigh(hashes, 0, wordsEnd, 0);
+    const all = this.#weigh(hashes, wordsEnd, end, words);
+    const coverage = end === 0 ? 0 : this.#found / end;
+    return { ids: this.#ids.subarray(0, all), values: this.#values.subarray(0, all), coverage };
+  }
+
+  /** The features of a text one by one where they stand; their values sum to those of {@link TfIdf.vector}. */
+  occurrences(text: string): FeatureOccurrence[] {
+    const placed = this.#hasher.locate(text);
+    this.#makeRoom(placed.end);
+    const words = this.#placed(placed, 0, placed.wordsEnd);
+    return [...words, ...this.#placed(placed, placed.wordsEnd, placed.end)];
+  }
+
+  /** Of the n-grams in [first, last). */
+  #placed({ hashes, starts, ends }: PlacedNGrams, first: number, last: number): FeatureOccurrence[] {
+    const features = this.#weigh(hashes, first, last, 0);
+    const values = new Map<number, number>();
+    for (let at = 0; at < features; at += 1) values.set(this.#ids[at] ?? 0, this.#values[at] ?? 0);
+    const found: Omit<FeatureOccurrence, 'value'>[] = [];
+    const counts = new Map<number, number>();
+    for (let at = first; at < last; at += 1) {
+      const id = this.#table.find(hashes[at] ?? 0);
+      if (id < 0) continue;
+      counts.set(id, (counts.get(id) ?? 0) + 1);
+      found.push({ id, start: starts[at] ?? 0, end: ends[at] ?? 0 });
+    }
+    return found.map((each) => ({
+      ...each,
+      value: (values.get(each.id) ?? 0) / (counts.get(each.id) ?? 1),
+    }));
+  }
+
+  #makeRoom(end: number): void {
     if (this.#ids.length < end || this.#ids.length > Math.max(MAX_KEPT_FEATURES, 2 * end)) {
       this.#ids = new Int32Array(2 * end);
       this.#values = new Float32Array(2 * end);
     }
-    const words = this.#weigh(hashes, 0, wordsEnd, 0);
-    const all = this.#weigh(hashes, wordsEnd, end, words);
-    return { ids: this.#ids.subarray(0, all), values: this.#values.subarray(0, all) };
   }
 
   /**
@@ -92,6 +139,7 @@ export class TfIdf {
     const values = this.#values;
     const { weights } = this;
     const found = this.#table.findAll(hashes, start, end, ids, first);
+    this.#found += found - first;
     let last = first;
     for (let at = first; at < found; at += 1) {
       const id = ids[at] ?? 0;

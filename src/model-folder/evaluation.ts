@@ -53,6 +53,15 @@ const retrievalSchema = z.strictObject({
   mrr: z.number().exactOptional(),
 });
 
+const weighedWordSchema = z.strictObject({
+  /** Where it is in the text, in UTF-16 code units; `end` is exclusive. */
+  start: z.int(),
+  end: z.int(),
+  /** The log-odds that it adds to what was predicted; below 0, it speaks against it. */
+  weight: z.number(),
+});
+export type WeighedWord = z.infer<typeof weighedWordSchema>;
+
 const mistakeSchema = z.strictObject({
   /** Cut to {@link MAX_MISTAKE_CHARACTERS}. */
   text: z.string(),
@@ -61,6 +70,8 @@ const mistakeSchema = z.strictObject({
   predicted: z.array(z.string()),
   /** How sure the model was of what it got wrong, 0 to 1. */
   score: z.number(),
+  /** What moved the model, word by word; only of some mistakes of classifiers. */
+  words: z.array(weighedWordSchema).exactOptional(),
 });
 export type Mistake = z.infer<typeof mistakeSchema>;
 

@@ -9,10 +9,17 @@ export {
   type Mistake,
   type ModelEvaluation,
   modelEvaluationSchema,
+  type WeighedWord,
 } from './evaluation.js';
 export * from './files.js';
 export { readConfig, readFolderFile } from './folder-file.js';
-export { type BlendWeights, type ModelFolderConfig, modelFolderConfig } from './model-config.js';
+export {
+  type BlendWeights,
+  type Evidence,
+  type ModelFolderConfig,
+  modelFolderConfig,
+  type UsageTerms,
+} from './model-config.js';
 export {
   type ModelFolder,
   type OpenedModelFolder,

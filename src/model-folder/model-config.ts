@@ -43,6 +43,26 @@ export interface ModelFolderConfig {
   readonly orchard: OrchardConfig;
 }
 
+/** What a classifier's scores rest on: docs/lexical.md, "Scores that mean something". */
+export interface Evidence {
+  /** The dev rows that the scores were calibrated on. */
+  readonly rows: number;
+  /** The share of a text's n-grams that are known: nineteen of twenty dev rows have at least this, 0 to 1. */
+  readonly coverage: number;
+  /** An answer with a lower score is none of the labels, 0 to 1. */
+  readonly none_below: number;
+}
+
+/** Whether a model may be used for money, as far as the data that it learned from decide it. */
+export interface UsageTerms {
+  /** False: some data were given for other use, or without a word about it. */
+  readonly commercial_use: boolean;
+  /** The data that stand in the way, with why. */
+  readonly reasons: readonly string[];
+  /** What to use instead. */
+  readonly alternative?: string;
+}
+
 interface OrchardConfig {
   /** Raised when the folder's layout changes in a way that older versions can't read. */
   readonly format: 1;
@@ -78,12 +98,19 @@ interface OrchardConfig {
   readonly graph?: typeof ONNX_FILE | typeof QUANTIZED_ONNX_FILE;
   /** Absent if there is no lexical expert. */
   readonly blend?: BlendWeights;
+  /** Absent: scores are as the blend gives them, and no answer is none of the labels. */
+  readonly evidence?: Evidence;
+  /** In pretrained models, what their own data allow. Absent: nothing in them stands in the way of any use. */
+  readonly licence?: UsageTerms;
 }
 
 /** As many tokens as any encoder of BERT's kind reads at once; attention takes memory by their square. */
 const MAX_TOKENS_AT_ONCE = 8192;
 /** More than any family has. */
 const MAX_FILES = 32;
+
+/** More than a model has sources of data. */
+const MAX_REASONS = 100;
 
 /** Of a family, a type or a backbone. */
 const name = shortText(500);
@@ -117,6 +144,12 @@ const orchardShape: JsonShape<OrchardConfig> = fields(
     window_overlap: whole(0),
     graph: oneOf(ONNX_FILE, QUANTIZED_ONNX_FILE),
     blend: fields({ encoder: weight, expert: weight, bias: listOf(bias) }, {}, 'refused'),
+    evidence: fields({ rows: whole(1), coverage: number(0, 1), none_below: number(0, 1) }, {}, 'refused'),
+    licence: fields(
+      { commercial_use: flag, reasons: listOf(text, MAX_REASONS) },
+      { alternative: text },
+      'refused',
+    ),
   },
   'refused',
 );

@@ -1,2 +1,7 @@
-export { type BatchPredictionResult, type PredictionResult, Predictor } from './predictor.js';
+export {
+  type BatchPredictionResult,
+  type ExplanationResult,
+  type PredictionResult,
+  Predictor,
+} from './predictor.js';
 export type { PredictorOptions } from './predictor-options.js';

@@ -1,51 +1,49 @@
-import type { ModelEvaluation } from '../model-folder/index.js';
-import { chartDrawer } from './chart.js';
+import type { ClassFigures, Confusion, Mistake } from '../model-folder/index.js';
 import type { NamedFigure } from './figures.js';
 import { html } from './html.js';
-import { CONTENT_POLICY } from './report-html.js';
+import { htmlPage } from './html-page.js';
 import { classTable } from './sections/class-table.js';
 import { confusionMatrix } from './sections/confusion-matrix.js';
 import { mistakes } from './sections/mistakes.js';
-import { style } from './style.js';
 
-/** What a page about an evaluation shows. */
-export interface EvaluationPage extends Pick<ModelEvaluation, 'classes' | 'confusion' | 'mistakes'> {
+/** How well a model does on some rows, to be written as a page. */
+export interface EvaluationPage {
   readonly title: string;
-  /** What was judged, in words. */
-  readonly subtitle: string;
-  /** To know first. */
-  readonly figures: readonly NamedFigure[];
-  /** What the figures mean. */
+  /** What was scored, such as "1,000 rows". */
   readonly note: string;
+  /** The figures to know first. */
+  readonly tiles: readonly NamedFigure[];
+  /** All figures with their 95 % intervals, as text. */
+  readonly intervals: readonly { readonly name: string; readonly value: string; readonly interval: string }[];
+  readonly classes?: readonly ClassFigures[];
+  readonly confusion?: Confusion;
+  readonly mistakes: readonly Mistake[];
 }
 
-/** One self-contained HTML page about how a model does on examples. */
-export async function evaluationHtml(page: EvaluationPage): Promise<string> {
-  const { title, subtitle, figures, note } = page;
-  const draw = await chartDrawer();
-  const tiles = figures.map(({ name, value }) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`);
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="${CONTENT_POLICY}">
-<title>${title}: evaluation of a model</title>
-<style>${style}</style>
-</head>
-<body>
-<header>
-<h1>${title}</h1>
-<p>${subtitle}</p>
+/** One self-contained HTML page about a model's answers to rows that the user brought. */
+export function evaluationHtml(page: EvaluationPage): string {
+  const tiles = page.tiles.map(({ name, value }) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`);
+  const rows = page.intervals.map(
+    ({ name, value, interval }) =>
+      html`<tr><th scope="row">${name}</th><td>${value}</td><td>${interval}</td></tr>`,
+  );
+  return htmlPage(
+    page.title,
+    html`<header>
+<h1>${page.title}</h1>
+<p>${page.note}</p>
 <dl class="tiles">${tiles}</dl>
-<p class="note">${note}</p>
 </header>
 <main>
-${classTable(page, 'examples')}
-${confusionMatrix(page, draw)}
-${mistakes(page, 'examples')}
-</main>
-</body>
-</html>
-`.text;
+<section>
+<h2>Figures</h2>
+<table><thead><tr><th scope="col">Figure</th><th scope="col">Value</th><th scope="col">95 % interval</th></tr></thead>
+<tbody>${rows}</tbody></table>
+<p class="note">Intervals by resampling the rows: in 95 of 100 such samples the figure is in between.</p>
+</section>
+${classTable(page)}
+${confusionMatrix(page)}
+${mistakes(page)}
+</main>`,
+  );
 }

@@ -8,6 +8,7 @@ import { cpuExecutor, type GraphExecutor } from '../graph/index.js';
 import { type Backbone, readBackbone } from './backbone.js';
 import { checkpointFile, WORK_FOLDER } from './checkpoint-mark.js';
 import { trainOnDevice } from './choose-device.js';
+import { explainMistakes } from './explain-mistakes.js';
 import { finishModel } from './finish-model.js';
 import { frozenBackbone } from './frozen-backbone.js';
 import { resolveHyperparameters } from './hyperparameters.js';
@@ -18,7 +19,7 @@ import { runWarnings } from './run-warnings.js';
 import { tokenize } from './tokenize.js';
 import { type LoopInput, trainModel } from './training-loop.js';
 import type { TrainingRunOptions, TrainingSpec } from './training-run.js';
-import { namedBackbone, writeModel } from './write-model.js';
+import { configOf, namedBackbone, writeModel } from './write-model.js';
 
 /** A crash loses at most this much of a training, and the epoch in progress. */
 const CHECKPOINT_INTERVAL_MS = 30_000;
@@ -96,7 +97,9 @@ export async function runTraining(
     ...(device && { device }),
     warnings: [...warnings, ...noticed],
   };
-  await writeModel(spec, { family, task, encoder, ...rows, ...trained, ...run, ...finished });
+  const model = { family, task, encoder, ...rows, ...trained, ...run, ...finished };
+  const evaluation = await explainMistakes({ executor: cpu, signal }, model, configOf(spec, model));
+  await writeModel(spec, { ...model, ...(evaluation && { evaluation }) });
   await rm(work, { recursive: true, force: true });
   return trained.stats;
 }

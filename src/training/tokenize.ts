@@ -31,6 +31,8 @@ export interface TokenizedRows {
   readonly maskId: number;
   /** How texts are read. The model folder keeps it, so that queries are read as the rows were. */
   readonly reading: ReadingFields;
+  /** Reads texts so. */
+  readonly reader: TextReader;
   readonly train: readonly TextWindow[];
   readonly dev: readonly TextWindow[];
 }
@@ -63,6 +65,7 @@ export async function tokenize(
     vocabularySize: tokenizer.vocabularySize,
     maskId: tokenizer.specialTokens.mask,
     reading,
+    reader,
     train: await withPauses(reader.reading(task.train), signal),
     dev: await withPauses(reader.reading(task.dev), signal),
   };

@@ -49,7 +49,7 @@ function withCatalogue({ predictor, page, ...services }: AccountServices) {
   const pretrained = Object.entries(catalogue).map(([name, { type }]) => ({ name, type }));
   return {
     ...services,
-    page: { uploads: page.uploads, installedModels: async () => pretrained },
+    page: { ...page, installedModels: async () => pretrained, explain: explaining(page) },
     predictor: () => ({
       predictCustom: predictCustom.bind(predictor(account)),
       predictCustomBatch: predictCustomBatch.bind(predictor(account)),
@@ -60,6 +60,26 @@ function withCatalogue({ predictor, page, ...services }: AccountServices) {
         return data ? okAsync({ data, metadata }) : errAsync(new NotFoundError('pretrained model', name));
       },
     }),
+  };
+}
+
+/** Pretrained models' answers explained as if the first word were for them and the last against them; others' as they are. */
+function explaining(page: AccountServices['page']): AccountServices['page']['explain'] {
+  return async (asking, model, query, options) => {
+    const answer = catalogue[model.replace('pre-trained/', '')]?.answer;
+    if (answer === undefined) return page.explain(asking, model, query, options);
+    const words = query.split(' ');
+    const explained = answer.labels.map((label, position) => ({
+      answer: label,
+      score: answer.scores[position] ?? 0,
+      position,
+      words: words.map((word, at) => ({
+        word,
+        start: words.slice(0, at).join(' ').length + Math.min(at, 1),
+        weight: at === 0 ? 2 : at === words.length - 1 ? -1 : 0.01,
+      })),
+    }));
+    return { data: { ...answer, explained }, metadata: { model_inference_time_ms: 1.5 } };
   };
 }
 

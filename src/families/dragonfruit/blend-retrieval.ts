@@ -94,7 +94,8 @@ export function rankOfAnswer({ candidates, passage }: JudgedCandidates, weights:
   return pessimisticRank(blendedScores(candidates, weights), candidates.passages.indexOf(passage));
 }
 
-function blendedScores({ cosines, bm25 }: Candidates, weights: RetrievalWeights): Float64Array {
+/** vector · cosine + bm25 · share of each candidate. [candidates] */
+export function blendedScores({ cosines, bm25 }: Candidates, weights: RetrievalWeights): Float64Array {
   const scores = new Float64Array(cosines.length);
   for (let at = 0; at < scores.length; at += 1) {
     scores[at] = weights.vector * (cosines[at] ?? 0) + weights.bm25 * (bm25[at] ?? 0);

@@ -7,6 +7,7 @@ import { VectorIndex } from '../../vector-index/index.js';
 import type { Decoder, ModelFile, ModelFiles } from '../family.js';
 import { rankCandidates } from './blend-retrieval.js';
 import { findCandidates, type RetrievalExperts } from './candidates.js';
+import { retrievalExplainer } from './explainer.js';
 import { decodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './passage-files.js';
 import { meanOfRows, unitVector } from './unit-vector.js';
 
@@ -20,7 +21,7 @@ const PASSAGES = 10;
  */
 export function dragonfruitDecoder(config: ModelFolderConfig, files: ModelFiles): Decoder {
   const { blend, files: listed } = config.orchard;
-  if (blend === undefined && listed.length === 0) return vectorOf;
+  if (blend === undefined && listed.length === 0) return vectorResult;
   if (blend === undefined) throw new ModelFolderError(CONFIG_FILE, 'the orchard section has no blend');
   const weights = { vector: blend.encoder, bm25: blend.expert };
   const { passages, vectors, bm25 } = openPassages(files);
@@ -28,16 +29,21 @@ export function dragonfruitDecoder(config: ModelFolderConfig, files: ModelFiles)
     const reason = `its vectors have ${vectors.width} elements, but ${CONFIG_FILE} has a hidden_size of ${config.hidden_size}`;
     throw new ModelFolderError(fileOf(files, VECTORS_FILE).file, reason);
   }
-  return (text, [window]): InferenceResult => {
+  const vectorOf = ([window]: TextOutputs) => {
     const states = window?.outputs ?? new Float32Array();
-    const vector = unitVector(meanOfRows(states, window?.encoding.ids.length ?? 0, vectors.width));
-    const best = rankCandidates(findCandidates(text, vector, { vectors, bm25 }), weights, PASSAGES);
+    return unitVector(meanOfRows(states, window?.encoding.ids.length ?? 0, vectors.width));
+  };
+  const decode = (text: string, outputs: TextOutputs): InferenceResult => {
+    const candidates = findCandidates(text, vectorOf(outputs), { vectors, bm25 });
+    const best = rankCandidates(candidates, weights, PASSAGES);
     return { labels: best.map(({ id }) => passages[id] ?? ''), scores: best.map(({ score }) => score) };
   };
+  const explainer = retrievalExplainer({ passages, vectors, bm25, weights, limit: PASSAGES, vectorOf });
+  return Object.assign(decode, { explainer });
 }
 
 /** The unit vector of a text: the mean of its windows' vectors, by their tokens. */
-function vectorOf(_text: string, windows: TextOutputs): InferenceResult {
+function vectorResult(_text: string, windows: TextOutputs): InferenceResult {
   const sum = new Float32Array(windows[0]?.outputs.length ?? 0);
   for (const { encoding, outputs } of windows) {
     const tokens = encoding.ids.length;

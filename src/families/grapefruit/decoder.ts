@@ -5,10 +5,11 @@ import { CONFIG_FILE, EXPERT_FILE, type ModelFolderConfig } from '../../model-fo
 import { allAtOnce } from '../../pauses.js';
 import type { TextOutputs } from '../../text-reader/index.js';
 import type { Decoder, ModelFiles } from '../family.js';
+import { splitWords } from '../words.js';
 import { bioConstraints } from './bio-constraints.js';
+import { entityExplainer } from './explainer.js';
 import { entityResult, SequenceDecoder, tagEvidenceInSteps } from './sequence-decoder.js';
 import { wordOutputs } from './word-pieces.js';
-import { splitWords } from './words.js';
 
 /** The entities of the tags that are most probable to both experts. @throws ModelFolderError */
 export function grapefruitDecoder({ orchard }: ModelFolderConfig, files: ModelFiles): Decoder {
@@ -32,7 +33,7 @@ export function grapefruitDecoder({ orchard }: ModelFolderConfig, files: ModelFi
     const entities = yield* decoder.entitiesInSteps(evidence);
     return entityResult(text, words, entities);
   }
-  return Object.assign((text: string, outputs: TextOutputs) => allAtOnce(inSteps(text, outputs)), {
-    inSteps,
-  });
+  const explainer = entityExplainer({ tags: tags.length, splitting, lowercase, expert, decoder });
+  const decode = (text: string, outputs: TextOutputs) => allAtOnce(inSteps(text, outputs));
+  return Object.assign(decode, { inSteps, explainer });
 }

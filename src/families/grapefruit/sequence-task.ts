@@ -18,6 +18,7 @@ import type {
   TrainedExpert,
   TrainingTask,
 } from '../family.js';
+import { guessSplitting } from '../words.js';
 import { augmentMentions } from './augment-mentions.js';
 import { bioConstraints } from './bio-constraints.js';
 import { fitTagWeights, type TagBlendRows, type TagShares, type TagWeights } from './blend-tags.js';
@@ -28,7 +29,6 @@ import type { SequenceDataset, TaggedSentence } from './sequence-dataset.js';
 import { foldWords, logProbabilities, SequenceDecoder, tagEvidence } from './sequence-decoder.js';
 import { sequenceHead } from './sequence-head.js';
 import { sentencePlaces, sentenceText, wordOutputs } from './word-pieces.js';
-import { guessSplitting } from './words.js';
 
 /** A sequence labelling dataset as the training loop sees it. */
 export function sequenceTask(dataset: SequenceDataset): TrainingTask<RowHead> {

@@ -1,6 +1,6 @@
 import type { TextOutputs } from '../../text-reader/index.js';
 import type { Encoding } from '../../tokenizer/index.js';
-import type { Word } from './words.js';
+import type { Word } from '../words.js';
 
 /** A sentence as the encoder reads it. */
 export const sentenceText = (words: readonly string[]): string => words.join(' ');

@@ -1,7 +1,7 @@
 import type { Pooling } from '../../encoder/index.js';
 import type { RowHead } from '../../engine/index.js';
 import { linearExpertBytes, trainLinearExpert } from '../../lexical/index.js';
-import { EXPERT_FILE } from '../../model-folder/index.js';
+import { type Evidence, EXPERT_FILE } from '../../model-folder/index.js';
 import { mapSteps, type Steps, withPauses } from '../../pauses.js';
 import type { TextOutputs } from '../../text-reader/index.js';
 import type {
@@ -18,11 +18,12 @@ import { balancedWeights } from './balanced-weights.js';
 import { fitBlend } from './blend.js';
 import { blendLogits, UNCALIBRATED } from './blend-weights.js';
 import type { ClassificationDataset, ClassificationKind } from './classification-dataset.js';
-import { predictedLabels } from './classification-decoder.js';
+import { labelProbabilities, predictedLabels } from './classification-decoder.js';
 import { type ClassifierShape, classifierLogits, classifierParameters } from './classification-head.js';
 import { classificationLoss, lossTargets } from './classification-loss.js';
 import { classificationScores, mainMetricOf } from './classification-scores.js';
 import { classificationEvaluation } from './evaluation.js';
+import { type AnsweredRow, fitEvidence, trustIn } from './evidence.js';
 import { linkOf } from './link.js';
 
 /** A binary model has one logit, for its second label; every other kind has one per label. */
@@ -89,10 +90,13 @@ async function trainExpert(
   );
   const finish = function* (texts: readonly TextOutputs[]): Steps<FinishedTask> {
     const margins = new Float32Array(dev.length * outputs);
+    const coverages = new Float64Array(dev.length);
     const targets = new Uint8Array(dev.length * outputs);
     for (const [row, { text, labelIds }] of dev.entries()) {
       yield;
-      margins.set(expert.margins(text), row * outputs);
+      const reading = expert.read(text);
+      margins.set(reading.margins, row * outputs);
+      coverages[row] = reading.coverage;
       for (const output of activeOutputs(kind, labelIds)) targets[row * outputs + output] = 1;
     }
     const encoder = flatOutputs(texts);
@@ -104,14 +108,34 @@ async function trainExpert(
       multilabel: kind === 'multilabel',
       score,
     });
+    const logits = blendLogits(blend.blend.weights, encoder, margins);
+    const evidence = yield* evidenceOf(dataset, logits, coverages);
     const evaluation = yield* classificationEvaluation(dataset, {
       ...rows,
-      logits: blendLogits(blend.blend.weights, encoder, margins),
+      trust: coverages.map((coverage) => trustIn(evidence, coverage)),
+      logits,
       uncalibrated: blendLogits(UNCALIBRATED, encoder, margins),
     });
-    return { blend, evaluation, files: new Map([[EXPERT_FILE, expert.encode()]]) };
+    return { blend, evaluation, evidence, files: new Map([[EXPERT_FILE, expert.encode()]]) };
   };
   return { finish: (texts, signal) => withPauses(finish(texts), signal) };
+}
+
+/** What the dev rows say of how far the scores can be trusted. @param coverages of the dev rows. */
+function* evidenceOf(
+  { kind, labels, dev }: ClassificationDataset,
+  logits: Float32Array,
+  coverages: Float64Array,
+): Steps<Evidence> {
+  const outputs = logits.length / Math.max(1, dev.length);
+  const reading = { link: linkOf(kind), labels: labels.length };
+  const answered = yield* mapSteps(dev, ({ labelIds }, row): AnsweredRow => {
+    const probabilities = labelProbabilities(logits.subarray(row * outputs, (row + 1) * outputs), reading);
+    const score = Math.max(...probabilities);
+    const isRight = labelIds.includes(probabilities.indexOf(score));
+    return { coverage: coverages[row] ?? 0, rightly: isRight ? score : undefined };
+  });
+  return fitEvidence(answered, labels.length, kind === 'multilabel');
 }
 
 function classificationHead({ kind, train }: ClassificationDataset, shape: ClassifierShape): RowHead {

@@ -1,32 +1,27 @@
 import { ModelFolderError } from '../../errors.js';
 import { LinearExpert } from '../../lexical/index.js';
 import { CONFIG_FILE, EXPERT_FILE, type ModelFolderConfig, ONNX_FILE } from '../../model-folder/index.js';
+import type { TextOutputs } from '../../text-reader/index.js';
 import type { Decoder, ModelFiles } from '../family.js';
-import { flatOutputs } from '../text-outputs.js';
-import { blendLogits } from './blend-weights.js';
 import { classificationKind } from './classification-dataset.js';
-import { classificationResult } from './classification-decoder.js';
+import { type Classifier, classify } from './classifier.js';
+import { classificationExplainer } from './explainer.js';
 import { linkOf } from './link.js';
 
 /** Both experts' logits, blended, as a result; the encoder's alone in a folder without a lexical expert. */
 export function papayaDecoder({ orchard }: ModelFolderConfig, files: ModelFiles): Decoder {
+  const { labels, blend, evidence, graph = ONNX_FILE } = orchard;
   const link = linkOf(classificationKind(orchard.type));
-  const { labels, blend } = orchard;
-  const expert = files.get(EXPERT_FILE);
-  if (expert === undefined || blend === undefined) {
-    return (_, texts) => {
-      const encoded = flatOutputs([texts]);
-      requireOutputs(orchard.graph ?? ONNX_FILE, encoded.length, labels.length);
-      return classificationResult(encoded, labels, link);
-    };
-  }
-  const linear = LinearExpert.decode(expert.bytes, expert.file);
-  requireOutputs(expert.file, linear.outputs, labels.length);
-  return (text, outputs) => {
-    const encoded = flatOutputs([outputs]);
-    requireOutputs(orchard.graph ?? ONNX_FILE, encoded.length, labels.length);
-    return classificationResult(blendLogits(blend, encoded, linear.margins(text)), labels, link);
+  const file = files.get(EXPERT_FILE);
+  const expert = file && LinearExpert.decode(file.bytes, file.file);
+  if (expert) requireOutputs(file.file, expert.outputs, labels.length);
+  const lexical = expert && blend && { expert, blend };
+  const classifier: Classifier = { labels, link, lexical, evidence };
+  const decode = (text: string, outputs: TextOutputs) => {
+    requireOutputs(graph, outputs[0]?.outputs.length ?? 0, labels.length);
+    return classify(classifier, text, outputs).result;
   };
+  return Object.assign(decode, { explainer: classificationExplainer(classifier) });
 }
 
 /** A binary model has one output for its two labels. @throws ModelFolderError */

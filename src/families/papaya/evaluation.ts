@@ -31,7 +31,7 @@ export function* classificationEvaluation(
   const reading = { link: rows.link, labels: labels.length };
   const answers = yield* mapSteps(dev, ({ text, labelIds }, row): Answer => {
     const mine = logits.subarray(row * rows.outputs, (row + 1) * rows.outputs);
-    const probabilities = labelProbabilities(mine, reading);
+    const probabilities = labelProbabilities(mine, { ...reading, trust: rows.trust?.[row] });
     return { text, actual: labelIds, predicted: predictedLabels(mine, reading), probabilities };
   });
   const decisions = yield* decisionsOf(rows, logits);
@@ -44,7 +44,7 @@ export function* classificationEvaluation(
     calibration: {
       bins: calibrationBins(decisions),
       error: expectedCalibrationError(decisions),
-      error_before: expectedCalibrationError(yield* decisionsOf(rows, uncalibrated)),
+      error_before: expectedCalibrationError(yield* decisionsOf({ ...rows, trust: undefined }, uncalibrated)),
     },
     mistakes: listedMistakes(mistakes.flat()),
   };

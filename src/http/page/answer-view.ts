@@ -89,11 +89,36 @@ function passages({ labels, scores }: InferenceResult): HTMLElement {
     element(
       'li',
       {},
-      element('p', {}, passage),
+      passageView(passage),
       element('p', { className: 'note' }, `score ${(scores[at] ?? 0).toFixed(3)}`),
     ),
   );
   return element('ol', { className: 'passages' }, ...items);
+}
+
+/** A long passage begins with its first sentences, and can be read whole. */
+function passageView(passage: string): HTMLElement {
+  const text = shortened(passage);
+  if (text === passage) return element('p', {}, passage);
+  const summary = element('summary', {}, 'The whole passage');
+  return element(
+    'div',
+    {},
+    element('p', {}, text),
+    element('details', {}, summary, element('p', {}, passage)),
+  );
+}
+
+/** UTF-16 code units of a passage that is shown at once. */
+const SHOWN_CHARACTERS = 280;
+
+/** The first sentences, or the first words of a long one. */
+function shortened(passage: string): string {
+  if (passage.length <= SHOWN_CHARACTERS * 1.2) return passage;
+  const start = passage.slice(0, SHOWN_CHARACTERS);
+  const sentence = Math.max(...['. ', '? ', '! ', '。'].map((end) => start.lastIndexOf(end)));
+  if (sentence > SHOWN_CHARACTERS / 3) return `${start.slice(0, sentence + 1)} …`;
+  return `${start.slice(0, Math.max(start.lastIndexOf(' '), SHOWN_CHARACTERS / 2)).trimEnd()} …`;
 }
 
 function percent(share: number): string {

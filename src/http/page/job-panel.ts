@@ -4,6 +4,7 @@ import { announce, byId, element, whileBusy } from './elements.js';
 import { JobCharts } from './job-charts.js';
 import { jobFigures } from './job-figures.js';
 import { statusText } from './job-status.js';
+import { ModelFiles } from './model-files.js';
 import { shownProblem } from './problems.js';
 import type { Job, Service } from './service.js';
 import { hasEnded, watchJob } from './watch-job.js';
@@ -12,6 +13,8 @@ export interface JobPanelOptions {
   readonly service: Service;
   /** Told each time the watched job changes. */
   readonly onChange: (job: Job) => void;
+  /** Told when the job's model was deleted. */
+  readonly onDeleted: () => void;
   /** Has the job's model asked. */
   readonly onAsk: (id: string) => void;
 }
@@ -19,6 +22,7 @@ export interface JobPanelOptions {
 /** One job, watched while it runs. */
 export class JobPanel {
   readonly #charts = new JobCharts();
+  readonly #files: ModelFiles;
   readonly #options: JobPanelOptions;
   #watching = new AbortController();
   #job: Job | undefined;
@@ -26,6 +30,10 @@ export class JobPanel {
 
   constructor(options: JobPanelOptions) {
     this.#options = options;
+    this.#files = new ModelFiles(options.service, () => {
+      byId('job', HTMLElement).hidden = true;
+      options.onDeleted();
+    });
     const cancel = byId('cancel-job', HTMLButtonElement);
     cancel.addEventListener('click', () => void whileBusy(cancel, () => this.#cancel()));
     byId('ask-job', HTMLButtonElement).addEventListener('click', () => {
@@ -95,6 +103,7 @@ export class JobPanel {
     if (hasEnded(job) && document.activeElement === cancel) byId('job-heading', HTMLElement).focus();
     cancel.hidden = hasEnded(job);
     byId('ask-job', HTMLButtonElement).hidden = job.status !== 'READY';
+    this.#files.show(job);
     this.#charts.show(job, this.#progress);
   }
 

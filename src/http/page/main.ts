@@ -59,6 +59,11 @@ async function startWork(service: Service, models: ModelChoice): Promise<void> {
       void list.refresh();
       if (job.status === 'READY') void models.refresh();
     },
+    onDeleted: () => {
+      void list.refresh();
+      void models.refresh();
+      byId('jobs-heading', HTMLElement).focus();
+    },
     onAsk: (id) => void models.refresh(id).then(() => byId('query', HTMLElement).focus()),
   });
   const watch = (id: string, name: string) => {

@@ -9,9 +9,11 @@ import type {
   TrainingConfig,
 } from '../../contract/index.js';
 import type { JobStreamEvent } from '../job-stream-event.js';
-import type { pageModelsSchema } from '../schemas.js';
+import type { explanationSchema, pageModelsSchema } from '../schemas.js';
 
 export type Job = Extract<JobStreamEvent, { event: 'job' }>['data'];
+/** An answer with what moved it. */
+export type Explanation = z.infer<typeof explanationSchema>['data'];
 /** What is to be trained, as it was typed; the service checks it. */
 export interface NewJob {
   readonly model_config: Readonly<Record<keyof Omit<ModelConfig, 'preprocessing'>, string>>;
@@ -62,10 +64,29 @@ export class Service {
     return this.#json(`/predictor/language/${model}`, { method: 'POST', json: { query } });
   }
 
-  /** @returns what to name the upload by. */
-  async upload(zip: Blob): Promise<string> {
-    const headers = { 'content-type': 'application/zip' };
-    const response = await this.#ask('/page/uploads', { method: 'POST', headers, body: zip });
+  /** As {@link predict}, with what moved the answer. */
+  explain(model: string, query: string): Promise<z.infer<typeof explanationSchema>> {
+    return this.#json('/page/explanations', { method: 'POST', json: { model, query } });
+  }
+
+  /** The report, the card or the zip of a model. */
+  async modelFile(id: string, file: 'report' | 'card' | 'zip'): Promise<Blob> {
+    const response = await this.#ask(`/page/models/${id}/${file}`);
+    return response.blob();
+  }
+
+  async deleteModel(id: string): Promise<void> {
+    await this.#ask(`/trainer/language/models/${id}`, { method: 'DELETE' });
+  }
+
+  /** @param type of the model to train, by which a file of rows is read. @returns what to name the upload by. */
+  async upload(file: File, type: string): Promise<string> {
+    const isZip = /\.zip$/i.test(file.name);
+    const headers = {
+      'content-type': isZip ? 'application/zip' : 'text/plain',
+      ...(!isZip && { 'x-file-name': encodeURIComponent(file.name), 'x-model-type': type }),
+    };
+    const response = await this.#ask('/page/uploads', { method: 'POST', headers, body: file });
     const { upload }: { upload: string } = await response.json();
     return upload;
   }

@@ -1,4 +1,5 @@
 import { byId, whileBusy } from './elements.js';
+import { showFormat } from './format-help.js';
 import { clearProblems, type Fields, showProblems } from './problems.js';
 import type { NewJob, Service } from './service.js';
 
@@ -21,7 +22,10 @@ export function startTrainForm(
 ): void {
   const form = byId('train-form', HTMLFormElement);
   const button = byId('train-button', HTMLButtonElement);
-  form.addEventListener('change', showSource);
+  form.addEventListener('change', () => {
+    showSource();
+    showFormat(modelConfig().family);
+  });
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     void whileBusy(button, async () => {
@@ -39,6 +43,7 @@ export function startTrainForm(
     });
   });
   showSource();
+  showFormat(modelConfig().family);
 }
 
 function isUpload(): boolean {
@@ -58,9 +63,9 @@ function showSource(): void {
 
 async function start(service: Service, job: NewJob): Promise<{ id: string }> {
   if (!isUpload()) return service.trainOnUrl(byId('url', HTMLInputElement).value, job);
-  const zip = byId('file', HTMLInputElement).files?.item(0);
-  if (!zip) throw new Error('choose a file');
-  return service.trainOnUpload(await service.upload(zip), job);
+  const file = byId('file', HTMLInputElement).files?.item(0);
+  if (!file) throw new Error('choose a file');
+  return service.trainOnUpload(await service.upload(file, job.model_config.type), job);
 }
 
 function modelConfig(): NewJob['model_config'] {

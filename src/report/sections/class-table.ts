@@ -1,15 +1,16 @@
-import type { ClassFigures, ModelEvaluation } from '../../model-folder/index.js';
+import type { ClassFigures } from '../../model-folder/index.js';
 import { counted, percent, whole } from '../figures.js';
 import { type Html, html } from '../html.js';
 
 /** If there are more classes, the best ones are folded away. */
 const MAX_UNFOLDED = 30;
 
-/** Precision, recall, F1 and support of each label or entity type, the worst F1 first. @param rows what they are of. */
-export function classTable(
-  { classes = [] }: Pick<ModelEvaluation, 'classes'>,
-  rows = 'dev rows',
-): Html | undefined {
+/** Precision, recall, F1 and support of each label or entity type, the worst F1 first. */
+export function classTable({
+  classes = [],
+}: {
+  readonly classes?: readonly ClassFigures[];
+}): Html | undefined {
   if (classes.length === 0) return undefined;
   const worstFirst = [...classes].sort((a, b) => a.f1 - b.f1);
   const folded = worstFirst.slice(MAX_UNFOLDED);
@@ -18,7 +19,7 @@ export function classTable(
 ${table(worstFirst.slice(0, MAX_UNFOLDED))}
 ${folded.length === 0 ? undefined : html`<details><summary>${counted(folded.length, 'better one')}</summary>${table(folded)}</details>`}
 <p class="note">The worst first. Precision: how often the class is right when it is given. Recall: how much of it is found.
-Support: how often it occurs in the ${rows}.</p>
+Support: how often it occurs in these rows.</p>
 </section>`;
 }
 

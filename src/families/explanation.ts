@@ -1,0 +1,191 @@
+/** What explains an answer: words are left out of the text, and what becomes of the answer then is read. */
+import type { InferenceResult } from '../contract/index.js';
+import type { TextOutputs, TextReader, TextWindow } from '../text-reader/index.js';
+import type { Encoding } from '../tokenizer/index.js';
+import type { Word } from './words.js';
+
+/** A word of the text that was asked about, and what it adds to an answer. */
+export interface ExplainedWord {
+  /** As it stands in the text. */
+  readonly word: string;
+  /** Where it starts, in UTF-16 code units from 0. */
+  readonly start: number;
+  /**
+   * The log-odds that it adds to the answer, of a passage its score before the softmax; below 0, it speaks against it.
+   */
+  readonly weight: number;
+}
+
+/** A place in a passage. */
+export interface MatchedWord {
+  readonly word: string;
+  /** Where it starts in the passage, in UTF-16 code units from 0. */
+  readonly start: number;
+}
+
+/** One answer of a result, and what moved it. */
+export interface ExplainedAnswer {
+  /** A label, the type of an entity, or a passage. */
+  readonly answer: string;
+  /** As in `scores`. */
+  readonly score: number;
+  /** Its place in `labels`. */
+  readonly position: number;
+  /** Every word of the text, left to right. */
+  readonly words: readonly ExplainedWord[];
+  /** Questions only: the words of the passage that the question has too, left to right. */
+  readonly matches?: readonly MatchedWord[] | undefined;
+}
+
+/** What a model answers, and what moved it. */
+export interface Explanation extends InferenceResult {
+  /**
+   * Classification: the most probable label, or the one asked for. Entity labelling: each entity found. Questions: each of
+   * the best passages.
+   */
+  readonly explained: readonly ExplainedAnswer[];
+}
+
+/** What a model answers, with whether it is an answer at all. */
+export interface JudgedResult extends InferenceResult {
+  /**
+   * Whether the score of the best label is below what the model's right answers have: then none of its labels may fit. Of
+   * a multilabel model: whether no label's score says yes. Only where it was asked for.
+   */
+  readonly none_of_these?: boolean | undefined;
+}
+
+/** What a model thread answers: a result, with its explanation where that was asked for. */
+export interface ModelResult extends JudgedResult {
+  readonly explained?: readonly ExplainedAnswer[];
+}
+
+/** What to explain. */
+export interface ExplanationChoice {
+  /** Classification only: the label. Default: the most probable one. */
+  readonly label?: string | undefined;
+}
+
+/** Neighbouring words that are left out together, and what the encoder gives without them. */
+export interface LeftOut {
+  readonly span: WordSpan;
+  readonly outputs: TextOutputs;
+}
+
+/** Words [first, end) of a text. */
+export interface WordSpan {
+  readonly first: number;
+  readonly end: number;
+}
+
+/** How a family explains its models' answers. */
+export interface Explainer {
+  /**
+   * What the encoder reads in place of words that are left out: nothing, or a mask for each of their pieces, so that all
+   * others keep their places.
+   */
+  readonly leavesOut: 'removed' | 'masked';
+  /** The words whose weights are told. */
+  wordsOf(text: string): readonly Word[];
+  /**
+   * In steps of some milliseconds each.
+   * @param words of {@link Explainer.wordsOf}.
+   * @param outputs of the encoder for the whole text.
+   * @throws ValidationError for a choice that the model doesn't have.
+   */
+  explain(
+    text: string,
+    words: readonly Word[],
+    outputs: TextOutputs,
+    leftOut: readonly LeftOut[],
+    choice: ExplanationChoice,
+  ): Generator<undefined, Explanation>;
+}
+
+/** The encoder reads a text at most so many times more: in a longer one, neighbouring words are left out together. */
+export const MAX_LEFT_OUT = 128;
+
+/** Which words are left out together. */
+export function spansToLeaveOut(words: number): WordSpan[] {
+  const length = Math.max(1, Math.ceil(words / MAX_LEFT_OUT));
+  const spans = Array.from({ length: Math.ceil(words / length) }, (_, at) => at * length);
+  return spans.map((first) => ({ first, end: Math.min(words, first + length) }));
+}
+
+/** A text without some of its words, and without the white space before them. */
+export function textWithout(text: string, words: readonly Word[], { first, end }: WordSpan): string {
+  const { from, to } = placeOf(words, { first, end });
+  return text.slice(0, from).trimEnd() + text.slice(to);
+}
+
+/**
+ * What the encoder reads of a text without some words. Windows that have none of them are those of the whole text.
+ * @param whole the windows of the whole text. @param row of the text.
+ */
+export function windowsWithout(
+  text: string,
+  words: readonly Word[],
+  span: WordSpan,
+  { whole, row, reader, leavesOut }: WholeText,
+): TextWindow[] {
+  const windows =
+    leavesOut === 'removed'
+      ? reader.windowsOf(textWithout(text, words, span), row)
+      : whole.map((window) => masked(window, placeOf(words, span), reader.specialTokens.mask));
+  return windows.map((window, at) => {
+    const same = whole[at];
+    return same !== undefined && readsAlike(same.encoding, window.encoding) ? same : window;
+  });
+}
+
+/** How a whole text was read, and by whom. */
+export interface WholeText {
+  readonly whole: readonly TextWindow[];
+  readonly row: number;
+  readonly reader: TextReader;
+  readonly leavesOut: Explainer['leavesOut'];
+}
+
+/** Shares what spans of words add by their words, evenly. [words] */
+export function shareByWords(
+  words: number,
+  spans: readonly { readonly span: WordSpan; readonly added: number }[],
+): Float64Array {
+  const shares = new Float64Array(words);
+  for (const { span, added } of spans) {
+    shares.fill(added / (span.end - span.first), span.first, span.end);
+  }
+  return shares;
+}
+
+/** ln(p / (1 − p)); probabilities that are 0 or 1 but for rounding count as a millionth from it. */
+export function logOdds(probability: number): number {
+  const inside = Math.min(1 - SMALLEST, Math.max(SMALLEST, probability));
+  return Math.log(inside / (1 - inside));
+}
+const SMALLEST = 1e-6;
+
+function placeOf(words: readonly Word[], { first, end }: WordSpan): { from: number; to: number } {
+  const last = words[end - 1];
+  return { from: words[first]?.start ?? 0, to: (last?.start ?? 0) + (last?.text.length ?? 0) };
+}
+
+function masked(
+  window: TextWindow,
+  { from, to }: { readonly from: number; readonly to: number },
+  mask: number,
+): TextWindow {
+  const { ids, offsets, sequenceIds } = window.encoding;
+  const isCovered = (token: number) =>
+    sequenceIds[token] === 0 && (offsets?.[2 * token] ?? 0) < to && (offsets?.[2 * token + 1] ?? 0) > from;
+  const read = ids.map((id, token) => (isCovered(token) ? mask : id));
+  return { row: window.row, encoding: { ...window.encoding, ids: read } };
+}
+
+function readsAlike(one: Encoding, other: Encoding): boolean {
+  return (
+    one.ids.length === other.ids.length &&
+    one.ids.every((id, at) => id === other.ids[at]) &&
+    one.typeIds.every((type, at) => type === other.typeIds[at])
+  );
+}
