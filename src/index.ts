@@ -1,6 +1,7 @@
 /** Orchard: train and run text models inside a Node application. */
 export {
   type Account,
+  type AnswerView,
   documentedModelTypes as modelTypes,
   type FamilyName,
   type InferenceMetadata,
@@ -41,7 +42,57 @@ export {
   MAX_WARNING_EXAMPLES,
 } from './datasets/index.js';
 export type { Device, ExecutionProvider } from './device-names.js';
-export * from './easy/index.js';
+export {
+  type Answer,
+  type AnswerExplanation,
+  type AnswerOf,
+  type AnswerTo,
+  type AverageFigures,
+  type Columns,
+  type EmbedOptions,
+  type EntityAnswer,
+  type EntityEvaluation,
+  type EntityRange,
+  type EntityRow,
+  type EvaluateOptions,
+  type Evaluation,
+  type EvaluationFigure,
+  type EvaluationReportOptions,
+  embed,
+  evaluationFigures,
+  evaluationReport,
+  type FoundEntity,
+  type FoundPassage,
+  type Interval,
+  type LabelAnswer,
+  type LabelEvaluation,
+  type LabelledRow,
+  type LoadModelOptions,
+  loadModel,
+  type Model,
+  type MultilabelRow,
+  type OpenSearchOptions,
+  openSearch,
+  type PassageAnswer,
+  type PassageEvaluation,
+  type QuestionPassageRow,
+  type QuestionPassagesRow,
+  type Rows,
+  type RowsOrPath,
+  type ScoredLabel,
+  type ScoredPassage,
+  type SearchCallOptions,
+  type SearchIndex,
+  type SearchOptions,
+  type SummaryParts,
+  search,
+  type TaggedRow,
+  type TrainedModel,
+  type TrainingRow,
+  type TrainingSummary,
+  type TrainOptions,
+  train,
+} from './easy/index.js';
 export {
   AbortedError,
   ClosedError,
@@ -139,7 +190,7 @@ export {
   type MedleyOptions,
   type MedleyResult,
 } from './medley/index.js';
-export type { BlendWeights } from './model-folder/index.js';
+export type { BlendWeights, ClassFigures, Confusion, Mistake, RecordedPart } from './model-folder/index.js';
 export {
   type CatalogueKind,
   catalogueBackbones,

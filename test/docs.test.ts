@@ -58,6 +58,17 @@ describe('examples that train', () => {
     ['quick-start.ts', 'customer-reviews', /(positive|negative) 0\.\d+/],
     ['adapters.ts', 'customer-reviews', /(positive|negative) 0\.\d+/],
     ['entities.ts', 'news-entities', /^LOC "Vienna" at 22, [01]\.\d+$/m],
+    [
+      'train-rows.ts',
+      'customer-reviews',
+      /^binary-text-classification: 2 different labels[\s\S]*^(posi|nega)tive 0\.\d\d$[\s\S]*^accuracy [01]/m,
+    ],
+    ['load-model.ts', 'customer-reviews', /^PER "Ada Lovelace" at 0$[\s\S]*^LOC "Vienna" at 15$/m],
+    [
+      'search-passages.ts',
+      'customer-reviews',
+      /^0\.\d\d The library opens at nine.*$[\s\S]*^nothing about "Who won/m,
+    ],
     ['questions.ts', 'library-questions', /^0\.\d+ If you lose your card, tell us/],
   ])(
     '%s learns %s and answers',

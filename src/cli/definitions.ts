@@ -3,6 +3,7 @@ import { archiveDefinition } from './commands/archive.js';
 import {
   embedDefinition,
   evaluateDefinition,
+  explainDefinition,
   exportDefinition,
   predictDefinition,
   searchDefinition,
@@ -23,6 +24,7 @@ import { trainDefinition } from './commands/train.js';
 export const definitions: readonly CommandDefinition[] = [
   trainDefinition,
   predictDefinition,
+  explainDefinition,
   evaluateDefinition,
   embedDefinition,
   searchDefinition,

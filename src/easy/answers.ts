@@ -1,5 +1,6 @@
 /** What models answer, as objects of their kind. */
-import type { AnswerView, InferenceResult, PretrainedModelName } from '../contract/index.js';
+import type { AnswerView, PretrainedModelName } from '../contract/index.js';
+import type { ExplainedAnswer, JudgedResult } from '../families/index.js';
 import type {
   EntityRow,
   LabelledRow,
@@ -27,6 +28,8 @@ export interface LabelAnswer {
   readonly labels: readonly string[];
   /** All labels, highest first. */
   readonly scores: readonly ScoredLabel[];
+  /** Whether none of the model's labels may fit: only where `noneOfThese` was asked for. */
+  readonly noneOfThese?: boolean;
 }
 
 /** An entity and where it stands: `text.slice(start, end) === entity.text`. */
@@ -63,6 +66,17 @@ export interface PassageAnswer {
 /** What a model answers; `kind` says which. */
 export type Answer = LabelAnswer | EntityAnswer | PassageAnswer;
 
+/** An answer, and what moved it. */
+export interface AnswerExplanation<Given extends Answer = Answer> {
+  /** As `predict` gives it. */
+  readonly answer: Given;
+  /**
+   * Classification: the most probable label, or the one asked for. Entities: each entity found. Passages: each of the best
+   * ones. Words of the text that speak for it have weights above 0.
+   */
+  readonly explained: readonly ExplainedAnswer[];
+}
+
 /** The answers of a model that was trained on such rows. */
 export type AnswerTo<Row extends TrainingRow> = Row extends LabelledRow | MultilabelRow
   ? LabelAnswer
@@ -91,7 +105,7 @@ export interface AnswerReading {
 }
 
 /** A documented result as an answer. */
-export function toAnswer(result: InferenceResult, { view, isMultilabel }: AnswerReading): Answer {
+export function toAnswer(result: JudgedResult, { view, isMultilabel }: AnswerReading): Answer {
   if (view === 'entities') return { kind: 'entities', entities: entitiesOf(result) };
   const { labels, scores } = result;
   const scoreAt = (at: number) => scores[at] ?? 0;
@@ -106,6 +120,7 @@ export function toAnswer(result: InferenceResult, { view, isMultilabel }: Answer
     score: scoreAt(0),
     labels: applying.map(({ label }) => label),
     scores: all,
+    ...(result.none_of_these !== undefined && { noneOfThese: result.none_of_these }),
   };
 }
 
@@ -114,7 +129,7 @@ function entitiesOf({
   scores,
   tokens = [],
   token_start_positions = [],
-}: InferenceResult): FoundEntity[] {
+}: JudgedResult): FoundEntity[] {
   return labels.map((type, at) => {
     const text = tokens[at] ?? '';
     const start = token_start_positions[at] ?? 0;

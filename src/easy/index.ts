@@ -1,6 +1,7 @@
 /** The front door: a model in one call, over the same jobs and classes as Trainer and Predictor. */
 export type {
   Answer,
+  AnswerExplanation,
   AnswerOf,
   AnswerTo,
   EntityAnswer,
@@ -37,6 +38,8 @@ export type {
   TaggedRow,
   TrainingRow,
 } from './rows/index.js';
+export { contentWords } from './search/content-words.js';
+export { type Evidence, rankedPassages, rankPassages } from './search/relevance.js';
 export type { FoundPassage, SearchCallOptions, SearchIndex } from './search/search-index.js';
 export { type OpenSearchOptions, openSearch, type SearchOptions, search } from './search.js';
 export { train } from './train.js';

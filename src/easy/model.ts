@@ -1,8 +1,8 @@
 import type { Result, ResultAsync } from 'neverthrow';
 import type { AnswerView, FamilyName, ModelType } from '../contract/index.js';
 import type { OrchardError } from '../errors.js';
-import type { CallOptions, Queries, StreamOptions } from '../inference/index.js';
-import type { Answer } from './answers.js';
+import type { CallOptions, ExplainOptions, Queries, StreamOptions } from '../inference/index.js';
+import type { Answer, AnswerExplanation } from './answers.js';
 import type { EvaluateOptions, Evaluation } from './evaluation/index.js';
 import type { RowsOrPath } from './rows/index.js';
 import type { TrainingSummary } from './training/training-summary.js';
@@ -36,6 +36,11 @@ export interface Model<Given extends Answer = Answer> extends AsyncDisposable {
     texts: Queries,
     options?: StreamOptions,
   ): AsyncGenerator<Result<Given, OrchardError>, void, undefined>;
+  /**
+   * The answer to a text, and which of its words moved it: exactly for the lexical expert, by leaving words out for the
+   * encoder, which takes as long as some dozen answers. Fails with a ValidationError for a `label` that the model lacks.
+   */
+  explain(text: string, options?: ExplainOptions): ResultAsync<AnswerExplanation<Given>, OrchardError>;
   /**
    * How well it does on examples: in memory, or in a CSV, TSV, JSON Lines or CoNLL file. Fails with a ValidationError or
    * DatasetError that names the rows or lines that don't fit.

@@ -12,6 +12,7 @@ import { ClosedError, type OrchardError, toOrchardError } from '../errors.js';
 import { modelKind } from '../families/index.js';
 import type {
   CallOptions,
+  ExplainOptions,
   Queries,
   ServiceOptions,
   StreamedAnswer,
@@ -27,7 +28,7 @@ import {
 } from '../model-folder/index.js';
 import { Predictor } from '../predictor/index.js';
 import { memoryStorage } from '../storage/index.js';
-import { type Answer, type AnswerReading, toAnswer } from './answers.js';
+import { type Answer, type AnswerExplanation, type AnswerReading, toAnswer } from './answers.js';
 import { onlyModel, type PlacedModel } from './base-model.js';
 import type { EvaluateOptions, Evaluation } from './evaluation/index.js';
 import type { Model } from './model.js';
@@ -105,6 +106,13 @@ export class OpenModel implements Model {
     | AsyncGenerator<Result<Answer, OrchardError>, void, undefined> {
     if (typeof given === 'string') return this.#one(given, options);
     return Array.isArray(given) ? this.#all(given, options) : this.#stream(given, options);
+  }
+
+  explain(text: string, options: ExplainOptions = {}): ResultAsync<AnswerExplanation, OrchardError> {
+    if (this.#closing) return errAsync(new ClosedError('model'));
+    return this.#predictor.explainPretrained(this.name, text, options).map(({ data }) => {
+      return { answer: toAnswer(data, this.#reading), explained: data.explained };
+    });
   }
 
   evaluate(rows: RowsOrPath, options: EvaluateOptions = {}): ResultAsync<Evaluation, OrchardError> {

@@ -7,7 +7,13 @@ import { type OrchardError, toOrchardError } from '../errors.js';
 import { trainingLanguage } from '../training/index.js';
 import { placeOf } from './base-model.js';
 import { type EmbedOptions, embedSchema } from './embed.js';
-import { encoderFolder, indexParts, readIndexFolder, SearchIndex } from './search/search-index.js';
+import {
+  encoderFolder,
+  indexParts,
+  OpenSearchIndex,
+  readIndexFolder,
+  type SearchIndex,
+} from './search/search-index.js';
 import { SentenceEncoder } from './search/sentence-encoder.js';
 
 /** How passages are read. */
@@ -79,7 +85,7 @@ async function withEncoder(
   parts: () => ReturnType<typeof indexParts>,
 ): Promise<SearchIndex> {
   try {
-    return new SearchIndex(await parts());
+    return new OpenSearchIndex(await parts());
   } catch (thrown) {
     await encoder.close();
     throw thrown;

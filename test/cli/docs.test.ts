@@ -81,5 +81,5 @@ describe('docs/cli.md', () => {
       kind: 'labels',
       rows: 40,
     });
-  });
+  }, 300_000);
 });

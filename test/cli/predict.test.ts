@@ -142,6 +142,30 @@ describe('orchard predict', () => {
   });
 });
 
+describe('orchard explain', () => {
+  const text = 'Slow delivery, but it works perfectly.';
+
+  it('gives each word of the text what it adds to the answer', async () => {
+    const { exitCode, stdout, stderr } = await run(['explain', model, text]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toMatch(/^(positive|negative)\t0\.\d{4}\tSlow\([+-]\d+\.\d\d\) delivery/);
+    expect(stdout.replaceAll(/\([+-]\d+\.\d\d\)/g, '')).toContain(text);
+    const [json] = jsonLines((await run(['explain', model, text, '--json'])).stdout);
+    expect(json).toMatchObject({
+      line: 1,
+      text,
+      answer: { kind: 'labels' },
+      explained: [{ words: expect.any(Array) }],
+    });
+  });
+
+  it('says which labels there are, for one that is not', async () => {
+    const { exitCode, stderr } = await run(['explain', model, text, '--label', 'great']);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^text 1: label: .*great/);
+  });
+});
+
 describe('orchard evaluate', () => {
   it('prints figures per class and intervals, and as JSON what the library tells', async () => {
     const rows = file(
@@ -183,24 +207,6 @@ describe('orchard train', () => {
     );
     return file('opinions.csv', `text,label\n${rows.join('\n')}\n`);
   };
-
-  it('writes a model that predict takes', async () => {
-    const output = join(temporaryDirectory(), 'model');
-    const args = ['train', csv(), '--output', output, '--epochs', '1', '--json'];
-    const { exitCode, stdout } = await run(args);
-    expect(exitCode).toBe(0);
-    expect(jsonLines(stdout)).toEqual([
-      expect.objectContaining({
-        directory: output,
-        type: 'binary-text-classification',
-        dev: expect.any(Number),
-      }),
-    ]);
-    const predicted = await run(['predict', output, 'it is good', '--json']);
-    expect(jsonLines(predicted.stdout)).toMatchObject([
-      { line: 1, labels: [expect.stringMatching(/^(yes|no)$/)] },
-    ]);
-  });
 
   it('names the lines of rows that it cannot train on, with the exit code 1', async () => {
     const data = file('bad.csv', 'text,label\none,a\ntwo,b,c\n');

@@ -58,9 +58,10 @@ describeTraced('a process without a home', () => {
       (_, row) => `it is ${row % 2 ? 'good' : 'bad'} number ${row},${row % 2}`,
     );
     writeFileSync(join(cwd, 'rows.csv'), `text,label\n${rows.join('\n')}\n`);
-    const train = [command, 'train', 'rows.csv', '--output', 'model', '--epochs', '1'];
+    const train = [command, 'train', 'rows.csv', '--output', 'model', '--epochs', '1', '--json'];
     const trained = await traced(train, { cwd, temporary });
     expectNothingLeft({ ...trained, stderr: '' }, [cwd, temporary]);
+    expect(JSON.parse(trained.stdout)).toMatchObject({ directory: join(cwd, 'model'), labels: ['0', '1'] });
     const predict = [command, 'predict', 'model', 'it is good', '--json'];
     const predicted = await traced(predict, { cwd, temporary });
     expectNothingLeft(predicted, [cwd, temporary]);

@@ -9,7 +9,6 @@ import { inputFormats } from '../input/input-format.js';
 import type { InputText } from '../input/texts.js';
 import { outcomeOf } from '../outcome.js';
 import { Progress } from '../progress.js';
-import { numberSchema } from './shared-settings.js';
 import { grouped } from './table.js';
 
 const embedSchema = z.strictObject({
@@ -19,45 +18,52 @@ const embedSchema = z.strictObject({
   'text-column': z.string().min(1).optional(),
   model: z.string().min(1).optional(),
   device: z.enum(DEVICES).optional(),
-  threads: numberSchema.pipe(z.int().min(1)).optional(),
 });
 
 /** Texts whose vectors are computed together. */
 const BATCH = 64;
 
 /** `orchard embed`: a vector for each text. */
-export async function embedTexts({ given, terminal, output, isJson }: CommandRun): Promise<number> {
-  const { model, device, threads, ...source } = checked(embedSchema, given);
-  const options = { ...(model && { model }), ...(device && { device }), ...(threads && { threads }) };
+export async function embedTexts(run: CommandRun): Promise<number> {
+  const { terminal, output } = run;
+  const { model, device, ...source } = checked(embedSchema, run.given);
   const input = await givenTexts(source, terminal);
   output.closed.addEventListener('abort', input.stop);
   const progress = output.isTerminal ? undefined : new Progress(terminal);
   let [done, failures] = [0, 0];
   for await (const batch of inBatches(input.texts)) {
-    const texts = batch.flatMap((each) => ('text' in each ? [each] : []));
-    const vectors = await outcomeOf(
-      embed(
-        texts.map(({ text }) => text),
-        options,
-      ),
-    );
-    for (const each of batch) {
-      if (!('text' in each)) {
-        failures += 1;
-        output.warn(`${input.name} ${grouped(each.line)}: ${each.problem}`);
-        if (isJson) await output.json({ line: each.line, error: each.problem });
-        continue;
-      }
-      const vector = vectors[texts.indexOf(each)] ?? new Float32Array();
-      if (isJson) await output.json({ line: each.line, text: each.text, vector: [...vector] });
-      else await output.line(vector.join('\t'));
-    }
+    const texts = batch.flatMap((each) => ('text' in each ? [each.text] : []));
+    const vectors = texts.length === 0 ? [] : await outcomeOf(embed(texts, { model, device }));
+    progress?.clear();
+    failures += await tellBatch(batch, vectors, input.name, run);
     done += texts.length;
     progress?.show(input.fraction(), `${grouped(done)} texts`);
     if (output.closed.aborted) break;
   }
   progress?.clear();
   return failures > 0 ? FAILED : 0;
+}
+
+/** @param vectors of the texts of the batch, in their order. @returns how many lines had no text */
+async function tellBatch(
+  batch: readonly InputText[],
+  vectors: readonly Float32Array[],
+  name: string,
+  { output, isJson }: CommandRun,
+): Promise<number> {
+  let [at, failures] = [0, 0];
+  for (const each of batch) {
+    if ('text' in each) {
+      const vector = vectors[at] ?? new Float32Array();
+      at += 1;
+      await output.line(isJson ? JSON.stringify({ ...each, vector: [...vector] }) : vector.join('\t'));
+    } else {
+      failures += 1;
+      output.warn(`${name} ${grouped(each.line)}: ${each.problem}`);
+      if (isJson) await output.json({ line: each.line, error: each.problem });
+    }
+  }
+  return failures;
 }
 
 async function* inBatches(

@@ -25,13 +25,22 @@ const predictSchema = z.strictObject({
   'text-column': z.string().min(1).optional(),
   format: z.enum(answerFormats).optional(),
   top: numberSchema.pipe(z.int().min(1)).optional(),
+  'none-of-these': z.boolean().optional(),
   device: z.enum(DEVICES).optional(),
   threads: numberSchema.pipe(z.int().min(1)).optional(),
 });
 
 /** `orchard predict`: answers texts as they come, in their order. */
 export async function predict({ given, terminal, output, isJson }: CommandRun): Promise<number> {
-  const { model: name, format, top, device, threads, ...source } = checked(predictSchema, given);
+  const {
+    model: name,
+    format,
+    top,
+    device,
+    threads,
+    'none-of-these': noneOfThese,
+    ...source
+  } = checked(predictSchema, given);
   const input = await givenTexts(source, terminal);
   output.closed.addEventListener('abort', input.stop);
   try {
@@ -41,7 +50,7 @@ export async function predict({ given, terminal, output, isJson }: CommandRun): 
     const progress = output.isTerminal ? undefined : new Progress(terminal);
     return await closing(opened, (model) => {
       const writer = answerWriter(format ?? (isJson ? 'jsonl' : 'text'), model.kind, top);
-      return answerAll(model, { input, writer, output, progress });
+      return answerAll(model, { input, writer, output, progress, noneOfThese });
     });
   } finally {
     input.stop();
@@ -54,10 +63,12 @@ interface Answering {
   readonly output: Output;
   /** None where answers go to a terminal themselves. */
   readonly progress: Progress | undefined;
+  readonly noneOfThese: boolean | undefined;
 }
 
 /** @returns the exit code: of a text that has no answer, the rest goes on */
-async function answerAll(model: Model, { input, writer, output, progress }: Answering): Promise<number> {
+async function answerAll(model: Model, answering: Answering): Promise<number> {
+  const { input, writer, output, progress, noneOfThese } = answering;
   const asked = new Asked(input.texts);
   let failures = 0;
   const failed = async ({ line }: InputText, message: string) => {
@@ -71,7 +82,7 @@ async function answerAll(model: Model, { input, writer, output, progress }: Answ
     for (const each of asked.takeProblems()) await failed(each, each.problem);
   };
   if (writer.header !== undefined) await output.line(writer.header);
-  for await (const result of model.predict(asked.texts())) {
+  for await (const result of model.predict(asked.texts(), { noneOfThese })) {
     await tellProblems();
     const text = asked.take();
     if (result.isErr()) await failed(text, result.error.message);

@@ -12,6 +12,7 @@ import { inputFormats } from '../input/input-format.js';
 import { interruptible } from '../interruption.js';
 import { outcomeOf } from '../outcome.js';
 import type { Output } from '../output.js';
+import { UsageError } from '../usage-error.js';
 import { numberSchema } from './shared-settings.js';
 import { grouped } from './table.js';
 
@@ -83,10 +84,13 @@ async function indexOf(
   signal: AbortSignal,
 ): Promise<SearchIndex> {
   const { passages: path, model, language, device } = settings;
-  const options = { ...(model && { model }), ...(device && { device }), signal };
-  if (await isFolder(path)) return outcomeOf(openSearch(path, options));
+  if (await isFolder(path)) {
+    if (model !== undefined) throw new UsageError('--model: an index has one already; leave it away');
+    if (language !== undefined) throw new UsageError('--language: an index has one already; leave it away');
+    return outcomeOf(openSearch(path, { device, signal }));
+  }
   const passages = await passagesOf(settings, output, terminal);
-  return outcomeOf(search(passages, { ...options, ...(language && { language }) }));
+  return outcomeOf(search(passages, { model, device, language, signal }));
 }
 
 async function isFolder(path: string): Promise<boolean> {

@@ -68,11 +68,18 @@ function plain(text: string, answer: Answer, top: number | undefined): string {
 }
 
 /** The labels that apply, or the best `top`. Of a multilabel model none may: then it is the best one's score that says so. */
-function chosen({ labels, scores }: LabelAnswer, top: number | undefined): LabelAnswer['scores'] {
+function chosen(
+  { labels, scores, noneOfThese = false }: LabelAnswer,
+  top: number | undefined,
+): LabelAnswer['scores'] {
+  if (noneOfThese) return [{ label: NO_LABEL, score: scores[0]?.score ?? 0 }];
   if (top !== undefined) return scores.slice(0, top);
   const applying = scores.filter(({ label }) => labels.includes(label));
-  return applying.length > 0 ? applying : [{ label: '-', score: scores[0]?.score ?? 0 }];
+  return applying.length > 0 ? applying : [{ label: NO_LABEL, score: scores[0]?.score ?? 0 }];
 }
+
+/** Stands where no label applies. */
+const NO_LABEL = '-';
 
 /** "Ada saw Paris" → "[Ada PER] saw [Paris LOC]" */
 function marked(text: string, { entities }: EntityAnswer): string {

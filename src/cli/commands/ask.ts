@@ -50,10 +50,32 @@ can't be read or answered is told with its line, the rest goes on, and the exit 
       choices: answerFormats,
     },
     { flags: '-k, --top <number>', description: 'so many labels or passages of each text, best first' },
+    {
+      flags: '--none-of-these',
+      description:
+        'classification: - where none of the labels may fit, by a threshold that the training fitted',
+    },
     deviceOption,
     threadsOption,
   ],
   run: async (run) => (await import('../actions/predict.js')).predict(run),
+};
+
+export const explainDefinition: CommandDefinition = {
+  name: 'explain',
+  summary: 'tell which words of a text moved the answer',
+  details: `A line for each answer explained: the answer, its score, and the text, each word with what it adds to the answer's log-odds
+in brackets; words below zero speak against it. On a terminal, words that move it are coloured instead.
+
+  orchard explain sentiment-classification 'Slow delivery, but it works perfectly.'`,
+  arguments: [modelArgument, { usage: '[texts...]', description: 'texts to explain' }],
+  options: [
+    ...textOptions,
+    { flags: '--label <label>', description: 'classification: what to explain (the most probable label)' },
+    deviceOption,
+    threadsOption,
+  ],
+  run: async (run) => (await import('../actions/explain.js')).explain(run),
 };
 
 export const evaluateDefinition: CommandDefinition = {
@@ -90,7 +112,6 @@ export const embedDefinition: CommandDefinition = {
       description: "a model's or backbone's folder or name (the English backbone)",
     },
     deviceOption,
-    threadsOption,
   ],
   run: async (run) => (await import('../actions/embed.js')).embedTexts(run),
 };

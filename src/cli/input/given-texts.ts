@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { MAX_QUERY_CHARACTERS } from '../../contract/index.js';
 import { StorageError } from '../../errors.js';
 import type { Terminal } from '../terminal.js';
 import { UsageError } from '../usage-error.js';
@@ -37,21 +38,40 @@ export async function givenTexts(
 ): Promise<GivenTexts> {
   if (texts.length > 0) {
     if (input !== undefined) throw new UsageError('give texts or --input, not both');
-    return { texts: typed(texts), name: 'text', fraction: () => undefined, stop: () => undefined };
+    return {
+      texts: withinLimits(typed(texts)),
+      name: 'text',
+      fraction: () => undefined,
+      stop: () => undefined,
+    };
   }
   if (input === undefined || input === '-') {
     if (stdin.isTTY) stderr.write('Type a text a line; Ctrl+D ends.\n');
     const source = { bytes: stdin, format: format ?? ('text' as const), column };
     const stop = () => void stdin.destroy();
-    return { texts: textsOf(source), name: 'standard input line', fraction: () => undefined, stop };
+    return {
+      texts: withinLimits(textsOf(source)),
+      name: 'standard input line',
+      fraction: () => undefined,
+      stop,
+    };
   }
   const { bytes, size } = await opened(input);
   return {
-    texts: textsOf({ bytes, format: format ?? formatOfFile(input), column }),
+    texts: withinLimits(textsOf({ bytes, format: format ?? formatOfFile(input), column })),
     name: `${input} line`,
     fraction: () => (size === 0 ? undefined : Math.min(1, bytes.bytesRead / size)),
     stop: () => void bytes.destroy(),
   };
+}
+
+/** A text that no model would be asked is a problem of its line. */
+async function* withinLimits(texts: InputTexts): InputTexts {
+  const most = MAX_QUERY_CHARACTERS.toLocaleString('en-US');
+  for await (const each of texts) {
+    const isLong = 'text' in each && each.text.length > MAX_QUERY_CHARACTERS;
+    yield isLong ? { line: each.line, problem: `longer than ${most} UTF-16 code units` } : each;
+  }
 }
 
 async function* typed(texts: readonly string[]): InputTexts {

@@ -3,7 +3,7 @@ import { type Scored, topScores } from '../../top-scores.js';
 
 /** What two experts say of every passage. Arrays are [passages]. */
 export interface Evidence {
-  /** BM25, 0 where no word is shared. */
+  /** BM25 of the words that say what the question is about, 0 where none is shared. */
   readonly bm25: Float32Array;
   /** A bound on any passage's BM25 for this question, above 0 unless it has no words. */
   readonly bestPossible: number;
@@ -11,53 +11,77 @@ export interface Evidence {
   readonly cosines: Float32Array;
 }
 
-/**
- * How much a standard deviation of the cosines counts beside a BM25 score as a share of the best. Measured on SQuAD 1.1
- * with `npm run bench:bare-search` (docs/easy.md): from 0.05 to 0.2 makes no difference.
- */
-const COSINE_WEIGHT = 0.1;
+/** How much a standard deviation of the cosines counts beside a BM25 score as a share of the best (docs/easy.md). */
+const COSINE_WEIGHT = 0.2;
 
 /**
- * The probability that a passage answers the question: logistic regression on 24,000 questions of SQuAD 1.1, asked of 10 to
- * 1,000 paragraphs, half of the questions having no answer among them (docs/easy.md, `npm run bench:bare-search -- --fit`).
+ * The probability that a passage answers: a logistic regression on what a passage has of the question's words, how far it
+ * is ahead of all others in that, and how far in cosine, in standard deviations. Fitted by `npm run bench:bare-search` to
+ * questions asked of 5 to 1,000 paragraphs or sentences, most of them without an answer among these (docs/easy.md).
  */
-const LOGISTIC = { intercept: -3.85, share: 5.67, lead: 18.1, cosine: 0.146 };
+const LOGISTIC = { intercept: -3.42, share: 6.35, lead: 10.8, cosineLead: 0.66 };
+
+/** A passage as the regression sees it. */
+export interface Features {
+  /** Its BM25 as a share of the best possible. */
+  readonly share: number;
+  /** Its BM25 less that of the best other passage, as such a share. */
+  readonly lead: number;
+  /** Its cosine less that of the best other passage, in standard deviations of all. */
+  readonly cosineLead: number;
+}
+
+/** A passage's place, and what speaks for it. */
+export interface Ranked {
+  readonly id: number;
+  readonly features: Features;
+}
 
 /**
  * The passages by both experts, best first, equal ones by id, each with the probability that it answers. The probabilities
- * of different passages don't depend on each other: all are low where none answers.
+ * need not sum to 1: all are low where none answers.
  * @param k how many.
  */
 export function rankPassages(evidence: Evidence, k: number): Scored[] {
-  const { bm25, bestPossible, cosines } = evidence;
-  const [best, second] = topScores(bm25, 2);
-  const highest = best?.score ?? 0;
-  const scaled = standardized(cosines);
-  const ranks = bm25.map((score, id) => share(score, highest) + COSINE_WEIGHT * (scaled[id] ?? 0));
   let lowest = 1;
-  return topScores(ranks, k).map(({ id }) => {
-    const own = bm25[id] ?? 0;
-    const other = id === best?.id ? (second?.score ?? 0) : highest;
-    const { intercept, share: ofShare, lead, cosine } = LOGISTIC;
+  return rankedPassages(evidence, k).map(({ id, features: { share, lead, cosineLead } }) => {
     const logit =
-      intercept +
-      ofShare * share(own, bestPossible) +
-      lead * share(own - other, bestPossible) +
-      cosine * (scaled[id] ?? 0);
+      LOGISTIC.intercept + LOGISTIC.share * share + LOGISTIC.lead * lead + LOGISTIC.cosineLead * cosineLead;
     // No passage is likelier than one that ranks before it.
     lowest = Math.min(lowest, 1 / (1 + Math.exp(-logit)));
     return { id, score: lowest };
   });
 }
 
-function share(part: number, whole: number): number {
+/** The order that {@link rankPassages} gives, with what it judges by. */
+export function rankedPassages({ bm25, bestPossible, cosines }: Evidence, k: number): Ranked[] {
+  const [byWords, byCosine] = [topScores(bm25, 2), topScores(cosines, 2)];
+  const highest = byWords[0]?.score ?? 0;
+  const { mean, deviation } = spread(cosines);
+  const ranks = bm25.map(
+    (score, id) => quotient(score, highest) + COSINE_WEIGHT * quotient((cosines[id] ?? 0) - mean, deviation),
+  );
+  return topScores(ranks, k).map(({ id }) => ({
+    id,
+    features: {
+      share: quotient(bm25[id] ?? 0, bestPossible),
+      lead: quotient((bm25[id] ?? 0) - bestOther(byWords, id, 0), bestPossible),
+      cosineLead: quotient((cosines[id] ?? 0) - bestOther(byCosine, id, mean), deviation),
+    },
+  }));
+}
+
+/** The best score of any other passage. @param alone what it counts as where there is no other. */
+function bestOther([first, second]: readonly Scored[], id: number, alone: number): number {
+  return (first?.id === id ? second?.score : first?.score) ?? alone;
+}
+
+function quotient(part: number, whole: number): number {
   return whole > 0 ? part / whole : 0;
 }
 
-/** Values in standard deviations from their mean; zeros where all are the same. */
-function standardized(values: Float32Array): Float32Array {
+function spread(values: Float32Array): { readonly mean: number; readonly deviation: number } {
   const mean = values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
   const square = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / Math.max(1, values.length);
-  const deviation = Math.sqrt(square);
-  return values.map((value) => share(value - mean, deviation));
+  return { mean, deviation: Math.sqrt(square) };
 }

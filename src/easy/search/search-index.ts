@@ -9,6 +9,7 @@ import { Bm25Index } from '../../lexical/index.js';
 import { withPauses } from '../../pauses.js';
 import { VectorIndex } from '../../vector-index/index.js';
 import { copyInto, writeFolder } from '../model-output.js';
+import { contentWords } from './content-words.js';
 import { rankPassages } from './relevance.js';
 import type { SentenceEncoder } from './sentence-encoder.js';
 
@@ -48,10 +49,30 @@ export interface IndexParts {
 }
 
 /**
- * Passages to be searched by words and by meaning, with no training: BM25, and the vectors of an encoder. Any number of
- * questions may be asked at once. All calls fail with a ClosedError after `close`.
+ * Passages that can be searched by words and by meaning, with no training: BM25, and the vectors of an encoder. Any number
+ * of questions may be asked at once. All calls fail with a ClosedError after `close`.
  */
-export class SearchIndex implements AsyncDisposable {
+export interface SearchIndex extends AsyncDisposable {
+  /** How many passages it has. */
+  readonly size: number;
+  /** What reads the texts. */
+  readonly model: string;
+  /**
+   * The passages that fit a question best, best first. Fails with a ValidationError, an OverloadedError while too many
+   * wait, or an AbortedError.
+   */
+  search(query: string, options?: SearchCallOptions): ResultAsync<readonly FoundPassage[], OrchardError>;
+  /**
+   * Writes the index to a folder that `openSearch` opens and that needs nothing else. It must not exist, be empty, or
+   * hold an index, which is replaced. Fails with a ValidationError or a StorageError.
+   */
+  save(folder: string): ResultAsync<void, OrchardError>;
+  /** Frees everything. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** An index with an encoder that is open. */
+export class OpenSearchIndex implements SearchIndex {
   readonly #parts: IndexParts;
   #closing: Promise<void> | undefined;
 
@@ -59,29 +80,24 @@ export class SearchIndex implements AsyncDisposable {
     this.#parts = parts;
   }
 
-  /** How many passages it has. */
   get size(): number {
     return this.#parts.passages.length;
   }
 
-  /** What reads the texts. */
   get model(): string {
     return this.#parts.encoder.name;
   }
 
-  /**
-   * The passages that fit a question best, best first. Fails with a ValidationError, an OverloadedError while too many
-   * wait, or an AbortedError.
-   */
   search(query: string, options: SearchCallOptions = {}): ResultAsync<readonly FoundPassage[], OrchardError> {
     return this.#call('searching passages', async () => {
       const text = validate(querySchema, query, ['query']);
       const { k, signal } = validate(callSchema, options);
       const { passages, bm25, vectors, encoder } = this.#parts;
       const [vector] = await encoder.vectors([text], signal);
+      const content = contentWords(text);
       const evidence = {
-        bm25: bm25.scores(text),
-        bestPossible: bm25.bestPossible(text),
+        bm25: bm25.scores(content),
+        bestPossible: bm25.bestPossible(content),
         cosines: vectors.scores(vector ?? new Float32Array(vectors.width)),
       };
       return rankPassages(evidence, k).map(({ id, score }) => {
@@ -90,10 +106,6 @@ export class SearchIndex implements AsyncDisposable {
     });
   }
 
-  /**
-   * Writes the index to a folder that {@link openSearch} opens and that needs nothing else. It must not exist, be empty, or
-   * hold an index, which is replaced. Fails with a ValidationError or a StorageError.
-   */
   save(folder: string): ResultAsync<void, OrchardError> {
     return this.#call(`saving an index to ${folder}`, () =>
       writeFolder(folder, SEARCH_FOLDER, async (made) => {
@@ -108,7 +120,6 @@ export class SearchIndex implements AsyncDisposable {
     );
   }
 
-  /** Frees everything. Idempotent. */
   close(): Promise<void> {
     this.#closing ??= this.#parts.encoder.close();
     return this.#closing;

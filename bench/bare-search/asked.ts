@@ -1,0 +1,84 @@
+/** Questions about a few passages, with and without an answer among them, as two experts see them. */
+import { contentWords, type Evidence } from '../../src/easy/index.js';
+import { Bm25Index } from '../../src/lexical/index.js';
+import type { Random } from '../../src/random.js';
+import { VectorIndex } from '../../src/vector-index/index.js';
+
+/** Texts with their vectors, of unit length. */
+export interface Corpus {
+  readonly name: string;
+  readonly passages: readonly {
+    readonly text: string;
+    readonly topic: number;
+    readonly vector: Float32Array;
+  }[];
+  readonly questions: readonly {
+    readonly text: string;
+    readonly passage: number;
+    readonly vector: Float32Array;
+  }[];
+}
+
+/** A question asked of some passages. */
+export interface Asked {
+  /** Whether all passages are about one topic, that of the question. */
+  readonly sameTopic: boolean;
+  /** Position of the passage that answers; undefined if none does. */
+  readonly right: number | undefined;
+  readonly evidence: Evidence;
+}
+
+/**
+ * Draws sets of passages, and asks each up to 20 questions that one of them answers and as many that none does.
+ * @param size passages of a set.
+ */
+export function* draw(corpus: Corpus, size: number, sets: number, random: Random): Generator<Asked> {
+  const questionsOf = grouped(corpus.questions, ({ passage }) => passage);
+  const all = [...corpus.passages.keys()].filter((id) => questionsOf.has(id));
+  const topics = [...grouped(all, (id) => corpus.passages[id]?.topic).values()];
+  const large = topics.filter((ids) => ids.length >= size + 5);
+  for (let drawn = 0; drawn < sets; drawn += 1) {
+    const topic = drawn % 2 === 1 ? large[random.integer(Math.max(1, large.length))] : undefined;
+    const pool = topic ?? all;
+    const ids = random.shuffle(pool).slice(0, size);
+    const others = random.shuffle(pool.filter((id) => !ids.includes(id))).slice(0, 20);
+    const passages = ids.flatMap((id) => corpus.passages[id] ?? []);
+    const bm25 = Bm25Index.fromPassages(
+      passages.map(({ text }) => text),
+      { stem: true },
+    );
+    const width = passages[0]?.vector.length ?? 1;
+    const vectors = VectorIndex.fromVectors(
+      Float32Array.from(passages.flatMap(({ vector }) => [...vector])),
+      width,
+    );
+    for (const id of [...ids.slice(0, 20), ...others]) {
+      const [question] = random.shuffle(questionsOf.get(id) ?? []);
+      if (question === undefined) continue;
+      const at = ids.indexOf(id);
+      yield {
+        sameTopic: topic !== undefined,
+        right: at === -1 ? undefined : at,
+        evidence: evidenceOf(question.text, question.vector, bm25, vectors),
+      };
+    }
+  }
+}
+
+function evidenceOf(text: string, vector: Float32Array, bm25: Bm25Index, vectors: VectorIndex): Evidence {
+  const content = contentWords(text);
+  return {
+    bm25: bm25.scores(content),
+    bestPossible: bm25.bestPossible(content),
+    cosines: vectors.scores(vector),
+  };
+}
+
+function grouped<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
+  const groups = new Map<Key, Item[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    groups.set(key, [...(groups.get(key) ?? []), item]);
+  }
+  return groups;
+}

@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliDecompressSync } from 'node:zlib';
+import { embed } from 'orchard-nlp';
+import { z } from 'zod';
+import type { Corpus } from './asked.js';
+
+/** Questions of each paragraph that are asked. */
+const QUESTIONS_EACH = 2;
+/** Sentences with a question that are read. */
+const SENTENCES = 5000;
+/** The sentences follow their articles, which the file doesn't tell apart: so many in a row count as one topic. */
+const SENTENCES_A_TOPIC = 200;
+
+const articleSchema = z.object({
+  paragraphs: z.array(z.object({ context: z.string(), qas: z.array(z.object({ question: z.string() })) })),
+});
+const squadSchema = z.union([
+  z.object({ data: z.array(articleSchema) }).transform(({ data }) => data),
+  z.array(articleSchema),
+]);
+
+interface Texts {
+  readonly passages: { readonly text: string; readonly topic: number }[];
+  readonly questions: { readonly text: string; readonly passage: number }[];
+}
+
+/** The paragraphs of SQuAD 1.1 dev, by article. */
+export async function paragraphs(folder: string, model: string): Promise<Corpus> {
+  const articles = squadSchema.parse(JSON.parse(textOf(folder, 'squad_dev/squad_1.1_dev.json.br')));
+  const texts: Texts = { passages: [], questions: [] };
+  for (const [topic, article] of articles.entries()) {
+    for (const { context, qas } of article.paragraphs) {
+      const passage = texts.passages.push({ text: context, topic }) - 1;
+      for (const { question } of qas.slice(0, QUESTIONS_EACH))
+        texts.questions.push({ text: question, passage });
+    }
+  }
+  return withVectors('paragraphs', texts, model);
+}
+
+/** Sentences and questions of the test part of Du et al. 2017. */
+export async function sentences(folder: string, model: string): Promise<Corpus> {
+  const lines = textOf(folder, 'nqg_squad_sentences/src-test.txt.br').trim().split('\n');
+  const asked = textOf(folder, 'nqg_squad_sentences/tgt-test.txt').trim().split('\n');
+  const texts: Texts = { passages: [], questions: [] };
+  const known = new Map<string, number>();
+  for (const [at, text] of lines.slice(0, SENTENCES).entries()) {
+    const next = texts.passages.length;
+    const passage = known.get(text) ?? next;
+    if (passage === next) texts.passages.push({ text, topic: Math.floor(next / SENTENCES_A_TOPIC) });
+    known.set(text, passage);
+    texts.questions.push({ text: asked[at] ?? '', passage });
+  }
+  return withVectors('sentences', texts, model);
+}
+
+function textOf(folder: string, name: string): string {
+  const bytes = readFileSync(join(folder, name));
+  return (name.endsWith('.br') ? brotliDecompressSync(bytes) : bytes).toString('utf8');
+}
+
+async function withVectors(name: string, { passages, questions }: Texts, model: string): Promise<Corpus> {
+  const vectors = await embed(
+    [...passages, ...questions].map(({ text }) => text),
+    { model },
+  );
+  if (vectors.isErr()) throw vectors.error;
+  const vectorAt = (at: number) => vectors.value[at] ?? new Float32Array();
+  return {
+    name,
+    passages: passages.map((each, at) => ({ ...each, vector: vectorAt(at) })),
+    questions: questions.map((each, at) => ({ ...each, vector: vectorAt(passages.length + at) })),
+  };
+}
