@@ -136,7 +136,10 @@ describe('a model trained on rows', () => {
     const another = await opened(output);
     await Promise.all([another.close(), another.close()]);
     const answer = await another.predict('it');
-    expect(answer.isErr() && answer.error.code).toBe('closed');
+    expect(answer.isErr() && answer.error.message).toMatch(/this model is closed/);
+    for await (const streamed of another.predict(new Set(['it']))) {
+      expect(streamed.isErr() && streamed.error.message).toMatch(/this model is closed/);
+    }
   });
 
   it('can be gone on from, with other labels and another task', async () => {
