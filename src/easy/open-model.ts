@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { errAsync, type Result, ResultAsync } from 'neverthrow';
+import { err, errAsync, type Result, ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import {
   type AnswerView,
@@ -172,6 +172,7 @@ export class OpenModel implements Model {
     texts: Queries,
     options: StreamOptions,
   ): AsyncGenerator<Result<Answer, OrchardError>, void, undefined> {
+    if (this.#closing) return yield err(new ClosedError('model'));
     const answers: AsyncIterable<StreamedAnswer> = this.#predictor.predictPretrainedStream(
       this.name,
       texts,

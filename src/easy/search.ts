@@ -7,13 +7,7 @@ import { type OrchardError, toOrchardError } from '../errors.js';
 import { trainingLanguage } from '../training/index.js';
 import { placeOf } from './base-model.js';
 import { type EmbedOptions, embedSchema } from './embed.js';
-import {
-  encoderFolder,
-  indexParts,
-  OpenSearchIndex,
-  readIndexFolder,
-  type SearchIndex,
-} from './search/search-index.js';
+import type { IndexParts, SearchIndex } from './search/search-index.js';
 import { SentenceEncoder } from './search/sentence-encoder.js';
 
 /** How passages are read. */
@@ -59,6 +53,7 @@ export function search(
     const name = model ?? `${spoken}-mini`;
     const placed = await placeOf(name, { modelLoader, backbones: true, signal });
     const encoder = await SentenceEncoder.ofModel(placed, { service: { device }, signal });
+    const { indexParts } = await indexing();
     return withEncoder(encoder, () => indexParts(given, encoder, spoken === 'english', signal));
   };
   return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, 'indexing passages'));
@@ -72,6 +67,7 @@ export function openSearch(
   const work = async () => {
     const directory = resolve(validate(z.string().min(1, 'the path is empty'), folder, ['folder']));
     const { device, signal } = validate(openSchema, options ?? {});
+    const { encoderFolder, readIndexFolder } = await indexing();
     const parts = await readIndexFolder(directory);
     const encoder = await SentenceEncoder.ofFolder(encoderFolder(directory), { service: { device }, signal });
     return withEncoder(encoder, async () => ({ ...parts, encoder }));
@@ -79,12 +75,13 @@ export function openSearch(
   return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, `opening ${folder}`));
 }
 
+/** Both experts are loaded on first use: a program that searches nothing needn't wait for them. */
+const indexing = () => import('./search/search-index.js');
+
 /** An index with an encoder, which is closed where there comes to be none. */
-async function withEncoder(
-  encoder: SentenceEncoder,
-  parts: () => ReturnType<typeof indexParts>,
-): Promise<SearchIndex> {
+async function withEncoder(encoder: SentenceEncoder, parts: () => Promise<IndexParts>): Promise<SearchIndex> {
   try {
+    const { OpenSearchIndex } = await indexing();
     return new OpenSearchIndex(await parts());
   } catch (thrown) {
     await encoder.close();

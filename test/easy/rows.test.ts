@@ -143,6 +143,13 @@ describe('places of entities and tags', () => {
     expect(words.join('')).toBe(text.replaceAll(' ', ''));
   });
 
+  it('may have their types as labels, as other tools write them', async () => {
+    const path = await file('spans.jsonl', '{"text":"Ada sang","spans":[{"start":0,"end":3,"label":"PER"}]}');
+    const { checked } = await readRows(path, { option: 'path' });
+    const entities = [{ start: 0, end: 3, type: 'PER' }];
+    expect(checked).toEqual({ shape: 'entities', rows: [{ text: 'Ada sang', entities }] });
+  });
+
   it('come back from tags, each I- after another type being a new entity', () => {
     const tokens = ['Ada', 'Lovelace', 'saw', 'Rome', 'twice'];
     const tags = ['B-PER', 'I-PER', 'O', 'I-LOC', 'O'];

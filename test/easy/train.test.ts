@@ -89,6 +89,21 @@ describe('a model trained on rows', () => {
     expect(read).toBeLessThan(40);
   });
 
+  it('explains an answer by its words, and says whether none of its labels may fit', async () => {
+    const text = 'this lamp works perfectly';
+    const explained = await model.explain(text);
+    if (explained.isErr()) throw explained.error;
+    const [{ answer, words } = { answer: '', words: [] }] = explained.value.explained;
+    expect(answer).toBe('positive');
+    expect(explained.value.answer.label).toBe('positive');
+    const [first] = [...words].sort((a, b) => b.weight - a.weight);
+    expect(['works', 'perfectly']).toContain(first?.word);
+    expect((await model.explain(text, { label: 'neither' })).isErr()).toBe(true);
+    const judged = await model.predict(text, { noneOfThese: true });
+    expect(judged.isOk() && judged.value.noneOfThese).toBeTypeOf('boolean');
+    expect((await model.predict(text)).isOk()).toBe(true);
+  });
+
   it('is judged on rows, which have to be of its kind', async () => {
     const evaluation = await model.evaluate(rows);
     expect(
@@ -121,7 +136,10 @@ describe('a model trained on rows', () => {
     const another = await opened(output);
     await Promise.all([another.close(), another.close()]);
     const answer = await another.predict('it');
-    expect(answer.isErr() && answer.error.code).toBe('closed');
+    expect(answer.isErr() && answer.error.message).toMatch(/this model is closed/);
+    for await (const streamed of another.predict(new Set(['it']))) {
+      expect(streamed.isErr() && streamed.error.message).toMatch(/this model is closed/);
+    }
   });
 
   it('can be gone on from, with other labels and another task', async () => {

@@ -69,7 +69,15 @@ const labelsSchema = z.object({ text, labels: texts });
 const taggedSchema = z
   .object({ tokens: texts, tags: texts })
   .refine(({ tokens, tags }) => tokens.length === tags.length, 'give as many tags as tokens');
-const rangeSchema = z.object({ start: z.int().min(0), end: z.int(), type: text.min(1, 'give a type') });
+/** Other tools call the type of an entity its label. */
+const typeNamed = (range: unknown): unknown =>
+  typeof range === 'object' && range !== null && 'label' in range && !('type' in range)
+    ? { ...range, type: range.label }
+    : range;
+const rangeSchema = z.preprocess(
+  typeNamed,
+  z.object({ start: z.int().min(0), end: z.int(), type: text.min(1, 'give a type') }),
+);
 const entitySchema = z.object({ text, entities: z.array(rangeSchema) }).superRefine((row, context) => {
   for (const [at, { start, end }] of row.entities.entries()) {
     const others = row.entities.slice(0, at);
