@@ -76,6 +76,7 @@ const record = {
   prefix: 'query: ',
   pooling: 'mean',
   licence: 'MIT',
+  arithmetic: 'float32',
   width: 16,
   corpus: 'c',
   tokenizer: 't',
