@@ -12,6 +12,8 @@ import {
 import { planSchema, tracksOf, weighedPlan } from '../../models/recipes/backbones/distillation/plan.js';
 import { relationsLoss } from '../../models/recipes/backbones/distillation/relations-loss.js';
 import { tapped } from '../../models/recipes/backbones/distillation/tapped.js';
+import { mannersOf } from '../../models/recipes/backbones/distillation/teachers.js';
+import { planNamed, plans } from '../../models/recipes/backbones/english/plans.js';
 import { readEncoder, trainingInputs } from '../../src/encoder/index.js';
 import { feedsFor, padBatch } from '../../src/engine/index.js';
 import { Graph, onnxExecutor, type TensorData } from '../../src/graph/index.js';
@@ -336,6 +338,29 @@ describe('a plan', () => {
       teachers: [{ name: 'words', lessons: [{ kind: 'spans', studentLayer: 5, weight: 1 }] }],
     });
     expect(() => curriculum(deep, { layers: 4, width: HIDDEN }, widths)).toThrow('no layer 5, only 4');
+  });
+
+  it.each(Object.keys(plans))('of English students fits mini and base, and known teachers: %s', (name) => {
+    const english = planNamed(name);
+    const known = new Map(
+      english.teachers.map((teacher) => [teacher.name, mannersOf(teacher.name).licence === '' ? 0 : 384]),
+    );
+    for (const shape of [
+      { layers: 4, width: 256 },
+      { layers: 6, width: 384 },
+    ]) {
+      const { courses, relations } = curriculum(english, shape, known);
+      const weights = [
+        ...courses.map((each) => each.passages + each.spans),
+        ...relations.map(({ weight }) => weight),
+      ];
+      expect(weights.reduce((sum, weight) => sum + weight, 0)).toBeCloseTo(1, 6);
+    }
+  });
+
+  it('that nobody made is refused by name', () => {
+    expect(() => planNamed('everything')).toThrow('no plan everything: give minilm, e5, ');
+    expect(() => mannersOf('somebody')).toThrow('no teacher somebody');
   });
 
   it('adds a projection for each course to the parameters', () => {

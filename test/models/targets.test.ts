@@ -212,6 +212,20 @@ describe('targets', () => {
     expect(statSync(grown.rowsFile(0, 'last')).mtimeMs).toBe(before);
   });
 
+  it('are nearly the same in 8-bit arithmetic', async () => {
+    const calibration = passages.map((text) => `query: ${text}`);
+    const integer = await Teacher.load(join(folder, 'teacher'), onnxExecutor(), ['last'], calibration);
+    const texts = passages.map((text) => readText(text, options.rules).taught);
+    const [exact, rounded] = [await teacher.states(texts), await integer.states(texts)];
+    await integer.release();
+    const [a, b] = [exact, rounded].map(({ tracks }) => tracks.get('last') ?? new Float32Array());
+    const dot = (x: Float32Array = new Float32Array(), y: Float32Array = x) =>
+      x.reduce((sum, value, at) => sum + value * (y[at] ?? 0), 0);
+    const cosine = dot(a, b) / Math.sqrt(dot(a) * dot(b));
+    expect(cosine).toBeGreaterThan(0.99);
+    expect(cosine).toBeLessThan(0.999_999);
+  });
+
   it('of another corpus are refused', async () => {
     await expect(computeTargets(whole, { ...record, corpus: 'd' }, passages, options)).rejects.toThrow(
       'of another corpus (c, not d); delete the folder',
