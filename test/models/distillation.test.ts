@@ -141,13 +141,13 @@ function plainLoss(): number {
 
 describe('the loss of several teachers', () => {
   const feeds = distillationFeeds(taughtPlan, taught);
-  const parameters = new Map([
+  const parameters = new Map<string, { dims: readonly number[]; values: Float32Array }>([
     ['states', { dims: [columns, HIDDEN], values: states }],
-    ...projections.flatMap(({ course, width, weight, bias }) => [
-      [`projection.${course}.weight`, { dims: [width, HIDDEN], values: weight }] as const,
-      [`projection.${course}.bias`, { dims: [width], values: bias }] as const,
-    ]),
   ]);
+  for (const { course, width, weight, bias } of projections) {
+    parameters.set(`projection.${course}.weight`, { dims: [width, HIDDEN], values: weight });
+    parameters.set(`projection.${course}.bias`, { dims: [width], values: bias });
+  }
   const loss = (graph: Graph) => statesOnly.loss(graph, graph.parameter('states', ['tokens*batch', HIDDEN]));
 
   it('is the weighted mean of 1 − cosine over passages and spans, each teacher with its projection', async () => {
