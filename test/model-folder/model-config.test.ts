@@ -21,6 +21,10 @@ describe('the config.json of a model folder', () => {
     ['orchard.labels', { ...config, orchard: { ...config.orchard, labels: 'joy' } }],
     ['orchard.max_tokens', { ...config, orchard: { ...config.orchard, max_tokens: 0 } }],
     ['orchard.blend.encoder', { ...config, orchard: { ...config.orchard, blend: { encoder: -1 } } }],
+    [
+      'orchard.licence.commercial_use',
+      { ...config, orchard: { ...config.orchard, licence: { commercial_use: 'no', reasons: [] } } },
+    ],
     ['orchard.later', { ...config, orchard: { ...config.orchard, later: 1 } }],
     ['label2id.joy', { ...config, label2id: { joy: 'first' } }],
     ['problem_type', { ...config, problem_type: 'regression' }],

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -18,10 +18,8 @@ import { Student } from '../../models/recipes/backbones/student/student.js';
 import { readStudent } from '../../models/recipes/backbones/student/student-checkpoint.js';
 import { readEncoder } from '../../src/encoder/index.js';
 import { onnxExecutor } from '../../src/graph/index.js';
-import { Random } from '../../src/random.js';
-import { encodeSafetensors } from '../../src/safetensors/index.js';
-import { loadTokenizer, trainWordPiece } from '../../src/tokenizer/index.js';
-import { someNumbers } from '../support/finite-differences.js';
+import { loadTokenizer } from '../../src/tokenizer/index.js';
+import { fine, passages, writeTeacher } from '../support/tiny-teacher.js';
 
 vi.mock('../../models/recipes/backbones/settings.js', async (importOriginal) => {
   const settings = await importOriginal<typeof import('../../models/recipes/backbones/settings.js')>();
@@ -31,44 +29,7 @@ vi.mock('../../models/recipes/backbones/settings.js', async (importOriginal) => 
 const folder = mkdtempSync(join(tmpdir(), 'orchard-targets-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const words = ['play', 'playing', 'games', 'unbelievable', 'believe', 'rain', 'paint', 'the'];
-const random = Random.fromSeed(9);
-const passages = Array.from({ length: 14 }, () =>
-  Array.from({ length: 2 + random.integer(5) }, () => words[random.integer(words.length)]).join(' '),
-);
-const coarse = trainWordPiece(Array(5).fill(`query: ${words.join(' ')}`), {
-  vocabularySize: 200,
-  lowercase: true,
-});
-const fine = trainWordPiece([words.join(' ')], { vocabularySize: 200, lowercase: true });
 const student = loadTokenizer(fine);
-
-/** Writes a teacher of random weights with a masked-language head. */
-function writeTeacher(path: string): void {
-  const config = {
-    model_type: 'bert',
-    vocab_size: loadTokenizer(coarse).vocabularySize,
-    hidden_size: 16,
-    num_hidden_layers: 2,
-    num_attention_heads: 2,
-    intermediate_size: 32,
-    max_position_embeddings: 64,
-  };
-  const head = ['dense.weight', 'dense.bias', 'LayerNorm.weight', 'LayerNorm.bias'].map((name) => ({
-    name: `cls.predictions.transform.${name}`,
-    shape: name === 'dense.weight' ? [16, 16] : [16],
-  }));
-  const specs = [...readEncoder(config, 'config.json').parameters('bert.'), ...head];
-  const tensors = specs.map(({ name, shape }, at) => {
-    const size = shape.reduce((product, each) => product * each, 1);
-    return [name, { shape, values: someNumbers(size, 0.8, at + 3) }] as const;
-  });
-  mkdirSync(path);
-  writeFileSync(join(path, 'config.json'), JSON.stringify(config));
-  writeFileSync(join(path, 'tokenizer.json'), JSON.stringify(coarse));
-  writeFileSync(join(path, 'tokenizer_config.json'), '{}');
-  writeFileSync(join(path, 'model.safetensors'), encodeSafetensors(new Map(tensors)));
-}
 
 const TRACKS = ['last', 'layer-1', 'queries-2', 'words'];
 const record = {
@@ -76,6 +37,7 @@ const record = {
   prefix: 'query: ',
   pooling: 'mean',
   licence: 'MIT',
+  arithmetic: 'float32',
   width: 16,
   corpus: 'c',
   tokenizer: 't',
@@ -209,6 +171,20 @@ describe('targets', () => {
     await computeTargets(grown, record, passages, options);
     expect(filesOf(grown)).toEqual(filesOf(whole));
     expect(statSync(grown.rowsFile(0, 'last')).mtimeMs).toBe(before);
+  });
+
+  it('are nearly the same in 8-bit arithmetic', async () => {
+    const calibration = passages.map((text) => `query: ${text}`);
+    const integer = await Teacher.load(join(folder, 'teacher'), onnxExecutor(), ['last'], calibration);
+    const texts = passages.map((text) => readText(text, options.rules).taught);
+    const [exact, rounded] = [await teacher.states(texts), await integer.states(texts)];
+    await integer.release();
+    const [a, b] = [exact, rounded].map(({ tracks }) => tracks.get('last') ?? new Float32Array());
+    const dot = (x: Float32Array = new Float32Array(), y: Float32Array = x) =>
+      x.reduce((sum, value, at) => sum + value * (y[at] ?? 0), 0);
+    const cosine = dot(a, b) / Math.sqrt(dot(a) * dot(b));
+    expect(cosine).toBeGreaterThan(0.99);
+    expect(cosine).toBeLessThan(0.999_999);
   });
 
   it('of another corpus are refused', async () => {

@@ -108,12 +108,18 @@ interface CardFacts {
 }
 
 /** The language's card.md with its {{placeholders}} filled in. */
-function card({ language, teachers, flags }: Recipe, facts: CardFacts): string {
+function card({ language, teachers, cased }: Recipe, facts: CardFacts): string {
   const { name, size, encoder, state, tensors, grownFrom } = facts;
   const numbers = [...tensors.values()].reduce((sum, { values }) => sum + values.length, 0);
   const words: Readonly<Record<string, string>> = {
     name,
-    size: `${size}${flags}`,
+    size,
+    options: `--size ${size}${cased ? ' --cased' : ''}`,
+    case: cased ? 'cased' : 'lowercase',
+    caseless: cased ? '' : ', and case: it reads everything in lower case',
+    use: cased
+      ? 'Trainers start models from it that are given its folder as `backbone`.'
+      : `Orchard starts English \`${size}\` models from it.`,
     layers: `${encoder.layers}`,
     width: `${encoder.width}`,
     heads: `${encoder.heads}`,

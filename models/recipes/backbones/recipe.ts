@@ -25,6 +25,6 @@ export interface Recipe {
   readonly leftOut: readonly LeftOut[];
   /** Names of those that its students learn from. */
   readonly teachers: readonly string[];
-  /** Options of its command that make this recipe of it, after `--size <size>`: ` --cased`. */
-  readonly flags: string;
+  /** Whether its students see capitals. Those of a size's own name don't. */
+  readonly cased: boolean;
 }

@@ -53,6 +53,6 @@ export const targetSettings = {
   shardTexts: 4096,
   /** Passages whose means stand for those of all: the first of the corpus, which is in random order. */
   meanTexts: 1024,
-  /** Most tokens that a teacher reads at once, padding included. */
-  batchTokens: 1024,
+  /** Most tokens that a teacher reads at once, padding included. Few, as what stays in the caches is faster. */
+  batchTokens: 256,
 } as const;

@@ -1,15 +1,16 @@
+import { pathToFileURL } from 'node:url';
 import { loadTokenizer } from '../../../src/tokenizer/index.js';
 import { checkBackbone } from './check/check-backbone.js';
 import { probeBackbone } from './check/probe-backbone.js';
 import { makeEmbeddings } from './embeddings/make-embeddings.js';
-import { exportBackbone } from './export-backbone.js';
+import { BACKBONES, exportBackbone } from './export-backbone.js';
 import { floatBackbone } from './float-backbone.js';
 import type { Recipe } from './recipe.js';
 import { anneal, learn } from './student/learn.js';
 import { makeStudent } from './student/make-student.js';
 import { parseShape, shapedEncoder, sizeInWords } from './student/shape.js';
 import type { Student } from './student/student.js';
-import { shapeOf, studentSettings } from './student/student-settings.js';
+import { shapeOf, sizeIn, studentSettings } from './student/student-settings.js';
 import { WorkFolder } from './work-folder.js';
 
 /** Options that every language's command takes. */
@@ -25,6 +26,7 @@ export const commonOptions = {
   steps: { type: 'string', default: '1000' },
   start: { type: 'string' },
   grow: { type: 'string' },
+  backbones: { type: 'string' },
 } as const;
 
 type Values = Readonly<Partial<Record<keyof typeof commonOptions | 'tasks', string>>>;
@@ -37,6 +39,7 @@ type CommonStep = 'embeddings' | 'size' | 'learn' | 'anneal' | 'export' | 'float
 /** The steps that don't depend on the language. */
 export function commonSteps(recipe: Recipe, values: Values): Record<CommonStep, Step> {
   const threads = Number(values.threads);
+  const backbones = values.backbones === undefined ? BACKBONES : pathToFileURL(`${values.backbones}/`);
   const withStudent = async (work: WorkFolder, use: (student: Student) => Promise<void>) => {
     const student = await makeStudent(recipe, work, studentSettings(work, values), threads, values.grow);
     await use(student);
@@ -63,8 +66,12 @@ export function commonSteps(recipe: Recipe, values: Values): Record<CommonStep, 
     learn: (work) =>
       withStudent(work, (student) => learn(student, work, Number(values.minutes), recipe.curve)),
     anneal: (work) => withStudent(work, (student) => anneal(student, work, Number(values.steps))),
-    export: (work) => exportBackbone(recipe, work, studentSettings(work, values), { grownFrom: values.grow }),
-    float: async (work) => floatBackbone(recipe.name(studentSettings(work, values).size), work),
+    export: (work) =>
+      exportBackbone(recipe, work, studentSettings(work, values), {
+        grownFrom: values.grow,
+        target: backbones,
+      }),
+    float: async (work) => floatBackbone(recipe.name(sizeIn(work, values)), work, backbones),
     check: (work) => checkBackbone(work, started(work, 'annealed')),
     probe: (work) => probeBackbone(work, started(work, 'checkpoint')),
   };

@@ -16,6 +16,7 @@ import {
 } from '../../../../src/graph/index.js';
 import { decodeWeights, type NamedTensor } from '../../../../src/safetensors/index.js';
 import { type Encoding, loadTokenizer, type Tokenizer } from '../../../../src/tokenizer/index.js';
+import { integerRanges } from './integer-teacher.js';
 import { tapped } from './tapped.js';
 import { parseTrack, type Track } from './track.js';
 import { wordHead, wordHeadParameters } from './word-head.js';
@@ -45,20 +46,27 @@ export class Teacher {
   /**
    * @param folder with config.json, tokenizer.json and model.safetensors, with or without a head.
    * @param tracks what is to be computed.
+   * @param calibration texts to find the ranges of 8-bit arithmetic with. Default: float32.
    * @throws Error if the encoder has no such track.
    */
-  static async load(folder: string, executor: GraphExecutor, tracks: readonly Track[]): Promise<Teacher> {
+  static async load(
+    folder: string,
+    executor: GraphExecutor,
+    tracks: readonly Track[],
+    calibration?: readonly string[],
+  ): Promise<Teacher> {
     const encoder = readEncoder(readJson(folder, 'config.json'), 'config.json');
     const tokenizer = loadTokenizer(
       readJson(folder, 'tokenizer.json'),
       readJson(folder, 'tokenizer_config.json'),
     );
     const tensors = decodeWeights(readFileSync(join(folder, 'model.safetensors')), folder);
-    const graph = new Graph();
-    const last = encoder.states(graph, trainingInputs(graph), { prefix: '' });
-    for (const track of tracks) graph.output(track, trackTensor(graph, encoder, last, track));
+    const graph = teacherGraph(encoder, tracks);
     const weights = teacherWeights(encoder, tensors, folder, tracks);
-    const compiled = await executor.compile(graph, { weights });
+    const texts = calibration?.map((text) => tokenizer.encode(text));
+    const build = () => teacherGraph(encoder, tracks);
+    const quantization = texts && (await integerRanges(build, encoder, executor, weights, texts));
+    const compiled = await executor.compile(graph, { weights, ...(quantization && { quantization }) });
     const inputNames = new Set(graph.inputs.map(({ name }) => name));
     return new Teacher(tokenizer, encoder, tracks, compiled, inputNames);
   }
@@ -79,6 +87,13 @@ export class Teacher {
   release(): Promise<void> {
     return this.compiled.release();
   }
+}
+
+function teacherGraph(encoder: Encoder, tracks: readonly Track[]): Graph {
+  const graph = new Graph();
+  const last = encoder.states(graph, trainingInputs(graph), { prefix: '' });
+  for (const track of tracks) graph.output(track, trackTensor(graph, encoder, last, track));
+  return graph;
 }
 
 const taps = { layer: 'states', queries: 'query', keys: 'key', values: 'value' } as const;

@@ -11,6 +11,8 @@ const teacherRecordSchema = z.strictObject({
   prefix: z.string(),
   pooling: z.enum(poolings),
   licence: z.string(),
+  /** How it computed. */
+  arithmetic: z.enum(['float32', 'int8']),
   /** Numbers of a vector. */
   width: z.int(),
   /** SHA-256 of the passages and of the student's tokenizer, which the rows belong to. */

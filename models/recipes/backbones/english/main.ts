@@ -29,9 +29,13 @@ const { values, positionals } = parseArgs({
     teacher: { type: 'string' },
     texts: { type: 'string', default: '200000' },
     'shard-of': { type: 'string', default: '1/1' },
+    int8: { type: 'boolean', default: false },
     tasks: { type: 'string', default: 'sst2,banking77_10,wnut17' },
   },
 });
+/** Texts over which the ranges of a teacher's 8-bit arithmetic are found. */
+const CALIBRATION_TEXTS = 128;
+
 const plan = planNamed(values.plan);
 const recipe = english({ plan, cased: values.cased });
 
@@ -67,9 +71,15 @@ const targets: Step = async (work) => {
   const { prefix, pooling, licence } = mannersOf(name);
   const tracks = tracksOf(asked);
   const json = recipe.tokenizer(work);
-  const teacher = await Teacher.load(directory, onnxExecutor({ threads: Number(values.threads) }), tracks);
+  const passages = work.readPassages();
+  const calibration = values.int8
+    ? passages.slice(0, CALIBRATION_TEXTS).map((text) => prefix + text)
+    : undefined;
+  const executor = onnxExecutor({ threads: Number(values.threads) });
+  const teacher = await Teacher.load(directory, executor, tracks, calibration);
   const hashes = { corpus: fileHash(work.passages), tokenizer: textHash(JSON.stringify(json)) };
-  const record = { name, prefix, pooling, licence, width: teacher.width, ...hashes };
+  const arithmetic = values.int8 ? ('int8' as const) : ('float32' as const);
+  const record = { name, prefix, pooling, licence, arithmetic, width: teacher.width, ...hashes };
   const rules = {
     teacher: teacher.tokenizer,
     student: loadTokenizer(json),
@@ -77,7 +87,7 @@ const targets: Step = async (work) => {
     pooling,
     maxTokens: MAX_PASSAGE_TOKENS,
   };
-  await computeTargets(new TargetFolder(work.targets(name)), record, work.readPassages(), {
+  await computeTargets(new TargetFolder(work.targets(name)), record, passages, {
     teacher,
     rules,
     tracks,

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type Plan, type PlanInput, weighedPlan } from '../distillation/plan.js';
+import { type Plan, type PlanInput, planSchema, weighedPlan } from '../distillation/plan.js';
 
 /**
  * What English students are taught, by name. Those of 12 layers teach a student of 4 after its second layer what they
@@ -95,8 +95,8 @@ export const plans: Readonly<Record<string, PlanInput>> = {
 /** @param named a key of {@link plans}, or the path of a JSON file with such a plan. @throws Error */
 export function planNamed(named: string): Plan {
   if (named.endsWith('.json')) {
-    const json: PlanInput = JSON.parse(readFileSync(named, 'utf8'));
-    return weighedPlan(json);
+    const json: unknown = JSON.parse(readFileSync(named, 'utf8'));
+    return weighedPlan(planSchema.parse(json));
   }
   const plan = plans[named];
   if (plan === undefined) {

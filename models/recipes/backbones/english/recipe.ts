@@ -41,6 +41,6 @@ export function english({ plan, cased }: EnglishOptions): Recipe {
     curve: { axis: '1 − cosine' },
     leftOut,
     teachers: plan.teachers.map(({ name }) => name),
-    flags: cased ? ' --cased' : '',
+    cased,
   };
 }

@@ -27,5 +27,5 @@ export const japanese: Recipe = {
   curve: { axis: 'nats', measures: { words: 'hidden tokens', neighbours: 'neighbours' } },
   leftOut: [],
   teachers: [],
-  flags: '',
+  cased: false,
 };

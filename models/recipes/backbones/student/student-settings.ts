@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
-import { modelSizeSchema } from '../../../../src/contract/index.js';
+import { type ModelSize, modelSizeSchema } from '../../../../src/contract/index.js';
 import { learningSettings } from '../settings.js';
 import type { WorkFolder } from '../work-folder.js';
 import { parseShape, type Shape, sizeShapes } from './shape.js';
@@ -25,7 +25,7 @@ export type AskedSettings = Readonly<Partial<Record<'size' | 'shape' | 'batch', 
  */
 export function studentSettings(work: WorkFolder, asked: AskedSettings): StudentSettings {
   const stored = readSettings(work);
-  const size = modelSizeSchema.parse(asked.size ?? stored?.size ?? 'mini');
+  const size = sizeIn(work, asked);
   const settings = studentSettingsSchema.parse({
     size,
     shape: asked.shape ?? stored?.shape ?? sizeShapes[size],
@@ -36,6 +36,10 @@ export function studentSettings(work: WorkFolder, asked: AskedSettings): Student
   else refuseOthers(work, stored, settings);
   return settings;
 }
+
+/** The size that was asked for, or else that of the folder's student, or else mini. */
+export const sizeIn = (work: WorkFolder, { size }: AskedSettings): ModelSize =>
+  modelSizeSchema.parse(size ?? readSettings(work)?.size ?? 'mini');
 
 export const shapeOf = ({ shape }: StudentSettings): Shape => parseShape(shape);
 
