@@ -106,7 +106,7 @@ describe.skipIf(executable === undefined)(title, () => {
 
     await page.locator('#figures-rows tr').first().waitFor({ state: 'attached' });
     expect(await inkOf(page, '#loss-chart canvas')).toBeGreaterThan(0);
-    await page.getByRole('button', { name: 'Ask this model' }).waitFor();
+    await page.getByRole('button', { name: 'Ask this model' }).waitFor({ timeout: 90_000 });
     const seen = await page.evaluate<number[]>('epochsSeen');
     expect(seen.at(-1)).toBe(4);
     expect(new Set(seen).size).toBeGreaterThan(1);
@@ -120,7 +120,7 @@ describe.skipIf(executable === undefined)(title, () => {
     await page.getByText('The model took').waitFor();
     const answers = await page.getByRole('region', { name: 'Answer' }).getByRole('listitem').allInnerTexts();
     expect(answers.map((each) => each.split(/\s/)[0]).sort()).toEqual(['negative', 'positive']);
-  }, 60_000);
+  }, 120_000);
 
   it('trains on a CSV file, or tells at its field all that is wrong in it, under its own name', async () => {
     const page = await aPage();
