@@ -2,9 +2,10 @@
  * Compares Orchard with Python's libraries. First, small random encoders of every architecture, which transformers writes:
  * hidden states, logits and the gradients of a training step (`encoders`). Then folders, loaded unchanged in transformers
  * and sentence-transformers, which should give the same tokens, logits and vectors: one of each architecture with each head
- * (`architectures`), and one small trained model of each kind (`models`).
- * Usage: `npm run bench:interop -- [--python python3] [--only encoders|architectures|models]`; Python needs `pip install torch transformers
- * sentence-transformers`.
+ * (`architectures`), and one small trained model of each kind (`models`). Then whole answers of the catalogue's classifiers,
+ * blended, against examples/python/read_model.py (`blends`).
+ * Usage: `npm run bench:interop -- [--python python3] [--only encoders|architectures|models|blends]`; Python needs `pip install torch
+ * transformers sentence-transformers onnxruntime`.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,6 +15,7 @@ import { meanOfRows, unitVector } from '../src/families/index.js';
 import { TextModel } from '../src/inference/index.js';
 import { longProbe, probes, type SmallModelName, smallModel } from '../test/support/small-models.js';
 import { architectureModels, graphResults, type TextResult } from './interop/architecture-models.js';
+import { compareBlends } from './interop/blend-reader.js';
 import { type Loading, type PythonAnswer, runInPython } from './interop/python-peer.js';
 import { compareRandomEncoders } from './interop/random-encoders.js';
 import { machine } from './report.js';
@@ -33,7 +35,7 @@ const models: readonly { readonly name: SmallModelName; readonly load: Loading }
   { name: 'retriever', load: 'sentence-vectors' },
 ];
 const howLoaded: Readonly<Record<Loading, string>> = {
-  'mean-classification': "AutoModel, mean of its states, the folder's classifier",
+  'mean-classification': 'AutoModelForSequenceClassification, trust_remote_code',
   'sequence-classification': 'AutoModelForSequenceClassification',
   'token-classification': 'AutoModelForTokenClassification',
   'sentence-vectors': 'SentenceTransformer(folder).encode',
@@ -82,7 +84,7 @@ function compare(load: Loading, ours: readonly TextResult[], theirs: PythonAnswe
 }
 
 /** What is compared, all by default; `--only` picks one. */
-const parts = ['encoders', 'architectures', 'models'] as const;
+const parts = ['encoders', 'architectures', 'models', 'blends'] as const;
 const isAsked = (part: (typeof parts)[number]) => options.only === undefined || options.only === part;
 
 interface Folder {
@@ -126,5 +128,13 @@ if (typeof answers === 'string') {
   }
   if (folders.length > 0) console.table(table);
   if (Object.values(table).some(({ equal }) => equal === false)) process.exitCode = 1;
+}
+if (isAsked('blends')) {
+  const blends = await compareBlends(texts, options.python);
+  if (typeof blends === 'string') console.log(`no blends compared: ${blends}`);
+  else {
+    console.table(blends);
+    if (Object.values(blends).some(({ equal }) => !equal)) process.exitCode = 1;
+  }
 }
 await rm(folder, { recursive: true });

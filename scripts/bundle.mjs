@@ -1,5 +1,5 @@
 /** Bundles src/ into dist/ and removes what earlier builds left there; tsup.config.ts has the page at /. */
-import { chmodSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -27,10 +27,19 @@ const command = { orchard: 'src/orchard.ts' };
 
 /**
  * Put into our own files although it is a dependency: as a package it loads its messages in some sixty languages, and a
- * first answer waits for them. They stay out only because src has `import * as z`. uuid, a development dependency and
- * so bundled too, would be twenty files to read for two functions.
+ * first answer waits for them. They stay out only because src has `import * as z`. Development dependencies that src
+ * imports are bundled too; docs/dependencies.md says why each is.
  */
 const BUNDLED = 'zod';
+
+/** What the page at /docs loads, of a package whose other 10 MB nobody reads. */
+const REFERENCE = [
+  'swagger-ui.css',
+  'swagger-ui-bundle.js',
+  'swagger-ui-bundle.js.LICENSE.txt',
+  'LICENSE',
+  'NOTICE',
+];
 
 const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const external = Object.keys({ ...dependencies, ...peerDependencies })
@@ -46,7 +55,8 @@ const bundle = await rolldown({
 const { output } = await bundle.write({
   dir: dist,
   format: 'esm',
-  sourcemap: true,
+  // For tests and debuggers in a clone; the package leaves the maps out, so no file names one.
+  sourcemap: 'hidden',
   chunkFileNames: 'chunk-[name]-[hash].js',
 });
 await bundle.close();
@@ -57,3 +67,9 @@ for (const entry of readdirSync(dist, { withFileTypes: true })) {
   if (entry.isFile() && !written.has(entry.name)) rmSync(join(dist, entry.name));
 }
 chmodSync(join(dist, 'orchard.js'), 0o755);
+
+const reference = join(dist, 'reference');
+mkdirSync(reference, { recursive: true });
+for (const name of REFERENCE) {
+  copyFileSync(join(root, 'node_modules', 'swagger-ui-dist', name), join(reference, name));
+}

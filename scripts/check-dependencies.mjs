@@ -24,7 +24,7 @@ const ALLOWED = [
 ];
 
 /** Packages with scripts that run at installation, which ours never need; docs/dependencies.md says what they do. */
-const KNOWN_INSTALL_SCRIPTS = ['onnxruntime-node', '@scarf/scarf'];
+const KNOWN_INSTALL_SCRIPTS = ['onnxruntime-node'];
 
 const AUDIT_TIMEOUT_MS = 60_000;
 

@@ -1,7 +1,22 @@
 /** Which packages of the lock file an application gets with Orchard. */
 
-/** Development dependencies that the build puts into dist, so that they come along too. */
-export const BUNDLED = ['uuid', 'uplot', 'eventsource-parser'];
+/** Development dependencies, and theirs, that the build puts into dist, so that they come along too. */
+export const BUNDLED = [
+  '@hono/node-server',
+  'commander',
+  'd3-array',
+  'd3-color',
+  'd3-format',
+  'd3-interpolate',
+  'd3-path',
+  'd3-scale',
+  'd3-shape',
+  'eventsource-parser',
+  'hono',
+  'swagger-ui-dist',
+  'uplot',
+  'uuid',
+];
 
 /**
  * The packages that the root's dependencies lead to, and the bundled ones. npm's own `--omit=dev` loses those that a
@@ -11,15 +26,18 @@ export const BUNDLED = ['uuid', 'uplot', 'eventsource-parser'];
  */
 export function productionPackages({ packages }) {
   const found = new Map();
-  const visit = (path) => {
+  const add = (path) => {
     const entry = packages[path];
-    if (entry === undefined || entry.link || found.has(path)) return;
+    if (entry === undefined || entry.link || found.has(path)) return [];
     const { version, license: licence = 'none', integrity, hasInstallScript = false } = entry;
     found.set(path, { name: nameOf(path), version, licence, integrity, hasInstallScript });
-    for (const name of wanted(entry)) visit(resolved(packages, path, name));
+    return wanted(entry).map((name) => resolved(packages, path, name));
   };
   const { dependencies } = packages[''];
-  for (const name of [...Object.keys(dependencies), ...BUNDLED]) visit(`node_modules/${name}`);
+  const paths = Object.keys(dependencies).map((name) => `node_modules/${name}`);
+  for (const path of paths) paths.push(...add(path));
+  // What a bundled package depends on is bundled with it, or isn't needed.
+  for (const name of BUNDLED) add(`node_modules/${name}`);
   return found;
 }
 

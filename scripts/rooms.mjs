@@ -3,7 +3,8 @@
  * none of its own line. docs/house.md says what each is for; rooms that are planned have their places already.
  */
 export const ROOMS = [
-  ['http', 'cli'],
+  ['cli'],
+  ['http'],
   ['easy'],
   ['trainer', 'predictor', 'medley'],
   ['inference', 'training'],

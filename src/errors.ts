@@ -299,6 +299,20 @@ export class StorageError extends OrchardErrorBase {
   }
 }
 
+/** Something that an installation should have isn't there: a package, a native library, or a file of ours in a bundle. */
+export class InstallationError extends OrchardErrorBase {
+  readonly code = 'installation';
+  constructor(
+    /** What isn't there: the name of the package or of the file. */
+    readonly missing: string,
+    /** Why that is, as far as is known, and what to run or to set. */
+    readonly advice: string,
+    options?: ErrorOptions,
+  ) {
+    super(`${missing}: ${advice}`, options);
+  }
+}
+
 /** The caller's AbortSignal fired. */
 export class AbortedError extends OrchardErrorBase {
   readonly code = 'aborted';
@@ -357,6 +371,7 @@ export type OrchardError =
   | DeviceError
   | TrainingError
   | StorageError
+  | InstallationError
   | AbortedError
   | MedleyError
   | ClosedError

@@ -41,6 +41,7 @@ export {
   MAX_WARNING_EXAMPLES,
 } from './datasets/index.js';
 export type { Device, ExecutionProvider } from './device-names.js';
+export * from './easy/index.js';
 export {
   AbortedError,
   ClosedError,
@@ -50,6 +51,7 @@ export {
   DeviceError,
   DownloadError,
   describeDatasetProblem,
+  InstallationError,
   InternalError,
   isOrchardError,
   MAX_LISTED_PROBLEMS,
@@ -140,15 +142,25 @@ export {
 } from './medley/index.js';
 export type { BlendWeights } from './model-folder/index.js';
 export {
+  type CatalogueKind,
   catalogueBackbones,
   catalogueModels,
+  type FileProblem,
   folderModels,
   type HubOptions,
   hubModels,
+  type ListedModel,
   type LoadedModel,
   type LoadOptions,
+  listModels,
   type ModelLoader,
   type ModelProgress,
+  type PulledModel,
+  type PulledPlace,
+  type PullOptions,
+  pullModel,
+  type VerifiedModel,
+  verifyModel,
 } from './model-loader/index.js';
 export type { Fetch } from './network/index.js';
 export {

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command `orchard`: serves models over HTTP, and makes the keys for it. */
-import { orchard } from './http/index.js';
+/** The command `orchard`: trains models, asks them and serves them. */
+import { orchard } from './cli/index.js';
 
-await orchard(process.argv.slice(2));
+process.exitCode = await orchard(process.argv.slice(2));

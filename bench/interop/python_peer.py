@@ -55,17 +55,24 @@ def token_classification(path, texts):
 
 
 def mean_classification(path, texts):
-    """The bare encoder, the mean of a text's token states, and the folder's classifier: transformers has no class for it."""
-    from safetensors.torch import load_file
-    from transformers import AutoModel
+    """The class that the folder brings along; without leave to run it, transformers must refuse, not guess."""
+    from transformers import AutoModelForSequenceClassification, pipeline
 
-    model = AutoModel.from_pretrained(path).eval()
-    weights = load_file(os.path.join(path, "model.safetensors"))
+    try:
+        AutoModelForSequenceClassification.from_pretrained(path)
+    except (RuntimeError, ValueError):
+        pass
+    else:
+        raise ValueError("transformers' own class loaded the folder and made up a layer")
+    model, report = AutoModelForSequenceClassification.from_pretrained(
+        path, trust_remote_code=True, output_loading_info=True
+    )
+    complete(report)
+    classify = pipeline("text-classification", path, trust_remote_code=True)
+    if len(classify(texts[:2])) != 2:
+        raise ValueError("the pipeline gave no label for each text")
     batch = tokenize(path, texts)
-    mask = batch["attention_mask"].unsqueeze(-1).float()
-    states = model(**read_by(model, batch)).last_hidden_state
-    means = (states * mask).sum(1) / mask.sum(1)
-    return ids_of(batch), (means @ weights["classifier.weight"].T + weights["classifier.bias"]).tolist()
+    return ids_of(batch), model.eval()(**read_by(model.base_model, batch)).logits.tolist()
 
 
 def sentence_vectors(path, texts):

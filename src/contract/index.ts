@@ -7,6 +7,7 @@ export * from './inference.js';
 export * from './lists.js';
 export * from './medley.js';
 export * from './pretrained.js';
+export * from './pretrained-names.js';
 export * from './training-job.js';
 export * from './training-request.js';
 export * from './validate.js';

@@ -41,4 +41,4 @@ export {
   MAX_WARNING_EXAMPLES,
   warnAbout,
 } from './warnings.js';
-export { writeZip } from './write-zip.js';
+export { writeZip, type ZipContent } from './write-zip.js';

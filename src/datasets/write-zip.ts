@@ -8,23 +8,31 @@ import { deleteUnseen, move } from '../files/index.js';
 /** The same for every entry, so that the same files give the same bytes. */
 const ENTRY_TIME = new Date(2000, 0, 1);
 
+/** What an entry holds. */
+export type ZipContent = string | { readonly file: string };
+
 /**
- * Writes a zip of text files, whole or not at all; an earlier file of that path is replaced.
- * @param files contents by path inside the archive, with "/".
+ * Writes a zip, whole or not at all; an earlier file of that path is replaced.
+ * @param files contents by path inside the archive, with "/": text, or the file that has them.
  * @throws StorageError
  */
-export async function writeZip(path: string, files: Readonly<Record<string, string>>): Promise<void> {
+export async function writeZip(path: string, files: Readonly<Record<string, ZipContent>>): Promise<void> {
   // Loaded here, so that applications that only predict don't wait for it.
   const { ZipFile } = await import('yazl');
   const zip = new ZipFile();
   for (const [name, contents] of Object.entries(files)) {
-    zip.addBuffer(Buffer.from(contents), name, { mtime: ENTRY_TIME, forceDosTimestamp: true });
+    const options = { mtime: ENTRY_TIME, forceDosTimestamp: true };
+    if (typeof contents === 'string') zip.addBuffer(Buffer.from(contents), name, options);
+    else zip.addFile(contents.file, name, options);
   }
   zip.end();
   const partial = `${path}.${process.pid}.partial`;
   try {
     await mkdir(dirname(path), { recursive: true });
-    await pipeline(zip.outputStream, createWriteStream(partial));
+    const written = pipeline(zip.outputStream, createWriteStream(partial));
+    // A file that can't be read is told on the zip itself, not on its stream.
+    const failed = new Promise<never>((_, reject) => zip.once('error', reject));
+    await Promise.race([written, failed]);
     await move(partial, path);
   } catch (thrown) {
     await deleteUnseen(partial);

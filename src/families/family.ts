@@ -4,6 +4,7 @@ import type { Encoder, EncoderInputs } from '../encoder/index.js';
 import type { TrainingHead } from '../engine/index.js';
 import type { Graph, Tensor } from '../graph/index.js';
 import type { BlendWeights, Evidence, ModelEvaluation, ModelFolderConfig } from '../model-folder/index.js';
+import type { NamedTensor } from '../safetensors/index.js';
 import type { TextOutputs } from '../text-reader/index.js';
 import type { Explainer, ModelResult } from './explanation.js';
 
@@ -57,8 +58,12 @@ export interface FamilyTraining {
     inputs: EncoderInputs,
     config: ModelFolderConfig,
   ): ExportedOutput;
+  /** The class of transformers that loads the folder, where that isn't the encoder's own for the pooling. */
+  transformersClass?(config: ModelFolderConfig): TransformersClass | undefined;
   /** Extra files in the model folder for other libraries, by name. */
   companions?(encoder: Encoder, config: ModelFolderConfig): ReadonlyMap<string, Uint8Array>;
+  /** Tensors of model.safetensors beside the weights, for other libraries, by name. */
+  companionTensors?(encoder: Encoder, config: ModelFolderConfig): ReadonlyMap<string, NamedTensor>;
 }
 
 /** A type of model, as model_config names it. */
@@ -221,6 +226,13 @@ export interface Scores {
   readonly topk?: Topk;
   /** What decides which epoch is kept: the main metric, or the mean reciprocal rank. */
   readonly value: number;
+}
+
+/** Fields of config.json that name a class of transformers. */
+export interface TransformersClass {
+  readonly architectures: string[];
+  /** Classes that the folder brings along, by the one that they are found by: `file.Class`. */
+  readonly auto_map: Readonly<Record<string, string>>;
 }
 
 export type TaskDescription = Pick<ModelFolderConfig, 'id2label' | 'label2id' | 'problem_type'> &

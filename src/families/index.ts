@@ -2,7 +2,12 @@ export { type ArchiveOptions, type ArchiveSummary, DEFAULT_DEV_FRACTION } from '
 export { type Decision, expectedCalibrationError } from './calibration-error.js';
 export { createRetrievalArchive } from './dragonfruit/create-archive.js';
 export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './dragonfruit/passage-files.js';
-export type { QuestionFile, QuestionRow, QuestionSource } from './dragonfruit/source-questions.js';
+export {
+  type QuestionFile,
+  type QuestionRow,
+  type QuestionSource,
+  readSource as readQuestions,
+} from './dragonfruit/source-questions.js';
 export { meanOfRows, unitVector } from './dragonfruit/unit-vector.js';
 export type { RetrievalArchiveOptions, RetrievalArchiveSummary } from './dragonfruit/write-archive.js';
 export { ExplainedText, MAX_EXPLAINED_CHARACTERS } from './explained-text.js';
@@ -44,13 +49,24 @@ export { createSequenceArchive } from './grapefruit/create-archive.js';
 export { entityScores } from './grapefruit/entity-scores.js';
 export { spansOf } from './grapefruit/entity-spans.js';
 export { sequenceTypes } from './grapefruit/sequence-dataset.js';
-export type { ConllFile, SequenceRow, SequenceSource } from './grapefruit/source-sentences.js';
+export {
+  type ConllFile,
+  readSource as readSentences,
+  type SequenceRow,
+  type SequenceSource,
+} from './grapefruit/source-sentences.js';
+export { sentencePlaces, sentenceText } from './grapefruit/word-pieces.js';
 export type { SequenceArchiveOptions, SequenceArchiveSummary } from './grapefruit/write-archive.js';
 export { type ClassificationType, classificationTypes } from './papaya/classification-dataset.js';
 export { classificationScores } from './papaya/classification-scores.js';
 export { classificationTask } from './papaya/classification-task.js';
 export { createClassificationArchive } from './papaya/create-archive.js';
-export type { RowSource, SourceFile, SourceRow } from './papaya/source-rows.js';
+export {
+  type RowSource,
+  readSource as readLabelledTexts,
+  type SourceFile,
+  type SourceRow,
+} from './papaya/source-rows.js';
 export type { ClassificationArchiveOptions, ClassificationArchiveSummary } from './papaya/write-archive.js';
 export {
   familyNamed,
@@ -62,5 +78,6 @@ export {
   taskOf,
   typeNamed,
 } from './registry.js';
-export type { RecordFile, SourceFormat } from './source-records.js';
+export { type RecordFile, readRecords, recordColumns, type SourceFormat } from './source-records.js';
 export { transformersUsage } from './transformers-usage.js';
+export { splitWords } from './words.js';

@@ -1,7 +1,7 @@
 /** Reads records from files in common formats: CSV, TSV and JSON Lines. */
 import { basename, extname } from 'node:path';
 import { type CsvError, parse } from 'csv-parse/sync';
-import { counted, type ProblemList, quoted, readLines, readText, someOf } from '../datasets/index.js';
+import { counted, ProblemList, quoted, readLines, readText, someOf } from '../datasets/index.js';
 
 /**
  * csv: quoted as in RFC 4180, with a header row. tsv: tab-separated without quoting, with a header row.
@@ -33,6 +33,20 @@ export async function readRecords(
   problems: ProblemList,
 ): Promise<SourceRecord[]> {
   return readers[format ?? formatOf(path)]({ path, file: basename(path), columns, problems });
+}
+
+/** The columns of a file: those of its header or, of JSON Lines, the fields of its first object. */
+export async function recordColumns({ path, format }: RecordFile): Promise<readonly string[]> {
+  const problems = new ProblemList();
+  const reading = { path, file: basename(path), columns: [], problems };
+  const kind = format ?? formatOf(path);
+  if (kind === 'jsonl') {
+    const lines = (await readLines(path, reading.file, problems)) ?? [];
+    const first = lines.find(({ text }) => text.trim() !== '');
+    return [...(parseObject(first?.text ?? '')?.keys() ?? [])];
+  }
+  const rows = kind === 'csv' ? await csvRows(reading) : await tsvRows(reading);
+  return rows.find(({ cells }) => cells.length > 1 || cells[0] !== '')?.cells ?? [];
 }
 
 function formatOf(path: string): SourceFormat {

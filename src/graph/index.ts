@@ -22,8 +22,8 @@ export {
   promisingDevices,
   WORTH_A_DEVICE,
 } from './onnx/devices.js';
-export { sameNumbersWith } from './onnx/gemm-blocks.js';
 export { type OnnxExecutorOptions, onnxExecutor } from './onnx/onnx-executor.js';
+export { restoredWeights } from './onnx/restored-weights.js';
 export { onnxPieces, toOnnx } from './onnx/to-onnx.js';
 export type {
   BatchMatMulAttributes,

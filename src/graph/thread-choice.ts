@@ -1,6 +1,6 @@
 import { ExpectedTime } from './expected-time.js';
 
-/** One thread, or as many as a run may use. */
+/** What a run takes of the processors: less, by one thread or by threads that sleep while they wait; or all it may. */
 export type Width = 'narrow' | 'wide';
 
 /** How long a run took. */
@@ -16,9 +16,9 @@ export interface TimedRun {
 export interface ThreadChoiceOptions {
   /** With which the first runs are made. */
   readonly first: Width;
-  /** Several threads are taken if a run then takes less than this share of its time with one. */
+  /** `wide` is taken if a run then takes less than this share of its time as `narrow`. */
   readonly toWide: number;
-  /** One thread is taken if a run then takes less than this share of its time with several. */
+  /** `narrow` is taken if a run then takes less than this share of its time as `wide`. */
   readonly toNarrow: number;
 }
 
@@ -51,9 +51,10 @@ interface Trial {
 }
 
 /**
- * Decides whether runs use one thread or several, by what runs took before with each: beside busy processes several
- * threads wait for each other, so that one may be faster, and small runs often are in any case. What isn't chosen is
- * tried now and then, and soon after runs have become slower or faster; a trial that has cost much is repeated later.
+ * Decides how much of the processors runs take, by what runs took before with less and with more: beside busy processes
+ * threads wait for each other, so that fewer, or sleeping ones, may be faster, and small runs often are with one thread
+ * in any case. What isn't chosen is tried now and then, and soon after runs have become slower or faster; a trial that
+ * has cost much is repeated later.
  */
 export class ThreadChoice {
   readonly #options: ThreadChoiceOptions;

@@ -1,20 +1,12 @@
 import type { Context } from 'hono';
 import type { Account } from '../contract/index.js';
 import { TierError } from '../errors.js';
-import type { Authenticate } from './api-keys.js';
+import type { Admission } from './admission-options.js';
 import { clientNetwork } from './client-network.js';
 import type { HandlerEnvironment } from './environment.js';
-import { type RateLimiter, tooMany, type WrongKeyLimiter, waitAfter } from './limiters.js';
+import { tooMany, type WrongKeyLimiter, waitAfter } from './limiters.js';
 import { Refusal } from './refusal.js';
 import type { Route } from './route.js';
-
-export interface Admission {
-  readonly authenticate: Authenticate;
-  /** Counts the requests of each account. Default: they are not limited. */
-  readonly rateLimiter?: RateLimiter;
-  /** Counts wrong keys by the client's address; beyond the limit no key from there is looked at. Default: no limit. */
-  readonly wrongKeyLimiter?: WrongKeyLimiter;
-}
 
 /**
  * Whose request this is; the context then has its route and account.

@@ -1,12 +1,7 @@
 import type { RequestIdVariables } from 'hono/request-id';
 import type { Account } from '../contract/index.js';
+import type { Connection } from './connection.js';
 import type { Route } from './route.js';
-
-/** What a server knows of a request beside the request. */
-export interface Connection {
-  /** The IP address of the client. */
-  readonly remoteAddress?: string | undefined;
-}
 
 /** What the parts of the handler tell each other about a request. */
 export interface HandlerEnvironment {

@@ -1,21 +1,7 @@
 import type { MiddlewareHandler } from 'hono';
 import { Counter, Histogram, type Registry } from 'prom-client';
+import type { AccessLogEntry } from './access-log.js';
 import type { HandlerEnvironment } from './environment.js';
-
-/** One request, as the access log tells it. Never a query text, a key or the query string. */
-export interface AccessLogEntry {
-  /** ISO 8601. */
-  readonly time: string;
-  readonly request_id: string;
-  readonly method: string;
-  readonly path: string;
-  readonly status: number;
-  readonly duration_ms: number;
-  /** Absent where the key is nobody's, and where none is needed. */
-  readonly app_id?: string;
-  /** Of a status of 500 and more: what happened. */
-  readonly error?: string;
-}
 
 /** Upper bounds in seconds, for answers of small models (milliseconds) and for cancelling a job (seconds). */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];

@@ -1,20 +1,12 @@
 import type { Hono } from 'hono';
 import * as z from 'zod';
-import { type Admission, admit } from './admission.js';
-import type { Authenticate } from './api-keys.js';
+import { admit } from './admission.js';
+import type { Admission } from './admission-options.js';
 import type { HandlerEnvironment } from './environment.js';
 import { checked } from './operation.js';
-import type { OperatorServices } from './operator-services.js';
+import type { OperatorAccess } from './operator-access.js';
 import { type AllowedMethods, queryOf, type Route, routePath } from './route.js';
 import { noQuery } from './schemas.js';
-
-/** Who may ask for what an operator does, over HTTP. Without either there are no such routes. */
-export interface OperatorAccess {
-  /** Whose a key of an operator is. A key of an account is none, nor the other way round. Default: there is no operator. */
-  readonly authenticateOperator?: Authenticate;
-  /** What `accountServices` has. */
-  readonly operator?: OperatorServices;
-}
 
 const accountRoute: Route = {
   path: '/operator/accounts/{app_id}',

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Hono } from 'hono';
+import { ownFile } from '../own-files.js';
 import { staticFiles } from './static-file.js';
 
 /** Where each file of the page is served, and as what. */
@@ -11,10 +12,6 @@ const files = {
   '/page/licences.txt': ['licences.txt', 'text/plain; charset=utf-8'],
 } as const;
 
-/** The build puts the page beside the built files of this package; a run from source finds it there too. */
-const places = [new URL('./page/', import.meta.url), new URL('../../dist/page/', import.meta.url)];
-const BUILT_FILE = 'page.js';
-
 /** The files of the page. Browsers ask again each time, and are told where nothing has changed. */
 export function pageFiles(): Hono {
   return staticFiles(
@@ -22,19 +19,11 @@ export function pageFiles(): Hono {
   );
 }
 
-/** @throws where the page has not been built. */
+/** @throws InstallationError where the page has not been built, or was left out of a bundle. */
 async function content(name: string): Promise<string> {
-  const [first, second] = await Promise.allSettled(places.map((place) => readPage(place, name)));
-  if (first?.status === 'fulfilled') return first.value;
-  if (second?.status === 'fulfilled') return second.value;
-  throw second?.reason;
-}
-
-/** A folder without the built script holds the page's sources. */
-async function readPage(place: URL, name: string): Promise<string> {
-  const [text] = await Promise.all([
-    readFile(new URL(name, place), 'utf8'),
-    readFile(new URL(BUILT_FILE, place)),
-  ]);
-  return text;
+  const script = ownFile(
+    'page/page.js',
+    () => new URL(/* webpackIgnore: true */ './page/page.js', import.meta.url),
+  );
+  return readFile(new URL(name, script), 'utf8');
 }

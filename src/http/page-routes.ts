@@ -1,7 +1,8 @@
 import type { Context, Hono } from 'hono';
 import * as z from 'zod';
 import type { Account } from '../contract/index.js';
-import { type Admission, admit } from './admission.js';
+import { admit } from './admission.js';
+import type { Admission } from './admission-options.js';
 import type { HandlerEnvironment } from './environment.js';
 import { jobStream } from './job-stream.js';
 import { addModelFiles, modelFileMethods } from './model-files.js';

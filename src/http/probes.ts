@@ -2,20 +2,11 @@ import { Hono } from 'hono';
 import { requestId } from 'hono/request-id';
 import { Registry } from 'prom-client';
 import type { HandlerEnvironment } from './environment.js';
-import { type AccessLogEntry, observe } from './observe.js';
-import type { Readiness } from './readiness.js';
-import { Refusal, refusalOf, refuse } from './refusal.js';
+import { observe } from './observe.js';
+import type { ProbeOptions } from './probe-options.js';
+import { Refusal, refusalOf } from './refusal.js';
+import { refuse } from './refuse.js';
 import type { AllowedMethods } from './route.js';
-
-/** What a handler tells whoever runs its process. */
-export interface ProbeOptions {
-  /** Whether requests can be answered, for /ready. Default: they can. */
-  readonly ready?: Readiness;
-  /** What /metrics shows, the handler's own figures added. Default: an empty one. */
-  readonly registry?: Registry;
-  /** Called once for every request when it is answered. Default: nothing is logged. */
-  readonly log?: (entry: AccessLogEntry) => void;
-}
 
 export const probeMethods: AllowedMethods = { '/health': ['GET'], '/ready': ['GET'], '/metrics': ['GET'] };
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import type { Hono } from 'hono';
+import { ownFile } from '../own-files.js';
 import { type StaticFile, staticFiles } from './static-file.js';
 
 const PAGE = `<!doctype html>
@@ -47,6 +47,8 @@ export function referencePage(): Hono {
   return staticFiles(files, policy);
 }
 
-function asset(name: string): Promise<Uint8Array> {
-  return readFile(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`));
+/** The build copies the files of Swagger UI. @throws InstallationError where a bundle has left them out. */
+async function asset(name: string): Promise<Uint8Array> {
+  const beside = () => new URL(/* webpackIgnore: true */ './reference/swagger-ui-bundle.js', import.meta.url);
+  return readFile(new URL(name, ownFile('reference/swagger-ui-bundle.js', beside)));
 }

@@ -1,12 +1,6 @@
-import type { Context } from 'hono';
-import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { isOrchardError, MAX_LISTED_PROBLEMS, type OrchardError, type ValidationProblem } from '../errors.js';
-import type { HandlerEnvironment } from './environment.js';
 
-export type RefusalStatus = Extract<
-  ContentfulStatusCode,
-  400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 422 | 429 | 500 | 502 | 503
->;
+export type RefusalStatus = 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 422 | 429 | 500 | 502 | 503;
 
 export interface RefusalOptions {
   readonly headers?: Readonly<Record<string, string>>;
@@ -37,15 +31,6 @@ export class Refusal extends Error {
 /** Where in a request something is wrong: `['body', 'queries', 3]`. */
 export type Place = ValidationProblem['loc'];
 
-/** Answers with a refusal; what lies beneath it goes to the log. */
-export function refuse(
-  context: Context<HandlerEnvironment>,
-  { status, detail, cause, data, headers }: Refusal,
-): Response {
-  if (cause !== undefined) context.set('failure', cause);
-  return context.json({ detail, ...(data !== undefined && { data }) }, status, headers);
-}
-
 /** What each error of the library is over HTTP. */
 export const statuses = {
   validation: 422,
@@ -67,6 +52,7 @@ export const statuses = {
   device: 500,
   training: 500,
   storage: 500,
+  installation: 500,
   internal: 500,
 } as const satisfies Readonly<Record<OrchardError['code'], RefusalStatus>>;
 

@@ -1,14 +1,43 @@
+import type { Device } from '../device-names.js';
+import type { TrainingIsolation } from '../training/index.js';
+import type { AccessLogEntry } from './access-log.js';
 import type { StoredKey } from './api-keys.js';
-import type { ServeSettings } from './command-options.js';
-import type { AccessLogEntry } from './observe.js';
 import { serveRequests } from './roles/api-role.js';
-import type { Backend } from './roles/backend.js';
+import type { Backend, LimitSettings } from './roles/backend.js';
 import { databaseBackend } from './roles/database-backend.js';
 import { folderBackend } from './roles/folder-backend.js';
 import { serveTraining } from './roles/trainer-role.js';
 import type { RunningServer } from './serve.js';
 
-export interface ServiceOptions extends Omit<ServeSettings, 'keys'> {
+/** A whole service: where it listens, where its data is, and who may ask how much. docs/http.md has more of each. */
+export interface ServiceOptions extends LimitSettings {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** The folder of jobs and models; with a database, of what is kept of it on this machine. */
+  readonly data: string;
+  /** postgres://… where jobs and models live instead. */
+  readonly database?: string | undefined;
+  /** What holds them in the database. Default orchard. */
+  readonly schema?: string | undefined;
+  /** With a database: answer requests, train, or both. Default all. */
+  readonly role?: 'api' | 'trainer' | 'all' | undefined;
+  /** With a database: jobs that train here at a time. Default 1. */
+  readonly jobs?: number | undefined;
+  /** With a database: connections of this process to it, at least 5. Default 11. */
+  readonly connections?: number | undefined;
+  readonly trustProxy: boolean;
+  readonly allowPrivateAddresses: boolean;
+  /** Where training runs. */
+  readonly isolation: TrainingIsolation;
+  /** Where training and queries are computed. */
+  readonly device: Device;
+  /** Threads that answer queries. Default 2. */
+  readonly workers?: number | undefined;
+  /** Queries that may wait for a thread. Default 2000. */
+  readonly maxWaiting?: number | undefined;
+  /** Connections at a time. Default 1000. */
+  readonly maxConnections?: number | undefined;
   readonly keys: readonly StoredKey[];
   /** Who may erase accounts and remove unused models. */
   readonly operatorKeys?: readonly StoredKey[];

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Device, ExecutionProvider } from '../device-names.js';
-import { DeviceError, ModelFolderError } from '../errors.js';
+import { isOrchardError, ModelFolderError } from '../errors.js';
 import { modelKind } from '../families/index.js';
 import { type LoadedGraph, onnxExecutor } from '../graph/index.js';
 import { CONFIG_FILE, ONNX_FILE, openModelFolder } from '../model-folder/index.js';
@@ -103,7 +103,7 @@ async function loadGraph(
     const executor = onnxExecutor({ provider, threads, idleSpinning: false });
     return checkedGraph(await nativeWork(() => executor.load(path)), path);
   } catch (cause) {
-    if (cause instanceof ModelFolderError || cause instanceof DeviceError) throw cause;
+    if (isOrchardError(cause)) throw cause;
     throw new ModelFolderError(path, "the graph can't be loaded", { cause });
   }
 }

@@ -1,7 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import { shareDeviceTurns } from '../device-turns.js';
 import { reviveError } from '../error-description.js';
-import { InternalError, type OrchardError } from '../errors.js';
+import { InstallationError, InternalError, type OrchardError } from '../errors.js';
+import { ownFile } from '../own-files.js';
 import { turnTelemetryOffForThreads } from '../runtime-telemetry.js';
 import type { LaneOptions } from './inline-lane.js';
 import type { Batch, BatchAnswer, Lane, Loaded } from './lane.js';
@@ -15,8 +16,11 @@ interface Asker {
 /** Starts an inference worker. */
 export type OpenWorker = (settings: WorkerSettings) => Worker;
 
-const openWorker: OpenWorker = (workerData) =>
-  new Worker(new URL('./inference-worker.js', import.meta.url), { workerData });
+/** @throws InstallationError in a bundle without the worker's file. */
+const openWorker: OpenWorker = (workerData) => {
+  const beside = () => new URL(/* webpackIgnore: true */ './inference-worker.js', import.meta.url);
+  return new Worker(ownFile('inference-worker.js', beside), { workerData });
+};
 
 /** How long closing waits for a thread to leave by itself. */
 const CLOSE_MS = 3000;
@@ -94,9 +98,13 @@ export class ThreadLane implements Lane {
     clearTimeout(timer);
   }
 
-  /** Starts the thread ahead of its first work. */
+  /** Starts the thread ahead of its first work. What keeps it from starting, the first work is told. */
   start(): void {
-    this.#started().unref();
+    try {
+      this.#started().unref();
+    } catch (thrown) {
+      if (!(thrown instanceof InstallationError)) throw thrown;
+    }
   }
 
   async #askForAnswer(messageOf: (ask: number) => PoolMessage): Promise<BatchAnswer> {
@@ -105,7 +113,7 @@ export class ThreadLane implements Lane {
     throw new InternalError('the inference worker gave no answer');
   }
 
-  #ask(messageOf: (ask: number) => PoolMessage): Promise<Exclude<WorkerMessage, { error: unknown }>> {
+  async #ask(messageOf: (ask: number) => PoolMessage): Promise<Exclude<WorkerMessage, { error: unknown }>> {
     const worker = this.#started();
     this.#lastAsk += 1;
     const ask = this.#lastAsk;

@@ -120,6 +120,20 @@ export class Bm25Index {
     return topScores(this.scores(query), limit, 0);
   }
 
+  /**
+   * A bound on the scores of a query: what a passage would get that repeats each of its words endlessly. Words that no
+   * passage has count as the rarest ones, so that a score is a small share of it where most of a query is unknown.
+   */
+  bestPossible(query: string): number {
+    const { settings, postings } = this.#contents;
+    return searchWords(query).reduce((sum, word) => {
+      const term = this.#idOf(word);
+      const containing =
+        term === NO_TERM ? 0 : (postings.starts[term + 1] ?? 0) - (postings.starts[term] ?? 0);
+      return sum + inverseFrequency(containing, this.size) * (settings.k1 + 1);
+    }, 0);
+  }
+
   /** Which words of a passage the query has too, as the index compares them. @param words of a passage. */
   shares(query: string, words: readonly string[]): boolean[] {
     const terms = this.#queryTerms(query);

@@ -18,6 +18,7 @@ export {
   type Evidence,
   type ModelFolderConfig,
   modelFolderConfig,
+  type UsageTerms,
 } from './model-config.js';
 export {
   type ModelFolder,

@@ -53,6 +53,16 @@ export interface Evidence {
   readonly none_below: number;
 }
 
+/** Whether a model may be used for money, as far as the data that it learned from decide it. */
+export interface UsageTerms {
+  /** False: some data were given for other use, or without a word about it. */
+  readonly commercial_use: boolean;
+  /** The data that stand in the way, with why. */
+  readonly reasons: readonly string[];
+  /** What to use instead. */
+  readonly alternative?: string;
+}
+
 interface OrchardConfig {
   /** Raised when the folder's layout changes in a way that older versions can't read. */
   readonly format: 1;
@@ -90,12 +100,17 @@ interface OrchardConfig {
   readonly blend?: BlendWeights;
   /** Absent: scores are as the blend gives them, and no answer is none of the labels. */
   readonly evidence?: Evidence;
+  /** In pretrained models, what their own data allow. Absent: nothing in them stands in the way of any use. */
+  readonly licence?: UsageTerms;
 }
 
 /** As many tokens as any encoder of BERT's kind reads at once; attention takes memory by their square. */
 const MAX_TOKENS_AT_ONCE = 8192;
 /** More than any family has. */
 const MAX_FILES = 32;
+
+/** More than a model has sources of data. */
+const MAX_REASONS = 100;
 
 /** Of a family, a type or a backbone. */
 const name = shortText(500);
@@ -130,6 +145,11 @@ const orchardShape: JsonShape<OrchardConfig> = fields(
     graph: oneOf(ONNX_FILE, QUANTIZED_ONNX_FILE),
     blend: fields({ encoder: weight, expert: weight, bias: listOf(bias) }, {}, 'refused'),
     evidence: fields({ rows: whole(1), coverage: number(0, 1), none_below: number(0, 1) }, {}, 'refused'),
+    licence: fields(
+      { commercial_use: flag, reasons: listOf(text, MAX_REASONS) },
+      { alternative: text },
+      'refused',
+    ),
   },
   'refused',
 );

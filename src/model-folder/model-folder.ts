@@ -27,15 +27,16 @@ export interface ModelFolder {
   readonly config: ModelFolderConfig;
   readonly tokenizer: unknown;
   readonly tokenizerConfig: unknown;
-  readonly weights: ReadonlyMap<string, NamedTensor>;
+  /** Absent in the folder of an encoder that only answers: its graph has them. */
+  readonly weights?: ReadonlyMap<string, NamedTensor>;
   /** The bytes of the inference graph, or their pieces. */
   readonly onnx: Uint8Array | Iterable<Uint8Array>;
   /** The same with 8-bit weights, if there is one. */
   readonly quantizedOnnx?: Uint8Array | Iterable<Uint8Array>;
   /** Further files by name, including those of `config.orchard.files`. */
   readonly files: ReadonlyMap<string, Uint8Array | string>;
-  /** How the model came to be, as any JSON value. */
-  readonly training: unknown;
+  /** How the model came to be, as any JSON value. Absent where nothing was trained. */
+  readonly training?: unknown;
 }
 
 /** What running a model needs of its folder; the graph itself is loaded from its path. */
@@ -65,8 +66,8 @@ export async function writeModelFolder(directory: string, folder: ModelFolder): 
     [CONFIG_FILE]: toJson(folder.config),
     [TOKENIZER_FILE]: toJson(folder.tokenizer),
     [TOKENIZER_CONFIG_FILE]: toJson(folder.tokenizerConfig),
-    [TRAINING_FILE]: toJson(folder.training),
-    [WEIGHTS_FILE]: safetensorsPieces(folder.weights),
+    ...(folder.training !== undefined && { [TRAINING_FILE]: toJson(folder.training) }),
+    ...(folder.weights && { [WEIGHTS_FILE]: safetensorsPieces(folder.weights) }),
     [ONNX_FILE]: folder.onnx,
     ...(folder.quantizedOnnx && { [QUANTIZED_ONNX_FILE]: folder.quantizedOnnx }),
     ...Object.fromEntries(folder.files),

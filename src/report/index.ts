@@ -1,4 +1,5 @@
 export { classNames } from './class-names.js';
+export { type EvaluationPage, evaluationHtml } from './evaluation-html.js';
 export { asWords, decimal, partsOf, percent, scoresOf, whole } from './figures.js';
 export { languageCode } from './language-code.js';
 export { escapeMarkdown, markdownTable } from './markdown.js';

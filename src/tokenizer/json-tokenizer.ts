@@ -1,7 +1,7 @@
 /** Runs a tokenizer.json with steps that we don't know, with @huggingface/tokenizers. */
-import { createRequire } from 'node:module';
 import type { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { ModelFolderError } from '../errors.js';
+import { requireFor } from '../own-files.js';
 import {
   assemble,
   type SpecialTokenTemplates,
@@ -70,7 +70,7 @@ export class JsonTokenizer implements Tokenizer {
 
 /** Loaded with the first tokenizer that needs it: most models have one of BERT's kind. */
 function loadPackage(): typeof import('@huggingface/tokenizers') {
-  return createRequire(import.meta.url)('@huggingface/tokenizers');
+  return requireFor('@huggingface/tokenizers')('@huggingface/tokenizers');
 }
 
 /**

@@ -7,9 +7,10 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { type CheckpointWeights, checkpointWeights, type Encoder, readEncoder } from '../encoder/index.js';
 import { ModelFolderError } from '../errors.js';
-import { readStoredWeight, type StoredWeights } from '../graph/index.js';
+import { readStoredWeight, restoredWeights, type StoredWeights } from '../graph/index.js';
 import {
   CONFIG_FILE,
+  QUANTIZED_ONNX_FILE,
   readFolderFile,
   TOKENIZER_CONFIG_FILE,
   TOKENIZER_FILE,
@@ -57,20 +58,38 @@ export interface LoadedTokenizer {
 export async function readBackbone(source: BackboneSource): Promise<Backbone> {
   const { directory } = source;
   const json = required(source, CONFIG_FILE, await readJson(directory, CONFIG_FILE));
-  const bytes = required(source, WEIGHTS_FILE, await readBytes(directory, WEIGHTS_FILE));
   const tokenizer = await readTokenizer(source);
   const encoder = readEncoder(json, join(directory, CONFIG_FILE));
-  const file = join(directory, WEIGHTS_FILE);
-  const weights = checkpointWeights(encoder, decodeWeights(bytes, file, { inPlace: true }), file);
   checkVocabulary(encoder, tokenizer, source);
   return {
     source,
     encoder,
-    ...(await storedWhereTheyLie(weights, bytes, file)),
+    ...(await readWeights(source, encoder)),
     tokenizer,
     lowercase: ignoresCase(tokenizer.tokenizer),
     maxTokens: maxTokensOf(encoder, tokenizer),
   };
+}
+
+/** From the safetensors, or, in a model folder of ours without them, from the graph with 8-bit weights. */
+async function readWeights(
+  source: BackboneSource,
+  encoder: Encoder,
+): Promise<Pick<Backbone, 'weights' | 'stored'>> {
+  const { directory } = source;
+  const file = join(directory, WEIGHTS_FILE);
+  const bytes = await readBytes(directory, WEIGHTS_FILE);
+  if (bytes !== undefined) {
+    const weights = checkpointWeights(encoder, decodeWeights(bytes, file, { inPlace: true }), file);
+    return storedWhereTheyLie(weights, bytes, file);
+  }
+  const graph = await readBytes(directory, QUANTIZED_ONNX_FILE);
+  if (graph === undefined) throw missing(source, WEIGHTS_FILE);
+  const path = join(directory, QUANTIZED_ONNX_FILE);
+  const restored = await restoredWeights(graph).catch((cause: unknown) => {
+    throw new ModelFolderError(path, `${reasonOf(cause)}, and there is no ${WEIGHTS_FILE}`, { cause });
+  });
+  return { weights: checkpointWeights(encoder, restored, path) };
 }
 
 /**

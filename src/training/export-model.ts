@@ -1,6 +1,6 @@
 import type { ModelConfig } from '../contract/index.js';
 import { type Encoder, exportedInputs } from '../encoder/index.js';
-import type { Family, TaskDescription } from '../families/index.js';
+import type { Family, FamilyTraining, TaskDescription } from '../families/index.js';
 import { Graph, onnxPieces, type Quantization } from '../graph/index.js';
 import type { ModelFolderConfig } from '../model-folder/index.js';
 import type { ReadingFields } from '../text-reader/index.js';
@@ -49,15 +49,34 @@ export function modelFolderConfig(
   };
 }
 
-/**
- * The class of transformers that loads the weights. With mean pooling that is the encoder alone, beside whose weights lies
- * a classifier: transformers' own classes with a head pool differently.
- */
+/** The class of transformers that loads the weights; with mean pooling that is the bare encoder's. */
 function className(
   { className: bare, textHead, tokenHead }: Encoder,
   pooling: OrchardFields['pooling'],
 ): string {
   return { first: textHead.className, mean: bare, none: tokenHead.className }[pooling];
+}
+
+/** For those who load the folder elsewhere. */
+const NOTE =
+  "The weights and graphs are the encoder's alone. The model's own answers also count its lexical expert: see orchard.blend and README.md.";
+
+/** A config.json with what other libraries go by, beside what the encoder says of itself. */
+export function configForOthers(config: ModelFolderConfig, training: FamilyTraining): ModelFolderConfig {
+  return { ...config, ...training.transformersClass?.(config), ...(config.orchard.blend && { note: NOTE }) };
+}
+
+/** The graph from token ids to a model's outputs. */
+export async function inferenceGraph(
+  family: Family,
+  encoder: Encoder,
+  config: ModelFolderConfig,
+): Promise<Graph> {
+  const { exportedOutputs } = await family.training();
+  const graph = new Graph();
+  const { name, tensor } = exportedOutputs(graph, encoder, exportedInputs(graph), config);
+  graph.output(name, tensor);
+  return graph;
 }
 
 /**
@@ -71,9 +90,5 @@ export async function exportOnnx(
   weights: ReadonlyMap<string, Float32Array>,
   quantization?: Quantization,
 ): Promise<Iterable<Uint8Array>> {
-  const { exportedOutputs } = await family.training();
-  const graph = new Graph();
-  const { name, tensor } = exportedOutputs(graph, encoder, exportedInputs(graph), config);
-  graph.output(name, tensor);
-  return onnxPieces(graph, weights, quantization);
+  return onnxPieces(await inferenceGraph(family, encoder, config), weights, quantization);
 }

@@ -3,6 +3,7 @@ export type { AdapterTuning } from './adapter-tuning.js';
 export { type Backbone, type BackboneSource, readBackbone } from './backbone.js';
 export { BACKBONE_FILES } from './backbone-files.js';
 export { checkpointMark, checkpointTime } from './checkpoint-mark.js';
+export { type CopiedWeights, convertFolder } from './convert-folder.js';
 export { deviceWarning } from './device-warnings.js';
 export { type FrozenBackbone, frozenBackbone, learningOptions, trainedHead } from './frozen-backbone.js';
 export {
@@ -11,6 +12,7 @@ export {
   type Tuning,
   trainingLanguage,
 } from './hyperparameters.js';
+export { writeSentenceEncoder } from './sentence-encoder.js';
 export type {
   BackboneDownload,
   BlendNotice,

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TrainingStats } from '../contract/index.js';
 import { reviveError } from '../error-description.js';
 import { AbortedError, DeviceError, TrainingError } from '../errors.js';
+import { ownFile } from '../own-files.js';
 import type { HostMessage, RunnerMessage } from './messages.js';
 import type { TrainingHost, TrainingRunOptions, TrainingSpec } from './training-run.js';
 
@@ -33,7 +34,7 @@ const STOPPED_TOGETHER_MS = 2000;
  * while ONNX Runtime works would crash the whole process.
  */
 export function runnerHost(start: (spec: TrainingSpec) => Runner): TrainingHost {
-  return trackingHost((spec, options) => runIn(start(spec), spec, options));
+  return trackingHost(async (spec, options) => runIn(start(spec), spec, options));
 }
 
 function runIn(
@@ -83,9 +84,13 @@ export function heapLimit({ memoryLimit }: TrainingSpec): number | undefined {
 /** In MiB: less would not even load what trains. */
 const SMALLEST_HEAP = 64;
 
-/** The built entry point of the runner lies beside every built file of this package. */
+/**
+ * The built entry point of the runner, which lies beside every built file of this package.
+ * @throws InstallationError in a bundle without it.
+ */
 export function runnerUrl(): URL {
-  return new URL('./training-runner.js', import.meta.url);
+  const beside = () => new URL(/* webpackIgnore: true */ './training-runner.js', import.meta.url);
+  return ownFile('training-runner.js', beside);
 }
 
 /** A host that trains with `train`, and when it is closed waits for the runs in progress. */

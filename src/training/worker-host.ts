@@ -8,8 +8,8 @@ import type { TrainingHost, TrainingSpec } from './training-run.js';
  * Trains in a worker thread: the caller's event loop stays free. Where a run fills its heap, it alone ends.
  * @param entry of the worker. Default: the runner's.
  */
-export function workerHost(entry = runnerUrl()): TrainingHost {
-  return runnerHost((spec) => startWorker(entry, spec));
+export function workerHost(entry?: URL): TrainingHost {
+  return runnerHost((spec) => startWorker(entry ?? runnerUrl(), spec));
 }
 
 function startWorker(entry: URL, spec: TrainingSpec): Runner {

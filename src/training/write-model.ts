@@ -13,7 +13,7 @@ import { reportFiles } from '../report/index.js';
 import type { NamedTensor } from '../safetensors/index.js';
 import { runtimeVersions } from '../versions.js';
 import type { Backbone, BackboneSource } from './backbone.js';
-import { exportOnnx, modelFolderConfig } from './export-model.js';
+import { configForOthers, exportOnnx, modelFolderConfig } from './export-model.js';
 import type { FinishedPrecision } from './finish-model.js';
 import type { Hyperparameters } from './hyperparameters.js';
 import type { PreparedTask } from './prepare-task.js';
@@ -34,10 +34,11 @@ export interface FinishedModel extends PreparedTask, TokenizedRows, TrainedModel
 /** Writes the model folder into the run's directory. @throws ModelFolderError, InternalError */
 export async function writeModel(spec: TrainingSpec, model: FinishedModel): Promise<void> {
   const { family, encoder, files, evaluation, quantization } = model;
-  const config = configOf(spec, model);
+  const familyTraining = await family.training();
+  const config = configForOthers(configOf(spec, model), familyTraining);
   const training = recordOf(spec, model);
   const report = reportFiles({ id: spec.id, config, training, ...(evaluation && { evaluation }) });
-  const { companions } = await family.training();
+  const { companions, companionTensors } = familyTraining;
   // One after the other, as both may be large.
   const graph = (asked?: Quantization) =>
     exportOnnx(family, encoder, config, model.weights, asked).catch((thrown: unknown) => {
@@ -49,7 +50,7 @@ export async function writeModel(spec: TrainingSpec, model: FinishedModel): Prom
     config,
     tokenizer: model.tokenizerJson,
     tokenizerConfig: model.tokenizerConfig,
-    weights: namedWeights(model),
+    weights: new Map([...namedWeights(model), ...(companionTensors?.(encoder, config) ?? [])]),
     files: new Map<string, string | Uint8Array>([
       ...files,
       ...(companions?.(encoder, config) ?? []),

@@ -24,20 +24,11 @@ class SimulatedMachine {
   held = 0;
   mostHeld = 0;
 
-  readonly executor = this.adapting(() => true);
-
-  /** @param isSame whether runs of so many rows give the same bits with one thread. */
-  adapting(isSame: (rows: number) => boolean): GraphExecutor {
-    return adaptiveThreads({
-      narrow: this.#executor('narrow'),
-      wide: this.#executor('wide'),
-      sameNumbers:
-        () =>
-        ({ batch = 0 }) =>
-          isSame(batch),
-      now: () => this.now,
-    });
-  }
+  readonly executor = adaptiveThreads({
+    narrow: this.#executor('narrow'),
+    wide: this.#executor('wide'),
+    now: () => this.now,
+  });
 
   #executor(width: Width): GraphExecutor {
     return {
@@ -78,7 +69,7 @@ async function runOften(compiled: CompiledGraph, times: number): Promise<void> {
 }
 
 describe('an executor that adapts its threads', () => {
-  it('goes back to several threads when the machine is free again, and holds each graph once', async () => {
+  it('goes back to threads that spin when the machine is free again, and holds each graph once', async () => {
     const machine = new SimulatedMachine();
     const compiled = await machine.executor.compile(graphOfRows());
     await runOften(compiled, 40);
@@ -106,27 +97,6 @@ describe('an executor that adapts its threads', () => {
     await runOften(early, 2);
     await runOften(late, 2);
     expect(machine.runs).toEqual(['narrow', 'narrow', 'narrow', 'narrow']);
-  });
-
-  it('computes with several threads where one would give other bits', async () => {
-    const machine = new SimulatedMachine();
-    machine.speeds = BESIDE_ONE;
-    const compiled = await machine.adapting((count) => count < 9).compile(graphOfRows());
-    await runOften(compiled, 60);
-    expect(machine.runs.at(-1)).toBe('narrow');
-    await compiled.run({ x: rows(9) }, { y: rows(9) });
-    expect(machine.runs.at(-1)).toBe('wide');
-    await runOften(compiled, 1);
-    expect(machine.runs.at(-1)).toBe('narrow');
-    expect(machine.mostHeld).toBe(1);
-  });
-
-  it('stays with several threads where most runs need them', async () => {
-    const machine = new SimulatedMachine();
-    machine.speeds = BESIDE_ONE;
-    const compiled = await machine.adapting((count) => count < 3).compile(graphOfRows());
-    await runOften(compiled, 60);
-    expect(machine.runs.slice(10).every((width) => width === 'wide')).toBe(true);
   });
 
   it('quantizes as the wrapped one does', () => {

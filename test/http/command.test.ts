@@ -8,10 +8,10 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { serveSettings } from '../../src/http/command-options.js';
+import { serveSettings } from '../../src/cli/actions/serve-settings.js';
 import { newApiKey, serve } from '../../src/http/index.js';
 import { fileStorage } from '../../src/storage/index.js';
-import { failureOf } from '../support/outcomes.js';
+import { run as runHere } from '../cli/run-command.js';
 import { aReadyModelIn } from '../support/ready-model.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { aRequest } from '../trainer/request.js';
@@ -168,24 +168,25 @@ describe('orchard serve', () => {
     [['--database', 'postgres://host/name', '--role', 'queen'], /role: give api, trainer or all/],
     [['--database', 'postgres://host/name', '--schema', 'a-b'], /schema: give at most 40/],
   ])('refuses %j', async (args, message) => {
-    expect((await failureOf('validation', () => serveSettings(args))).message).toMatch(message);
+    const { exitCode, stderr } = await runHere(['serve', ...args]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringMatching(message) });
   });
 
   it('takes the database from the environment, where the command line names none', () => {
     const environment = { ORCHARD_DATABASE: 'postgres://there/name' };
-    expect(serveSettings(['--role', 'api'], environment).database).toBe('postgres://there/name');
-    const named = serveSettings(['--database', 'postgresql://here/name'], environment);
+    expect(serveSettings({ role: 'api' }, environment).database).toBe('postgres://there/name');
+    const named = serveSettings({ database: 'postgresql://here/name' }, environment);
     expect(named.database).toBe('postgresql://here/name');
   });
 
   it('takes the device from the environment, where the command line names none', () => {
     const environment = { ORCHARD_DEVICE: 'webgpu' };
-    expect(serveSettings([], environment).device).toBe('webgpu');
-    expect(serveSettings(['--device', 'auto'], environment).device).toBe('auto');
+    expect(serveSettings({}, environment).device).toBe('webgpu');
+    expect(serveSettings({ device: 'auto' }, environment).device).toBe('auto');
   });
 
   it('listens to this machine alone and refuses private addresses, unless told otherwise', () => {
-    expect(serveSettings([])).toEqual({
+    expect(serveSettings({})).toEqual({
       host: '127.0.0.1',
       port: 8080,
       data: './orchard-data',
@@ -223,9 +224,4 @@ it('orchard new-key prints a key and keeps its hash alone', async () => {
   const { url } = await started(['--keys', file, '--data', temporaryDirectory()]);
   const headers = { 'x-api-key': stdout.trim() };
   expect((await fetch(`${url}/trainer/language/models`, { headers })).status).toBe(200);
-});
-
-it('orchard alone tells how it is used', async () => {
-  const failure = await run().catch((thrown: unknown) => thrown);
-  expect(failure).toMatchObject({ code: 2, stderr: expect.stringContaining('orchard serve') });
 });

@@ -3,7 +3,8 @@ import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { catalogueDirectory } from 'orchard-nlp-models';
 import { describe, expect, it } from 'vitest';
-import { catalogueIn, cataloguePlaces } from '../../src/model-loader/catalogue-models.js';
+import { catalogueIn } from '../../src/model-loader/catalogue-models.js';
+import { cataloguePlaces } from '../../src/model-loader/catalogue-places.js';
 import { type ModelFiles, modelLoaderContract } from '../../src/model-loader/index.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
@@ -22,7 +23,7 @@ function aCatalogue(models: ModelFiles): string {
 }
 
 const notFound = (place: string[], name: string) =>
-  catalogueIn(place)
+  catalogueIn(() => place)
     .load(name)
     .then(
       () => expect.fail('it was found'),
@@ -30,18 +31,25 @@ const notFound = (place: string[], name: string) =>
     );
 
 describe('the catalogue', () => {
-  for (const { name, run } of modelLoaderContract((models) => catalogueIn([aCatalogue(models)])))
-    it(name, run);
+  const aLoader = (models: ModelFiles) => {
+    const places = [aCatalogue(models)];
+    return catalogueIn(() => places);
+  };
+  for (const { name, run } of modelLoaderContract(aLoader)) it(name, run);
 
-  it('is the first place that exists', async () => {
+  it('takes each model from the first place that has it', async () => {
     const [absent, first, second] = [
       join(temporaryDirectory(), 'absent'),
       aCatalogue({ 'news-classification': { 'config.json': '{}' } }),
       aCatalogue({ 'news-classification': {}, 'emotion-detection': { 'config.json': '{}' } }),
     ];
-    const { directory } = await catalogueIn([absent, first, second]).load('news-classification');
-    expect(directory).toBe(join(first, 'news-classification'));
-    expect(await notFound([absent, first, second], 'emotion-detection')).toMatchObject({ code: 'not_found' });
+    const catalogue = catalogueIn(() => [absent, first, second]);
+    const load = async (name: string) => (await catalogue.load(name)).directory;
+    expect(await load('news-classification')).toBe(join(first, 'news-classification'));
+    expect(await load('emotion-detection')).toBe(join(second, 'emotion-detection'));
+    const { message } = Object(await notFound([absent, first, second], 'weather'));
+    expect(message).toContain(`${first} has news-classification; ${second} has emotion-detection`);
+    expect(message).not.toContain(absent);
   });
 });
 
@@ -69,7 +77,7 @@ describe('a model that the catalogue does not have', () => {
 
   it('is called a backbone in a catalogue of backbones', async () => {
     const place = aCatalogue({ 'english-mini': file });
-    await expect(catalogueIn([place], 'backbone').load('english-midi')).rejects.toMatchObject({
+    await expect(catalogueIn(() => [place], 'backbone').load('english-midi')).rejects.toMatchObject({
       resource: 'backbone',
       message: `no backbone "english-midi": did you mean "english-mini"? ${place} has english-mini`,
     });
@@ -80,6 +88,16 @@ describe('a model that the catalogue does not have', () => {
     expect(await notFound([place], 'weather')).toMatchObject({
       message: `no pretrained model "weather": ${place} holds no models`,
     });
+  });
+
+  it('is reported with what brings it alone, if it is published', async () => {
+    const place = aCatalogue({ 'news-classification': file });
+    const { message } = Object(await notFound([place], 'emotion-detection'));
+    expect(message).toContain('npm install orchard-nlp-models');
+    expect(message).toMatch(/npx orchard models pull emotion-detection this one alone \(\d+\.\d MB\)/);
+    // a model is no backbone
+    const asBackbone = catalogueIn(() => [place], 'backbone').load('emotion-detection');
+    await expect(asBackbone).rejects.toMatchObject({ message: expect.not.stringContaining('pull') });
   });
 
   it('is reported with what to install if there is no catalogue, and looked for nowhere else', async () => {

@@ -1,187 +1,350 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { distillation } from '../../models/recipes/backbones/distillation/distillation.js';
+import { describe, expect, it } from 'vitest';
+import { type Curriculum, curriculum } from '../../models/recipes/backbones/distillation/courses.js';
 import {
-  distillationFeeds,
-  distillationLoss,
+  distillationHead,
+  distillationParameters,
 } from '../../models/recipes/backbones/distillation/distillation-head.js';
 import {
-  readTargetShard,
-  type TextTargets,
-  writeTargetShard,
-} from '../../models/recipes/backbones/distillation/target-shard.js';
-import { Student } from '../../models/recipes/backbones/student/student.js';
-import { readStudent } from '../../models/recipes/backbones/student/student-checkpoint.js';
-import { Graph, onnxExecutor } from '../../src/graph/index.js';
+  asPlanned,
+  distillationFeeds,
+  type TaughtText,
+} from '../../models/recipes/backbones/distillation/feeds.js';
+import { planSchema, tracksOf, weighedPlan } from '../../models/recipes/backbones/distillation/plan.js';
+import { relationsLoss } from '../../models/recipes/backbones/distillation/relations-loss.js';
+import { tapped } from '../../models/recipes/backbones/distillation/tapped.js';
+import { readEncoder, trainingInputs } from '../../src/encoder/index.js';
+import { feedsFor, padBatch } from '../../src/engine/index.js';
+import { Graph, onnxExecutor, type TensorData } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
 import { gradientError, someNumbers } from '../support/finite-differences.js';
-import { tinyBert as encoder } from '../support/tiny-bert.js';
+import { tinyBert } from '../support/tiny-bert.js';
 
-const WIDTH = 6;
 const random = Random.fromSeed(5);
+const HIDDEN = 4;
+const widths = new Map([
+  ['words', 6],
+  ['sentences', 8],
+]);
 
-/** Passages of 4 to 9 tokens with a span for each but the first and last token, the second span of two tokens. */
-const texts: TextTargets[] = Array.from({ length: 12 }, (_, at) => {
-  const length = 4 + (at % 6);
+/** Vectors of the whole passage and then of each span, as bytes, with a scale each. */
+interface Stored {
+  readonly codes: readonly Int8Array[];
+  readonly scales: readonly number[];
+}
+
+interface MadeText {
+  readonly length: number;
+  readonly spans: readonly { start: number; end: number }[];
+  readonly stored: ReadonlyMap<string, Stored>;
+}
+
+/** Passages of 4 to 8 tokens with a span for each but the first and last token, the first span of two tokens. */
+const texts = Array.from({ length: 3 }, (_, at): MadeText => {
+  const length = 4 + 2 * at;
   const spans = [
     { start: 1, end: 3 },
     ...Array.from({ length: length - 4 }, (_, i) => ({ start: i + 3, end: i + 4 })),
   ];
-  return {
-    ids: Int32Array.from({ length }, () => 5 + random.integer(20)),
+  const rows = (width: number): Stored => ({
+    codes: [0, ...spans].map(() => Int8Array.from({ length: width }, () => random.integer(255) - 127)),
+    scales: [0, ...spans].map(() => 0.01 + 0.01 * random.uniform()),
+  });
+  const words = ['last', 'queries-2', 'keys-2', 'values-2'].map(
+    (track) => [`words ${track}`, rows(6)] as const,
+  );
+  return { length, spans, stored: new Map([...words, ['sentences last', rows(8)]]) };
+});
+const columns = texts.length * 8;
+
+const taught = (teacher: string): TaughtText[] =>
+  texts.map(({ length, spans, stored }) => ({
+    tokens: length,
     spans,
-    vectors: Int8Array.from({ length: (1 + spans.length) * WIDTH }, () => random.integer(255) - 127),
+    rows(track) {
+      const found = stored.get(`${teacher} ${track}`);
+      return {
+        codes: (row) => found?.codes[row] ?? new Int8Array(),
+        scale: (row) => found?.scales[row] ?? 0,
+      };
+    },
+  }));
+
+/** The mean of the states of a text's tokens. */
+function meanState(
+  states: Float32Array,
+  place: number,
+  { start, end }: { start: number; end: number },
+): number[] {
+  return Array.from({ length: HIDDEN }, (_, i) => {
+    let sum = 0;
+    for (let token = start; token < end; token += 1) {
+      sum += states[(token * texts.length + place) * HIDDEN + i] ?? 0;
+    }
+    return sum / (end - start);
+  });
+}
+
+const mean = (values: readonly number[]) => values.reduce((sum, x) => sum + x, 0) / values.length;
+const dotOf = (a: ArrayLike<number>, b: ArrayLike<number>) =>
+  Array.from(a).reduce((sum, x, i) => sum + x * (b[i] ?? 0), 0);
+
+/** An encoder that gives the states that it is fed. */
+const states = someNumbers(columns * HIDDEN, 1, 2);
+const projections = ['words.last.1', 'sentences.last.1'].map((course, at) => {
+  const width = at === 0 ? 6 : 8;
+  return {
+    course,
+    width,
+    weight: someNumbers(width * HIDDEN, 1, 3 + at),
+    bias: someNumbers(width, 0.5, 8 + at),
   };
 });
-const folder = mkdtempSync(join(tmpdir(), 'orchard-distillation-'));
-afterAll(() => rmSync(folder, { recursive: true }));
 
-describe('the distillation loss', () => {
-  const HIDDEN = 4;
-  const batch = texts.slice(0, 3);
-  const columns = 3 * Math.max(...batch.map(({ ids }) => ids.length));
+const plan = weighedPlan({
+  teachers: [
+    {
+      name: 'words',
+      lessons: [
+        { kind: 'passages', weight: 1 },
+        { kind: 'spans', weight: 2 },
+        { kind: 'spans', track: 'layer-3', weight: 0 },
+      ],
+    },
+    { name: 'sentences', lessons: [{ kind: 'passages', weight: 1 }] },
+  ],
+});
+const taughtPlan: Curriculum = curriculum(plan, { layers: 1, width: HIDDEN }, widths);
+const statesOnly = distillationHead({ ...tinyBert, width: HIDDEN }, taughtPlan);
 
-  /** The loss of these projected states, worked out vector by vector. */
-  function plainLoss(
-    states: Float32Array,
-    weight: Float32Array,
-    bias: Float32Array,
-    sentence: number,
-  ): number {
-    const cosine = (place: number, range: { start: number; end: number }, target: Int8Array) => {
-      const mean = Array.from({ length: HIDDEN }, (_, i) => {
-        let sum = 0;
-        for (let token = range.start; token < range.end; token += 1) {
-          sum += states[(token * batch.length + place) * HIDDEN + i] ?? 0;
-        }
-        return sum / (range.end - range.start);
-      });
-      const projected = Array.from({ length: WIDTH }, (_, o) =>
-        mean.reduce((sum, x, i) => sum + x * (weight[o * HIDDEN + i] ?? 0), bias[o] ?? 0),
-      );
-      const dot = projected.reduce((sum, x, i) => sum + x * (target[i] ?? 0), 0);
-      return dot / (Math.hypot(...projected) * Math.hypot(...target));
-    };
-    const sentences: number[] = [];
-    const spans: number[] = [];
-    for (const [place, text] of batch.entries()) {
-      const vector = (at: number) => text.vectors.subarray(at * WIDTH, (at + 1) * WIDTH);
-      sentences.push(cosine(place, { start: 0, end: text.ids.length }, vector(0)));
-      for (const [at, span] of text.spans.entries()) spans.push(cosine(place, span, vector(at + 1)));
-    }
-    const mean = (values: readonly number[]) => values.reduce((sum, x) => sum + x, 0) / values.length;
-    return 1 - sentence * mean(sentences) - (1 - sentence) * mean(spans);
-  }
+/** The loss vector by vector. */
+function plainLoss(): number {
+  const cosine = (projection: number, place: number, row: number, teacher: string) => {
+    const { weight, bias, width } = projections[projection] ?? { weight: [], bias: [], width: 0 };
+    const text = texts[place];
+    const range = row === 0 ? { start: 0, end: text?.length ?? 0 } : text?.spans[row - 1];
+    const average = meanState(states, place, range ?? { start: 0, end: 1 });
+    const projected = Array.from({ length: width }, (_, o) =>
+      average.reduce((sum, x, i) => sum + x * (weight[o * HIDDEN + i] ?? 0), bias[o] ?? 0),
+    );
+    const target = text?.stored.get(`${teacher} last`)?.codes[row] ?? new Int8Array();
+    return dotOf(projected, target) / (Math.hypot(...projected) * Math.hypot(...target));
+  };
+  const passages = (projection: number, teacher: string) =>
+    mean(texts.map((_, place) => cosine(projection, place, 0, teacher)));
+  const spans = mean(
+    texts.flatMap((text, place) => text.spans.map((_, at) => cosine(0, place, at + 1, 'words'))),
+  );
+  return 1 - (passages(0, 'words') + 2 * spans + passages(1, 'sentences')) / 4;
+}
 
-  const states = someNumbers(columns * HIDDEN, 1, 2);
-  const weight = someNumbers(WIDTH * HIDDEN, 1, 3);
-  const bias = someNumbers(WIDTH, 0.5, 4);
-  const feeds = distillationFeeds(batch, WIDTH, { sentence: 0.3 });
+describe('the loss of several teachers', () => {
+  const feeds = distillationFeeds(taughtPlan, taught);
+  const parameters = new Map<string, { readonly dims: readonly number[]; readonly values: Float32Array }>([
+    ['states', { dims: [columns, HIDDEN], values: states }],
+    ...projections.flatMap(({ course, width, weight, bias }) => [
+      [`projection.${course}.weight`, { dims: [width, HIDDEN], values: weight }] as const,
+      [`projection.${course}.bias`, { dims: [width], values: bias }] as const,
+    ]),
+  ]);
+  const loss = (graph: Graph) => statesOnly.loss(graph, graph.parameter('states', ['tokens*batch', HIDDEN]));
 
-  it('is the weighted mean of 1 − cosine over passages and spans', async () => {
+  it('is the weighted mean of 1 − cosine over passages and spans, each teacher with its projection', async () => {
     const graph = new Graph();
-    graph.output('loss', distillationLoss(graph, graph.parameter('states', [columns, HIDDEN]), WIDTH));
+    graph.output('loss', loss(graph));
     const compiled = await onnxExecutor().compile(graph);
-    const loss = new Float32Array(1);
+    const value = new Float32Array(1);
+    const fed = [...parameters].map(([name, { dims, values }]): [string, TensorData] => [
+      name,
+      { type: 'float32', dims, data: values },
+    ]);
     await compiled.run(
-      {
-        ...feeds,
-        states: { type: 'float32', dims: [columns, HIDDEN], data: states },
-        'projection.weight': { type: 'float32', dims: [WIDTH, HIDDEN], data: weight },
-        'projection.bias': { type: 'float32', dims: [WIDTH], data: bias },
-      },
-      { loss: { type: 'float32', dims: [], data: loss } },
+      { ...feeds, ...Object.fromEntries(fed) },
+      { loss: { type: 'float32', dims: [], data: value } },
     );
     await compiled.release();
-    expect(loss[0]).toBeCloseTo(plainLoss(states, weight, bias, 0.3), 5);
+    expect(value[0]).toBeCloseTo(plainLoss(), 5);
   });
 
   it('has the gradients that finite differences have', async () => {
-    const error = await gradientError({
-      parameters: new Map([
-        ['states', { dims: [columns, HIDDEN], values: states }],
-        ['projection.weight', { dims: [WIDTH, HIDDEN], values: weight }],
-        ['projection.bias', { dims: [WIDTH], values: bias }],
-      ]),
-      feeds,
-      loss: (graph) => distillationLoss(graph, graph.parameter('states', [columns, HIDDEN]), WIDTH),
+    expect(await gradientError({ parameters, feeds, loss })).toBeLessThan(1e-3);
+  });
+
+  it('computes nothing for a lesson that weighs nothing', () => {
+    expect(taughtPlan.courses.map(({ name }) => name)).toEqual(['words.last.1', 'sentences.last.1']);
+    expect(feeds['sentences.last.1 targets']?.dims).toEqual([3, 1, 8]);
+  });
+});
+
+describe('the loss of relations', () => {
+  const [relations] = curriculum(
+    weighedPlan({
+      teachers: [{ name: 'words', lessons: [{ kind: 'relations', layer: 2, heads: 2, weight: 1 }] }],
+    }),
+    { layers: 1, width: HIDDEN },
+    widths,
+  ).relations;
+  if (relations === undefined) throw new Error('no relations');
+  const feeds = distillationFeeds({ courses: [], relations: [relations] }, taught, asPlanned);
+  const parts = ['q', 'k', 'v'].map((name, at) => ({
+    name,
+    values: someNumbers(columns * HIDDEN, 2, 20 + at),
+  }));
+  const loss = (graph: Graph) =>
+    relationsLoss(
+      graph,
+      parts.map(({ name }) => graph.parameter(name, ['tokens*batch', HIDDEN])),
+      relations,
+    );
+  const parameters = new Map(parts.map(({ name, values }) => [name, { dims: [columns, HIDDEN], values }]));
+
+  /** softmax(xᵢ·xⱼ/√d) of one head. */
+  function distributions(vectors: readonly (readonly number[])[], head: number): number[][] {
+    const width = (vectors[0]?.length ?? 0) / 2;
+    const own = vectors.map((vector) => vector.slice(head * width, (head + 1) * width));
+    return own.map((x) => {
+      const powers = own.map((y) => Math.exp(dotOf(x, y) / Math.sqrt(width)));
+      const sum = powers.reduce((total, power) => total + power, 0);
+      return powers.map((power) => power / sum);
     });
-    expect(error).toBeLessThan(1e-3);
+  }
+
+  it('is the divergence of the distributions that spans have over spans, of three kinds', async () => {
+    let expected = 0;
+    const spanCount = texts.reduce((sum, { spans }) => sum + spans.length, 0);
+    for (const [at, track] of relations.tracks.entries()) {
+      for (const [place, text] of texts.entries()) {
+        const stored = text.stored.get(`words ${track}`);
+        const teacher = text.spans.map((_, span) =>
+          [...(stored?.codes[span + 1] ?? [])].map((code) => code * (stored?.scales[span + 1] ?? 0)),
+        );
+        const student = text.spans.map((span) => meanState(parts[at]?.values ?? states, place, span));
+        for (const head of [0, 1]) {
+          const [right, found] = [distributions(teacher, head), distributions(student, head)];
+          for (const [i, row] of right.entries()) {
+            for (const [j, p] of row.entries())
+              expected += (p * Math.log(p / (found[i]?.[j] ?? 1))) / (2 * spanCount);
+          }
+        }
+      }
+    }
+    const graph = new Graph();
+    graph.output('loss', loss(graph));
+    const compiled = await onnxExecutor().compile(graph);
+    const value = new Float32Array(1);
+    const fed = parts.map(({ name, values }): [string, TensorData] => [
+      name,
+      { type: 'float32', dims: [columns, HIDDEN], data: values },
+    ]);
+    const { total, ...rest } = feeds;
+    expect(total?.data[0]).toBe(0);
+    await compiled.run(
+      { ...rest, ...Object.fromEntries(fed) },
+      { loss: { type: 'float32', dims: [], data: value } },
+    );
+    await compiled.release();
+    expect(value[0]).toBeCloseTo(expected, 4);
+  });
+
+  it('has the gradients that finite differences have', async () => {
+    const { total: _, ...rest } = feeds;
+    expect(await gradientError({ parameters, feeds: rest, loss })).toBeLessThan(1e-3);
+  });
+
+  it('needs heads that divide both widths', () => {
+    const uneven = weighedPlan({
+      teachers: [{ name: 'words', lessons: [{ kind: 'relations', layer: 2, heads: 4, weight: 1 }] }],
+    });
+    expect(() => curriculum(uneven, { layers: 1, width: HIDDEN }, widths)).toThrow('divide a width of 6');
   });
 });
 
-describe('a file of targets', () => {
-  it('gives back what was written', async () => {
-    const file = join(folder, 'targets.safetensors');
-    await writeTargetShard(file, texts, WIDTH);
-    expect(readTargetShard(file)).toEqual(texts);
-  });
-});
+describe('a look into an encoder', () => {
+  const deep = readEncoder({ ...tinyBert.config, num_hidden_layers: 3 }, 'config.json');
+  const shallow = readEncoder({ ...tinyBert.config, num_hidden_layers: 2 }, 'config.json');
+  const weights = new Map(
+    deep.parameters('').map(({ name, shape }, at) => [
+      name,
+      someNumbers(
+        shape.reduce((product, size) => product * size, 1),
+        0.5,
+        at + 1,
+      ),
+    ]),
+  );
 
-describe('a student', () => {
-  const newStudent = (train = texts.slice(2)) =>
-    Student.create({
-      executor: onnxExecutor(),
+  async function statesOf(encoder: typeof deep, layer?: number): Promise<Float32Array> {
+    const graph = new Graph();
+    const last = encoder.states(graph, trainingInputs(graph), { prefix: '' });
+    graph.output('states', layer === undefined ? last : tapped(encoder, '', last, layer, 'states'));
+    const compiled = await onnxExecutor().compile(graph, { weights });
+    const ids = Int32Array.of(5, 6, 7, 8);
+    const zeros = new Int32Array(4);
+    const padded = padBatch(
+      [{ ids, typeIds: zeros, sequenceIds: zeros, offsets: null, truncated: 0 }],
       encoder,
-      objective: distillation({
-        encoder,
-        specialTokens: { mask: 4 },
-        train,
-        validation: texts.slice(0, 2),
-        teacherWidth: WIDTH,
-        batchSize: 4,
-        seed: 7,
-      }),
-      batchSize: 4,
-      seed: 7,
+    );
+    const names = new Set(graph.inputs.map(({ name }) => name));
+    const data = new Float32Array(4 * encoder.width);
+    await compiled.run(feedsFor(padded, names), {
+      states: { type: 'float32', dims: [4, encoder.width], data },
     });
-  const checkpoint = join(folder, 'checkpoint.safetensors');
-  const after = join(folder, 'after.safetensors');
+    await compiled.release();
+    return data;
+  }
 
-  let uninterrupted: Student;
-  beforeAll(async () => {
-    uninterrupted = await newStudent();
-    for (let step = 0; step < 4; step += 1) await uninterrupted.step(0.01);
-    await uninterrupted.save(checkpoint);
-    for (let step = 0; step < 5; step += 1) await uninterrupted.step(0.01);
-    await uninterrupted.save(after);
-  });
-  afterAll(() => uninterrupted.release());
-
-  it('ends with the same weights whether or not it was stopped on the way', async () => {
-    const resumed = await newStudent();
-    await resumed.restore(checkpoint);
-    for (let step = 0; step < 5; step += 1) await resumed.step(0.01);
-    expect(resumed.state).toEqual(uninterrupted.state);
-    const resumedFile = join(folder, 'resumed.safetensors');
-    await resumed.save(resumedFile);
-    await resumed.release();
-    expect((await readStudent(resumedFile)).weights).toEqual((await readStudent(after)).weights);
+  it('finds after the second of three layers what an encoder of two layers ends with', async () => {
+    const inner = await statesOf(deep, 2);
+    expect(inner).toEqual(await statesOf(shallow));
+    expect(inner).not.toEqual(await statesOf(deep));
   });
 
-  it('does not start anew over a file that is not a checkpoint', async () => {
-    const other = join(folder, 'other.safetensors');
-    writeFileSync(other, 'not a checkpoint');
-    const student = await newStudent();
-    await expect(student.restore(other)).rejects.toThrow('other.safetensors holds no checkpoint');
-    await student.release();
+  it('says that there is no such layer', () => {
+    const graph = new Graph();
+    const last = deep.states(graph, trainingInputs(graph), { prefix: '' });
+    expect(() => tapped(deep, '', last, 4, 'query')).toThrow('no query of layer 4 among its 3 layers');
+  });
+});
+
+describe('a plan', () => {
+  it('is refused for a track that has no directions, a teacher twice, or nothing to learn', () => {
+    const lessons = [{ kind: 'spans', track: 'queries-2', weight: 1 }];
+    expect(planSchema.safeParse({ teachers: [{ name: 'a', lessons }] }).success).toBe(false);
+    const twice = { name: 'a', lessons: [{ kind: 'spans' as const, weight: 1 }] };
+    expect(() => weighedPlan({ teachers: [twice, twice] })).toThrow('named twice');
+    const idle = { name: 'a', lessons: [{ kind: 'spans' as const, weight: 0 }] };
+    expect(() => weighedPlan({ teachers: [idle] })).toThrow('no lesson');
   });
 
-  it('begins a new epoch if there are more texts than before', async () => {
-    const resumed = await newStudent([...texts.slice(2), ...texts.slice(0, 2)]);
-    await resumed.restore(checkpoint);
-    expect(resumed.state).toMatchObject({ steps: 4, epoch: 2, batch: 0, texts: 12 });
-    await resumed.release();
+  it('tells which tracks of a teacher it reads', () => {
+    const [teacher] = weighedPlan({
+      teachers: [
+        {
+          name: 'a',
+          lessons: [
+            { kind: 'passages', weight: 1 },
+            { kind: 'spans', weight: 1 },
+            { kind: 'relations', layer: 11, heads: 2, weight: 1 },
+          ],
+        },
+      ],
+    }).teachers;
+    expect(teacher && tracksOf(teacher)).toEqual(['last', 'queries-11', 'keys-11', 'values-11']);
   });
 
-  it('comes nearer to its teacher', async () => {
-    const student = await newStudent();
-    const first = await student.step(0);
-    let last = first;
-    for (let step = 0; step < 150; step += 1) last = await student.step(0.01);
-    await student.release();
-    expect(last).toBeLessThan(first - 0.3);
+  it('asks for no layer that the student lacks', () => {
+    const deep = weighedPlan({
+      teachers: [{ name: 'words', lessons: [{ kind: 'spans', studentLayer: 5, weight: 1 }] }],
+    });
+    expect(() => curriculum(deep, { layers: 4, width: HIDDEN }, widths)).toThrow('no layer 5, only 4');
+  });
+
+  it('adds a projection for each course to the parameters', () => {
+    const names = distillationParameters({ ...tinyBert, width: HIDDEN }, taughtPlan).map(({ name }) => name);
+    expect(names.filter((name) => name.startsWith('projection'))).toEqual([
+      'projection.words.last.1.weight',
+      'projection.words.last.1.bias',
+      'projection.sentences.last.1.weight',
+      'projection.sentences.last.1.bias',
+    ]);
   });
 });

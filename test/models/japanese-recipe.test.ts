@@ -14,6 +14,7 @@ import { measuredTexts, sources } from '../../models/recipes/backbones/japanese/
 import { japaneseTokenizer, makeVocabulary } from '../../models/recipes/backbones/japanese/vocabulary.js';
 import { MAX_PASSAGE_TOKENS } from '../../models/recipes/backbones/settings.js';
 import { commonSteps } from '../../models/recipes/backbones/steps.js';
+import { studentSettings } from '../../models/recipes/backbones/student/student-settings.js';
 import { WorkFolder } from '../../models/recipes/backbones/work-folder.js';
 import { readEncoder } from '../../src/encoder/index.js';
 import { Random } from '../../src/random.js';
@@ -84,9 +85,9 @@ let lines: readonly string[];
 beforeAll(async () => {
   vi.spyOn(console, 'log').mockImplementation(() => {});
   writeDatasets();
-  makeVocabulary(work, datasets);
+  await makeVocabulary(work, datasets);
   tokenizer = loadTokenizer(japaneseTokenizer(work));
-  makeCorpus(tokenizer);
+  await makeCorpus(tokenizer);
   lines = work.readPassages();
 });
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -167,8 +168,8 @@ describe('the Japanese corpus', () => {
     expect(lines).not.toContain('静かに');
   });
 
-  it('is reproducible', () => {
-    makeCorpus(tokenizer);
+  it('is reproducible', async () => {
+    await makeCorpus(tokenizer);
     expect(work.readPassages()).toEqual(lines);
   });
 });
@@ -181,7 +182,7 @@ describe('the steps of the Japanese recipe', () => {
     await steps.learn(work);
     await steps.anneal(work);
     const target = pathToFileURL(`${join(folder, 'backbones')}/`);
-    await exportBackbone(japanese, work, 'mini', { target });
+    await exportBackbone(japanese, work, studentSettings(work, {}), { target });
 
     const read = (file: string) => readFileSync(new URL(`japanese-mini/${file}`, target));
     const json = (file: string): unknown => JSON.parse(read(file).toString());
@@ -207,7 +208,7 @@ describe('the steps of the Japanese recipe', () => {
 
   it('write what was exported anew as float16, under the names and shapes of BertModel', () => {
     const target = pathToFileURL(`${join(folder, 'backbones')}/`);
-    floatBackbone(japanese, work, 'mini', target);
+    floatBackbone('japanese-mini', work, target);
     const read = (file: string) => readFileSync(join(work.path, 'japanese-mini', file));
     expect(JSON.parse(read('config.json').toString())).toMatchObject({
       model_type: 'bert',
@@ -227,10 +228,26 @@ describe('the steps of the Japanese recipe', () => {
     expect(header).toContain('"embeddings.word_embeddings.weight":{"dtype":"F16"');
   });
 
-  it('refuse embeddings that were made for another size', async () => {
+  it('write what the corpus is made of, with the licences', () => {
+    const target = pathToFileURL(`${join(folder, 'backbones')}/`);
+    const sheet = readFileSync(new URL('japanese-mini/DATA.md', target), 'utf8');
+    const row = /\| Japanese Wikinews \| CC BY 2\.5 \| 1 \| (\d+) \|/u.exec(sheet);
+    expect(Number(row?.[1])).toBeGreaterThan(3);
+    expect(sheet).toContain(`${lines.length} passages`);
+    expect(sheet).toContain('[CC BY-SA 3.0](https://creativecommons.org/licenses/by-sa/3.0/)');
+  });
+
+  it('refuse to go on with a student of another shape', async () => {
     const base = commonSteps(japanese, { size: 'base', threads: '1', minutes: '0.001' });
-    await expect(base.learn(work)).rejects.toThrow(
-      'no word embeddings of width 384; make them for this size',
-    );
+    await expect(base.learn(work)).rejects.toThrow('with size mini, not base; give another folder');
+    const narrow = commonSteps(japanese, { shape: '6x256', threads: '1', minutes: '0.001' });
+    await expect(narrow.learn(work)).rejects.toThrow('with shape 4x256, not 6x256');
+  });
+
+  it('refuse embeddings that were made for another width', async () => {
+    const other = new WorkFolder(join(folder, 'wide'), work.path);
+    writeFileSync(other.embeddings, readFileSync(work.embeddings));
+    const wide = commonSteps(japanese, { shape: '2x384', threads: '1', minutes: '0.001' });
+    await expect(wide.learn(other)).rejects.toThrow('no word embeddings of width 384');
   });
 });

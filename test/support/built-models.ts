@@ -13,7 +13,7 @@ import {
   tokenizerConfig,
   trainWordPiece,
 } from '../../src/tokenizer/index.js';
-import { exportOnnx, modelFolderConfig } from '../../src/training/export-model.js';
+import { configForOthers, exportOnnx, modelFolderConfig } from '../../src/training/export-model.js';
 import { MAX_TOKENS } from '../../src/training/hyperparameters.js';
 
 /** Most tokens that such a model reads at once. */
@@ -75,20 +75,24 @@ export async function buildModel(
   const type = head === 'tokens' ? 'sequence-labeling' : 'multiclass-text-classification';
   const family = familyNamed(name);
   if (family === undefined) throw new Error(`no ${name}`);
-  const config = modelFolderConfig(
+  const training = await family.training();
+  const described = modelFolderConfig(
     encoder,
     { name: 'small', type, family: name, size: 'mini' },
     { ...task.describe(), files: [], lowercase: true },
     { max_tokens: MAX_TOKENS },
   );
   const values = new Map([...weights].map(([each, tensor]) => [each, tensor.values]));
+  const { companions, companionTensors } = training;
+  const config = configForOthers(described, training);
   const onnx = await exportOnnx(family, encoder, config, values);
   const folder = {
     config,
     tokenizer,
     tokenizerConfig: tokenizerConfig(tokenizer, MAX_TOKENS),
-    weights,
+    weights: new Map([...weights, ...(companionTensors?.(encoder, config) ?? [])]),
     onnx,
+    files: companions?.(encoder, config) ?? new Map(),
   };
-  await writeModelFolder(directory, { ...folder, files: new Map(), training: {} });
+  await writeModelFolder(directory, { ...folder, training: {} });
 }

@@ -3,14 +3,13 @@
  * the machines of continuous integration by their environment, so here processes have next to none.
  */
 import { execFile } from 'node:child_process';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { Graph } from '../../src/graph/index.js';
-import { toOnnx } from '../../src/graph/onnx/to-onnx.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { aModelFile } from './telemetry/a-model-file.js';
 
 const script = (name: string) => fileURLToPath(new URL(`telemetry/${name}.mjs`, import.meta.url));
 
@@ -21,15 +20,6 @@ async function leftAtHome(args: readonly string[], environment: NodeJS.ProcessEn
   const env = { PATH: process.env.PATH, HOME: home, TMPDIR: home, ...environment };
   await promisify(execFile)(process.execPath, args, { env });
   return readdirSync(home, { recursive: true }).map(String);
-}
-
-async function aModelFile(): Promise<string> {
-  const graph = new Graph();
-  const x = graph.input('x', 'float32', [2]);
-  graph.output('y', graph.add(x, x));
-  const file = join(temporaryDirectory(), 'model.onnx');
-  writeFileSync(file, await toOnnx(graph));
-  return file;
 }
 
 describe.runIf(process.platform === 'linux')('the telemetry of ONNX Runtime', () => {

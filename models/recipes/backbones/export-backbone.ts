@@ -1,15 +1,20 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ModelSize } from '../../../src/contract/index.js';
-import { type Encoder, newEncoder } from '../../../src/encoder/index.js';
+import type { Encoder } from '../../../src/encoder/index.js';
 import { encodeByteRows, type NamedTensor } from '../../../src/safetensors/index.js';
 import { loadTokenizer, tokenizerConfig } from '../../../src/tokenizer/index.js';
+import { readCorpusRecord } from './corpus/corpus-record.js';
+import { dataSheet, probesIn } from './data-sheet.js';
+import { TargetFolder } from './distillation/target-folder.js';
+import { mannersOf } from './distillation/teachers.js';
 import type { Recipe } from './recipe.js';
 import { MAX_PASSAGE_TOKENS } from './settings.js';
 import { writeCurve } from './student/curve.js';
 import { ENCODER_PREFIX } from './student/objective.js';
+import { shapedEncoder, sizeInWords } from './student/shape.js';
 import { readStudent, type StudentState } from './student/student-checkpoint.js';
+import { type StudentSettings, shapeOf } from './student/student-settings.js';
 import type { WorkFolder } from './work-folder.js';
 
 export const BACKBONES = new URL('../../backbones/', import.meta.url);
@@ -21,22 +26,31 @@ export interface ExportOptions {
   readonly target?: URL;
 }
 
+/** File beside a backbone that says what it has read. */
+export const DATA_SHEET_FILE = 'DATA.md';
+
 /**
- * Writes the annealed student as a BertModel with 8-bit weights; the heads that it was trained with are left
- * out.
+ * Writes the annealed student as a BertModel with 8-bit weights, its card and its data sheet; the heads that it was
+ * trained with are left out.
+ * @throws Error if it is larger than its size may be, or the corpus has no record.
  */
 export async function exportBackbone(
   recipe: Recipe,
   work: WorkFolder,
-  size: ModelSize,
+  settings: StudentSettings,
   { grownFrom, target = BACKBONES }: ExportOptions = {},
 ): Promise<void> {
-  const folder = new URL(`${recipe.language}-${size}/`, target);
+  const name = recipe.name(settings.size);
+  const folder = new URL(`${name}/`, target);
   const json = recipe.tokenizer(work);
   const { vocabularySize } = loadTokenizer(json);
-  const encoder = newEncoder(size, vocabularySize);
+  const encoder = shapedEncoder(shapeOf(settings), vocabularySize);
+  const bytes = sizeInWords(encoder, settings.size);
   const { state, weights } = await readStudent(work.annealed);
   const tensors = encoderWeights(weights, encoder, work.annealed);
+  const corpus = readCorpusRecord(work.corpusRecord);
+  if (corpus === undefined) throw new Error(`no ${work.corpusRecord}; run the step "corpus" again`);
+  const teachers = recipe.teachers.map((each) => new TargetFolder(work.targets(each)).record());
   mkdirSync(folder, { recursive: true });
   const write = (file: string, content: string | Uint8Array) => writeFileSync(new URL(file, folder), content);
   const writeJson = (file: string, content: unknown) =>
@@ -45,9 +59,12 @@ export async function exportBackbone(
   writeJson('tokenizer.json', json);
   writeJson('tokenizer_config.json', tokenizerConfig(json, encoder.maxTokens));
   write('model.safetensors', encodeByteRows(tensors));
-  write('README.md', card(recipe, size, encoder, state, tensors, grownFrom));
+  write('README.md', card(recipe, { name, size: settings.size, encoder, state, tensors, grownFrom }));
+  const probes = probesIn(work.probes);
+  const facts = { name, encoder, state, corpus, leftOut: recipe.leftOut, teachers, probes };
+  write(DATA_SHEET_FILE, dataSheet(facts));
   writeCurve(fileURLToPath(new URL('curve', folder)), state.curve, recipe.curve);
-  console.log(`written to ${fileURLToPath(folder)}`);
+  console.log(`${bytes} of weights written to ${fileURLToPath(folder)}`);
 }
 
 function encoderWeights(
@@ -81,33 +98,44 @@ export function repeatedPositions({ shape, values }: NamedTensor): NamedTensor {
   return { shape, values: repeated };
 }
 
+interface CardFacts {
+  readonly name: string;
+  readonly size: string;
+  readonly encoder: Encoder;
+  readonly state: StudentState;
+  readonly tensors: ReadonlyMap<string, NamedTensor>;
+  readonly grownFrom: string | undefined;
+}
+
 /** The language's card.md with its {{placeholders}} filled in. */
-function card(
-  { language }: Recipe,
-  size: ModelSize,
-  encoder: Encoder,
-  { tokens }: StudentState,
-  tensors: ReadonlyMap<string, NamedTensor>,
-  grownFrom: string | undefined,
-): string {
+function card({ language, teachers, flags }: Recipe, facts: CardFacts): string {
+  const { name, size, encoder, state, tensors, grownFrom } = facts;
   const numbers = [...tensors.values()].reduce((sum, { values }) => sum + values.length, 0);
-  const facts: Readonly<Record<string, string>> = {
-    size,
+  const words: Readonly<Record<string, string>> = {
+    name,
+    size: `${size}${flags}`,
     layers: `${encoder.layers}`,
     width: `${encoder.width}`,
     heads: `${encoder.heads}`,
     pieces: encoder.vocabularySize.toLocaleString('en'),
     weights: `${(numbers / 1e6).toFixed(1)} million`,
-    tokens: `${Math.round(tokens / 1e6)} million`,
+    tokens: `${Math.round(state.tokens / 1e6)} million`,
+    teachers: teachers.map(teacherLink).join(', '),
     start:
       grownFrom === undefined
         ? 'random weights'
         : `orchard-${basename(grownFrom)}, which it has in it and grew from`,
   };
   const template = readFileSync(new URL(`${language}/card.md`, import.meta.url), 'utf8');
-  return template.replaceAll(/\{\{(\w+)\}\}/gu, (_, name: string) => {
-    const fact = facts[name];
-    if (fact === undefined) throw new Error(`${language}/card.md: no fact for the placeholder {{${name}}}`);
+  return template.replaceAll(/\{\{(\w+)\}\}/gu, (_, placeholder: string) => {
+    const fact = words[placeholder];
+    if (fact === undefined)
+      throw new Error(`${language}/card.md: no fact for the placeholder {{${placeholder}}}`);
     return fact;
   });
+}
+
+function teacherLink(name: string): string {
+  const { home, licence } = mannersOf(name);
+  return `[${name}](${home}) (${licence})`;
 }

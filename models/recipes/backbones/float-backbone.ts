@@ -2,7 +2,6 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import type { ModelSize } from '../../../src/contract/index.js';
 import {
   CONFIG_FILE,
   TOKENIZER_CONFIG_FILE,
@@ -11,20 +10,14 @@ import {
 } from '../../../src/model-folder/index.js';
 import { decodeWeights, encodeSafetensors } from '../../../src/safetensors/index.js';
 import { BACKBONES } from './export-backbone.js';
-import type { Recipe } from './recipe.js';
 import type { WorkFolder } from './work-folder.js';
 
 /**
  * Writes the exported backbone into the work folder with float16 weights: a BertModel that any BERT library
  * loads.
+ * @param name of the backbone: `english-mini`.
  */
-export function floatBackbone(
-  recipe: Recipe,
-  work: WorkFolder,
-  size: ModelSize,
-  backbones = BACKBONES,
-): void {
-  const name = `${recipe.language}-${size}`;
+export function floatBackbone(name: string, work: WorkFolder, backbones = BACKBONES): void {
   const from = fileURLToPath(new URL(name, backbones));
   const to = join(work.path, name);
   mkdirSync(to, { recursive: true });

@@ -1,15 +1,30 @@
+import type { ModelSize } from '../../../src/contract/index.js';
 import type { Encoder } from '../../../src/encoder/index.js';
 import type { BertTokenizerJson, Tokenizer } from '../../../src/tokenizer/index.js';
 import type { CurveLabels } from './student/curve.js';
 import type { Objective } from './student/objective.js';
 import type { WorkFolder } from './work-folder.js';
 
+/** A dataset at hand that is not read. */
+export interface LeftOut {
+  readonly name: string;
+  readonly reason: string;
+}
+
 /** What a backbone's recipe has to know of its language. */
 export interface Recipe {
   readonly language: 'english' | 'japanese';
+  /** Name of the exported folder: `english-mini`. */
+  name(size: ModelSize): string;
   /** The tokenizer.json of its students. */
   tokenizer(work: WorkFolder): BertTokenizerJson;
-  /** The training objective, from what lies in the work folder. */
-  objective(work: WorkFolder, encoder: Encoder, tokenizer: Tokenizer): Objective;
+  /** The training objective, from what lies in the work folder. @param batchSize texts of a batch. */
+  objective(work: WorkFolder, encoder: Encoder, tokenizer: Tokenizer, batchSize: number): Objective;
+  /** What the curve shows, by the objective's measures. */
   readonly curve: CurveLabels;
+  readonly leftOut: readonly LeftOut[];
+  /** Names of those that its students learn from. */
+  readonly teachers: readonly string[];
+  /** Options of its command that make this recipe of it, after `--size <size>`: ` --cased`. */
+  readonly flags: string;
 }

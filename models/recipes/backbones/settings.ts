@@ -25,7 +25,7 @@ export const embeddingSettings = {
 } as const;
 
 export const learningSettings = {
-  /** Texts of a batch. */
+  /** Texts of a batch, unless `--batch` says otherwise. */
   batchSize: 64,
   /** Rate after the warm-up, kept until the weights are annealed. */
   learningRate: 1e-3,
@@ -37,13 +37,6 @@ export const learningSettings = {
   validationExamples: 256,
 } as const;
 
-export const distillationSettings = {
-  /** Share of the student's tokens that are replaced by [MASK]; the teacher has read them all. */
-  maskedShare: 0.15,
-  /** Share of sentence vectors in the loss; the spans of words share the rest. */
-  sentenceShare: 0.5,
-} as const;
-
 export const maskedLanguageSettings = {
   /** Share of each text's tokens that are to be predicted. */
   hiddenShare: 0.2,
@@ -53,4 +46,13 @@ export const maskedLanguageSettings = {
   temperature: 0.05,
   /** Weights of the two losses. */
   weights: { words: 1, neighbours: 1 },
+} as const;
+
+export const targetSettings = {
+  /** Passages of a shard; no more are lost when the computation is stopped. */
+  shardTexts: 4096,
+  /** Passages whose means stand for those of all: the first of the corpus, which is in random order. */
+  meanTexts: 1024,
+  /** Most tokens that a teacher reads at once, padding included. */
+  batchTokens: 1024,
 } as const;

@@ -1,25 +1,41 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The folder of a recipe's intermediate results; outside the repository, as it holds the datasets' texts. */
+/**
+ * The folder of a recipe's intermediate results; outside the repository, as it holds the datasets' texts. What does not
+ * depend on the student (its vocabulary, passages and targets) may lie in another one, which several students share.
+ */
 export class WorkFolder {
-  /** One piece per line, for a language without a bundled vocabulary. */
+  /** One piece per line, for students without a bundled vocabulary. */
   readonly vocabulary: string;
   readonly passages: string;
+  /** What the passages were made of. */
+  readonly corpusRecord: string;
   readonly embeddings: string;
+  /** The student's shape and how it learns. */
+  readonly student: string;
   readonly checkpoint: string;
   readonly annealed: string;
   readonly curve: string;
+  /** Accuracy of classifiers on frozen states, by the time that the student had learned. */
+  readonly probes: string;
   readonly #targets: string;
 
-  constructor(readonly path: string) {
-    this.vocabulary = join(path, 'vocab.txt');
-    this.passages = join(path, 'passages.txt');
+  /** @param shared folder of the corpus and the targets. Default: the same. */
+  constructor(
+    readonly path: string,
+    shared = path,
+  ) {
+    this.vocabulary = join(shared, 'vocab.txt');
+    this.passages = join(shared, 'passages.txt');
+    this.corpusRecord = join(shared, 'corpus.json');
     this.embeddings = join(path, 'embeddings.safetensors');
+    this.student = join(path, 'student.json');
     this.checkpoint = join(path, 'checkpoint.safetensors');
     this.annealed = join(path, 'annealed.safetensors');
     this.curve = join(path, 'curve');
-    this.#targets = join(path, 'targets');
+    this.probes = join(path, 'probes.csv');
+    this.#targets = join(shared, 'targets');
     mkdirSync(path, { recursive: true });
   }
 
@@ -28,16 +44,13 @@ export class WorkFolder {
     return readFileSync(this.passages, 'utf8').trimEnd().split('\n');
   }
 
-  /** The file of the teacher's targets for the passages of one shard. */
-  targetShard(shard: number): string {
-    mkdirSync(this.#targets, { recursive: true });
-    return join(this.#targets, `${String(shard).padStart(5, '0')}.safetensors`);
+  /** The folder of one teacher's targets. */
+  targets(teacher: string): string {
+    return join(this.#targets, teacher);
   }
 
-  /** The target files that exist, in the order of the corpus. */
-  targetShards(): string[] {
-    if (!existsSync(this.#targets)) return [];
-    const names = readdirSync(this.#targets).filter((name) => name.endsWith('.safetensors'));
-    return names.sort().map((name) => join(this.#targets, name));
+  /** The names of the teachers that have targets. */
+  teachers(): string[] {
+    return existsSync(this.#targets) ? readdirSync(this.#targets).sort() : [];
   }
 }

@@ -16,6 +16,7 @@ import {
 } from '../../../src/report/index.js';
 import type { Measured, ModelFigures, TrainingData } from './model-facts.js';
 import type { Recipe, Reference } from './recipe.js';
+import { usageTerms } from './usage-terms.js';
 
 /** Facts from the files of a model's folder. */
 export interface CardFacts extends ModelReport {
@@ -31,6 +32,7 @@ export function catalogueCard(recipe: Recipe, facts: CardFacts): string {
     frontMatter(recipe),
     `# ${recipe.name}`,
     recipe.does,
+    restrictions(recipe),
     usage(recipe),
     answers(recipe, facts),
     figures(recipe, facts),
@@ -61,6 +63,17 @@ function frontMatter({ language, family }: Recipe): string {
     `pipeline_tag: ${pipelines[family]}`,
     '---',
   ].join('\n');
+}
+
+/** Near the top, where nobody overlooks it. */
+function restrictions(recipe: Recipe): string {
+  const terms = usageTerms(recipe);
+  if (terms === undefined) return '';
+  const { reasons, alternative } = terms;
+  const why = reasons.map((reason) => `- ${escapeMarkdown(reason)}`).join('\n');
+  return ['**Not for commercial use** without asking those who hold the data:', why, alternative ?? ''].join(
+    '\n\n',
+  );
 }
 
 function usage({ name, example }: Recipe): string {

@@ -20,11 +20,13 @@ import {
   figuresSchema,
   NOTICE_FILE,
   readFacts,
+  type TrainingData,
   trainingDataSchema,
 } from './model-facts.js';
 import { replacePassages } from './passages.js';
 import type { Recipe } from './recipe.js';
 import { modelStorage, modelWork } from './train.js';
+import { usageTerms } from './usage-terms.js';
 
 /** Largest size of a published file. */
 export const MAX_FILE_BYTES = 40_000_000;
@@ -59,6 +61,7 @@ export async function exportModel(recipe: Recipe, options: ExportOptions): Promi
   const trained = await trainedFolder(recipe, options.work);
   const data = await readFacts(modelWork(options.work, recipe), DATA_FILE, trainingDataSchema);
   if (data === undefined) throw new Error(`${recipe.name}: its archive was not written by this recipe`);
+  refuseOtherData(recipe, data);
   const { config } = await openModelFolder(trained);
   const target = join(options.catalogue, recipe.name);
   await rm(target, { recursive: true, force: true });
@@ -71,8 +74,24 @@ export async function exportModel(recipe: Recipe, options: ExportOptions): Promi
     await writeFile(join(target, NOTICE_FILE), recipe.passages.notice);
   }
   await writeFile(join(target, DATA_FILE), factsFile(data));
+  await writeTerms(recipe, target);
   await writeCard(recipe, target);
   await checkSizes(target);
+}
+
+/** A model is trained once in a folder, whatever a later command says of its data. */
+function refuseOtherData({ name, sources }: Recipe, data: TrainingData): void {
+  const titles = (all: readonly { readonly title: string }[]) => all.map(({ title }) => title).join('; ');
+  if (titles(data.sources) === titles(sources)) return;
+  throw new Error(`${name}: trained on other data (${titles(data.sources)}); give another --work folder`);
+}
+
+/** Writes into config.json what the model's data allow. */
+export async function writeTerms(recipe: Recipe, directory: string): Promise<void> {
+  const { config } = await openModelFolder(directory);
+  const licence = usageTerms(recipe); // undefined takes an earlier mark away
+  const marked = { ...config, orchard: { ...config.orchard, licence } };
+  await writeFile(join(directory, CONFIG_FILE), `${JSON.stringify(marked, undefined, 2)}\n`);
 }
 
 /** Writes the card again from the files in a model's folder. */

@@ -1,12 +1,14 @@
-/** `npx tsx models/recipes/catalogue/main.ts train|export <name …|all> …`: README.md beside this file. */
+/** `npx tsx models/recipes/catalogue/main.ts train|export|card <name …|all> …`: README.md beside this file. */
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { exportModel } from './export-model.js';
+import { exportModel, writeCard, writeTerms } from './export-model.js';
 import { recipesNamed } from './models/index.js';
 import type { Recipe } from './recipe.js';
 import { trainModel } from './train.js';
+import { withFreeData } from './usage-terms.js';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -16,6 +18,8 @@ const { values, positionals } = parseArgs({
     backbone: { type: 'string' },
     threads: { type: 'string', default: String(availableParallelism()) },
     seed: { type: 'string', default: '1' },
+    free: { type: 'boolean', default: false },
+    catalogue: { type: 'string' },
   },
 });
 
@@ -27,6 +31,7 @@ function given(name: 'datasets' | 'work'): string {
 
 const folder = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const threads = Number(values.threads);
+const catalogue = values.catalogue ?? folder('../../catalogue');
 
 /**
  * The backbone that was asked for, `none` for random weights; if nothing was asked for, that of the language,
@@ -44,8 +49,13 @@ const steps: Readonly<Record<string, (recipe: Recipe) => Promise<void>>> = {
     return trainModel(recipe, { datasets, work, backbone: backboneOf(recipe), threads, seed });
   },
   export(recipe) {
-    const [datasets, work, catalogue] = [given('datasets'), given('work'), folder('../../catalogue')];
+    const [datasets, work] = [given('datasets'), given('work')];
     return exportModel(recipe, { datasets, work, catalogue, threads });
+  },
+  async card(recipe) {
+    const directory = join(catalogue, recipe.name);
+    await writeTerms(recipe, directory);
+    await writeCard(recipe, directory);
   },
 };
 
@@ -54,7 +64,8 @@ const run = steps[step];
 if (run === undefined || names.length === 0) {
   throw new Error(`give a step (${Object.keys(steps).join(', ')}) and names of models, or all`);
 }
-const recipes = recipesNamed(names);
+const named = recipesNamed(names);
+const recipes = values.free ? named.map(withFreeData) : named;
 const languages = new Set(recipes.map(({ language }) => language));
 if (values.backbone !== undefined && values.backbone !== 'none' && languages.size > 1) {
   throw new Error('a backbone is of one language: name the models that are to start from it');

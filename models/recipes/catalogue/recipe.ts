@@ -9,11 +9,16 @@ export interface Split<Row> {
   readonly dev?: readonly Row[];
 }
 
+/** Why texts may not be used for money, or not surely. */
+export type Restriction = 'given for non-commercial use' | 'no licence is stated where it was found';
+
 /** Rows of one origin to train on. */
 export interface Source<Row> {
   /** Name and citation. */
   readonly title: string;
   readonly licence: string;
+  /** Why a model that learned from it can't be used for money without asking. Absent: its licence lets anybody. */
+  readonly restricted?: Restriction;
   /** What was done to the rows, apart from reading them. */
   readonly remark?: string;
   /** @param datasets the folder that holds every dataset. */
@@ -59,6 +64,8 @@ interface CommonRecipe {
   readonly notes?: readonly string[];
   /** What it is bad at. */
   readonly weaknesses: readonly string[];
+  /** If some of its data are restricted: what to use for money instead, as a sentence. */
+  readonly alternative?: string;
   /** Settings other than the library's defaults. */
   readonly training?: TrainingConfig;
   readonly tuning?: Tuning;

@@ -14,9 +14,14 @@ import { meanOfRows, unitVector } from './unit-vector.js';
 /** The number of passages in a result (docs/service.md, "Result"). */
 const PASSAGES = 10;
 
-/** The passages that both experts together put first. @throws ModelFolderError */
+/**
+ * The passages that both experts together put first. A folder without passages and without a blend is an encoder of texts:
+ * its results have no labels, and as scores the elements of the text's vector, of unit length.
+ * @throws ModelFolderError
+ */
 export function dragonfruitDecoder(config: ModelFolderConfig, files: ModelFiles): Decoder {
-  const { blend } = config.orchard;
+  const { blend, files: listed } = config.orchard;
+  if (blend === undefined && listed.length === 0) return vectorResult;
   if (blend === undefined) throw new ModelFolderError(CONFIG_FILE, 'the orchard section has no blend');
   const weights = { vector: blend.encoder, bm25: blend.expert };
   const { passages, vectors, bm25 } = openPassages(files);
@@ -35,6 +40,16 @@ export function dragonfruitDecoder(config: ModelFolderConfig, files: ModelFiles)
   };
   const explainer = retrievalExplainer({ passages, vectors, bm25, weights, limit: PASSAGES, vectorOf });
   return Object.assign(decode, { explainer });
+}
+
+/** The unit vector of a text: the mean of its windows' vectors, by their tokens. */
+function vectorResult(_text: string, windows: TextOutputs): InferenceResult {
+  const sum = new Float32Array(windows[0]?.outputs.length ?? 0);
+  for (const { encoding, outputs } of windows) {
+    const tokens = encoding.ids.length;
+    for (let at = 0; at < sum.length; at += 1) sum[at] = (sum[at] ?? 0) + (outputs[at] ?? 0) * tokens;
+  }
+  return { labels: [], scores: Array.from(unitVector(sum)) };
 }
 
 interface OpenedPassages extends RetrievalExperts {

@@ -3,6 +3,7 @@ import type { FamilyTraining } from '../family.js';
 import { classifierLogits } from './classification-head.js';
 import { classificationTask } from './classification-task.js';
 import { readClassificationArchive } from './read-archive.js';
+import { transformersClass, transformersFiles, transformersGuards } from './transformers-class.js';
 
 /** How new Papaya models pool; see docs/decisions.md for the measurement. */
 const POOLING: Pooling = 'mean';
@@ -17,4 +18,7 @@ export const papayaTraining: FamilyTraining = {
       pooling: orchard.pooling === 'first' ? 'first' : 'mean',
     }),
   }),
+  transformersClass,
+  companions: transformersFiles,
+  companionTensors: transformersGuards,
 };

@@ -5,7 +5,7 @@
 import { open } from 'node:fs/promises';
 import { emitBatchMatMul } from './lowering.js';
 import { OnnxBuilder } from './onnx-builder.js';
-import { encodeGraphFields } from './schema.js';
+import { encodeGraphFields, PRODUCER } from './schema.js';
 import { varint } from './varint.js';
 import { type Span, type WireField, WireFile } from './wire-file.js';
 
@@ -17,7 +17,6 @@ const Attribute = { name: 1, float: 2, int: 3, ints: 8 } as const;
 const Tensor = { dims: 1, name: 8 } as const;
 
 const MAX_NAME_BYTES = 4096;
-const PRODUCER = 'orchard-nlp';
 /** No name of the file has it. */
 const MARK = '~device~';
 /** Of a field that is a message or a text. */

@@ -1,9 +1,9 @@
 /** Which devices there are, found out by computing on each. */
 import { readdir } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { EXECUTION_PROVIDERS, type ExecutionProvider } from '../../device-names.js';
 import { isOrchardError } from '../../errors.js';
+import { requireFor } from '../../own-files.js';
 import type { TensorData } from '../executor.js';
 import { Graph } from '../graph.js';
 import { onnxExecutor } from './onnx-executor.js';
@@ -100,7 +100,7 @@ async function isKnown(device: ExecutionProvider): Promise<boolean> {
 async function isInstalled(device: ExecutionProvider): Promise<boolean> {
   const backend = (await backends()).find(({ name }) => name === device);
   if (backend === undefined || backend.bundled) return backend !== undefined;
-  const main = createRequire(import.meta.url).resolve('onnxruntime-node');
+  const main = requireFor('onnxruntime-node').resolve('onnxruntime-node');
   const folder = join(dirname(main), '../bin/napi-v6', process.platform, process.arch);
   const files = await readdir(folder).catch(() => []);
   return files.some((name) => name.includes(`providers_${device}`));

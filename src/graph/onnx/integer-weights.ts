@@ -35,6 +35,25 @@ export function integerFactor(values: Float32Array, outputs: number): IntegerMat
   return { integers: transposed, scales };
 }
 
+/** The table [rows, width] that {@link integerRows} rounded. */
+export function restoredRows({ integers, scales }: IntegerMatrix): Float32Array {
+  const width = integers.length / scales.length;
+  return Float32Array.from(integers, (integer, at) => integer * (scales[Math.floor(at / width)] ?? 0));
+}
+
+/** The weight [outputs, inputs] that {@link integerFactor} rounded. */
+export function restoredFactor({ integers, scales }: IntegerMatrix): Float32Array {
+  const outputs = scales.length;
+  const inputs = integers.length / outputs;
+  const values = new Float32Array(integers.length);
+  for (const [output, scale] of scales.entries()) {
+    for (let input = 0; input < inputs; input += 1) {
+      values[output * inputs + input] = scale * (integers[input * outputs + output] ?? 0);
+    }
+  }
+  return values;
+}
+
 /** How a value x of a range is rounded to an unsigned byte: round(x / scale) + zero. */
 export function inputRounding({ min, max }: { readonly min: number; readonly max: number }): {
   readonly scale: number;

@@ -50,6 +50,24 @@ export function packedRows(values: Float32Array, width: number): PackedTable {
   return { bytes, rowScales, columnScales };
 }
 
+/** The float32 table, up to what rounding has lost. */
+export function unpackedRows({ bytes, rowScales, columnScales }: PackedTable): Float32Array {
+  const width = columnScales.length;
+  const half = width / 2;
+  const values = new Float32Array(rowScales.length * width);
+  for (const [at, pair] of bytes.entries()) {
+    const row = Math.floor(at / half);
+    const scale = rowScales[row] ?? 0;
+    for (const [column, bits] of [
+      [at % half, pair & 0b1111],
+      [(at % half) + half, pair >> 4],
+    ] as const) {
+      values[row * width + column] = scale * ((columnScales[column] ?? 0) * (bits - OFFSET));
+    }
+  }
+  return values;
+}
+
 /** Root mean square of each column; 1 for a column of zeros. */
 function columnSizes(values: Float32Array, width: number): Float32Array {
   const sums = new Float64Array(width);

@@ -1,10 +1,11 @@
-import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import type { InferenceSession } from 'onnxruntime-node';
 import type { ExecutionProvider } from '../../device-names.js';
+import { requireFor } from '../../own-files.js';
 import { turnTelemetryOff } from '../../runtime-telemetry.js';
 import type { StoredWeights } from '../stored-weights.js';
 import { deviceWork } from './device-work.js';
+import { runtimeFailure } from './runtime-failure.js';
 
 export type Runtime = typeof import('onnxruntime-node');
 
@@ -13,13 +14,18 @@ export type Runtime = typeof import('onnxruntime-node');
  */
 let runtime: Runtime | undefined;
 
+/** @throws InstallationError where the package or its native library is missing, or doesn't fit the system. */
 export async function loadRuntime(): Promise<Runtime> {
   if (runtime !== undefined) return runtime;
   await turnTelemetryOff();
-  // It is CommonJS: an import would parse each of its files once more, for the names that they export.
-  const loaded: Runtime = createRequire(import.meta.url)('onnxruntime-node');
-  runtime = loaded;
-  return loaded;
+  try {
+    // It is CommonJS: an import would parse each of its files once more, for the names that they export.
+    const loaded: Runtime = requireFor('onnxruntime-node')('onnxruntime-node');
+    runtime = loaded;
+    return loaded;
+  } catch (thrown) {
+    throw runtimeFailure(thrown);
+  }
 }
 
 /** Where and how a session computes. */

@@ -5,6 +5,8 @@
 import type protobuf from 'protobufjs/light.js';
 
 export const ElementTypeCode = { float32: 1, uint8: 2, int8: 3, int32: 6, int64: 7 } as const;
+/** What the files that we write say of themselves. */
+export const PRODUCER = 'orchard-nlp';
 /** TensorProto.DataLocation: the numbers lie in another file. */
 export const EXTERNAL_DATA = 1;
 export const AttributeTypeCode = { float: 1, int: 2, string: 3, ints: 7 } as const;
@@ -150,6 +152,13 @@ export async function encodeGraphFields(
   initializer: readonly TensorProto[],
 ): Promise<Uint8Array> {
   return encode('GraphProto', { node, initializer });
+}
+
+/** What an `.onnx` file holds, as plain objects; a field that it lacks has its type's default. @throws Error if it is none */
+export async function decodeModel(bytes: Uint8Array): Promise<unknown> {
+  types ??= loadTypes();
+  const type = (await types).lookupType('ModelProto');
+  return type.toObject(type.decode(bytes), { longs: Number, defaults: true });
 }
 
 /** The bytes of one message, of which any field may be absent. */

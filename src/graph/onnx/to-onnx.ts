@@ -12,7 +12,7 @@ import { FILE_LOWERING, type Lowering } from './lowering.js';
 import { type LateInitializer, modelPieces } from './model-pieces.js';
 import { OnnxBuilder } from './onnx-builder.js';
 import { quantizedForms } from './quantized-forms.js';
-import { ElementTypeCode, encodeModel, type ModelProto, type ValueInfoProto } from './schema.js';
+import { ElementTypeCode, encodeModel, type ModelProto, PRODUCER, type ValueInfoProto } from './schema.js';
 
 /** Operator set 21 (ONNX 1.16) is the first with every operator used here in its present form. */
 const OPERATOR_SET = 21;
@@ -104,7 +104,7 @@ function describeModel(
   const shapes = [...builder.shapeInputs].map(([name, { length }]) => shapeInfo(name, length));
   const model = {
     irVersion: IR_VERSION,
-    producerName: 'orchard-nlp',
+    producerName: PRODUCER,
     opsetImport: [
       { domain: '', version: OPERATOR_SET },
       { domain: 'com.microsoft', version: 1 },

@@ -41,12 +41,12 @@ export async function serveRequests(options: ServiceOptions, backend: Backend): 
 }
 
 function servicesOf(options: ServiceOptions, { storage, queue, uploads, forget }: Backend): AccountServices {
-  const { workers, device, 'max-waiting': maxWaiting } = options;
+  const { workers, device, maxWaiting } = options;
   return accountServices({
     storage,
     ...(uploads === 'storage' ? { uploadsInStorage: true } : { uploadDirectory: uploads.directory }),
     trainer: {
-      allowPrivateAddresses: options['allow-private-addresses'],
+      allowPrivateAddresses: options.allowPrivateAddresses,
       isolation: options.isolation,
       device,
       ...(queue && { queue }),

@@ -5,9 +5,12 @@ import type { ReadinessCheck } from '../readiness.js';
 
 /** What a service is told of its limits: the counts by account and by address. */
 export interface LimitSettings {
-  readonly 'requests-per-minute'?: number | undefined;
+  /** Most requests of an account. Default: no limit. */
+  readonly requestsPerMinute?: number | undefined;
+  /** Most inference calls of an account. Default: no limit. */
   readonly quota?: { readonly calls: number; readonly per: 'day' | 'month' } | undefined;
-  readonly 'wrong-keys-per-minute': number;
+  /** Beyond them no key from a client's address is looked at. */
+  readonly wrongKeysPerMinute: number;
 }
 
 /** What a process counts by; those that share a database count together. */

@@ -60,11 +60,11 @@ export async function databaseBackend(settings: DatabaseSettings): Promise<Backe
     uploads: 'storage',
     limiters(settings) {
       const { quota } = settings;
-      const requests = settings['requests-per-minute'];
+      const requests = settings.requestsPerMinute;
       return {
         ...(requests && { rateLimiter: limits.perMinute(requests) }),
         ...(quota && { quota: limits.quota(quota.calls, (ms) => periodOf(ms, quota.per)) }),
-        wrongKeyLimiter: limits.wrongKeys(settings['wrong-keys-per-minute']),
+        wrongKeyLimiter: limits.wrongKeys(settings.wrongKeysPerMinute),
       };
     },
     forget: (app_id) => limits.forget(app_id),

@@ -14,11 +14,11 @@ export function folderBackend(data: string): Backend {
     limiters(settings) {
       const quota = settings.quota && calendarQuota({ ...settings.quota, storage });
       if (quota) quotas.push(quota);
-      const requests = settings['requests-per-minute'];
+      const requests = settings.requestsPerMinute;
       return {
         ...(requests && { rateLimiter: perMinute(requests) }),
         ...(quota && { quota }),
-        wrongKeyLimiter: perMinute(settings['wrong-keys-per-minute']),
+        wrongKeyLimiter: perMinute(settings.wrongKeysPerMinute),
       };
     },
     forget: async () => undefined, // the quota is a record of the storage, the rest is gone within a minute

@@ -3,9 +3,8 @@ import type { ServeOptions } from '../serve.js';
 import type { ServiceOptions } from '../start-service.js';
 
 /** Where and how a process of any role listens. */
-export function serverOptions({ host, port, ...options }: ServiceOptions): ServeOptions {
-  const maxConnections = options['max-connections'];
-  return { host, port, trustProxy: options['trust-proxy'], ...(maxConnections && { maxConnections }) };
+export function serverOptions({ host, port, trustProxy, maxConnections }: ServiceOptions): ServeOptions {
+  return { host, port, trustProxy, ...(maxConnections && { maxConnections }) };
 }
 
 /** What Node tells of this process, for /metrics. */

@@ -1,10 +1,14 @@
+import { scaleLinear } from 'd3-scale';
 import type { Calibration, ModelEvaluation } from '../../model-folder/index.js';
-import { axisStyle, type Chart, colours, type DrawChart } from '../chart.js';
+import { type Area, bottomAxis, leftAxis } from '../axes.js';
+import { type Chart, colours, figure } from '../chart.js';
+import { curve } from '../curve.js';
 import { decimal, percent, whole } from '../figures.js';
 import { type Html, html } from '../html.js';
+import { dot, drawnLine, type Point } from '../marks.js';
 
 /** A reliability diagram (Guo et al. 2017): how often the model is right, by how sure it is. */
-export function calibrationPlot({ calibration }: ModelEvaluation, draw: DrawChart): Html | undefined {
+export function calibrationPlot({ calibration }: ModelEvaluation): Html | undefined {
   if (calibration === undefined) return undefined;
   const rows = calibration.bins.map(
     (bin) =>
@@ -13,63 +17,38 @@ export function calibrationPlot({ calibration }: ModelEvaluation, draw: DrawChar
   return html`<section>
 <h2>Calibration</h2>
 <p>Expected calibration error ${decimal(calibration.error)}; ${decimal(calibration.error_before)} before the scores were calibrated.</p>
-${draw(reliabilityDiagram(calibration))}
+${figure(reliabilityDiagram(calibration))}
 <details><summary>As a table</summary><table><thead><tr><th scope="col">How sure</th><th scope="col">How often right</th>
 <th scope="col">Decisions</th></tr></thead><tbody>${rows}</tbody></table></details>
 </section>`;
 }
 
+const WIDTH = 440;
+const HEIGHT = 340;
+const AREA: Area = { left: 60, right: WIDTH - 24, top: 16, bottom: HEIGHT - 48 };
+
 function reliabilityDiagram({ bins, error }: Calibration): Chart {
   const most = Math.max(1, ...bins.map(({ rows }) => rows));
+  const x = scaleLinear([0, 1], [AREA.left, AREA.right]);
+  const y = scaleLinear([0, 1], [AREA.bottom, AREA.top]);
+  const ticks = (scale: typeof x) =>
+    scale.ticks(5).map((value) => ({ at: scale(value), text: String(value) }));
+  const points = bins.map(({ confidence, accuracy }): Point => [x(confidence), y(accuracy)]);
   return {
-    width: 440,
-    height: 340,
+    width: WIDTH,
+    height: HEIGHT,
     caption:
       'On the dashed line, scores are what they claim. Below it the model is too sure of itself, above it not sure enough. Large dots stand for many decisions.',
     alternative: `Reliability diagram with an expected calibration error of ${decimal(error)}.`,
-    option: {
-      grid: { left: 60, right: 24, top: 16, bottom: 48 },
-      xAxis: {
-        type: 'value',
-        min: 0,
-        max: 1,
-        name: 'how sure',
-        nameLocation: 'middle',
-        nameGap: 28,
-        ...axisStyle,
-      },
-      yAxis: {
-        type: 'value',
-        min: 0,
-        max: 1,
-        name: 'how often right',
-        nameLocation: 'middle',
-        nameGap: 36,
-        ...axisStyle,
-      },
-      series: [
-        {
-          type: 'line',
-          data: [
-            [0, 0],
-            [1, 1],
-          ],
-          symbol: 'none',
-          silent: true,
-          color: colours.muted,
-          lineStyle: { type: 'dashed', width: 1 },
-        },
-        {
-          type: 'line',
-          data: bins.map(({ confidence, accuracy, rows }) => ({
-            value: [confidence, accuracy],
-            symbolSize: 5 + 13 * Math.sqrt(rows / most),
-          })),
-          symbol: 'circle',
-          silent: true,
-          color: colours.accent,
-        },
-      ],
-    },
+    drawing: [
+      ...leftAxis(AREA, ticks(y), 'how often right'),
+      ...bottomAxis(AREA, ticks(x), 'how sure'),
+      drawnLine([x(0), y(0)], [x(1), y(1)], { colour: colours.muted, isDashed: true }),
+      curve(points, colours.accent),
+      ...bins.map(({ rows }, at) => dot(points[at] ?? [0, 0], radiusOf(rows / most), colours.accent)),
+    ],
   };
 }
+
+/** Its area beyond that of the smallest dot is in proportion to the share. */
+const radiusOf = (share: number): number => 2.5 + 6.5 * Math.sqrt(share);

@@ -1,4 +1,4 @@
-import type { ClassFigures, ModelEvaluation } from '../../model-folder/index.js';
+import type { ClassFigures } from '../../model-folder/index.js';
 import { counted, percent, whole } from '../figures.js';
 import { type Html, html } from '../html.js';
 
@@ -6,7 +6,11 @@ import { type Html, html } from '../html.js';
 const MAX_UNFOLDED = 30;
 
 /** Precision, recall, F1 and support of each label or entity type, the worst F1 first. */
-export function classTable({ classes = [] }: ModelEvaluation): Html | undefined {
+export function classTable({
+  classes = [],
+}: {
+  readonly classes?: readonly ClassFigures[];
+}): Html | undefined {
   if (classes.length === 0) return undefined;
   const worstFirst = [...classes].sort((a, b) => a.f1 - b.f1);
   const folded = worstFirst.slice(MAX_UNFOLDED);
@@ -15,7 +19,7 @@ export function classTable({ classes = [] }: ModelEvaluation): Html | undefined 
 ${table(worstFirst.slice(0, MAX_UNFOLDED))}
 ${folded.length === 0 ? undefined : html`<details><summary>${counted(folded.length, 'better one')}</summary>${table(folded)}</details>`}
 <p class="note">The worst first. Precision: how often the class is right when it is given. Recall: how much of it is found.
-Support: how often it occurs in the dev rows.</p>
+Support: how often it occurs in these rows.</p>
 </section>`;
 }
 

@@ -1,7 +1,9 @@
-import type { Confusion, ModelEvaluation } from '../../model-folder/index.js';
-import { type Chart, colours, type DrawChart, type DrawnWord } from '../chart.js';
+import { scaleLinear } from 'd3-scale';
+import type { Confusion } from '../../model-folder/index.js';
+import { type Chart, colours, figure } from '../chart.js';
 import { percent, whole } from '../figures.js';
 import { type Html, html } from '../html.js';
+import { drawnText, rounded } from '../marks.js';
 
 /** A heat map of more labels can't be read; the table of the most confused pairs still can. */
 const MAX_MAPPED_LABELS = 100;
@@ -10,12 +12,12 @@ const MAX_COUNTED_LABELS = 20;
 const MAX_PAIRS = 20;
 
 /** The confusion matrix as a heat map, and the pairs of labels that are confused most. */
-export function confusionMatrix({ confusion }: ModelEvaluation, draw: DrawChart): Html | undefined {
+export function confusionMatrix({ confusion }: { readonly confusion?: Confusion }): Html | undefined {
   if (confusion === undefined) return undefined;
   const { labels } = confusion;
   return html`<section>
 <h2>Confusions</h2>
-${labels.length <= MAX_MAPPED_LABELS ? draw(heatMap(confusion)) : undefined}
+${labels.length <= MAX_MAPPED_LABELS ? figure(heatMap(confusion)) : undefined}
 ${pairTable(confusedPairs(confusion))}
 </section>`;
 }
@@ -56,42 +58,18 @@ function heatMap({ labels, counts }: Confusion): Chart {
   const margin = namesLength(names, fontSize) + 40;
   const right = sum(counts.map((row, at) => row[at] ?? 0));
   const total = sum(counts.map(sum));
-  const ids = [...labels.keys()];
-  const axis = {
-    type: 'category',
-    nameLocation: 'middle',
-    nameGap: margin - 20,
-    nameTextStyle: { color: colours.muted },
-    axisLabel: { show: false },
-    axisLine: { show: false },
-    axisTick: { show: false },
-    splitLine: { show: false },
-  } as const;
   return {
     width: side + margin + PADDING,
     height: side + margin + PADDING,
     caption:
       'Rows are what a text is, columns what the model says. The stronger a cell, the larger its share of its row.',
     alternative: `Confusion matrix of ${labels.length} labels: ${whole(right)} of ${whole(total)} rows are on its diagonal. The table below lists the most frequent confusions.`,
-    words: axisNames(names, { side, margin, fontSize }),
-    option: {
-      grid: { left: margin, right: PADDING, top: PADDING, bottom: margin, outerBoundsMode: 'none' },
-      xAxis: { ...axis, data: ids, name: 'predicted' },
-      yAxis: { ...axis, data: ids, name: 'actual', inverse: true },
-      visualMap: { show: false, dimension: 2, min: 0, max: 1, inRange: { opacity: [0.03, 0.85] } },
-      series: {
-        type: 'heatmap',
-        data: cells(counts, counted),
-        silent: true,
-        itemStyle: { color: colours.accent, borderColor: colours.line, borderWidth: counted ? 1 : 0 },
-        label: {
-          show: counted,
-          color: colours.ink,
-          opacity: 1,
-          formatter: ({ value }) => String(Array.isArray(value) ? value[3] : ''),
-        },
-      },
-    },
+    drawing: [
+      ...cells(counts, counted, { side, margin, fontSize }),
+      ...axisNames(names, { side, margin, fontSize }),
+      drawnText({ text: 'predicted', x: margin + side / 2, y: PADDING + side + margin - 10 }),
+      drawnText({ text: 'actual', x: 12, y: PADDING + side / 2, upwards: true }),
+    ],
   };
 }
 
@@ -102,23 +80,36 @@ interface Layout {
 }
 
 /** Each name beside its row and below its column. */
-function axisNames(names: readonly string[], { side, margin, fontSize }: Layout): DrawnWord[] {
+function axisNames(names: readonly string[], { side, margin, fontSize }: Layout): Html[] {
   const gap = 8;
   return names.flatMap((text, at) => {
     const middle = ((at + 0.5) * side) / names.length;
+    const look = { text, anchor: 'end', fontSize } as const;
     return [
-      { text, x: margin - gap, y: PADDING + middle, fontSize, upwards: false },
-      { text, x: margin + middle, y: PADDING + side + gap, fontSize, upwards: true },
+      drawnText({ ...look, x: margin - gap, y: PADDING + middle }),
+      drawnText({ ...look, x: margin + middle, y: PADDING + side + gap, upwards: true }),
     ];
   });
 }
 
-/** [predicted, actual, share of the row, count] of each cell; empty cells only if they show their 0. */
-function cells(counts: Confusion['counts'], withEmpty: boolean): number[][] {
+/** How strong a cell is, by its share of its row. */
+const opacityOf = scaleLinear([0, 1], [0.03, 0.85]);
+
+/** Empty cells are drawn only where the counts are, too. */
+function cells(counts: Confusion['counts'], counted: boolean, { side, margin }: Layout): Html[] {
+  const width = side / counts.length;
+  const border = counted ? html` stroke="${colours.line}"` : undefined;
   return counts.flatMap((row, actual) => {
     const total = Math.max(1, sum(row));
-    const all = row.map((count, predicted) => [predicted, actual, count / total, count]);
-    return withEmpty ? all : all.filter(([, , share]) => share !== 0);
+    return row.flatMap((count, predicted) => {
+      if (count === 0 && !counted) return [];
+      const [x, y] = [margin + predicted * width, PADDING + actual * width];
+      const shade = rounded(opacityOf(count / total));
+      const cell = html`<rect x="${rounded(x)}" y="${rounded(y)}" width="${rounded(width)}" height="${rounded(width)}" fill="${colours.accent}" fill-opacity="${shade}"${border}/>`;
+      if (!counted) return [cell];
+      const middle = { x: x + width / 2, y: y + width / 2 };
+      return [cell, drawnText({ text: String(count), ...middle, colour: colours.ink })];
+    });
   });
 }
 
@@ -134,7 +125,7 @@ const namesLength = (names: readonly string[], fontSize: number): number =>
   (2 / 3) * fontSize * Math.max(...names.map(({ length }) => length));
 
 function pairTable(pairs: readonly ConfusedPair[]): Html {
-  if (pairs.length === 0) return html`<p>No dev row got a wrong label.</p>`;
+  if (pairs.length === 0) return html`<p>No row got a wrong label.</p>`;
   const listed = pairs.slice(0, MAX_PAIRS);
   const rows = listed.map(
     ({

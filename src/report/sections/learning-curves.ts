@@ -1,10 +1,14 @@
+import { scaleLinear } from 'd3-scale';
 import type { TrainingStats } from '../../contract/index.js';
-import { axisStyle, type Chart, colours, type DrawChart } from '../chart.js';
+import { type Area, bottomAxis, leftAxis } from '../axes.js';
+import { type Chart, colours, figure } from '../chart.js';
+import { curve } from '../curve.js';
 import { decimal } from '../figures.js';
 import { type Html, html } from '../html.js';
+import { dot, drawnLine, drawnText, type Point } from '../marks.js';
 
 /** Training loss and validation metrics, epoch by epoch; undefined if no epoch was completed. */
-export function learningCurves(stats: TrainingStats, draw: DrawChart): Html | undefined {
+export function learningCurves(stats: TrainingStats): Html | undefined {
   const { loss } = stats.metrics.training;
   if (loss.length === 0) return undefined;
   const validation = validationSeries(stats);
@@ -12,8 +16,8 @@ export function learningCurves(stats: TrainingStats, draw: DrawChart): Html | un
   return html`<section>
 <h2>Learning curves</h2>
 <div class="charts">
-${draw(lossChart(loss))}
-${validation.length === 0 ? undefined : draw(validationChart(validation, best))}
+${figure(lossChart(loss))}
+${validation.length === 0 ? undefined : figure(validationChart(validation, best))}
 </div>
 ${epochTable(stats, validation, best)}
 </section>`;
@@ -59,46 +63,64 @@ function validationChart(series: readonly Series[], best: number | undefined): C
   };
 }
 
-const palette = [colours.accent, colours.second, colours.muted];
+const PALETTE = [colours.accent, colours.second, colours.muted];
+const colourOf = (at: number): string => PALETTE[at % PALETTE.length] ?? colours.ink;
+const WIDTH = 440;
+const HEIGHT = 260;
+const AREA: Area = { left: 48, right: WIDTH - 24, top: 40, bottom: HEIGHT - 44 };
+/** More epochs than this share their labels. */
+const MAX_EPOCH_LABELS = 12;
 
 function curves(
   series: readonly Series[],
   best: number | undefined,
-): Pick<Chart, 'width' | 'height' | 'option'> {
-  const epochs = series[0]?.values.map((_, at) => String(at + 1)) ?? [];
-  const mark = {
-    silent: true,
-    symbol: 'none',
-    lineStyle: { color: colours.muted, type: 'dashed' as const },
-    label: { color: colours.ink, formatter: `best: ${best}` },
-    data: [{ xAxis: (best ?? 1) - 1 }],
-  };
+): Pick<Chart, 'width' | 'height' | 'drawing'> {
+  const epochs = series[0]?.values.map((_, at) => at + 1) ?? [];
+  const values = series.flatMap((each) => each.values);
+  // Half an epoch of room on both sides.
+  const x = scaleLinear([0.5, epochs.length + 0.5], [AREA.left, AREA.right]);
+  const y = scaleLinear([Math.min(...values), Math.max(...values)], [AREA.bottom, AREA.top]).nice(5);
+  const every = Math.ceil(epochs.length / MAX_EPOCH_LABELS);
+  const labelled = epochs.filter((epoch) => (epoch - 1) % every === 0);
+  const format = y.tickFormat(5);
   return {
-    width: 440,
-    height: 260,
-    option: {
-      grid: { left: 48, right: 24, top: 40, bottom: 44 },
-      legend: { top: 0, textStyle: { color: colours.ink } },
-      xAxis: {
-        type: 'category',
-        data: epochs,
-        name: 'epoch',
-        nameLocation: 'middle',
-        nameGap: 28,
-        ...axisStyle,
-      },
-      yAxis: { type: 'value', scale: true, ...axisStyle },
-      series: series.map(({ name, values }, at) => ({
-        type: 'line' as const,
-        name,
-        data: [...values],
-        silent: true,
-        symbolSize: 5,
-        color: palette[at % palette.length] ?? colours.ink,
-        ...(at === 0 && best !== undefined && { markLine: mark }),
-      })),
-    },
+    width: WIDTH,
+    height: HEIGHT,
+    drawing: [
+      ...leftAxis(
+        AREA,
+        y.ticks(5).map((value) => ({ at: y(value), text: format(value) })),
+      ),
+      ...bottomAxis(
+        AREA,
+        labelled.map((epoch) => ({ at: x(epoch), text: String(epoch) })),
+        'epoch',
+      ),
+      ...(best === undefined ? [] : bestMark(x(best), best)),
+      ...series.flatMap(({ values }, at) => {
+        const points = values.map((value, index): Point => [x(index + 1), y(value)]);
+        return [curve(points, colourOf(at)), ...points.map((point) => dot(point, 2.5, colourOf(at)))];
+      }),
+      ...legend(series.map(({ name }) => name)),
+    ],
   };
+}
+
+function bestMark(x: number, best: number): Html[] {
+  return [
+    drawnLine([x, AREA.bottom], [x, AREA.top], { colour: colours.muted, isDashed: true }),
+    drawnText({ text: `best: ${best}`, x, y: AREA.top - 9, colour: colours.ink }),
+  ];
+}
+
+/** The names in one row above the plot, each behind a dot of its colour; wide enough for the longest of ours. */
+function legend(names: readonly string[]): Html[] {
+  const step = Math.min(120, WIDTH / Math.max(1, names.length));
+  const left = (WIDTH - step * names.length) / 2;
+  return names.flatMap((text, at) => [
+    dot([left + at * step + 8, 10], 4, colourOf(at)),
+    drawnText({ text, x: left + at * step + 18, y: 10, anchor: 'start', colour: colours.ink }),
+  ]);
 }
 
 function epochTable(

@@ -1,10 +1,10 @@
-import type { Mistake, ModelEvaluation, WeighedWord } from '../../model-folder/index.js';
+import type { Mistake, WeighedWord } from '../../model-folder/index.js';
 import { counted, decimal } from '../figures.js';
 import { Html, html } from '../html.js';
 
-/** The dev rows that the model got wrong, the most confident ones first. Often the dataset is wrong there. */
-export function mistakes({ mistakes: listed }: ModelEvaluation): Html {
-  if (listed.length === 0) return html`<section><h2>Mistakes</h2><p>None on the dev rows.</p></section>`;
+/** The rows that the model got wrong, the most confident ones first. Often the dataset is wrong there. */
+export function mistakes({ mistakes: listed }: { readonly mistakes: readonly Mistake[] }): Html {
+  if (listed.length === 0) return html`<section><h2>Mistakes</h2><p>None on these rows.</p></section>`;
   return html`<section>
 <h2>The most confident mistakes</h2>
 <table class="texts"><thead><tr><th scope="col" class="text">Text</th><th scope="col" class="text">Expected</th>

@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { catalogueDirectory } from '../../../models/index.js';
 import { fileSizes, MAX_FILE_BYTES } from '../../../models/recipes/catalogue/export-model.js';
 import { recipes, recipesNamed } from '../../../models/recipes/catalogue/models/index.js';
+import { usageTerms, withFreeData } from '../../../models/recipes/catalogue/usage-terms.js';
 import {
   folderModels,
   MAX_BATCH_QUERIES,
@@ -41,6 +42,23 @@ describe('the recipes', () => {
       }
     },
   );
+
+  it('name an alternative exactly where data are restricted, and can leave such data out', () => {
+    const restricted = all.filter(({ sources }) => sources.some((source) => source.restricted !== undefined));
+    expect(restricted.map(({ name }) => name)).toEqual([
+      'customer-review',
+      'sentiment-classification',
+      'toxicity-detection',
+      'news-classification',
+      'financial-sentiment-analysis',
+      'named-entity-recognition',
+    ]);
+    for (const recipe of all) expect(recipe.alternative !== undefined).toBe(restricted.includes(recipe));
+    const free = withFreeData(recipes['toxicity-detection']);
+    expect(free.sources.map(({ licence }) => licence)).toEqual(['CC0 1.0', 'CC0 1.0', 'MIT']);
+    expect(usageTerms(free)).toBeUndefined();
+    expect(() => withFreeData(recipes['news-classification'])).toThrow('all of its data are restricted');
+  });
 
   it('are found by name, and a wrong name tells what there is', () => {
     expect(recipesNamed(['news-classification']).map(({ name }) => name)).toEqual(['news-classification']);
@@ -104,6 +122,15 @@ describe.each(present)('$name', (recipe) => {
     for (const { licence } of recipe.sources) expect(card).toContain(licence);
     expect(card).toContain(`npm run bench:catalogue -- <datasets folder> ${recipe.name}`);
     expect(card).toContain('What it is bad at');
+  });
+
+  it('says in its card and in config.json if its data forbid commercial use, with what to use instead', async () => {
+    const terms = usageTerms(recipe);
+    const config = modelFolderConfig(JSON.parse(await read('config.json')), 'config.json');
+    expect(config.orchard.licence).toEqual(terms);
+    const card = await read('README.md');
+    expect(card.includes('Not for commercial use')).toBe(terms !== undefined);
+    if (terms !== undefined) expect(card).toContain(terms.alternative);
   });
 
   it('ships one graph, and no text of the datasets beside what it searches', () => {

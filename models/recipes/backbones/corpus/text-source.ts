@@ -5,27 +5,40 @@
 import { join } from 'node:path';
 import { nonBlankLines, readText } from '../../../../bench/datasets/files.js';
 import { readers } from '../../../../bench/datasets/labelled-texts.js';
+import { taggedReaders } from '../../../../bench/datasets/tagged-sentences.js';
 import type { Random } from '../../../../src/random.js';
+import { type LicenceName, requireLicence } from './licences.js';
 import type { MeasuredTexts } from './measured-texts.js';
 import { sentencesOf } from './sentences.js';
 
-export interface TextSource {
+/** Under which terms texts are read, and whose they are. */
+export interface Terms {
+  readonly licence: LicenceName;
+  /** Title and authors, as the data sheet names them. */
+  readonly credit: string;
+}
+
+export interface TextSource extends Terms {
   readonly name: string;
   /** Most characters taken, so that no source outweighs the others. Default: all. */
   readonly maxCharacters?: number;
   /** @param root the folder that holds every dataset. */
-  documents(root: string): readonly string[];
+  documents(root: string): readonly string[] | Promise<readonly string[]>;
+}
+
+export interface SourceOptions extends Terms {
+  readonly maxCharacters?: number;
 }
 
 /** A file with an empty line between documents. */
 export function plainText(
   file: string,
-  maxCharacters?: number,
+  options: SourceOptions,
   clean: (document: string) => string = (document) => document,
 ): TextSource {
   return {
     name: file,
-    ...(maxCharacters !== undefined && { maxCharacters }),
+    ...options,
     documents: (root) =>
       readText(join(root, 'pretrain_text'), file)
         .split(/\n\s*\n/u)
@@ -34,16 +47,29 @@ export function plainText(
 }
 
 /** A file whose lines are independent of each other. */
-export function separateLines(file: string): TextSource {
-  return { name: file, documents: (root) => nonBlankLines(readText(join(root, 'pretrain_text'), file)) };
+export function separateLines(file: string, options: SourceOptions): TextSource {
+  return {
+    name: file,
+    ...options,
+    documents: (root) => nonBlankLines(readText(join(root, 'pretrain_text'), file)),
+  };
 }
 
 /** The part of a training split from which no dev set is taken. */
-export function labelled(name: string, maxCharacters?: number): TextSource {
+export function labelled(name: string, options: SourceOptions): TextSource {
   return {
     name,
-    ...(maxCharacters !== undefined && { maxCharacters }),
+    ...options,
     documents: (root) => readers[name]?.(root).train.map(({ text }) => text) ?? [],
+  };
+}
+
+/** The same of a dataset of named entities. */
+export function tagged(name: string, options: SourceOptions): TextSource {
+  return {
+    name,
+    ...options,
+    documents: (root) => taggedReaders[name]?.(root).train.map(({ words }) => words.join(' ')) ?? [],
   };
 }
 
@@ -61,13 +87,18 @@ export interface ReadingOptions {
   readonly random: Random;
 }
 
-/** For each document, in random order, its sentences that may be trained on, in order. */
-export function* readSource(
-  { documents, maxCharacters = Number.POSITIVE_INFINITY }: TextSource,
+/**
+ * For each document, in random order, its sentences that may be trained on, in order.
+ * @throws Error if the source has no licence that allows it.
+ */
+export async function* readSource(
+  source: TextSource,
   { datasets, measured, random }: ReadingOptions,
-): Generator<string[]> {
+): AsyncGenerator<string[]> {
+  requireLicence(source);
+  const { maxCharacters = Number.POSITIVE_INFINITY } = source;
   let taken = 0;
-  for (const document of random.shuffle(documents(datasets))) {
+  for (const document of random.shuffle(await source.documents(datasets))) {
     if (taken >= maxCharacters) return;
     taken += document.length;
     if (measured.has(document)) continue;

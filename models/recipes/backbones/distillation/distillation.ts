@@ -1,60 +1,92 @@
 import type { Encoder } from '../../../../src/encoder/index.js';
 import { dropTokens } from '../../../../src/engine/index.js';
 import type { SpecialTokenIds } from '../../../../src/tokenizer/index.js';
-import { distillationSettings } from '../settings.js';
 import { encodingOf, type LearningBatch, type Objective } from '../student/objective.js';
-import {
-  distillationFeeds,
-  distillationHead,
-  distillationParameters,
-  type LossShares,
-} from './distillation-head.js';
-import type { TextTargets } from './target-shard.js';
+import type { Course, Curriculum, Relations } from './courses.js';
+import { distillationHead, distillationParameters } from './distillation-head.js';
+import { asPlanned, distillationFeeds, type Emphasis, type TaughtBatch } from './feeds.js';
+import type { Place, Targets } from './targets.js';
 
 export interface DistillationOptions {
   readonly encoder: Encoder;
   readonly specialTokens: Pick<SpecialTokenIds, 'mask'>;
-  /** The teacher's targets for the training texts, and for the validation texts. */
-  readonly train: readonly TextTargets[];
-  readonly validation: readonly TextTargets[];
-  readonly teacherWidth: number;
+  readonly targets: Targets;
+  readonly curriculum: Curriculum;
+  /** Share of the student's tokens that are replaced by [MASK]; its teachers have read them all. */
+  readonly maskedShare: number;
+  /** The first texts, which are never trained on and measure how good the student is. */
+  readonly validationTexts: number;
   /** Texts of a validation batch. */
   readonly batchSize: number;
   readonly seed: number;
 }
 
-/** Measures of validation: the loss of whole passages alone, and of spans alone. */
-const measures: Readonly<Record<string, LossShares>> = {
-  sentence: { sentence: 1 },
-  spans: { sentence: 0 },
-};
-
-/** Trains a student to give the teacher's vectors although some of its tokens are masked. */
+/** Trains a student to give its teachers' vectors although some of its tokens are masked. */
 export function distillation(options: DistillationOptions): Objective {
-  const { encoder, specialTokens, train, validation, teacherWidth, batchSize, seed } = options;
-  const batchOf = (texts: readonly TextTargets[], shares: LossShares): LearningBatch => ({
-    encodings: texts.map(({ ids }) => encodingOf(ids)),
-    feeds: distillationFeeds(texts, teacherWidth, shares),
+  const { encoder, specialTokens, targets, curriculum, maskedShare, batchSize, seed } = options;
+  const validation = targets.places.slice(0, options.validationTexts);
+  const train = targets.places.slice(options.validationTexts);
+  if (train.length === 0) throw new Error(`${targets.places.length} texts have targets: too few to train on`);
+  const measures = measuresOf(curriculum);
+  const batchOf = (places: readonly Place[], emphasis: Emphasis): LearningBatch => ({
+    encodings: places.map((place) => encodingOf(targets.ids(place))),
+    feeds: distillationFeeds(curriculum, taughtBatch(targets, places), emphasis),
   });
+  const tokens = (place: Place) => targets.tokens(place);
   return {
-    head: distillationHead(teacherWidth),
-    parameters: distillationParameters(encoder, teacherWidth),
-    lengths: train.map(({ ids }) => ids.length),
-    longest: [...train, ...validation].reduce((most, { ids }) => Math.max(most, ids.length), 0),
+    head: distillationHead(encoder, curriculum),
+    parameters: distillationParameters(encoder, curriculum),
+    lengths: train.map(tokens),
+    longest: targets.places.reduce((most, place) => Math.max(most, tokens(place)), 0),
     textsPerExample: 1,
     batch(examples, step) {
-      const texts = examples.flatMap((example) => train[example] ?? []);
-      const { encodings, feeds } = batchOf(texts, { sentence: distillationSettings.sentenceShare });
-      const { maskedShare } = distillationSettings;
+      const places = examples.flatMap((example) => train[example] ?? []);
+      const { encodings, feeds } = batchOf(places, asPlanned);
       return { encodings: dropTokens(encodings, maskedShare, specialTokens.mask, seed, step), feeds };
     },
-    measures: Object.keys(measures),
+    measures: [...measures.keys()],
     *validation(measure) {
-      const shares = measures[measure];
-      if (shares === undefined) throw new RangeError(`no measure ${measure}`);
+      const emphasis = measures.get(measure);
+      if (emphasis === undefined) throw new RangeError(`no measure ${measure}`);
       for (let start = 0; start < validation.length; start += batchSize) {
-        yield batchOf(validation.slice(start, start + batchSize), shares);
+        yield batchOf(validation.slice(start, start + batchSize), emphasis);
       }
     },
+  };
+}
+
+/** Each part of the curriculum by itself: the mean of 1 − cosine, or the mean divergence of relations. */
+export function measuresOf({ courses, relations }: Curriculum): ReadonlyMap<string, Emphasis> {
+  const nothing = { passages: 0, spans: 0 };
+  const only =
+    (wanted: Course | Relations, weights: { passages: number; spans: number }): Emphasis =>
+    (part) =>
+      part === wanted ? weights : nothing;
+  return new Map<string, Emphasis>([
+    ...courses.flatMap((course): [string, Emphasis][] => [
+      ...(course.passages > 0
+        ? measure(`${course.name} passages`, only(course, { ...nothing, passages: 1 }))
+        : []),
+      ...(course.spans > 0 ? measure(`${course.name} spans`, only(course, { ...nothing, spans: 1 })) : []),
+    ]),
+    ...relations.flatMap((each) => measure(each.name, only(each, { ...nothing, spans: 1 }))),
+  ]);
+}
+
+const measure = (name: string, emphasis: Emphasis): [string, Emphasis][] => [[name, emphasis]];
+
+/** A batch's texts for each teacher. */
+function taughtBatch(targets: Targets, places: readonly Place[]): TaughtBatch {
+  return (name) => {
+    const teacher = targets.of(name);
+    return places.map((place) => {
+      const { shard, text } = place;
+      const spans = teacher.spans(shard, text);
+      return {
+        tokens: targets.tokens(place),
+        spans,
+        rows: (track) => teacher.rows(shard, text, track, spans.length),
+      };
+    });
   };
 }

@@ -1,64 +1,110 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Encoder, readEncoder, trainingInputs } from '../../../../src/encoder/index.js';
+import {
+  checkpointWeights,
+  type Encoder,
+  readEncoder,
+  trainingInputs,
+} from '../../../../src/encoder/index.js';
 import { feedsFor, padBatch } from '../../../../src/engine/index.js';
-import { type CompiledGraph, Graph, type GraphExecutor } from '../../../../src/graph/index.js';
-import { decodeWeights } from '../../../../src/safetensors/index.js';
+import {
+  type CompiledGraph,
+  Graph,
+  type GraphExecutor,
+  type Tensor,
+  type TensorData,
+} from '../../../../src/graph/index.js';
+import { decodeWeights, type NamedTensor } from '../../../../src/safetensors/index.js';
 import { type Encoding, loadTokenizer, type Tokenizer } from '../../../../src/tokenizer/index.js';
+import { tapped } from './tapped.js';
+import { parseTrack, type Track } from './track.js';
+import { wordHead, wordHeadParameters } from './word-head.js';
 
-const STATES = 'states';
-
-/** The last hidden states of some texts. */
+/** What a teacher computed for some texts. */
 export interface TokenStates {
   readonly batch: number;
-  /** Row token·batch + text: [tokens*batch, width]. */
-  readonly values: Float32Array;
+  /** Row token·batch + text, for each track: [tokens*batch, width]. */
+  readonly tracks: ReadonlyMap<Track, Float32Array>;
 }
 
-/** An encoder in Hugging Face's layout whose vectors are the student's targets. */
+/** An encoder in Hugging Face's layout whose vectors are a student's targets. */
 export class Teacher {
   private constructor(
     readonly tokenizer: Tokenizer,
     private readonly encoder: Encoder,
+    private readonly tracks: readonly Track[],
     private readonly compiled: CompiledGraph,
     private readonly inputNames: ReadonlySet<string>,
   ) {}
 
-  /** Width of a vector. */
+  /** Width of a vector of every track. */
   get width(): number {
     return this.encoder.width;
   }
 
-  /** @param folder with config.json, tokenizer.json and model.safetensors of a bare encoder. */
-  static async load(folder: string, executor: GraphExecutor): Promise<Teacher> {
+  /**
+   * @param folder with config.json, tokenizer.json and model.safetensors, with or without a head.
+   * @param tracks what is to be computed.
+   * @throws Error if the encoder has no such track.
+   */
+  static async load(folder: string, executor: GraphExecutor, tracks: readonly Track[]): Promise<Teacher> {
     const encoder = readEncoder(readJson(folder, 'config.json'), 'config.json');
     const tokenizer = loadTokenizer(
       readJson(folder, 'tokenizer.json'),
       readJson(folder, 'tokenizer_config.json'),
     );
-    const bytes = readFileSync(join(folder, 'model.safetensors'));
-    const tensors = decodeWeights(bytes, 'model.safetensors');
-    const weights = new Map([...tensors].map(([name, { values }]) => [name, values]));
+    const tensors = decodeWeights(readFileSync(join(folder, 'model.safetensors')), folder);
     const graph = new Graph();
-    graph.output(STATES, encoder.states(graph, trainingInputs(graph), { prefix: '' }));
+    const last = encoder.states(graph, trainingInputs(graph), { prefix: '' });
+    for (const track of tracks) graph.output(track, trackTensor(graph, encoder, last, track));
+    const weights = teacherWeights(encoder, tensors, folder, tracks);
     const compiled = await executor.compile(graph, { weights });
     const inputNames = new Set(graph.inputs.map(({ name }) => name));
-    return new Teacher(tokenizer, encoder, compiled, inputNames);
+    return new Teacher(tokenizer, encoder, tracks, compiled, inputNames);
   }
 
   async states(encodings: readonly Encoding[]): Promise<TokenStates> {
     const padded = padBatch(encodings, this.encoder);
     const { tokens, batch } = padded.sizes;
     const dims = [tokens * batch, this.width];
-    const values = new Float32Array(tokens * batch * this.width);
-    const states = { type: 'float32' as const, dims, data: values };
-    await this.compiled.run(feedsFor(padded, this.inputNames), { [STATES]: states });
-    return { batch, values };
+    const tracks = new Map(
+      this.tracks.map((track) => [track, new Float32Array(tokens * batch * this.width)]),
+    );
+    const outputs: Record<string, TensorData> = {};
+    for (const [track, data] of tracks) outputs[track] = { type: 'float32', dims, data };
+    await this.compiled.run(feedsFor(padded, this.inputNames), outputs);
+    return { batch, tracks };
   }
 
   release(): Promise<void> {
     return this.compiled.release();
   }
+}
+
+const taps = { layer: 'states', queries: 'query', keys: 'key', values: 'value' } as const;
+
+function trackTensor(graph: Graph, encoder: Encoder, last: Tensor, track: Track): Tensor {
+  const { kind, layer } = parseTrack(track);
+  if (kind === 'last') return last;
+  if (kind === 'words') return wordHead(graph, last, encoder);
+  return tapped(encoder, '', last, layer, taps[kind]);
+}
+
+/** The encoder's weights, and those of its masked-language head if a track asks for it. */
+function teacherWeights(
+  encoder: Encoder,
+  tensors: ReadonlyMap<string, NamedTensor>,
+  folder: string,
+  tracks: readonly Track[],
+): Map<string, Float32Array> {
+  const weights = new Map(checkpointWeights(encoder, tensors, folder));
+  if (!tracks.some((track) => parseTrack(track).kind === 'words')) return weights;
+  for (const { name } of wordHeadParameters(encoder)) {
+    const values = tensors.get(name)?.values;
+    if (values === undefined) throw new Error(`${folder} has no ${name}: it has no masked-language head`);
+    weights.set(name, values);
+  }
+  return weights;
 }
 
 function readJson(folder: string, file: string): unknown {

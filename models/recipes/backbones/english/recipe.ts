@@ -1,26 +1,46 @@
 import { englishTokenizer } from '../../../../src/tokenizer/index.js';
+import { writtenVocabulary } from '../corpus/vocabulary.js';
+import { curriculum } from '../distillation/courses.js';
 import { distillation } from '../distillation/distillation.js';
-import { readTargetShard } from '../distillation/target-shard.js';
+import { type Plan, tracksOf } from '../distillation/plan.js';
+import { Targets } from '../distillation/targets.js';
 import type { Recipe } from '../recipe.js';
 import { learningSettings, SEED } from '../settings.js';
+import { leftOut } from './sources.js';
 
-export const english: Recipe = {
-  language: 'english',
-  tokenizer: englishTokenizer,
-  objective(work, encoder, { specialTokens }) {
-    const { batchSize, validationExamples } = learningSettings;
-    const texts = work.targetShards().flatMap(readTargetShard);
-    const [first] = texts;
-    if (first === undefined) throw new Error(`${work.path}: no targets; run the step "targets" first`);
-    return distillation({
-      encoder,
-      specialTokens,
-      train: texts.slice(validationExamples),
-      validation: texts.slice(0, validationExamples),
-      teacherWidth: first.vectors.length / (1 + first.spans.length),
-      batchSize,
-      seed: SEED,
-    });
-  },
-  curve: { axis: '1 − cosine', measures: { sentence: 'passages', spans: 'spans' } },
-};
+export interface EnglishOptions {
+  readonly plan: Plan;
+  /** Whether the student sees capitals, by a vocabulary of its own. */
+  readonly cased: boolean;
+}
+
+export function english({ plan, cased }: EnglishOptions): Recipe {
+  return {
+    language: 'english',
+    name: (size) => `english-${size}${cased ? '-cased' : ''}`,
+    tokenizer: (work) => (cased ? writtenVocabulary(work, false) : englishTokenizer()),
+    objective(work, encoder, { specialTokens }, batchSize) {
+      const targets = Targets.open(
+        plan.teachers.map((teacher) => ({
+          folder: work.targets(teacher.name),
+          tracks: tracksOf(teacher),
+        })),
+      );
+      const widths = new Map([...targets.teachers].map(([name, { record }]) => [name, record.width]));
+      return distillation({
+        encoder,
+        specialTokens,
+        targets,
+        curriculum: curriculum(plan, encoder, widths),
+        maskedShare: plan.maskedShare,
+        validationTexts: learningSettings.validationExamples,
+        batchSize,
+        seed: SEED,
+      });
+    },
+    curve: { axis: '1 − cosine' },
+    leftOut,
+    teachers: plan.teachers.map(({ name }) => name),
+    flags: cased ? ' --cased' : '',
+  };
+}

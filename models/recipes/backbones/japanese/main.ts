@@ -16,12 +16,12 @@ const { values, positionals } = parseArgs({
   options: { ...commonOptions, tasks: { type: 'string', default: 'massive_ja' } },
 });
 
-const vocabulary: Step = async (work) => makeVocabulary(work, given(values.datasets, 'datasets'));
+const vocabulary: Step = (work) => makeVocabulary(work, given(values.datasets, 'datasets'));
 
 const corpus: Step = async (work) => {
   const datasets = given(values.datasets, 'datasets');
   const tokenizer = loadTokenizer(japaneseTokenizer(work));
-  writeCorpus(work, {
+  await writeCorpus(work, {
     datasets,
     sources,
     measured: measuredTexts(datasets),
@@ -29,4 +29,4 @@ const corpus: Step = async (work) => {
   });
 };
 
-await runStep({ vocabulary, corpus, ...commonSteps(japanese, values) }, positionals, values.work);
+await runStep({ vocabulary, corpus, ...commonSteps(japanese, values) }, positionals, values);

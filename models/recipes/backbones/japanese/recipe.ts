@@ -6,9 +6,10 @@ import { japaneseTokenizer } from './vocabulary.js';
 
 export const japanese: Recipe = {
   language: 'japanese',
+  name: (size) => `japanese-${size}`,
   tokenizer: japaneseTokenizer,
-  objective(work, encoder, tokenizer) {
-    const { batchSize, validationExamples } = learningSettings;
+  objective(work, encoder, tokenizer, batchSize) {
+    const { validationExamples } = learningSettings;
     const ids = (text: string) => tokenizer.encode(text, { maxLength: MAX_PASSAGE_TOKENS }).ids;
     const examples = work.readPassages().map((line): Neighbours => {
       const [first = '', second = first] = passagesOfLine(line);
@@ -24,4 +25,7 @@ export const japanese: Recipe = {
     });
   },
   curve: { axis: 'nats', measures: { words: 'hidden tokens', neighbours: 'neighbours' } },
+  leftOut: [],
+  teachers: [],
+  flags: '',
 };

@@ -2,13 +2,25 @@
 import { labelled, measuredRows, plainText, separateLines, type TextSource } from '../corpus/text-source.js';
 
 export const sources: readonly TextSource[] = [
-  plainText('ja_aozora_modern_kana.txt.br'),
-  plainText('ja_wikinews.txt.br'),
-  plainText('ja_react_docs.txt.br', undefined, withoutMarkup),
-  separateLines('ja_tanaka_sentences.txt.br'),
-  // The sentences of ner_wikipedia_ja, without its tags.
-  separateLines('ja_wikipedia_ner_sentences.txt'),
-  labelled('massive_ja'),
+  plainText('ja_aozora_modern_kana.txt.br', {
+    licence: 'public domain',
+    credit: 'Aozora Bunko, works in modern kana',
+  }),
+  plainText('ja_wikinews.txt.br', { licence: 'CC BY 2.5', credit: 'Japanese Wikinews' }),
+  plainText(
+    'ja_react_docs.txt.br',
+    { licence: 'CC BY 4.0', credit: "React's Japanese documentation" },
+    withoutMarkup,
+  ),
+  separateLines('ja_tanaka_sentences.txt.br', {
+    licence: 'CC BY 2.0',
+    credit: 'Tanaka corpus, from Tatoeba',
+  }),
+  separateLines('ja_wikipedia_ner_sentences.txt', {
+    licence: 'CC BY-SA 3.0',
+    credit: "Sentences of Wikipedia, those of stockmark's ner-wikipedia-dataset without its tags",
+  }),
+  labelled('massive_ja', { licence: 'CC BY 4.0', credit: 'MASSIVE ja-JP, train (FitzGerald et al. 2023)' }),
 ];
 
 /** Dev and test rows of every Japanese dataset that the benchmarks and the catalogue report. */

@@ -6,8 +6,8 @@ import type { CurvePoint } from './student-checkpoint.js';
 export interface CurveLabels {
   /** What all measures have in common, for the axis. */
   readonly axis: string;
-  /** Labels by the measures' names in the points. */
-  readonly measures: Readonly<Record<string, string>>;
+  /** Labels by the measures' names in the points. Default: each measure's own name. */
+  readonly measures?: Readonly<Record<string, string>>;
 }
 
 /** Writes the learning curve as `<path>.csv` and, drawn over the tokens read, `<path>.svg`. */
@@ -16,7 +16,21 @@ export function writeCurve(path: string, curve: readonly CurvePoint[], labels: C
   writeFileSync(`${path}.svg`, svg(curve, labels));
 }
 
-function csv(curve: readonly CurvePoint[], { measures }: CurveLabels): string {
+/** What a point holds besides its measures. */
+const COMMON = ['step', 'seconds', 'tokens', 'loss'];
+
+/** Each measure with its label; a curve may have gained measures on the way. */
+function measuresOf(
+  curve: readonly CurvePoint[],
+  { measures }: CurveLabels,
+): Readonly<Record<string, string>> {
+  if (measures !== undefined) return measures;
+  const names = new Set(curve.flatMap((point) => Object.keys(point)));
+  return Object.fromEntries([...names].filter((name) => !COMMON.includes(name)).map((name) => [name, name]));
+}
+
+function csv(curve: readonly CurvePoint[], labels: CurveLabels): string {
+  const measures = measuresOf(curve, labels);
   const columns = Object.values(measures).map((label) => `validation_${label.replaceAll(' ', '_')}`);
   const lines = curve.map((point) =>
     [
@@ -31,7 +45,8 @@ function csv(curve: readonly CurvePoint[], { measures }: CurveLabels): string {
   return `${[['step', 'seconds', 'tokens', 'training_loss', ...columns].join(), ...lines].join('\n')}\n`;
 }
 
-function svg(curve: readonly CurvePoint[], { axis, measures }: CurveLabels): string {
+function svg(curve: readonly CurvePoint[], labels: CurveLabels): string {
+  const measures = measuresOf(curve, labels);
   const line = (name: string, measure: string) => ({
     name,
     type: 'line' as const,
@@ -43,7 +58,7 @@ function svg(curve: readonly CurvePoint[], { axis, measures }: CurveLabels): str
     backgroundColor: '#fff',
     legend: { itemGap: 32 },
     xAxis: { type: 'value', name: 'million tokens', nameLocation: 'middle', nameGap: 28 },
-    yAxis: { type: 'value', name: axis },
+    yAxis: { type: 'value', name: labels.axis },
     series: [
       line('training', 'loss'),
       ...Object.entries(measures).map(([measure, label]) => line(`validation, ${label}`, measure)),

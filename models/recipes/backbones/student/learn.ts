@@ -6,10 +6,10 @@ import type { Student } from './student.js';
 const { learningRate, warmupSteps } = learningSettings;
 
 /** Time between two validations, each with a checkpoint. */
-const CHECKPOINT_MS = 120_000;
+const CHECKPOINT_MS = 300_000;
 
 /**
- * Trains for a number of minutes, from where the last run stopped, with a checkpoint every two minutes. The
+ * Trains for a number of minutes, from where the last run stopped, with a checkpoint every five minutes. The
  * learning rate stays high, so that any number of runs add up; {@link anneal} finishes the training.
  */
 export async function learn(

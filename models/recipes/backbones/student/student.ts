@@ -62,6 +62,7 @@ export class Student {
       optimizer,
       batchSize,
       longest,
+      tokensPerRun: batchSize * longest,
       seed,
     });
     if (engine.accumulates) {

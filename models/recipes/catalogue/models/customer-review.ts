@@ -43,6 +43,7 @@ export const customerReview: ClassifierRecipe = {
     {
       title: 'IMDB, train (Maas et al. 2011)',
       licence: 'none stated',
+      restricted: 'no licence is stated where it was found',
       read(datasets) {
         const { train, dev } = labelled('imdb', datasets);
         return { train: [...train, ...dev].map(renamed) };
@@ -61,6 +62,7 @@ export const customerReview: ClassifierRecipe = {
   ],
   // Six million tokens: one epoch takes as long as a whole training of most other models.
   training: { num_epochs: 1 },
+  alternative: '`train --free` makes it without IMDB, from CC BY 4.0 reviews alone.',
   weaknesses: [
     'There is no neutral label: "It arrived on Tuesday." gets one of the two all the same, with a score near one half at best.',
     'Most of what it read are films; of products it knows cameras, players, phones and the like of about 2004. Restaurants, hotels, apps and services are new to it.',

@@ -33,6 +33,7 @@ export const financialSentimentAnalysis: ClassifierRecipe = {
     {
       title: 'Twitter financial news sentiment, train (2022)',
       licence: 'MIT by its page at Hugging Face; none stated where it was found',
+      restricted: 'no licence is stated where it was found',
       remark: 'addresses taken out',
       read(datasets) {
         const { train, dev } = labelled('twitter_financial', datasets);
@@ -46,6 +47,7 @@ export const financialSentimentAnalysis: ClassifierRecipe = {
       read: (datasets) => labelled('twitter_financial', datasets).test.map(renamed),
     },
   ],
+  alternative: '`train --free` makes it without the tweets, from MIT headlines alone.',
   weaknesses: [
     'It judges a headline as a whole. Good news for one company that is bad for another gets one label.',
     'It cannot calculate: whether a number is more than was expected must be said in words.',

@@ -45,6 +45,7 @@ export const namedEntityRecognition: TaggerRecipe = {
     source('wikiann_en', {
       title: 'WikiANN en (Pan et al. 2017; split of Rahimi et al. 2019)',
       licence: 'none stated; ODC-BY where it is published',
+      restricted: 'no licence is stated where it was found',
       remark: 'tagged by links of Wikipedia, not by people; every fifth dev sentence',
     }),
     source('ner_btc', {
@@ -69,6 +70,7 @@ export const namedEntityRecognition: TaggerRecipe = {
     }),
   ],
   training: { preprocessing: { lowercase: false } },
+  alternative: '`train --free` makes it without WikiANN, from CC BY 4.0 tweets alone.',
   weaknesses: [
     'Names that came up after 2017, and names written without capitals, are found less surely.',
     'Nationalities, languages, dates, amounts, products and titles of works are no entities here.',

@@ -18,6 +18,7 @@ export const newsClassification: ClassifierRecipe = {
     {
       title: 'AG News, a part of train (Gulli; Zhang, Zhao & LeCun 2015)',
       licence: 'non-commercial',
+      restricted: 'given for non-commercial use',
       read: publishedTraining('ag_news'),
     },
   ],
@@ -31,6 +32,7 @@ export const newsClassification: ClassifierRecipe = {
       read: publishedTest('ag_news'),
     },
   ],
+  alternative: 'The catalogue has no free model of news: train one on articles of your own.',
   weaknesses: [
     'The articles are of about 2004. It has never read of smartphones, social networks or anything since, and takes some names of that time for a topic.',
     'Business and Sci/Tech overlap: companies that make technology are put into either.',

@@ -14,6 +14,7 @@ export const sentimentClassification: ClassifierRecipe = {
     {
       title: 'Stanford Sentiment Treebank, two classes, sentences (Socher et al. 2013)',
       licence: 'none stated; published for research',
+      restricted: 'no licence is stated where it was found',
       read: publishedSplit('sst2'),
     },
   ],
@@ -33,6 +34,7 @@ export const sentimentClassification: ClassifierRecipe = {
       read: publishedTest('sst2'),
     },
   ],
+  alternative: 'customer-review as `train --free` makes it tells negative from positive, too.',
   weaknesses: [
     'It learned from single sentences of film critics, in lower case and with spaces around marks. Chat, news and complaints sound different.',
     'There is no neutral label; facts without a mood get one of the two.',

@@ -35,6 +35,7 @@ export const toxicityDetection: ClassifierRecipe = {
     {
       title: 'Jigsaw toxic comments, balanced subset of the test set, first half of each label',
       licence: 'labels CC0, comments of Wikipedia CC BY-SA 3.0; not stated where the subset was found',
+      restricted: 'no licence is stated where it was found',
       read: (datasets) => ({ train: readJigsaw(datasets).train }),
     },
   ],
@@ -44,6 +45,7 @@ export const toxicityDetection: ClassifierRecipe = {
       read: (datasets) => readJigsaw(datasets).test,
     },
   ],
+  alternative: "`train --free` makes it without Jigsaw's comments.",
   weaknesses: [
     'Words alone often decide. Swearing among friends, reclaimed slurs and quoted insults are called toxic; contempt in polite words is not seen.',
     'Tweets in African American English were labelled offensive more often than others in data such as this (Sap et al. 2019), and names of groups stand in many insults. Expect more false alarms on such texts, and check before anybody is blocked.',

@@ -1,0 +1,119 @@
+/** The data sheet of a backbone: what it has read and from whom it learned, from the files of its making. */
+import { existsSync, readFileSync } from 'node:fs';
+import type { Encoder } from '../../../src/encoder/index.js';
+import { escapeMarkdown, markdownTable, whole } from '../../../src/report/index.js';
+import type { CorpusRecord, SourceRecord } from './corpus/corpus-record.js';
+import { licences, requireLicence } from './corpus/licences.js';
+import type { TeacherRecord } from './distillation/target-folder.js';
+import { mannersOf } from './distillation/teachers.js';
+import type { LeftOut } from './recipe.js';
+import type { StudentState } from './student/student-checkpoint.js';
+
+export interface DataSheetFacts {
+  /** Of the backbone: `english-mini`. */
+  readonly name: string;
+  readonly encoder: Encoder;
+  readonly state: StudentState;
+  readonly corpus: CorpusRecord;
+  readonly leftOut: readonly LeftOut[];
+  /** Empty if it had none. */
+  readonly teachers: readonly TeacherRecord[];
+  /** Content of probes.csv, if there is one. */
+  readonly probes: string | undefined;
+}
+
+export function dataSheet(facts: DataSheetFacts): string {
+  const sections = [
+    `# Data sheet of orchard-${facts.name}`,
+    composition(facts.corpus),
+    whatIsLeftOut(facts.leftOut),
+    teaching(facts),
+    licencesNamed(facts.corpus),
+    caution(),
+    schooling(facts),
+  ];
+  return `${sections.filter((each) => each !== '').join('\n\n')}\n`;
+}
+
+/** Content of a file of probes. */
+export const probesIn = (file: string): string | undefined =>
+  existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+
+const million = (count: number): string => (count / 1e6).toFixed(1);
+
+function composition({ sources, examples }: CorpusRecord): string {
+  const characters = sources.reduce((sum, source) => sum + source.characters, 0);
+  const row = (source: SourceRecord) => [
+    escapeMarkdown(source.credit),
+    source.licence,
+    whole(source.documents),
+    whole(source.examples),
+    million(source.characters),
+  ];
+  return [
+    '## What its corpus is made of',
+    `${whole(examples)} passages with ${million(characters)} million characters, in random order; how far it read is at the end.`,
+    markdownTable(['texts', 'licence', 'documents', 'passages', 'million characters'], sources.map(row)),
+    'Passages are whole sentences of one document. Of two that differ only in case, spacing and punctuation one is kept. Of labelled datasets the texts of training splits were read, never a label. Left out are texts, and sentences of six words or more, that stand in a dev or test set that Orchard reports on.',
+  ].join('\n\n');
+}
+
+function whatIsLeftOut(leftOut: readonly LeftOut[]): string {
+  if (leftOut.length === 0) return '';
+  const rows = leftOut.map(({ name, reason }) => `- ${name}: ${reason}.`);
+  return ['## What it has not read', rows.join('\n')].join('\n\n');
+}
+
+function teaching({ teachers }: DataSheetFacts): string {
+  if (teachers.length === 0) return '';
+  const rows = teachers.map(({ name, licence }) => [`[${name}](${mannersOf(name).home})`, licence]);
+  return [
+    '## Whose vectors it learned from',
+    markdownTable(['teacher', 'licence of its weights'], rows),
+    'None of their weights are in it. What the teachers have read is told on their own pages, and is not bound by the list above.',
+  ].join('\n\n');
+}
+
+function licencesNamed({ sources }: CorpusRecord): string {
+  const names = [...new Set(sources.map(requireLicence))].sort();
+  const rows = names.map((name) => [`[${name}](${licences[name].url})`, licences[name].asks]);
+  return [
+    '## Terms of the texts',
+    markdownTable(['licence', 'asks for'], rows),
+    'All of them let anybody use the texts, for money too. The weights are under Apache-2.0; this list gives the credit that the texts ask for. Whether share-alike reaches weights that were trained on a text is not settled.',
+  ].join('\n\n');
+}
+
+const caution = (): string =>
+  [
+    '## What to know about the texts',
+    'Nobody was asked beyond the licences. Encyclopaedia, novels, speeches and tweets name living and dead people. Some texts are hateful, and were read so that models that find such texts can start from it. Most are of the United States and Great Britain; novels and speeches have the views of their time.',
+  ].join('\n\n');
+
+function schooling({ encoder, state, probes }: DataSheetFacts): string {
+  const { tokens, seconds, steps } = state;
+  const read = `It read ${million(tokens)} million tokens (passages read again counted again) in ${whole(steps)} steps and ${(seconds / 3600).toFixed(1)} hours.`;
+  const shape = `${encoder.layers} layers of ${encoder.width}, ${whole(encoder.vocabularySize)} pieces.`;
+  if (probes === undefined) return ['## Its schooling', shape, read].join('\n\n');
+  return ['## Its schooling', shape, read, probeTable(probes)].join('\n\n');
+}
+
+/** Dev figures of linear classifiers on frozen states, by the hours of schooling. */
+function probeTable(csv: string): string {
+  const rows = csv
+    .trim()
+    .split('\n')
+    .slice(1)
+    .map((line) => line.split(','))
+    .map(([start = '', seconds, tokens, task = '', dev]) => [
+      start,
+      (Number(seconds) / 3600).toFixed(2),
+      million(Number(tokens)),
+      escapeMarkdown(task),
+      (100 * Number(dev)).toFixed(1),
+    ]);
+  return [
+    'A logistic regression on its frozen states, on dev (accuracy of labels, F1 of entities):',
+    markdownTable(['of', 'hours', 'million tokens', 'task', 'figure'], rows),
+  ].join('\n\n');
+}

@@ -1,0 +1,36 @@
+/** Whether a catalogue model may be used for money, as its data say. */
+import type { UsageTerms } from '../../../src/model-folder/index.js';
+import type { Recipe, Source } from './recipe.js';
+
+/**
+ * What config.json says under `orchard.licence`, and what the card says; undefined if nothing in its own data stands
+ * in the way.
+ */
+export function usageTerms({ sources, alternative }: Recipe): UsageTerms | undefined {
+  const reasons = titled(sources).flatMap(({ title, restricted }) =>
+    restricted === undefined ? [] : [`${title}: ${restricted}`],
+  );
+  if (reasons.length === 0) return undefined;
+  return { commercial_use: false, reasons, ...(alternative !== undefined && { alternative }) };
+}
+
+/** The same model from data that anybody may use. @throws Error if none of its data are such. */
+export function withFreeData(recipe: Recipe): Recipe {
+  switch (recipe.family) {
+    case 'Papaya':
+      return { ...recipe, sources: freeOf(recipe.name, recipe.sources) };
+    case 'Grapefruit':
+      return { ...recipe, sources: freeOf(recipe.name, recipe.sources) };
+    case 'Dragonfruit':
+      return { ...recipe, sources: freeOf(recipe.name, recipe.sources) };
+  }
+}
+
+function freeOf<Row>(name: string, sources: readonly Source<Row>[]): readonly Source<Row>[] {
+  const free = sources.filter(({ restricted }) => restricted === undefined);
+  if (free.length > 0) return free;
+  throw new Error(`${name}: all of its data are restricted, so it cannot be trained with --free`);
+}
+
+const titled = (sources: Recipe['sources']): readonly Pick<Source<unknown>, 'title' | 'restricted'>[] =>
+  sources;

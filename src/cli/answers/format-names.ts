@@ -1,0 +1,3 @@
+/** How answers are written. */
+export const answerFormats = ['text', 'jsonl', 'csv'] as const;
+export type AnswerFormat = (typeof answerFormats)[number];

@@ -1,0 +1,70 @@
+/** Models by where they are: a folder, or a name that a loader knows. */
+import { stat } from 'node:fs/promises';
+import { basename, isAbsolute, resolve } from 'node:path';
+import { isOrchardError, NotFoundError } from '../errors.js';
+import { catalogueBackbones, catalogueModels, hubModels, type ModelLoader } from '../model-loader/index.js';
+
+/** A model on the local disk. */
+export interface PlacedModel {
+  /** As it was asked for, or the last part of its folder's path. */
+  readonly name: string;
+  /** Absolute path of its folder. */
+  readonly directory: string;
+}
+
+export interface PlaceOptions {
+  /** Asked for what is no folder. Default: the catalogue and, for `owner/name`, the Hub. */
+  readonly modelLoader?: ModelLoader | undefined;
+  /** Whether a backbone will do: they are looked for after the models. Default false. */
+  readonly backbones?: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * The folder of a model: a path of one, else what the loader has by that name.
+ * @throws NotFoundError with what there is, and whatever the loader throws.
+ */
+export async function placeOf(model: string, options: PlaceOptions = {}): Promise<PlacedModel> {
+  const directory = resolve(model);
+  if (await isDirectory(directory)) return { name: basename(directory), directory };
+  if (isPath(model)) {
+    throw new NotFoundError('pretrained model', model, `there is no folder ${directory}`);
+  }
+  const { modelLoader, signal } = options;
+  if (modelLoader !== undefined) return { name: model, ...(await modelLoader.load(model, { signal })) };
+  if (model.includes('/')) return { name: model, ...(await hubModels().load(model, { signal })) };
+  const found = catalogueModels().load(model, { signal });
+  const { directory: catalogued } = await (options.backbones
+    ? found.catch((thrown: unknown) => backboneOr(model, thrown, signal))
+    : found);
+  return { name: model, directory: catalogued };
+}
+
+/** A backbone of that name. @throws what the catalogue said, unless there is one. */
+async function backboneOr(name: string, thrown: unknown, signal: AbortSignal | undefined) {
+  if (!isNotFound(thrown)) throw thrown;
+  return catalogueBackbones()
+    .load(name, { signal })
+    .catch((second: unknown) => {
+      throw isNotFound(second) ? thrown : second;
+    });
+}
+
+function isNotFound(thrown: unknown): boolean {
+  return isOrchardError(thrown) && thrown.code === 'not_found';
+}
+
+/** Whether it can only be a path. */
+function isPath(model: string): boolean {
+  return isAbsolute(model) || /^\.{1,2}(?:[/\\]|$)|\\|^[a-z]:|(?:\/.*){2}/i.test(model);
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  return found?.isDirectory() ?? false;
+}
+
+/** A loader that has this one model, whatever it is called. */
+export function onlyModel({ directory }: Pick<PlacedModel, 'directory'>): ModelLoader {
+  return { specificationVersion: 1, load: async () => ({ directory }) };
+}

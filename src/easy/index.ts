@@ -1,0 +1,44 @@
+/** The front door: a model in one call, over the same jobs and classes as Trainer and Predictor. */
+export type {
+  Answer,
+  AnswerOf,
+  AnswerTo,
+  EntityAnswer,
+  FoundEntity,
+  LabelAnswer,
+  PassageAnswer,
+  ScoredLabel,
+  ScoredPassage,
+} from './answers.js';
+export { type EmbedOptions, embed } from './embed.js';
+export type {
+  AverageFigures,
+  EntityEvaluation,
+  EvaluateOptions,
+  Evaluation,
+  Interval,
+  LabelEvaluation,
+  PassageEvaluation,
+} from './evaluation/index.js';
+export { type EvaluationFigure, evaluationFigures } from './evaluation-figures.js';
+export { type EvaluationReportOptions, evaluationReport } from './evaluation-report.js';
+export { type LoadModelOptions, loadModel } from './load-model.js';
+export type { Model, TrainedModel } from './model.js';
+export type {
+  Columns,
+  EntityRange,
+  EntityRow,
+  LabelledRow,
+  MultilabelRow,
+  QuestionPassageRow,
+  QuestionPassagesRow,
+  Rows,
+  RowsOrPath,
+  TaggedRow,
+  TrainingRow,
+} from './rows/index.js';
+export type { FoundPassage, SearchCallOptions, SearchIndex } from './search/search-index.js';
+export { type OpenSearchOptions, openSearch, type SearchOptions, search } from './search.js';
+export { train } from './train.js';
+export type { TrainOptions } from './training/train-options.js';
+export type { SummaryParts, TrainingSummary } from './training/training-summary.js';

@@ -1,0 +1,184 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errAsync, ResultAsync } from 'neverthrow';
+import * as z from 'zod';
+import { querySchema, validate } from '../../contract/index.js';
+import { ClosedError, ModelFolderError, type OrchardError, toOrchardError } from '../../errors.js';
+import { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from '../../families/index.js';
+import { Bm25Index } from '../../lexical/index.js';
+import { withPauses } from '../../pauses.js';
+import { VectorIndex } from '../../vector-index/index.js';
+import { copyInto, writeFolder } from '../model-output.js';
+import { rankPassages } from './relevance.js';
+import type { SentenceEncoder } from './sentence-encoder.js';
+
+/** A passage that was found. */
+export interface FoundPassage {
+  readonly passage: string;
+  /** Its position among the passages that were given. */
+  readonly index: number;
+  /** How likely it answers the question, 0 to 1; below one half, none of the passages may answer it. */
+  readonly score: number;
+}
+
+/** How a question is asked. */
+export interface SearchCallOptions {
+  /** How many passages to find, 1 to 1,000. Default 10. */
+  readonly k?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How a folder with an index is known. */
+export const SEARCH_FOLDER = { marker: 'search.json', noun: 'search.json of an index' };
+const ENCODER_FOLDER = 'encoder';
+
+const callSchema = z.strictObject({
+  k: z.int().min(1).max(1000).default(10),
+  signal: z.instanceof(AbortSignal).optional(),
+});
+const settingsSchema = z.strictObject({ format: z.literal(1), passages: z.int(), model: z.string() });
+const passagesSchema = z.array(z.string());
+
+/** What an index is made of. */
+export interface IndexParts {
+  readonly passages: readonly string[];
+  readonly bm25: Bm25Index;
+  readonly vectors: VectorIndex;
+  readonly encoder: SentenceEncoder;
+}
+
+/**
+ * Passages to be searched by words and by meaning, with no training: BM25, and the vectors of an encoder. Any number of
+ * questions may be asked at once. All calls fail with a ClosedError after `close`.
+ */
+export class SearchIndex implements AsyncDisposable {
+  readonly #parts: IndexParts;
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: IndexParts) {
+    this.#parts = parts;
+  }
+
+  /** How many passages it has. */
+  get size(): number {
+    return this.#parts.passages.length;
+  }
+
+  /** What reads the texts. */
+  get model(): string {
+    return this.#parts.encoder.name;
+  }
+
+  /**
+   * The passages that fit a question best, best first. Fails with a ValidationError, an OverloadedError while too many
+   * wait, or an AbortedError.
+   */
+  search(query: string, options: SearchCallOptions = {}): ResultAsync<readonly FoundPassage[], OrchardError> {
+    return this.#call('searching passages', async () => {
+      const text = validate(querySchema, query, ['query']);
+      const { k, signal } = validate(callSchema, options);
+      const { passages, bm25, vectors, encoder } = this.#parts;
+      const [vector] = await encoder.vectors([text], signal);
+      const evidence = {
+        bm25: bm25.scores(text),
+        bestPossible: bm25.bestPossible(text),
+        cosines: vectors.scores(vector ?? new Float32Array(vectors.width)),
+      };
+      return rankPassages(evidence, k).map(({ id, score }) => {
+        return { passage: passages[id] ?? '', index: id, score };
+      });
+    });
+  }
+
+  /**
+   * Writes the index to a folder that {@link openSearch} opens and that needs nothing else. It must not exist, be empty, or
+   * hold an index, which is replaced. Fails with a ValidationError or a StorageError.
+   */
+  save(folder: string): ResultAsync<void, OrchardError> {
+    return this.#call(`saving an index to ${folder}`, () =>
+      writeFolder(folder, SEARCH_FOLDER, async (made) => {
+        const { passages, bm25, vectors, encoder } = this.#parts;
+        const settings = { format: 1, passages: passages.length, model: encoder.name };
+        await copyInto(encoder.directory, join(made, ENCODER_FOLDER));
+        await writeFile(join(made, PASSAGES_FILE), encodePassages(passages));
+        await writeFile(join(made, VECTORS_FILE), vectors.encode());
+        await writeFile(join(made, POSTINGS_FILE), bm25.encode());
+        await writeFile(join(made, SEARCH_FOLDER.marker), `${JSON.stringify(settings, undefined, 2)}\n`);
+      }),
+    );
+  }
+
+  /** Frees everything. Idempotent. */
+  close(): Promise<void> {
+    this.#closing ??= this.#parts.encoder.close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #call<T>(doing: string, work: () => Promise<T>): ResultAsync<T, OrchardError> {
+    if (this.#closing) return errAsync(new ClosedError('index'));
+    return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, doing));
+  }
+}
+
+/** Reads all passages. @throws AbortedError, and what the encoder throws */
+export async function indexParts(
+  passages: readonly string[],
+  encoder: SentenceEncoder,
+  stem: boolean,
+  signal: AbortSignal | undefined,
+): Promise<IndexParts> {
+  const bm25 = await withPauses(Bm25Index.indexing(passages, { stem }), signal);
+  const each = await encoder.vectors(passages, signal);
+  const width = each[0]?.length ?? 1;
+  const all = new Float32Array(each.length * width);
+  for (const [row, vector] of each.entries()) all.set(vector, row * width);
+  return { passages, bm25, vectors: VectorIndex.fromVectors(all, width), encoder };
+}
+
+/** The files of an index, without its encoder. @throws ModelFolderError */
+export async function readIndexFolder(folder: string): Promise<Omit<IndexParts, 'encoder'>> {
+  const read = async (name: string) => {
+    const file = join(folder, name);
+    try {
+      return { file, bytes: await readFile(file) };
+    } catch (cause) {
+      throw new ModelFolderError(file, "it can't be read; an index is a folder that save() wrote", { cause });
+    }
+  };
+  const settings = shaped(settingsSchema, await read(SEARCH_FOLDER.marker));
+  const passages = shaped(passagesSchema, await read(PASSAGES_FILE));
+  const [ofVectors, ofPostings] = [await read(VECTORS_FILE), await read(POSTINGS_FILE)];
+  const vectors = VectorIndex.decode(ofVectors.bytes, ofVectors.file);
+  const bm25 = Bm25Index.decode(ofPostings.bytes, ofPostings.file);
+  for (const { file, size } of [
+    { file: PASSAGES_FILE, size: passages.length },
+    { file: VECTORS_FILE, size: vectors.size },
+    { file: POSTINGS_FILE, size: bm25.size },
+  ]) {
+    if (size === settings.passages) continue;
+    const reason = `it has ${size} passages, but ${SEARCH_FOLDER.marker} says ${settings.passages}; save the index again`;
+    throw new ModelFolderError(join(folder, file), reason);
+  }
+  return { passages, vectors, bm25 };
+}
+
+export function encoderFolder(folder: string): string {
+  return join(folder, ENCODER_FOLDER);
+}
+
+function shaped<Value>(
+  schema: z.ZodType<Value>,
+  { file, bytes }: { readonly file: string; readonly bytes: Buffer },
+): Value {
+  try {
+    const parsed = schema.safeParse(JSON.parse(bytes.toString('utf8')));
+    if (parsed.success) return parsed.data;
+  } catch (cause) {
+    throw new ModelFolderError(file, 'it is not JSON', { cause });
+  }
+  throw new ModelFolderError(file, 'it is of a later version, or no part of an index');
+}

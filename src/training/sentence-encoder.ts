@@ -1,0 +1,49 @@
+import { exportedInputs, pooledStates } from '../encoder/index.js';
+import { familyOfType } from '../families/index.js';
+import { Graph, onnxPieces } from '../graph/index.js';
+import { type ModelFolderConfig, writeModelFolder } from '../model-folder/index.js';
+import { type BackboneSource, readBackbone } from './backbone.js';
+
+/** Texts are read up to this many tokens, as passages are by models that rank them (docs/retrieval.md). */
+const MAX_TOKENS = 256;
+
+const TYPE = 'question-answering';
+
+/**
+ * Writes a folder that answers every text with its vector: the mean of the token states of an encoder, of unit length. It
+ * is loaded and run as models are.
+ * @param source a backbone, or a trained model's folder.
+ * @throws ModelFolderError for a folder that has no encoder, StorageError
+ */
+export async function writeSentenceEncoder(source: BackboneSource, directory: string): Promise<void> {
+  const { encoder, weights, tokenizer, lowercase, maxTokens } = await readBackbone(source);
+  const graph = new Graph();
+  const options = { prefix: '', pooling: 'mean', differentiable: false } as const;
+  graph.output('sentence_vector', pooledStates(graph, encoder, exportedInputs(graph), options));
+  const max_tokens = Math.min(MAX_TOKENS, maxTokens);
+  const config: ModelFolderConfig = {
+    ...encoder.config,
+    architectures: [encoder.className],
+    id2label: {},
+    label2id: {},
+    orchard: {
+      format: 1,
+      family: familyOfType(TYPE)?.name ?? '',
+      type: TYPE,
+      size: 'mini',
+      backbone: source.name,
+      labels: [],
+      pooling: 'mean',
+      lowercase,
+      max_tokens,
+      files: [],
+    },
+  };
+  await writeModelFolder(directory, {
+    config,
+    tokenizer: tokenizer.json,
+    tokenizerConfig: { ...tokenizer.config, model_max_length: max_tokens },
+    onnx: await onnxPieces(graph, weights),
+    files: new Map(),
+  });
+}

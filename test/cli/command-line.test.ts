@@ -1,0 +1,110 @@
+/** What holds for every command: help, exit codes, JSON, streams that end early, and what is loaded. */
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { CommandDefinition } from '../../src/cli/command-definition.js';
+import { definitions } from '../../src/cli/definitions.js';
+import { command, run, start } from './run-command.js';
+
+function paths(commands: readonly CommandDefinition[], above: readonly string[] = []): (readonly string[])[] {
+  return commands.flatMap(({ name, commands: below = [] }) => [
+    [...above, name],
+    ...paths(below, [...above, name]),
+  ]);
+}
+
+describe('orchard --help', () => {
+  it('goes to standard output with every command, and is no failure', async () => {
+    const { exitCode, stdout, stderr } = await run(['--help']);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    for (const { name } of definitions) expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'));
+  });
+
+  it.each(paths(definitions))('is there for %s %s', async (...path) => {
+    const { exitCode, stdout, stderr } = await run([...path, '--help']);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toMatch(new RegExp(`^Usage: orchard ${path.join(' ')}`));
+    expect(await run(['help', ...path])).toMatchObject(path.length === 1 ? { stdout } : {});
+  });
+});
+
+describe('orchard --version', () => {
+  it('goes to standard output', async () => {
+    const { version } = JSON.parse(readFileSync(join(dirname(command), '..', 'package.json'), 'utf8'));
+    expect(await run(['--version'])).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
+  it('loads nothing that works: no schemas, no runtime', () => {
+    const loaded = [...staticallyLoaded(command)];
+    expect(loaded.filter((name) => !name.startsWith('node:') && !name.startsWith('./'))).toEqual([]);
+    const code = loaded
+      .filter((name) => name.startsWith('./'))
+      .map((name) => readFileSync(join(dirname(command), name), 'utf8'));
+    expect(code.join('\n')).not.toContain('node_modules/zod/');
+  });
+});
+
+/** The modules that a file of dist/ imports before it runs, and what those import. */
+function staticallyLoaded(file: string, found = new Set<string>()): Set<string> {
+  const imports = readFileSync(file, 'utf8').matchAll(/^(?:import|export)\b[^;]*?["']([^"']+)["'];/gm);
+  for (const [, name = ''] of imports) {
+    if (found.has(name)) continue;
+    found.add(name);
+    if (name.startsWith('./')) staticallyLoaded(join(dirname(file), name), found);
+  }
+  return found;
+}
+
+describe('a command that is called as it cannot be', () => {
+  it.each([
+    [[], /^Usage: orchard/],
+    [['trian', 'x.csv'], /unknown command 'trian'\n\(Did you mean train\?\)/],
+    [['train'], /missing required argument 'data'\n\(orchard train --help/],
+    [['train', 'a', 'b'], /too many arguments/],
+    [['train', 'a.csv', '--epoch', '3'], /unknown option '--epoch'\n\(Did you mean --epochs\?\)/],
+    [['train', 'a.csv', '--epochs', 'three'], /^orchard train: --epochs: give a whole number/],
+    [['train', 'a.csv', '--type', 'poem'], /Allowed choices are binary-text-classification/],
+    [['predict'], /missing required argument 'model'/],
+    [['predict', 'm', 'a text', '--input', 'x'], /^orchard predict: give texts or --input, not both/],
+    [['predict', 'm', '--format', 'xml'], /Allowed choices are text, jsonl, csv/],
+    [['evaluate', 'm'], /missing required argument 'rows'/],
+    [['archive', 'x.csv'], /^orchard archive: --type: /],
+    [['models', 'push'], /unknown command 'push'|too many arguments/],
+    [['completion', 'tcsh'], /Allowed choices are bash, zsh, fish/],
+    [['new-key', '--app-id', 'a'], /^orchard new-key: --keys: missing/],
+  ])('%j says what is wrong, with the exit code 2', async (args, message) => {
+    const { exitCode, stdout, stderr } = await run(args);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+
+  it.each([[['train', '--json']], [['serve', '--json', '--port', 'x']]])(
+    '%j says so in JSON',
+    async (args) => {
+      const { exitCode, stderr } = await run(args);
+      expect(exitCode).toBe(2);
+      const told = stderr.split('\n').find((line) => line.startsWith('{')) ?? '';
+      expect(JSON.parse(told)).toEqual({ error: { code: 'usage', message: expect.any(String) } });
+    },
+  );
+});
+
+describe('a command that fails', () => {
+  it('says why on standard error, with the exit code 1', async () => {
+    const { exitCode, stdout, stderr } = await run(['predict', 'no-such-model', 'a text']);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toMatch(/no-such-model/);
+  });
+
+  it('says so in JSON if it is asked to', async () => {
+    const { exitCode, stderr } = await run(['predict', 'no-such-model', 'a text', '--json']);
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'not_found' } });
+  });
+
+  it('ends its process with that code', async () => {
+    const { ended, stderr } = start(['export', 'no-such-model', '/nowhere']);
+    expect(await ended).toEqual({ exitCode: 1, signal: null });
+    expect(await stderr).toMatch(/no-such-model/);
+  });
+});

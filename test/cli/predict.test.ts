@@ -1,0 +1,225 @@
+/** `orchard predict` and `orchard evaluate`, with models of the catalogue. */
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { parse } from 'csv-parse/sync';
+import { describe, expect, it } from 'vitest';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+import { pour, run, start } from './run-command.js';
+
+const model = 'sentiment-classification';
+
+function file(name: string, content: string | Uint8Array): string {
+  const path = join(temporaryDirectory(), name);
+  writeFileSync(path, content);
+  return path;
+}
+
+const jsonLines = (text: string) =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+
+describe('orchard predict', () => {
+  it('answers texts of the command line: label, score and text', async () => {
+    const texts = ['Works perfectly!', 'It broke at once,\tand nobody helped.'];
+    const { exitCode, stdout, stderr } = await run(['predict', model, ...texts]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toMatch(
+      /^positive\t0\.9\d{3}\tWorks perfectly!\nnegative\t0\.\d{4}\tIt broke at once, and nobody/,
+    );
+  });
+
+  it('answers standard input; a bad line is told with its number and in its place, and the rest goes on', async () => {
+    const input = Buffer.concat([
+      Buffer.from('Works perfectly!\n\n'),
+      Buffer.from([0x62, 0xff, 0x0a]),
+      Buffer.from('Awful.'),
+    ]);
+    const { exitCode, stdout, stderr } = await run(['predict', model, '--json'], { input });
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^standard input line 3: not UTF-8/);
+    expect(jsonLines(stdout)).toEqual([
+      expect.objectContaining({ line: 1, kind: 'labels', label: 'positive' }),
+      { line: 3, error: expect.stringContaining('not UTF-8') },
+      expect.objectContaining({ line: 4, label: 'negative' }),
+    ]);
+  });
+
+  it('says on which line a text is too long to be asked', async () => {
+    const { exitCode, stdout, stderr } = await run(['predict', model], {
+      input: `fine\n${'long '.repeat(20_001)}\nfine\n`,
+    });
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^standard input line 2: .*100,000 UTF-16 code units/);
+    expect(stdout.trimEnd().split('\n')).toHaveLength(2);
+  });
+
+  it('reads a column of a table, and writes CSV that reads back', async () => {
+    const input = file('reviews.csv', 'id,review\n1,"Works, ""really"" well"\n2,Awful\n');
+    const { exitCode, stdout } = await run([
+      'predict',
+      model,
+      '-i',
+      input,
+      '--text-column',
+      'review',
+      '-f',
+      'csv',
+      '-k',
+      '2',
+    ]);
+    expect(exitCode).toBe(0);
+    const rows: Record<string, string>[] = parse(stdout, { columns: true });
+    expect(rows.map(({ line, label }) => [line, label])).toEqual([
+      ['2', 'positive'],
+      ['2', 'negative'],
+      ['3', 'negative'],
+      ['3', 'positive'],
+    ]);
+    expect(rows[0]?.text).toBe('Works, "really" well');
+    expect(Number(rows[0]?.score) + Number(rows[1]?.score)).toBeCloseTo(1, 6);
+  });
+
+  it('marks entities in their text', async () => {
+    const { stdout } = await run(['predict', 'named-entity-recognition', 'Ada Lovelace never saw Vienna.']);
+    expect(stdout).toBe('[Ada Lovelace PER] never saw [Vienna LOC].\n');
+  });
+
+  it.each([
+    ['nothing at all', ''],
+    ['blank lines alone', '\n  \n'],
+  ])('of %s makes nothing, and is no failure', async (_, input) => {
+    expect(await run(['predict', model], { input })).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+  });
+
+  it.each([
+    ['a file that is not there', ['--input', '/no/such/file'], /the input \/no\/such\/file: ENOENT/],
+    ['a folder', ['--input', '/'], /the input \/: EISDIR/],
+  ])('of %s says so', async (_, args, message) => {
+    const { exitCode, stderr } = await run(['predict', model, ...args]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(message) });
+  });
+
+  it('draws its progress on standard error, only where that is a terminal and the answers go elsewhere', async () => {
+    const input = file('texts.txt', 'Works perfectly!\n'.repeat(3));
+    const drawn = await run(['predict', model, '-i', input], { terminals: ['stderr'] });
+    expect(drawn.stderr).toMatch(/█.*\d % {2}\d texts/);
+    expect((await run(['predict', model, '-i', input])).stderr).toBe('');
+    expect((await run(['predict', model, '-i', input], { terminals: ['stdout', 'stderr'] })).stderr).toBe('');
+  });
+
+  it('asks a person for texts', async () => {
+    const { stderr } = await run(['predict', model], {
+      input: 'Fine.\n',
+      terminals: ['stdin', 'stdout', 'stderr'],
+    });
+    expect(stderr).toBe('Type a text a line; Ctrl+D ends.\n');
+  });
+
+  it('ends well when nobody reads on, as before | head, and reads no more', async () => {
+    const { child, ended, stderr } = start(['predict', model]);
+    const poured = pour(child.stdin, 'Works perfectly!\n'.repeat(64), 2 ** 30);
+    const [first] = await once(createInterface(child.stdout), 'line');
+    child.stdout.destroy();
+    expect(first).toMatch(/^positive/);
+    expect(await ended).toEqual({ exitCode: 0, signal: null });
+    expect(await stderr).toBe('');
+    expect(await poured).toBeLessThan(2 ** 24);
+  });
+
+  it('answers each line as it comes, while standard input stays open', async () => {
+    const { child, ended } = start(['predict', model]);
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+    for (const text of ['Works perfectly!', 'Awful.']) {
+      child.stdin.write(`${text}\n`);
+      expect((await lines.next()).value).toContain(text);
+    }
+    child.stdin.end();
+    expect(await ended).toEqual({ exitCode: 0, signal: null });
+  });
+});
+
+describe('orchard evaluate', () => {
+  it('prints figures per class and intervals, and as JSON what the library tells', async () => {
+    const rows = file(
+      'test.csv',
+      'text,label\nWorks perfectly!,positive\nAwful.,negative\nI love it,negative\n',
+    );
+    const { exitCode, stdout, stderr } = await run(['evaluate', model, rows]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toMatch(/^ +precision +recall +f1 +support\n/);
+    // Two of three are right: positive has precision 1/2 and recall 1, negative the other way round.
+    expect(stdout).toMatch(/^negative +1\.0000 +0\.5000 +0\.6667 +2$/m);
+    expect(stdout).toMatch(/^positive +0\.5000 +1\.0000 +0\.6667 +1$/m);
+    expect(stdout).toMatch(/^accuracy +0\.6667 +0\.\d{4} to 1\.0000 at 95 %$/m);
+    expect(stdout).toMatch(/^1 × +negative +answered positive$/m);
+    const [json] = jsonLines((await run(['evaluate', model, rows, '--json'])).stdout);
+    expect(json).toMatchObject({ kind: 'labels', rows: 3, accuracy: 2 / 3 });
+  });
+
+  it('names the lines that it cannot score', async () => {
+    const rows = file('test.csv', 'text,label\nWorks perfectly!,positive\na,b,c\n');
+    const { exitCode, stderr } = await run(['evaluate', model, rows]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^test\.csv line 3: found 3 columns/);
+  });
+
+  it('writes a page about it', async () => {
+    const rows = file('test.csv', 'text,label\nWorks perfectly!,positive\nAwful.,negative\n');
+    const report = join(temporaryDirectory(), 'report.html');
+    expect((await run(['evaluate', model, rows, '--report', report])).exitCode).toBe(0);
+    expect(readFileSync(report, 'utf8')).toMatch(/^<!doctype html>/i);
+  });
+});
+
+describe('orchard train', () => {
+  const csv = () => {
+    const rows = Array.from(
+      { length: 24 },
+      (_, row) => `it is ${row % 2 ? 'good' : 'bad'} ${row},${row % 2 ? 'yes' : 'no'}`,
+    );
+    return file('opinions.csv', `text,label\n${rows.join('\n')}\n`);
+  };
+
+  it('writes a model that predict takes', async () => {
+    const output = join(temporaryDirectory(), 'model');
+    const args = ['train', csv(), '--output', output, '--epochs', '1', '--json'];
+    const { exitCode, stdout } = await run(args);
+    expect(exitCode).toBe(0);
+    expect(jsonLines(stdout)).toEqual([
+      expect.objectContaining({
+        directory: output,
+        type: 'binary-text-classification',
+        dev: expect.any(Number),
+      }),
+    ]);
+    const predicted = await run(['predict', output, 'it is good', '--json']);
+    expect(jsonLines(predicted.stdout)).toMatchObject([
+      { line: 1, labels: [expect.stringMatching(/^(yes|no)$/)] },
+    ]);
+  });
+
+  it('names the lines of rows that it cannot train on, with the exit code 1', async () => {
+    const data = file('bad.csv', 'text,label\none,a\ntwo,b,c\n');
+    const { exitCode, stdout, stderr } = await run(['train', data]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toMatch(/^bad\.csv line 3: found 3 columns/);
+  });
+
+  it('stops at SIGINT with the exit code 130, and leaves nothing behind', async () => {
+    const home = join(temporaryDirectory(), 'temporary');
+    mkdirSync(home);
+    const output = join(temporaryDirectory(), 'model');
+    const args = ['train', csv(), '--output', output, '--epochs', '500'];
+    const { child, ended } = start(args, { ...process.env, TMPDIR: home });
+    while (readdirSync(home, { recursive: true }).length < 3)
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    child.kill('SIGINT');
+    expect(await ended).toEqual({ exitCode: 130, signal: null });
+    expect(existsSync(output)).toBe(false);
+    expect(readdirSync(home)).toEqual([]);
+  });
+});

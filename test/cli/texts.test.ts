@@ -1,0 +1,129 @@
+/** How texts are read: as they come, in bounded memory, each with its line. */
+import { Readable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import type { InputFormat } from '../../src/cli/input/input-format.js';
+import { linesOf, MAX_LINE_BYTES } from '../../src/cli/input/lines.js';
+import { textsOf } from '../../src/cli/input/texts.js';
+
+async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const found: Item[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
+/** Reads bytes that come in pieces of so many. */
+async function read(content: string | Buffer, format: InputFormat, piece = 3, column = 'text') {
+  const whole = Buffer.from(content);
+  const pieces = Array.from({ length: Math.ceil(whole.length / piece) }, (_, at) =>
+    whole.subarray(at * piece, (at + 1) * piece),
+  );
+  return all(textsOf({ bytes: Readable.from(pieces), format, column }));
+}
+
+describe.each([1, 3, 1000])('in pieces of %i bytes', (piece) => {
+  it('lines end at LF and CRLF alone; blank ones are skipped and counted', async () => {
+    const texts = await read('\uFEFFone\r\n\n  \nfoür\u2028still\rfour\nfive', 'text', piece);
+    expect(texts).toEqual([
+      { line: 1, text: 'one' },
+      { line: 4, text: 'foür\u2028still\rfour' },
+      { line: 5, text: 'five' },
+    ]);
+  });
+
+  it('a line that is not UTF-8 is a problem, and the next ones are read', async () => {
+    const texts = await read(Buffer.from('a\nb\xff\nc\n', 'latin1'), 'text', piece);
+    expect(texts).toEqual([
+      { line: 1, text: 'a' },
+      { line: 2, problem: expect.stringContaining('not UTF-8') },
+      { line: 3, text: 'c' },
+    ]);
+  });
+
+  it('JSON Lines have strings or objects', async () => {
+    const texts = await read(
+      '"one"\n{"text": "two", "id": 7}\n{"body": "x"}\nno json\n["x"]\n',
+      'jsonl',
+      piece,
+    );
+    expect(texts).toEqual([
+      { line: 1, text: 'one' },
+      { line: 2, text: 'two' },
+      { line: 3, problem: expect.stringContaining('no string "text"; give --text-column') },
+      { line: 4, problem: expect.stringContaining('not JSON') },
+      { line: 5, problem: expect.stringContaining('no string "text"') },
+    ]);
+  });
+
+  it.each(['\n', '\r\n'])(
+    'CSV is quoted as in RFC 4180, with the line where each record begins (%j)',
+    async (end) => {
+      const csv = [
+        'id,text',
+        '1,plain',
+        '2,"with ""quotes"", and',
+        'a second line"',
+        '3,x,y',
+        '',
+        '4,last',
+        '',
+      ].join(end);
+      expect(await read(csv, 'csv', piece)).toEqual([
+        { line: 2, text: 'plain' },
+        { line: 3, text: 'with "quotes", and\na second line' },
+        { line: 5, problem: '3 columns; the header has 2' },
+        { line: 7, text: 'last' },
+      ]);
+    },
+  );
+
+  it('TSV has no quoting', async () => {
+    expect(await read('text\tid\n"a" b\t1\nc\n', 'tsv', piece)).toEqual([
+      { line: 2, text: '"a" b' },
+      { line: 3, problem: '1 columns; the header has 2' },
+    ]);
+  });
+});
+
+it.each<[InputFormat, string]>([
+  ['csv', 'id,body\n1,x\n'],
+  ['tsv', 'id\tbody\n1\tx\n'],
+])('%s without the column says which there are, once', async (format, table) => {
+  const problem = 'no column "text", but "id", "body"; give --text-column';
+  expect(await read(table, format)).toEqual([{ line: 1, problem }]);
+  expect(await read(table, format, 3, 'body')).toEqual([{ line: 2, text: 'x' }]);
+});
+
+it('CSV whose quote is never closed tells where it began', async () => {
+  const texts = await read('text\na\n"b\nc\nd\n', 'csv');
+  expect(texts).toEqual([
+    { line: 2, text: 'a' },
+    { line: 3, problem: expect.stringMatching(/Quote Not Closed.*was not read$/i) },
+  ]);
+});
+
+it.each<InputFormat>(['text', 'jsonl', 'csv', 'tsv'])(
+  'of nothing at all there are no texts (%s)',
+  async (format) => {
+    expect(await read('', format)).toEqual([]);
+  },
+);
+
+it('a line without end takes no more memory than the longest that is read', async () => {
+  const piece = Buffer.alloc(2 ** 20, 'x');
+  const megabytes = 400;
+  let most = 0;
+  async function* endless() {
+    for (let count = 0; count < megabytes; count += 1) {
+      most = Math.max(most, process.memoryUsage().arrayBuffers);
+      yield Buffer.from(piece);
+    }
+    yield Buffer.from('\nshort\n');
+  }
+  const before = process.memoryUsage().arrayBuffers;
+  expect(await all(linesOf(endless()))).toEqual([
+    { line: 1, problem: 'longer than 16 MiB' },
+    { line: 2, text: 'short' },
+  ]);
+  expect(most - before).toBeLessThan((megabytes / 2) * 2 ** 20);
+  expect(MAX_LINE_BYTES).toBeLessThan(megabytes * 2 ** 20);
+});

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { FrozenEncoder } from '../../models/recipes/backbones/check/frozen-states.js';
+import { classifyLinearly } from '../../models/recipes/backbones/check/logistic-regression.js';
+import { minimize } from '../../models/recipes/backbones/check/minimize.js';
+import { probeTexts, probeWords } from '../../models/recipes/backbones/check/probe-tasks.js';
+import { completeWeights } from '../../models/recipes/backbones/check/starts.js';
+import { shapedEncoder } from '../../models/recipes/backbones/student/shape.js';
+import { onnxExecutor } from '../../src/graph/index.js';
+import { Random } from '../../src/random.js';
+import { englishTokenizer, loadTokenizer } from '../../src/tokenizer/index.js';
+
+describe('the search for a minimum', () => {
+  it('finds that of a quadratic function whose axes differ a thousandfold', async () => {
+    const scales = [1, 30, 1000];
+    const at = new Float64Array(3);
+    const slope = async (point: Float64Array) => ({
+      value: point.reduce((sum, x, i) => sum + ((scales[i] ?? 0) * (x - i - 1) ** 2) / 2, 0),
+      gradient: point.map((x, i) => (scales[i] ?? 0) * (x - i - 1)),
+    });
+    await minimize(slope, at, { steps: 100, tolerance: 0 });
+    for (const [i, x] of at.entries()) expect(x).toBeCloseTo(i + 1, 6);
+  });
+});
+
+describe('the linear classifier', () => {
+  it('tells classes apart by the one feature that does, whatever its scale', async () => {
+    const random = Random.fromSeed(3);
+    const made = (count: number) => {
+      const classes = Array.from({ length: count }, (_, at) => at % 3);
+      const vectors = classes.flatMap((each) => [
+        random.normal(),
+        500 + 0.01 * (each + 0.2 * random.normal()),
+        1,
+      ]);
+      return { width: 3, vectors: Float32Array.from(vectors), classes };
+    };
+    const asked = made(60);
+    const guesses = await classifyLinearly(onnxExecutor(), made(300), 3, asked.vectors);
+    const right = guesses.filter((guess, at) => guess === asked.classes[at]).length;
+    expect(right).toBeGreaterThan(54);
+  });
+});
+
+describe('a probe', () => {
+  const executor = onnxExecutor({ threads: 1 });
+  const tokenizer = loadTokenizer(englishTokenizer());
+  const bert = shapedEncoder({ layers: 1, width: 64, heads: 1 }, tokenizer.vocabularySize);
+  const random = Random.fromSeed(5);
+  const fillers = ['a', 'book', 'of', 'songs', 'with', 'its', 'cast'];
+  const filler = () => fillers[random.integer(fillers.length)] ?? 'a';
+
+  it('of texts sees the word that decides, even in random states, and one of words sees the name', async () => {
+    const encoder = await FrozenEncoder.create(executor, bert, completeWeights(bert, new Map()));
+    const rows = Array.from({ length: 120 }, (_, at) => ({
+      text: [filler(), filler(), at % 2 === 0 ? 'lovely' : 'dull'].join(' '),
+      labels: [at % 2 === 0 ? 'good' : 'bad'],
+    }));
+    const texts = {
+      type: 'binary-text-classification',
+      labels: ['bad', 'good'],
+      train: rows.slice(0, 80),
+      dev: rows.slice(80),
+      test: [],
+    } as const;
+    const probed = { executor, encoder, tokenizer };
+    expect(await probeTexts(probed, texts)).toBeGreaterThan(0.9);
+    const sentences = Array.from({ length: 90 }, (_, at) => {
+      const name = at % 3 === 0 ? ['london'] : at % 3 === 1 ? ['new', 'york'] : [];
+      const tags = name.map((_, place) => (place === 0 ? 'B-LOC' : 'I-LOC'));
+      return { words: [filler(), ...name, filler()], tags: ['O', ...tags, 'O'] };
+    });
+    const tagged = { train: sentences.slice(0, 60), dev: sentences.slice(60), test: [] };
+    expect(await probeWords(probed, tagged)).toBeGreaterThan(0.9);
+    await encoder.release();
+  });
+});
