@@ -85,6 +85,8 @@ await using predictor = new Predictor({
 });
 const table: object[] = [];
 for (const recipe of recipesNamed(names.length === 0 ? ['all'] : names)) {
-  if (recipe.family === 'Papaya') table.push(await measure(recipe, predictor, datasets));
+  if (recipe.family !== 'Papaya') continue;
+  table.push(await measure(recipe, predictor, datasets));
+  console.log(JSON.stringify(table.at(-1)));
 }
 console.table(table);

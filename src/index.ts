@@ -142,6 +142,7 @@ export {
   type ExplanationChoice,
   type JudgedResult,
   type MatchedWord,
+  type ModelResult,
   type PartFigures,
   type QuestionFile,
   type QuestionRow,

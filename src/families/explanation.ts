@@ -18,6 +18,7 @@ export interface ExplainedWord {
 
 /** A place in a passage. */
 export interface MatchedWord {
+  /** As it stands in the passage. */
   readonly word: string;
   /** Where it starts in the passage, in UTF-16 code units from 0. */
   readonly start: number;
@@ -57,6 +58,7 @@ export interface JudgedResult extends InferenceResult {
 
 /** What a model thread answers: a result, with its explanation where that was asked for. */
 export interface ModelResult extends JudgedResult {
+  /** As of an {@link Explanation}; only where that was asked for. */
   readonly explained?: readonly ExplainedAnswer[];
 }
 

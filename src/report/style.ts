@@ -26,7 +26,7 @@ th { font-weight: 600; } tbody th { font-weight: 400; max-width: 20rem; overflow
 td { white-space: nowrap; } .text { white-space: normal; }
 section { overflow-x: auto; } .texts { width: 100%; } .texts .text { overflow-wrap: anywhere; }
 .texts .text + .text { min-width: 6rem; }
-.for, .against { color: inherit; border-radius: .2rem; padding: 0 .1em; border-bottom: 2px solid; }
+.for, .against { color: var(--ink); border-radius: .2rem; padding: 0 .1em; border-bottom: 2px solid; }
 .for { background: color-mix(in srgb, var(--accent) var(--strength), transparent); border-color: var(--accent); }
 .against { background: color-mix(in srgb, var(--second) var(--strength), transparent); border-color: var(--second); border-bottom-style: dashed; }
 .bar { background: linear-gradient(to right, color-mix(in srgb, var(--accent) 25%, transparent) var(--share), transparent 0); }

@@ -1,4 +1,5 @@
 /** The built page at /, in a real browser. */
+import { readFile } from 'node:fs/promises';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aBrowser, accessibilityProblems, executable, openPage } from './a-browser.js';
@@ -105,7 +106,7 @@ describe.skipIf(executable === undefined)(title, () => {
 
     await page.locator('#figures-rows tr').first().waitFor({ state: 'attached' });
     expect(await inkOf(page, '#loss-chart canvas')).toBeGreaterThan(0);
-    await page.getByRole('button', { name: 'Ask this model' }).waitFor();
+    await page.getByRole('button', { name: 'Ask this model' }).waitFor({ timeout: 90_000 });
     const seen = await page.evaluate<number[]>('epochsSeen');
     expect(seen.at(-1)).toBe(4);
     expect(new Set(seen).size).toBeGreaterThan(1);
@@ -119,7 +120,49 @@ describe.skipIf(executable === undefined)(title, () => {
     await page.getByText('The model took').waitFor();
     const answers = await page.getByRole('region', { name: 'Answer' }).getByRole('listitem').allInnerTexts();
     expect(answers.map((each) => each.split(/\s/)[0]).sort()).toEqual(['negative', 'positive']);
-  }, 60_000);
+  }, 120_000);
+
+  it('trains on a CSV file, or tells at its field all that is wrong in it, under its own name', async () => {
+    const page = await aPage();
+    await page.getByLabel('Name', { exact: true }).fill('rows');
+    const field = page.getByLabel('File', { exact: true });
+    const file = (name: string, text: string) => ({ name, mimeType: 'text/csv', buffer: Buffer.from(text) });
+    await field.setInputFiles(file('Meine Zeilen.csv', 'text,label\nfine,good\n,bad\nodd,\n'));
+    await page.getByRole('button', { name: 'Start training' }).click();
+    const problem = page.locator('#file-problem');
+    await problem.filter({ hasText: 'Meine Zeilen.csv line 3' }).waitFor();
+    expect((await problem.textContent())?.split('\n')).toHaveLength(2);
+    await page.getByText('What a file looks like').click();
+    const download = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'reviews.csv' }).click();
+    expect((await download).suggestedFilename()).toBe('reviews.csv');
+    await page.getByLabel('What it does').selectOption('named-entity-recognition');
+    expect(await page.getByRole('region', { name: 'A sample of names.conll' }).count()).toBe(1);
+    await page.getByLabel('What it does').selectOption('binary-text-classification');
+    const rows = Array.from({ length: 20 }, (_, at) => `${at} is ${at % 2 ? 'fine,good' : 'bad,poor'}`);
+    await field.setInputFiles(file('rows.csv', ['text,label', ...rows].join('\n')));
+    await page.getByRole('button', { name: 'Start training' }).click();
+    await page.getByRole('heading', { name: 'Job rows' }).waitFor();
+    await page.getByRole('button', { name: 'Cancel the job' }).click();
+    await page.locator('#job-state', { hasText: '■ cancelled' }).waitFor();
+  });
+
+  it('colours the words that moved an answer, and offers examples', async () => {
+    const page = await aPage();
+    await page.getByLabel('Model', { exact: true }).selectOption('pre-trained/named-entity-recognition');
+    await page.getByRole('button', { name: 'Apple opens a shop in Paris.' }).click();
+    await page.getByText('The model took 1.5 ms.').waitFor();
+    await page.getByRole('button', { name: 'Which words moved it?' }).click();
+    const place = page.locator('#explanation .words').first();
+    await place.waitFor();
+    expect(await place.textContent()).toBe('Apple opens a shop in Paris.');
+    expect(await place.locator('mark.for').allInnerTexts()).toEqual(['Apple']);
+    expect(await place.locator('mark.against').allInnerTexts()).toEqual(['Paris.']);
+    const told = page.getByRole('status').filter({ hasText: 'What speaks most for it: “Apple”.' });
+    await told.waitFor({ state: 'attached' });
+    await ask(page, 'emotion-detection');
+    expect(await page.locator('#explanation *').count()).toBe(0);
+  });
 
   it('lists what is wrong in the dataset of a failed job, the first 20 problems before the others', async () => {
     const page = await aPage();
@@ -177,7 +220,7 @@ describe.skipIf(executable === undefined)(title, () => {
     const told = page.getByRole('status').filter({ hasText: '2 found: Ada Lovelace, PERSON; Paris, PLACE.' });
     await told.waitFor({ state: 'attached' });
 
-    await tab(2); // past the button
+    await tab(5); // past two examples, the button, and the one that explains
     await keyboard.type('long');
     await tab(3); // past the type and the size
     await keyboard.press('ArrowDown'); // from the upload to the URL
@@ -212,6 +255,10 @@ describe.skipIf(executable === undefined)(title, () => {
       await jobs.last().click(); // the first one, which has all its figures
       await page.getByText('The figures as a table').click();
       expect(await accessibilityProblems(page)).toEqual([]);
+      await page.getByText('What a file looks like').click();
+      await page.getByRole('button', { name: 'Which words moved it?' }).click();
+      await page.locator('#explanation .words').first().waitFor();
+      expect(await accessibilityProblems(page)).toEqual([]);
       await page.getByRole('button', { name: 'Show job wrong' }).click();
       await page.getByText('5 more listed').click();
       expect(await accessibilityProblems(page)).toEqual([]);
@@ -223,10 +270,38 @@ describe.skipIf(executable === undefined)(title, () => {
     for (const model of Object.keys(catalogue)) await ask(page, model, ENTITY_TEXT);
     await page.getByRole('button', { name: 'Show job' }).last().click();
     await page.getByText('The figures as a table').click();
+    await page.getByText('What a file looks like').click();
+    await page.getByRole('button', { name: 'Which words moved it?' }).click();
+    await page.locator('#explanation .words').first().waitFor();
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    const cutOff = `(() => { const box = document.querySelector('#jobs-scroll'); return box.scrollWidth - box.clientWidth; })()`;
+    expect(await page.evaluate(cutOff)).toBe(0);
     await page.getByRole('button', { name: 'Show job wrong' }).click();
     await page.getByText('5 more listed').click();
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+  });
+
+  it('offers the report, the card and the zip of a model, and deletes it when that is confirmed', async () => {
+    const page = await aPage();
+    await page.getByRole('button', { name: 'Show job reviews' }).click();
+    for (const [button, name, begins] of [
+      ['Report', 'reviews-report.html', '<!doctype html>'],
+      ['Card', 'reviews-card.md', '---'],
+      ['Download the model', 'reviews.zip', 'PK'],
+    ] as const) {
+      const download = page.waitForEvent('download');
+      await page.getByRole('button', { name: button, exact: true }).click();
+      expect((await download).suggestedFilename()).toBe(name);
+      expect((await readFile(await (await download).path(), 'latin1')).slice(0, 15)).toMatch(begins);
+    }
+    const answers = [false, true];
+    page.on('dialog', (dialog) => void (answers.shift() ? dialog.accept() : dialog.dismiss()));
+    const models = page.locator('#model option', { hasText: 'reviews' });
+    await page.getByRole('button', { name: 'Delete the model' }).click();
+    expect(await models.count()).toBe(1);
+    await page.getByRole('button', { name: 'Delete the model' }).click();
+    await expect.poll(() => models.count()).toBe(0);
+    expect(await page.locator('#job').isVisible()).toBe(false);
   });
 
   it('/docs draws every operation under a policy that runs nothing in the markup', async () => {

@@ -49,6 +49,13 @@ describe('an application with the models installed', () => {
     expect(await output('first-answer.ts')).toMatch(/^(negative|neutral|positive) 0\.\d\d\n$/);
   });
 
+  it('is told which words moved an answer', async () => {
+    const [answer, ...words] = (await output('explain.ts')).trimEnd().split('\n');
+    expect(answer).toMatch(/^(negative|neutral|positive) 0\.\d\d$/);
+    expect(words).toHaveLength(3);
+    for (const word of words) expect(word).toMatch(/^ {2}-?\d+\.\d\d \S+ at \d+$/);
+  });
+
   it('asks several, and hears of one that it does not have beside the answers of the others', async () => {
     const [failure, ...answers] = (await output('medley.ts')).trimEnd().split('\n');
     const catalogue = join('orchard-nlp-models', 'catalogue');

@@ -151,6 +151,57 @@ describe('its model', () => {
   });
 });
 
+describe('an explanation of its answers', () => {
+  const texts = rows.filter((_, at) => at % 4 === 0).map(({ text }) => text);
+
+  it('names the word that moves them most: twice as much as the others on average', async () => {
+    await using predictor = new Predictor({ storage, isolation: 'inline' });
+    const fall = { named: 0, others: 0 };
+    for (const text of texts) {
+      const [explained] = (await predictor.explainCustom(id, text))._unsafeUnwrap().data.explained;
+      const { answer = '', score = 0, words = [] } = explained ?? {};
+      const falls = await Promise.all(
+        words.map(async ({ start, word }) => {
+          const without = text.slice(0, start) + text.slice(start + word.length);
+          const { labels, scores } = (await predictor.predictCustom(id, without))._unsafeUnwrap().data;
+          return score - (scores[labels.indexOf(answer)] ?? 0);
+        }),
+      );
+      const heaviest = words.findIndex(
+        ({ weight }) => weight === Math.max(...words.map((each) => each.weight)),
+      );
+      fall.named += falls[heaviest] ?? 0;
+      const others = falls.filter((_, at) => at !== heaviest);
+      fall.others += others.reduce((sum, each) => sum + each, 0) / others.length;
+    }
+    expect(fall.named).toBeGreaterThan(2 * fall.others);
+    expect(fall.named / texts.length).toBeGreaterThan(0.02);
+  });
+
+  it('comes with the answer, and the label that was asked about', async () => {
+    await using predictor = new Predictor({ storage });
+    const { data, metadata } = (
+      await predictor.explainCustom(id, 'the room is awful', { label: 'positive' })
+    )._unsafeUnwrap();
+    const { explained, ...answer } = data;
+    expect(answer).toEqual((await predictor.predictCustom(id, 'the room is awful'))._unsafeUnwrap().data);
+    expect(explained[0]).toMatchObject({ answer: 'positive', position: answer.labels.indexOf('positive') });
+    expect(metadata.model_inference_time_ms).toBeGreaterThan(0);
+    const unknown = await predictor.explainCustom(id, 'the room is awful', { label: 'weather' });
+    expect(unknown._unsafeUnwrapErr().message).toContain('the model has no label weather');
+  });
+
+  it('tells that none of its labels fits, where that is asked for', async () => {
+    await using predictor = new Predictor({ storage });
+    const asked = { noneOfThese: true } as const;
+    const queries = [rows[0]?.text ?? '', '漢字 qxq'];
+    const { data } = (await predictor.predictCustomBatch(id, queries, asked))._unsafeUnwrap();
+    expect(data.map(({ none_of_these }) => none_of_these)).toEqual([false, true]);
+    // Eight dev rows bear no more than nine tenths.
+    expect(data[0]?.scores[0]).toBeLessThanOrEqual(0.9);
+  });
+});
+
 describe('queries that can not be answered', () => {
   it.each<[string, unknown, RegExp]>([
     ['21 queries', Array.from({ length: 21 }, () => 'x'), /queries: at most 20/],

@@ -63,6 +63,24 @@ describe('the report', () => {
     );
   });
 
+  it('colours the words of a mistake by what they say, and leaves the text as it is', async () => {
+    const words = [
+      { start: 0, end: 3, weight: -2 },
+      { start: 4, end: 7, weight: 4 },
+      { start: 8, end: 10, weight: 0.1 },
+    ];
+    const mistakes = [{ text: 'not bad at all', expected: ['good'], predicted: ['bad'], score: 0.91, words }];
+    const page = await pageOf({ evaluation: { mistakes } });
+    expect(rowsUnder(page, 'Text')).toEqual([['not bad at all', 'good', 'bad', '0.910']]);
+    const [, , ...marks] = page.elements('mark').map((mark) => ({
+      text: textOf(mark),
+      ...Object.fromEntries(mark.attrs.map(({ name, value }) => [name, value])),
+    }));
+    const all = page.elements('mark').map((mark) => textOf(mark));
+    expect(all.toSorted()).toEqual(['against', 'bad', 'for', 'not']);
+    expect(marks).toHaveLength(2);
+  });
+
   it('has the figures of encoder, expert and blend', async () => {
     expect(rowsUnder(await pageOf(), 'Part')).toEqual([
       ['Encoder alone', '81.3 %', '70.0 %', '0.050 (was 0.200)'],

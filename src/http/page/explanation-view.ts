@@ -5,11 +5,12 @@ type ExplainedAnswer = Explanation['explained'][number];
 type ExplainedWord = ExplainedAnswer['words'][number];
 
 /** Weights below this share of the heaviest are left uncoloured. */
-const LEAST_SHARE = 0.08;
+const LEAST_SHARE = 0.15;
 /** Per cent of its colour that the heaviest word has, so that it can still be read. */
-const MOST_COLOUR = 60;
-/** How many words are told in words. */
+const MOST_COLOUR = 45;
+/** How many words are told in words, and the least that they weigh beside the heaviest. */
 const TOLD = 3;
+const TOLD_SHARE = 0.25;
 /** Of many entities or passages, so many are explained at first. */
 const SHOWN_ANSWERS = 3;
 
@@ -55,7 +56,7 @@ function answerView(answer: ExplainedAnswer, query: string): HTMLElement {
 function heaviestWords({ words }: ExplainedAnswer): string[] {
   const most = heaviestOf(words);
   return words
-    .filter(({ weight }) => weight > LEAST_SHARE * most)
+    .filter(({ weight }) => weight > TOLD_SHARE * most)
     .toSorted((a, b) => b.weight - a.weight)
     .slice(0, TOLD)
     .map(({ word }) => `“${word}”`);

@@ -19,13 +19,13 @@ function mistakeRow({ text, expected, predicted, score, words }: Mistake): Html 
 <td class="text" dir="auto">${predicted.join(', ') || '–'}</td><td>${decimal(score)}</td></tr>`;
 }
 
-const legend = html` In the first ones, words that speak <mark class="for" style="--strength: 60%">for</mark> what was predicted
-are told from those that speak <mark class="against" style="--strength: 60%">against</mark> it; the fainter, the less.`;
+const legend = html` In the first ones, words that speak <mark class="for" style="--strength: 45%">for</mark> what was predicted
+are told from those that speak <mark class="against" style="--strength: 45%">against</mark> it; the fainter, the less.`;
 
 /** Weights below this share of the heaviest are left uncoloured. */
-const LEAST_SHARE = 0.08;
+const LEAST_SHARE = 0.15;
 /** The heaviest word of a text has this much of its colour, so that it can still be read. */
-const MOST_COLOUR = 60;
+const MOST_COLOUR = 45;
 
 /** A text with each word in the colour of what it says, as strong as its weight beside the heaviest of the text. */
 function coloured(text: string, words: readonly WeighedWord[] = []): Html {
