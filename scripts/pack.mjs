@@ -58,4 +58,5 @@ execFileSync(process.execPath, [join(root, 'scripts', 'prepare.mjs'), '--declara
   stdio: ['ignore', 'ignore', 'inherit'],
 });
 pack(root, NEEDED);
-if (!args.includes('--library')) pack(join(root, 'models'), ['index.js', 'catalogue/sentiment-classification/config.json']);
+if (!args.includes('--library'))
+  pack(join(root, 'models'), ['index.js', 'catalogue/sentiment-classification/config.json']);
