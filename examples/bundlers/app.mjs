@@ -30,7 +30,7 @@ async function train() {
     .andThen(({ id }) => trainer.waitForTrainingJob(id));
   await trainer.close();
   await rm(folder, { recursive: true });
-  return trained.map(({ model, status }) => status ?? model?.status);
+  return trained.map(({ status, error }) => `${status} ${error?.message ?? ''}`.trim());
 }
 
 async function main() {

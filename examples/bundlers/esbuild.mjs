@@ -9,7 +9,6 @@ await build({
   bundle: true,
   platform: 'node',
   format: 'esm',
-  splitting: true,
   outdir: 'out',
   outExtension: { '.js': '.mjs' },
   // Packages of CommonJS call require, which ES modules lack.

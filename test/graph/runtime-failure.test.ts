@@ -1,12 +1,6 @@
 /** What is told where onnxruntime-node can't be loaded, by what loaders of systems say. */
-import { execFile } from 'node:child_process';
-import { cp, mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { runtimeFailure } from '../../src/graph/onnx/runtime-failure.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const linux = { platform: 'linux', arch: 'x64' };
 const binding = 'node_modules/onnxruntime-node/bin/napi-v6/linux/x64/onnxruntime_binding.node';
@@ -44,27 +38,5 @@ describe('a runtime that cannot be loaded', () => {
     const error = runtimeFailure(new Error(message), machine);
     expect(error).toMatchObject({ code: 'installation', missing: 'onnxruntime-node' });
     expect(error.message).toMatch(expected);
-  });
-});
-
-describe('the package without its binaries', () => {
-  it('is named, not the graph', async () => {
-    const application = temporaryDirectory();
-    const root = fileURLToPath(new URL('../..', import.meta.url));
-    const modules = join(root, 'node_modules');
-    for (const name of ['onnxruntime-node/dist', 'onnxruntime-node/package.json', 'onnxruntime-common'])
-      await cp(join(modules, name), join(application, 'node_modules', name), { recursive: true });
-    await mkdir(join(application, 'dist'));
-    await cp(join(root, 'dist'), join(application, 'dist'), { recursive: true });
-    await cp(join(root, 'package.json'), join(application, 'package.json'));
-    for (const name of ['neverthrow', 'lru-cache'])
-      await cp(join(modules, name), join(application, 'node_modules', name), { recursive: true });
-    await writeFile(
-      join(application, 'app.mjs'),
-      `import { listDevices } from './dist/index.js';
-       await listDevices().catch(({ code, message }) => console.log(code, message));`,
-    );
-    const { stdout } = await promisify(execFile)(process.execPath, ['app.mjs'], { cwd: application });
-    expect(stdout).toMatch(/^installation onnxruntime-node: onnxruntime has no binary for this platform \(/);
   });
 });
