@@ -13,6 +13,7 @@ export const BUNDLED = [
   'd3-shape',
   'eventsource-parser',
   'hono',
+  'jsonc-parser',
   'swagger-ui-dist',
   'uplot',
   'uuid',

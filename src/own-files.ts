@@ -3,15 +3,16 @@
  * application's bundle neither lies where the code does; both are then looked for from the bundle's place.
  */
 import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { InstallationError } from './errors.js';
 
 const PACKAGE = 'orchard-nlp';
 /** Environment variable: a folder with the files of the package's `dist`. */
 const VARIABLE = 'ORCHARD_FILES';
 const PAGE = 'docs/bundlers.md';
+/** Of the files that bundlers make of entries. */
+const ENDINGS = ['.js', '.mjs', '.cjs'];
 
 /** Files of `dist` that are started or read by name: the entries of threads, and parts of pages. */
 export type OwnFile =
@@ -21,8 +22,8 @@ export type OwnFile =
   | 'reference/swagger-ui-bundle.js';
 
 /**
- * The file in the folder that ORCHARD_FILES names, beside the code, or in the package that is installed where the code
- * or the working directory is.
+ * The file in the folder that ORCHARD_FILES names, beside the code or the script that runs, or in the package that either
+ * finds installed.
  * @param beside gives the URL beside the code; in a bundle of CommonJS it throws.
  * @throws InstallationError if it is nowhere.
  */
@@ -47,22 +48,27 @@ function* places(name: OwnFile, beside: () => URL): Generator<URL> {
   if (folder) yield pathToFileURL(join(resolve(folder), name));
   const url = attempt(beside);
   if (url?.protocol === 'file:') yield url;
-  for (const start of startingPoints()) {
-    const manifest = attempt(() => createRequire(start).resolve(`${PACKAGE}/package.json`));
+  const starts = startingPoints();
+  for (const start of starts) {
+    const directory = dirname(start.startsWith('file:') ? fileURLToPath(start) : start);
+    for (const ending of ENDINGS) yield pathToFileURL(join(directory, name.replace(/\.js$/, ending)));
+  }
+  for (const start of starts) {
+    const manifest = resolvedFrom(start, `${PACKAGE}/package.json`);
     if (manifest !== undefined) yield pathToFileURL(join(dirname(manifest), 'dist', name));
   }
 }
 
 /**
- * The `require` of a place from which Node finds the package: this code's, the library's where that is installed, or the
- * working directory's; this code's if it is nowhere.
+ * The `require` of a place from which Node finds the package: this code's, that of the script that runs, or the library's
+ * where that is installed; this code's if it is nowhere.
  */
 export function requireFor(name: string): NodeJS.Require {
   for (const start of packagePlaces()) {
-    const require = createRequire(start);
-    if (attempt(() => require.resolve(name)) !== undefined) return require;
+    const found = requireFrom(start);
+    if (attempt(() => found.resolve(name)) !== undefined) return found;
   }
-  return createRequire(startingPoints()[0] ?? workingDirectory());
+  return requireFrom(startingPoints()[0] ?? process.execPath);
 }
 
 /** With a strict package manager, only the library itself finds what it depends on. */
@@ -70,23 +76,36 @@ function* packagePlaces(): Generator<string> {
   const starts = startingPoints();
   yield* starts;
   for (const start of starts) {
-    const manifest = attempt(() => createRequire(start).resolve(`${PACKAGE}/package.json`));
+    const manifest = resolvedFrom(start, `${PACKAGE}/package.json`);
     if (manifest !== undefined) yield manifest;
   }
 }
 
-/** From where packages are looked for: the code, the script that runs, the working directory. A bundle of CommonJS has no `import.meta.url`. */
+/**
+ * From where files and packages are looked for: the code and the script that runs. Not the working directory, where
+ * anybody's files may lie.
+ */
 export function startingPoints(): string[] {
-  const here: string | undefined = import.meta.url;
+  const here = ownLocation();
   const [, script] = process.argv;
-  return [
-    ...(here?.startsWith('file:') ? [here] : []),
-    ...(script === undefined ? [] : [resolve(script)]),
-    workingDirectory(),
-  ];
+  return [...(here === undefined ? [] : [here]), ...(script === undefined ? [] : [resolve(script)])];
 }
 
-const workingDirectory = (): string => join(process.cwd(), 'index.js');
+/** A bundle of CommonJS has no `import.meta.url`, but the name of its file. */
+function ownLocation(): string | undefined {
+  const url: string | undefined = import.meta.url;
+  if (url?.startsWith('file:')) return url;
+  return typeof __filename === 'string' && isAbsolute(__filename) ? __filename : undefined;
+}
+
+/** Not imported: webpack would look through each `createRequire` that it knows, and put its own in the place. */
+const requireFrom = (start: string): NodeJS.Require =>
+  process.getBuiltinModule('node:module').createRequire(start);
+
+/** The path of a package's file, as Node finds it from a file or its URL; undefined if it doesn't. */
+export function resolvedFrom(start: string, file: string): string | undefined {
+  return attempt(() => requireFrom(start).resolve(file));
+}
 
 function attempt<T>(work: () => T): T | undefined {
   try {

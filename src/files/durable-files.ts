@@ -1,4 +1,4 @@
-import { readdir as readdirOf, readFile as readFileOf } from 'node:fs';
+import { fsync, readdir as readdirOf, readFile as readFileOf } from 'node:fs';
 import { access, link, mkdir, open, readdir, rename, rm, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -18,6 +18,8 @@ const WINDOWS_PAUSE_MS = 50;
  */
 const readFile = promisify(readFileOf);
 const readNames = promisify(readdirOf);
+/** Yarn's Plug'n'Play has no `sync` of a FileHandle. */
+const flush = promisify(fsync);
 
 /** Creates a directory and its missing parents, all of which then survive a power cut. */
 export async function ensureDirectory(path: string): Promise<void> {
@@ -34,7 +36,7 @@ export async function writeFlushed(path: string, content: string | Uint8Array, m
   const file = await open(path, 'wx', mode);
   try {
     await file.writeFile(content);
-    await file.sync();
+    await flush(file.fd);
   } finally {
     await file.close();
   }
@@ -63,7 +65,7 @@ export async function flushDirectory(path: string): Promise<void> {
 async function flushFile(path: string): Promise<void> {
   const file = await open(path, ON_WINDOWS ? 'r+' : 'r'); // Windows flushes only what is open for writing
   try {
-    await file.sync();
+    await flush(file.fd);
   } finally {
     await file.close();
   }

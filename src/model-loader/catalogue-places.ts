@@ -1,10 +1,9 @@
 /** Where models of the catalogue may lie on this machine. */
-import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { NotFoundError } from '../errors.js';
 import { MODELS_VERSION } from '../models-manifest.js';
-import { startingPoints } from '../own-files.js';
+import { resolvedFrom, startingPoints } from '../own-files.js';
 
 export const CATALOGUE_PACKAGE = 'orchard-nlp-models';
 /** The folders of that package: pretrained models, and encoders that training can start from. */
@@ -54,11 +53,8 @@ export function cataloguePlaces(library: string | URL, folder: CatalogueFolder):
 
 /** @returns undefined if the package can't be found from there, as in a bundle. */
 function packageDirectory(name: string, from: string | URL): string | undefined {
-  try {
-    return dirname(createRequire(from).resolve(`${name}/package.json`));
-  } catch {
-    return undefined;
-  }
+  const manifest = resolvedFrom(String(from), `${name}/package.json`);
+  return manifest === undefined ? undefined : dirname(manifest);
 }
 
 /**

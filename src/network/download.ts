@@ -1,4 +1,6 @@
+import { fsync } from 'node:fs';
 import { open, rm, stat } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { StorageError } from '../errors.js';
 import { NetworkFailure } from './network-failure.js';
 import { type RequestOptions, request } from './request.js';
@@ -122,7 +124,8 @@ async function save(
       await onDisk(file, handle.appendFile(piece));
       onProgress?.({ receivedBytes, totalBytes });
     }
-    if (keepsPart) await onDisk(file, handle.sync());
+    // Yarn's Plug'n'Play has no `sync` of a FileHandle.
+    if (keepsPart) await onDisk(file, promisify(fsync)(handle.fd));
   } finally {
     await handle.close();
   }

@@ -1,0 +1,15 @@
+import { listModels, memoryStorage, Predictor, pullModel, verifyModel } from 'orchard-nlp';
+
+const from = process.argv[2]; // where catalogue/ and backbones/ lie: a folder or an http address
+const pulled = await pullModel('sentiment-classification', from === undefined ? {} : { from });
+if (pulled.isErr()) throw pulled.error;
+const verified = await verifyModel('sentiment-classification');
+console.log(verified.map(({ problems }) => `${problems.length} problems`).unwrapOr('unknown'));
+const listed = (await listModels()).unwrapOr([]);
+console.log(
+  `${listed.filter(({ directory }) => directory !== undefined).length} of ${listed.length} are here`,
+);
+
+await using predictor = new Predictor({ storage: memoryStorage() });
+const answer = await predictor.predictPretrained('sentiment-classification', 'Works perfectly!');
+console.log(answer.map(({ data }) => data.labels[0]).unwrapOr('no answer'));
