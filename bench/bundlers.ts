@@ -4,7 +4,7 @@
  *
  * Usage: `npm run bench:bundlers -- [--only esbuild,tsup,webpack,vite,next] [--keep <folder>]`.
  */
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -51,11 +51,12 @@ async function rowsOf(name: string, bundler: Bundler): Promise<string[]> {
   const beside = await outcomeOf(join(application, bundler.output), catalogue);
   const far = join(workplace, `${name}-far`);
   await cp(join(application, 'out'), join(far, 'out'), { recursive: true });
+  // Some bundles remember where they were built.
+  const moved = `${application}-moved`;
+  await rename(application, moved);
   const bare = await outcomeOf(join(far, bundler.output), catalogue);
   for (const native of ['onnxruntime-node', 'onnxruntime-common'])
-    await cp(join(application, 'node_modules', native), join(far, 'node_modules', native), {
-      recursive: true,
-    });
+    await cp(join(moved, 'node_modules', native), join(far, 'node_modules', native), { recursive: true });
   const withRuntime = await outcomeOf(join(far, bundler.output), catalogue);
   return [
     `| ${label} | beside node_modules | ${beside.join(' | ')} |`,
