@@ -1,5 +1,7 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { fileWithin } from '../files/index.js';
 import { type NamedTensor, safetensorsPieces } from '../safetensors/index.js';
 import {
@@ -77,7 +79,9 @@ export async function writeModelFolder(directory: string, folder: ModelFolder): 
     const file = join(directory, name);
     await withFile(file, async () => {
       await mkdir(dirname(file), { recursive: true });
-      await writeFile(file, content);
+      const isWhole = typeof content === 'string' || content instanceof Uint8Array;
+      // Not writeFile: that of Yarn's Plug'n'Play takes no pieces.
+      await pipeline(isWhole ? [content] : content, createWriteStream(file));
     });
   }
 }
