@@ -246,6 +246,7 @@ export type {
   BackboneSource,
   BlendNotice,
   CheckpointNotice,
+  CopiedWeights,
   DatasetNotice,
   DeviceNotice,
   EpochEnd,

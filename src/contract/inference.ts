@@ -51,9 +51,9 @@ export const inferenceResultSchema: z.ZodType<InferenceResult> = z.strictObject(
   }),
 } satisfies FieldsOf<InferenceResult>);
 
-export const answerViews = ['labels', 'entities', 'passages'] as const;
 /** How results are best shown to people: labels by their scores, entities in their text, or passages by rank. */
-export type AnswerView = (typeof answerViews)[number];
+export type AnswerView = 'labels' | 'entities' | 'passages';
+export const answerViews = ['labels', 'entities', 'passages'] as const satisfies readonly AnswerView[];
 
 /** What comes with every inference response (docs/service.md, "Result"). */
 export interface InferenceMetadata {

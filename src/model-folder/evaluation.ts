@@ -7,24 +7,33 @@ export const MAX_MISTAKES = 50;
 /** Texts, entities and passages of mistakes are cut to this many characters (code points). */
 export const MAX_MISTAKE_CHARACTERS = 300;
 
-const classFiguresSchema = z.strictObject({
+export interface ClassFigures {
   /** A label, or a type of entity. */
-  label: z.string(),
+  label: string;
   /** This and the next two are 0 where there is nothing to divide by. */
+  precision: number;
+  recall: number;
+  f1: number;
+  /** How many rows (or entities) have it. */
+  support: number;
+}
+const classFiguresSchema: z.ZodType<ClassFigures> = z.strictObject({
+  label: z.string(),
   precision: z.number(),
   recall: z.number(),
   f1: z.number(),
-  /** How many rows (or entities) have it. */
   support: z.int(),
 });
-export type ClassFigures = z.infer<typeof classFiguresSchema>;
 
-const confusionSchema = z.strictObject({
-  labels: z.array(z.string()),
+export interface Confusion {
+  labels: string[];
   /** counts[actual][predicted], in the order of `labels`. */
+  counts: number[][];
+}
+const confusionSchema: z.ZodType<Confusion> = z.strictObject({
+  labels: z.array(z.string()),
   counts: z.array(z.array(z.int())),
 });
-export type Confusion = z.infer<typeof confusionSchema>;
 
 const calibrationBinSchema = z.strictObject({
   /** The model's mean confidence, 0 to 1. */
@@ -62,18 +71,24 @@ const weighedWordSchema = z.strictObject({
 });
 export type WeighedWord = z.infer<typeof weighedWordSchema>;
 
-const mistakeSchema = z.strictObject({
-  /** Cut to {@link MAX_MISTAKE_CHARACTERS}. */
-  text: z.string(),
+export interface Mistake {
+  /** At most 300 characters. */
+  text: string;
   /** Labels, entities or passages, each cut as well. */
+  expected: string[];
+  predicted: string[];
+  /** How sure the model was of what it got wrong, 0 to 1. */
+  score: number;
+  /** What moved the model, word by word; only of some mistakes of classifiers. */
+  words?: WeighedWord[];
+}
+const mistakeSchema: z.ZodType<Mistake> = z.strictObject({
+  text: z.string(),
   expected: z.array(z.string()),
   predicted: z.array(z.string()),
-  /** How sure the model was of what it got wrong, 0 to 1. */
   score: z.number(),
-  /** What moved the model, word by word; only of some mistakes of classifiers. */
   words: z.array(weighedWordSchema).exactOptional(),
 });
-export type Mistake = z.infer<typeof mistakeSchema>;
 
 export const modelEvaluationSchema = z.strictObject({
   format: z.literal(1),

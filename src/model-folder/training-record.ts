@@ -2,20 +2,26 @@
 import * as z from 'zod';
 import {
   modelConfigSchema,
+  type Topk,
   topkSchema,
   trainingConfigSchema,
   trainingStatsSchema,
 } from '../contract/index.js';
 
 /** The dev figures of one part of a model. */
-const partFiguresSchema = z.object({
+export interface RecordedPart {
+  accuracy?: number;
+  f1?: number;
+  topk?: Topk;
+  /** Expected calibration error of the raw and of the calibrated outputs. */
+  calibration_error?: { before: number; after: number };
+}
+const partFiguresSchema: z.ZodType<RecordedPart> = z.object({
   accuracy: z.number().exactOptional(),
   f1: z.number().exactOptional(),
   topk: topkSchema.exactOptional(),
-  /** Expected calibration error of the raw and of the calibrated outputs. */
   calibration_error: z.object({ before: z.number(), after: z.number() }).exactOptional(),
 });
-export type RecordedPart = z.infer<typeof partFiguresSchema>;
 
 const warningSchema = z.object({
   kind: z.string(),
