@@ -163,7 +163,9 @@ describe('a student without a teacher', () => {
 
   it('refuses batches that do not fit into one run, whose texts could not be compared', async () => {
     const objective = objectiveOf();
-    const tooMany = { executor: onnxExecutor(), encoder, objective, batchSize: 1000, seed: 7 };
-    await expect(Student.create(tooMany)).rejects.toThrow('1000 texts of 10 tokens are too many for one run');
+    const tooMany = { executor: onnxExecutor(), encoder, objective, batchSize: 1_000_000, seed: 7 };
+    await expect(Student.create(tooMany)).rejects.toThrow(
+      '1000000 texts of 10 tokens are too many for one run',
+    );
   });
 });

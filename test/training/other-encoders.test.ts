@@ -94,13 +94,15 @@ describe.each(modelTypes())('a model from a backbone of type %s', (type) => {
     const { config, training } = await readModelReport(directory);
     const encoder = readEncoder(config, 'config.json');
     expect(encoder.modelType).toBe(type);
-    expect(config.architectures).toEqual([encoder.className]);
+    expect(config.architectures).toEqual(['MeanPoolingClassifier']);
     expect(config.orchard.max_tokens).toBe(encoder.maxTokens);
     expect(training.parts?.encoder.accuracy).toBe(1);
 
     const { tensors } = decodeSafetensors(readFileSync(join(directory, WEIGHTS_FILE)), WEIGHTS_FILE);
     const names = encoder.parameters(encoder.prefix).map(({ name }) => name);
-    expect([...tensors.keys()]).toEqual([...names, 'classifier.weight', 'classifier.bias']);
+    const [guard] = encoder.textHead.inner;
+    expect([...tensors.keys()]).toEqual([...names, 'classifier.weight', 'classifier.bias', guard?.name]);
+    expect(tensors.get(guard?.name ?? '')?.shape).toEqual([1]);
     for (const file of [ONNX_FILE, QUANTIZED_ONNX_FILE]) expect(existsSync(join(directory, file))).toBe(true);
 
     const model = await TextModel.load(directory, 1);
