@@ -1,25 +1,9 @@
 /** The weights of graphs that hold them as integers, in float32 again, up to what rounding has lost. */
-import * as z from 'zod';
 import type { NamedTensor } from '../../safetensors/index.js';
 import { restoredFactor, restoredRows } from './integer-weights.js';
 import { unpackedRows } from './packed-rows.js';
-import { decodeModel, ElementTypeCode, PRODUCER } from './schema.js';
-
-const tensorSchema = z.object({
-  name: z.string(),
-  dataType: z.int(),
-  dims: z.array(z.int().nonnegative()),
-  rawData: z.instanceof(Uint8Array),
-});
-const modelSchema = z.object({
-  producerName: z.literal(PRODUCER),
-  graph: z.object({
-    node: z.array(z.object({ opType: z.string(), input: z.array(z.string()) })),
-    initializer: z.array(tensorSchema),
-  }),
-});
-type Tensor = z.infer<typeof tensorSchema>;
-type Node = z.infer<typeof modelSchema>['graph']['node'][number];
+import type { StoredNode, StoredTensor } from './read-model.js';
+import { ElementTypeCode } from './schema.js';
 
 /**
  * @param bytes of an `.onnx` file that this library wrote, with its weights inside.
@@ -27,9 +11,8 @@ type Node = z.infer<typeof modelSchema>['graph']['node'][number];
  * @throws Error if it is none, or lacks a part of a weight.
  */
 export async function restoredWeights(bytes: Uint8Array): Promise<ReadonlyMap<string, NamedTensor>> {
-  const parsed = modelSchema.safeParse(await decodeModel(bytes));
-  if (!parsed.success) throw new Error('is not a graph that this library wrote');
-  const { node, initializer } = parsed.data.graph;
+  const { readModel } = await import('./read-model.js');
+  const { node, initializer } = await readModel(bytes);
   return new IntegerGraph(initializer, node).weights();
 }
 
@@ -48,11 +31,11 @@ const LINEAR: Readonly<Record<string, LinearForm>> = {
 };
 
 class IntegerGraph {
-  readonly #tensors: ReadonlyMap<string, Tensor>;
-  readonly #nodes: readonly Node[];
+  readonly #tensors: ReadonlyMap<string, StoredTensor>;
+  readonly #nodes: readonly StoredNode[];
   readonly #found = new Map<string, NamedTensor>();
 
-  constructor(tensors: readonly Tensor[], nodes: readonly Node[]) {
+  constructor(tensors: readonly StoredTensor[], nodes: readonly StoredNode[]) {
     this.#tensors = new Map(tensors.map((tensor) => [tensor.name, tensor]));
     this.#nodes = nodes;
   }
@@ -75,7 +58,7 @@ class IntegerGraph {
     if (!this.#found.has(name)) this.#found.set(name, tensor);
   }
 
-  #linear({ opType, input }: Node): void {
+  #linear({ opType, input }: StoredNode): void {
     const form = LINEAR[opType];
     if (form === undefined) return;
     const integers = this.#tensor(input[form.integers] ?? '');
@@ -104,20 +87,20 @@ class IntegerGraph {
     return scales.map((scale, at) => steps(bias, at) * step * scale);
   }
 
-  #packed({ rawData }: Tensor, table: string): NamedTensor {
+  #packed({ rawData }: StoredTensor, table: string): NamedTensor {
     const rowScales = floats(this.#tensor(`${table}.scales`));
     const columnScales = floats(this.#tensor(`${table}.columns`));
     const values = unpackedRows({ bytes: rawData, rowScales, columnScales });
     return { shape: [rowScales.length, columnScales.length], values };
   }
 
-  #rows(tensor: Tensor, table: string): NamedTensor {
+  #rows(tensor: StoredTensor, table: string): NamedTensor {
     const scales = floats(this.#tensor(`${table}.scales`));
     return { shape: tensor.dims, values: restoredRows({ integers: bytesOf(tensor), scales }) };
   }
 
   /** @throws Error if there is none of this name. */
-  #tensor(name: string): Tensor {
+  #tensor(name: string): StoredTensor {
     const tensor = this.#tensors.get(name);
     if (tensor === undefined) throw new Error(`lacks the tensor ${JSON.stringify(name)}`);
     return tensor;
@@ -130,14 +113,14 @@ const factorOf = (name: string): number => Number(/ (?<factor>[-+.e\d]+)$/u.exec
 const biasOf = (weight: string): string => weight.replace(/weight$/u, 'bias');
 
 /** Of little-endian numbers, as the format has them. */
-function floats({ rawData }: Tensor): Float32Array {
+function floats({ rawData }: StoredTensor): Float32Array {
   const view = new DataView(rawData.buffer, rawData.byteOffset, rawData.byteLength);
   return Float32Array.from({ length: rawData.byteLength / 4 }, (_, at) => view.getFloat32(4 * at, true));
 }
 
-const bytesOf = ({ rawData: { buffer, byteOffset, byteLength } }: Tensor): Int8Array =>
+const bytesOf = ({ rawData: { buffer, byteOffset, byteLength } }: StoredTensor): Int8Array =>
   new Int8Array(buffer, byteOffset, byteLength);
 
-function steps({ rawData }: Tensor, at: number): number {
+function steps({ rawData }: StoredTensor, at: number): number {
   return new DataView(rawData.buffer, rawData.byteOffset, rawData.byteLength).getInt32(4 * at, true);
 }
