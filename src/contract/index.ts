@@ -8,6 +8,7 @@ export * from './lists.js';
 export * from './medley.js';
 export * from './pretrained.js';
 export * from './pretrained-names.js';
+export * from './query-limits.js';
 export * from './training-job.js';
 export * from './training-request.js';
 export * from './validate.js';

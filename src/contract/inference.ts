@@ -1,14 +1,7 @@
 /** Inference requests and results (docs/service.md, "Asking models"). */
 import * as z from 'zod';
 import type { FieldsOf } from './fields.js';
-
-/** Queries of a batch (docs/service.md, "Limits"). */
-export const MAX_BATCH_QUERIES = 20;
-/**
- * UTF-16 code units of a query (docs/service.md, "Limits"): some fifty pages. The longest takes a small encoder seconds,
- * in slices that others' queries go between.
- */
-export const MAX_QUERY_CHARACTERS = 100_000;
+import { MAX_BATCH_QUERIES, MAX_QUERY_CHARACTERS } from './query-limits.js';
 
 export const querySchema = z.string().max(MAX_QUERY_CHARACTERS, {
   error: `at most ${MAX_QUERY_CHARACTERS.toLocaleString('en-US')} UTF-16 code units; ask about parts of the text instead`,
