@@ -20,4 +20,4 @@ export {
   type ParameterSpec,
 } from './parameter.js';
 export { type Pooling, pooledStates } from './pooling.js';
-export { modelTypes, newEncoder, readEncoder } from './read-encoder.js';
+export { type Geometry, modelTypes, newBert, newEncoder, readEncoder } from './read-encoder.js';

@@ -39,7 +39,8 @@ function otherType({ model_type }: JsonObject): string {
   return `an encoder of model_type ${told} can't be run here; use one of ${modelTypes().join(', ')}`;
 }
 
-interface Geometry {
+/** The shape of an encoder. */
+export interface Geometry {
   readonly layers: number;
   readonly width: number;
   readonly heads: number;
@@ -56,7 +57,11 @@ const geometries: Readonly<Record<ModelSize, Geometry>> = {
 
 /** A new encoder of a given size, a BERT. */
 export function newEncoder(size: ModelSize, vocabularySize: number): Encoder {
-  const { layers, width, heads } = geometries[size];
+  return newBert(geometries[size], vocabularySize);
+}
+
+/** A new BERT of a given shape, its feed-forward blocks four times as wide as its states. */
+export function newBert({ layers, width, heads }: Geometry, vocabularySize: number): Encoder {
   const config = {
     model_type: 'bert',
     vocab_size: vocabularySize,

@@ -1,5 +1,6 @@
 export { type ArchiveOptions, type ArchiveSummary, DEFAULT_DEV_FRACTION } from './archive-writing.js';
 export { type Decision, expectedCalibrationError } from './calibration-error.js';
+export { figuresOf, share } from './class-figures.js';
 export { createRetrievalArchive } from './dragonfruit/create-archive.js';
 export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './dragonfruit/passage-files.js';
 export {
@@ -57,6 +58,7 @@ export {
 } from './grapefruit/source-sentences.js';
 export { sentencePlaces, sentenceText } from './grapefruit/word-pieces.js';
 export type { SequenceArchiveOptions, SequenceArchiveSummary } from './grapefruit/write-archive.js';
+export { confusionOf, type JudgedLabels, labelMistake } from './judged-labels.js';
 export { type ClassificationType, classificationTypes } from './papaya/classification-dataset.js';
 export { classificationScores } from './papaya/classification-scores.js';
 export { classificationTask } from './papaya/classification-task.js';

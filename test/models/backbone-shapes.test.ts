@@ -2,15 +2,14 @@ import { describe, expect, it } from 'vitest';
 import {
   exportedBytes,
   parseShape,
-  shapedEncoder,
   sizeInWords,
   sizeShapes,
 } from '../../models/recipes/backbones/student/shape.js';
-import { newEncoder } from '../../src/encoder/index.js';
+import { newBert, newEncoder } from '../../src/encoder/index.js';
 import { encodeByteRows } from '../../src/safetensors/index.js';
 
 const VOCABULARY = 16_000;
-const shaped = (written: string) => shapedEncoder(parseShape(written), VOCABULARY);
+const shaped = (written: string) => newBert(parseShape(written), VOCABULARY);
 
 describe('the shape of a student', () => {
   it.each(['mini', 'base'] as const)('of size %s is that of jobs', (size) => {

@@ -4,7 +4,7 @@ import { classifyLinearly } from '../../models/recipes/backbones/check/logistic-
 import { minimize } from '../../models/recipes/backbones/check/minimize.js';
 import { probeTexts, probeWords } from '../../models/recipes/backbones/check/probe-tasks.js';
 import { completeWeights } from '../../models/recipes/backbones/check/starts.js';
-import { shapedEncoder } from '../../models/recipes/backbones/student/shape.js';
+import { newBert } from '../../src/encoder/index.js';
 import { onnxExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
 import { englishTokenizer, loadTokenizer } from '../../src/tokenizer/index.js';
@@ -44,7 +44,7 @@ describe('the linear classifier', () => {
 describe('a probe', () => {
   const executor = onnxExecutor({ threads: 1 });
   const tokenizer = loadTokenizer(englishTokenizer());
-  const bert = shapedEncoder({ layers: 1, width: 64, heads: 1 }, tokenizer.vocabularySize);
+  const bert = newBert({ layers: 1, width: 64, heads: 1 }, tokenizer.vocabularySize);
   const random = Random.fromSeed(5);
   const fillers = ['a', 'book', 'of', 'songs', 'with', 'its', 'cast'];
   const filler = () => fillers[random.integer(fillers.length)] ?? 'a';

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Encoder } from '../../../src/encoder/index.js';
+import { type Encoder, newBert } from '../../../src/encoder/index.js';
 import { encodeByteRows, type NamedTensor } from '../../../src/safetensors/index.js';
 import { loadTokenizer, tokenizerConfig } from '../../../src/tokenizer/index.js';
 import { readCorpusRecord } from './corpus/corpus-record.js';
@@ -12,7 +12,7 @@ import type { Recipe } from './recipe.js';
 import { MAX_PASSAGE_TOKENS } from './settings.js';
 import { writeCurve } from './student/curve.js';
 import { ENCODER_PREFIX } from './student/objective.js';
-import { shapedEncoder, sizeInWords } from './student/shape.js';
+import { sizeInWords } from './student/shape.js';
 import { readStudent, type StudentState } from './student/student-checkpoint.js';
 import { type StudentSettings, shapeOf } from './student/student-settings.js';
 import type { WorkFolder } from './work-folder.js';
@@ -44,7 +44,7 @@ export async function exportBackbone(
   const folder = new URL(`${name}/`, target);
   const json = recipe.tokenizer(work);
   const { vocabularySize } = loadTokenizer(json);
-  const encoder = shapedEncoder(shapeOf(settings), vocabularySize);
+  const encoder = newBert(shapeOf(settings), vocabularySize);
   const bytes = sizeInWords(encoder, settings.size);
   const { state, weights } = await readStudent(work.annealed);
   const tensors = encoderWeights(weights, encoder, work.annealed);

@@ -1,4 +1,5 @@
 import { pathToFileURL } from 'node:url';
+import { newBert } from '../../../src/encoder/index.js';
 import { loadTokenizer } from '../../../src/tokenizer/index.js';
 import { checkBackbone } from './check/check-backbone.js';
 import { probeBackbone } from './check/probe-backbone.js';
@@ -8,7 +9,7 @@ import { floatBackbone } from './float-backbone.js';
 import type { Recipe } from './recipe.js';
 import { anneal, learn } from './student/learn.js';
 import { makeStudent } from './student/make-student.js';
-import { parseShape, shapedEncoder, sizeInWords } from './student/shape.js';
+import { parseShape, sizeInWords } from './student/shape.js';
 import type { Student } from './student/student.js';
 import { shapeOf, sizeIn, studentSettings } from './student/student-settings.js';
 import { WorkFolder } from './work-folder.js';
@@ -61,7 +62,7 @@ export function commonSteps(recipe: Recipe, values: Values): Record<CommonStep, 
     async size(work) {
       const { size, shape } = studentSettings(work, values);
       const { vocabularySize } = loadTokenizer(recipe.tokenizer(work));
-      console.log(`${shape}: ${sizeInWords(shapedEncoder(parseShape(shape), vocabularySize), size)}`);
+      console.log(`${shape}: ${sizeInWords(newBert(parseShape(shape), vocabularySize), size)}`);
     },
     learn: (work) =>
       withStudent(work, (student) => learn(student, work, Number(values.minutes), recipe.curve)),

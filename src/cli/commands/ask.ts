@@ -1,26 +1,8 @@
 /** The commands that ask a model. */
-import { pretrainedModelNames } from '../../contract/index.js';
-import { DEVICES } from '../../device-names.js';
 import { answerFormats } from '../answers/format-names.js';
-import type { ArgumentDefinition, CommandDefinition, OptionDefinition } from '../command-definition.js';
+import type { CommandDefinition, OptionDefinition } from '../command-definition.js';
 import { inputFormats } from '../input/input-format.js';
-
-export const modelArgument: ArgumentDefinition = {
-  usage: '<model>',
-  description:
-    "a model's folder, a pretrained model by its name, or owner/name of the Hugging Face Hub's cache",
-  suggestions: pretrainedModelNames,
-};
-
-export const deviceOption: OptionDefinition = {
-  flags: '--device <device>',
-  description: 'where to compute, as orchard devices lists it (cpu)',
-  choices: DEVICES,
-};
-export const threadsOption: OptionDefinition = {
-  flags: '--threads <number>',
-  description: 'processor threads of a computation',
-};
+import { columnOptions, deviceOption, modelArgument, threadsOption } from './shared-options.js';
 
 const textOptions: readonly OptionDefinition[] = [
   { flags: '-i, --input <file>', description: 'a file of texts; - is standard input' },
@@ -88,10 +70,7 @@ Intervals are at 95 %, by resampling the rows.
   arguments: [modelArgument, { usage: '<rows>', description: 'a file of rows with their right answers' }],
   options: [
     { flags: '--report <file>', description: 'write an HTML page of it too' },
-    { flags: '--text-column <name>', description: 'classification, entities (text)' },
-    { flags: '--label-column <name>', description: 'classification (label)' },
-    { flags: '--question-column <name>', description: 'questions (question)' },
-    { flags: '--passage-column <name>', description: 'questions (passage or context)' },
+    ...columnOptions,
     { flags: '--resamples <number>', description: 'of the rows, for the intervals (1000)' },
     { flags: '--seed <number>', description: 'decides how rows are resampled (0)' },
     deviceOption,
@@ -138,7 +117,7 @@ export const searchDefinition: CommandDefinition = {
     { flags: '-m, --model <model>', description: "a model's or backbone's folder or name (by the language)" },
     { flags: '--language <language>', description: 'of the passages, such as en or ja (en)' },
     { flags: '--save <folder>', description: 'keep the index there' },
-    { flags: '--device <device>', description: 'where to compute (cpu)', choices: DEVICES },
+    deviceOption,
   ],
   run: async (run) => (await import('../actions/search.js')).searchPassages(run),
 };

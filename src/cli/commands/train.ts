@@ -1,6 +1,6 @@
 import { documentedModelTypes, modelSizes } from '../../contract/index.js';
 import type { CommandDefinition } from '../command-definition.js';
-import { deviceOption, threadsOption } from './ask.js';
+import { columnOptions, deviceOption, threadsOption } from './shared-options.js';
 
 export const trainDefinition: CommandDefinition = {
   name: 'train',
@@ -31,10 +31,7 @@ folder or a URL. A tenth of them is set aside to evaluate on.
       choices: modelSizes,
     },
     { flags: '--language <language>', description: 'of the texts, such as en or ja (en)' },
-    { flags: '--text-column <name>', description: '(text)' },
-    { flags: '--label-column <name>', description: '(label)' },
-    { flags: '--question-column <name>', description: '(question)' },
-    { flags: '--passage-column <name>', description: '(passage or context)' },
+    ...columnOptions,
     { flags: '--dev <file>', description: 'rows to evaluate on while training, in the same format' },
     { flags: '--dev-fraction <share>', description: 'another share of the rows for that (0.1)' },
     { flags: '--test <file>', description: 'rows to score the finished model on' },

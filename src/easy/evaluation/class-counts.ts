@@ -1,3 +1,4 @@
+import { figuresOf, share } from '../../families/index.js';
 import type { ClassFigures } from '../../model-folder/index.js';
 import type { AverageFigures } from './evaluation.js';
 
@@ -50,19 +51,6 @@ export function figuresOfClasses(names: readonly string[], counts: ClassCounts):
       counts.falseNegatives[at] ?? 0,
     ),
   }));
-}
-
-export function figuresOf(right: number, wrong: number, missed: number): AverageFigures {
-  return {
-    precision: share(right, right + wrong),
-    recall: share(right, right + missed),
-    f1: share(2 * right, 2 * right + wrong + missed),
-    support: right + missed,
-  };
-}
-
-export function share(part: number, whole: number): number {
-  return whole === 0 ? 0 : part / whole;
 }
 
 /** Whether a class occurs at all. */

@@ -1,17 +1,15 @@
-import { expectedCalibrationError } from '../../families/index.js';
-import { listedMistakes, type Mistake } from '../../model-folder/index.js';
+import {
+  confusionOf,
+  expectedCalibrationError,
+  figuresOf,
+  labelMistake,
+  share,
+} from '../../families/index.js';
+import { listedMistakes } from '../../model-folder/index.js';
 import type { Steps } from '../../pauses.js';
 import type { LabelAnswer } from '../answers.js';
 import { type BootstrapOptions, intervalsOf } from './bootstrap.js';
-import {
-  averagesOf,
-  countClasses,
-  figuresOf,
-  figuresOfClasses,
-  type JudgedClasses,
-  occurs,
-  share,
-} from './class-counts.js';
+import { averagesOf, countClasses, figuresOfClasses, type JudgedClasses, occurs } from './class-counts.js';
 import type { AverageFigures, LabelEvaluation } from './evaluation.js';
 
 /** A text with its labels and the model's answer. */
@@ -54,8 +52,8 @@ export function* labelEvaluation(
     classes,
     ...(!isMultilabel && {
       confusion: confusionOf(
-        rows,
         classes.map(({ label }) => label),
+        rows.map(({ actual, answer }) => ({ actual, predicted: [answer.label] })),
       ),
     }),
     calibrationError: expectedCalibrationError(rows.flatMap((row) => decisionsOf(row, isMultilabel))),
@@ -100,17 +98,6 @@ function samplesOf(judged: readonly JudgedClasses[]): AverageFigures {
   return { precision: mean('precision'), recall: mean('recall'), f1: mean('f1'), support };
 }
 
-function confusionOf(rows: readonly JudgedText[], labels: readonly string[]) {
-  const counts = labels.map(() => labels.map(() => 0));
-  const ids = new Map(labels.map((label, id) => [label, id]));
-  for (const { actual, answer } of rows) {
-    const row = counts[ids.get(actual[0] ?? '') ?? -1];
-    const column = ids.get(answer.label) ?? -1;
-    if (row?.[column] !== undefined) row[column] += 1;
-  }
-  return { labels: [...labels], counts };
-}
-
 /** One decision a row; of a multilabel model, one a row and label, with the probability of the yes or no. */
 function decisionsOf({ actual, answer }: JudgedText, isMultilabel: boolean) {
   if (!isMultilabel) return [{ confidence: answer.score, right: actual.includes(answer.label) }];
@@ -120,12 +107,7 @@ function decisionsOf({ actual, answer }: JudgedText, isMultilabel: boolean) {
   });
 }
 
-/** The score is the highest one of a wrong label or, where labels are only missing, of one's absence. */
-function mistakeOf({ text, actual, answer }: JudgedText): Mistake[] {
-  const scoreOf = (name: string) => answer.scores.find(({ label }) => label === name)?.score ?? 0;
-  const wrong = answer.labels.filter((label) => !actual.includes(label));
-  const missed = actual.filter((label) => !answer.labels.includes(label));
-  if (wrong.length + missed.length === 0) return [];
-  const scores = wrong.length > 0 ? wrong.map(scoreOf) : missed.map((label) => 1 - scoreOf(label));
-  return [{ text, expected: [...actual], predicted: [...answer.labels], score: Math.max(...scores) }];
+function mistakeOf({ text, actual, answer }: JudgedText) {
+  const scores = new Map(answer.scores.map(({ label, score }) => [label, score]));
+  return labelMistake({ text, actual, predicted: answer.labels }, (label) => scores.get(label) ?? 0);
 }

@@ -1,3 +1,4 @@
+import { figuresOf } from '../class-figures.js';
 import { type EntitySpan, spansOf } from './entity-spans.js';
 
 /**
@@ -87,8 +88,5 @@ function countSpans(
 }
 
 function figures({ correct, support, predicted }: SpanCounts): EntityFigures {
-  const precision = predicted === 0 ? 0 : correct / predicted;
-  const recall = support === 0 ? 0 : correct / support;
-  const f1 = correct === 0 ? 0 : (2 * precision * recall) / (precision + recall);
-  return { precision, recall, f1, support, predicted };
+  return { ...figuresOf(correct, predicted - correct, support - correct), predicted };
 }

@@ -1,3 +1,4 @@
+import { figuresOf } from '../class-figures.js';
 import type { ClassificationKind } from './classification-dataset.js';
 
 /** How often one label was predicted, true, or both. */
@@ -7,11 +8,8 @@ export interface LabelCounts {
   falseNegative: number;
 }
 
-/** F1 of one label: 2·TP / (2·TP + FP + FN); 0 if the label was neither predicted nor true. */
-export function f1Of({ truePositive, falsePositive, falseNegative }: LabelCounts): number {
-  const denominator = 2 * truePositive + falsePositive + falseNegative;
-  return denominator === 0 ? 0 : (2 * truePositive) / denominator;
-}
+export const figuresOfCounts = ({ truePositive, falsePositive, falseNegative }: LabelCounts) =>
+  figuresOf(truePositive, falsePositive, falseNegative);
 
 /** The metrics of a classifier, as jobs report them. */
 export interface ClassificationScores {
@@ -41,7 +39,7 @@ export function classificationScores(
     return guess.length === truth.length && guess.every((label) => truth.includes(label));
   }).length;
   const counts = countLabels(predicted, actual, f1Labels);
-  const f1s = [...counts.values()].map(f1Of);
+  const f1s = [...counts.values()].map((count) => figuresOfCounts(count).f1);
   const f1 = f1s.reduce((sum, value) => sum + value, 0) / Math.max(1, f1s.length);
   return { accuracy: exact / Math.max(1, actual.length), f1 };
 }

@@ -1,15 +1,10 @@
-import {
-  type ClassFigures,
-  type Confusion,
-  listedMistakes,
-  type Mistake,
-  type ModelEvaluation,
-} from '../../model-folder/index.js';
+import { type ClassFigures, listedMistakes, type ModelEvaluation } from '../../model-folder/index.js';
 import { mapSteps, type Steps } from '../../pauses.js';
 import { calibrationBins, expectedCalibrationError } from '../calibration-error.js';
+import { confusionOf, type JudgedLabels, labelMistake } from '../judged-labels.js';
 import type { ClassificationDataset } from './classification-dataset.js';
 import { labelProbabilities, predictedLabels } from './classification-decoder.js';
-import { countLabels, f1Of } from './classification-scores.js';
+import { countLabels, figuresOfCounts } from './classification-scores.js';
 import { type DecisionRows, decisionsOf } from './decisions.js';
 
 /** What a finished classifier says about the dev rows. Arrays are [rows, outputs]. */
@@ -35,12 +30,16 @@ export function* classificationEvaluation(
     return { text, actual: labelIds, predicted: predictedLabels(mine, reading), probabilities };
   });
   const decisions = yield* decisionsOf(rows, logits);
-  const mistakes = yield* mapSteps(answers, (answer) => mistakeOf(labels, answer));
+  const judged = answers.map((answer) => named(labels, answer));
+  const mistakes = yield* mapSteps(answers, ({ probabilities }, row) => {
+    const each = judged[row];
+    return each ? labelMistake(each, (label) => probabilities[labels.indexOf(label)] ?? 0) : [];
+  });
   return {
     format: 1,
     rows: dev.length,
     classes: classFigures(labels, answers),
-    ...(kind !== 'multilabel' && { confusion: confusionOf(labels, answers) }),
+    ...(kind !== 'multilabel' && { confusion: confusionOf(labels, judged) }),
     calibration: {
       bins: calibrationBins(decisions),
       error: expectedCalibrationError(decisions),
@@ -58,6 +57,12 @@ interface Answer {
   readonly probabilities: Float64Array;
 }
 
+const named = (labels: readonly string[], { text, actual, predicted }: Answer): JudgedLabels => ({
+  text,
+  actual: actual.map((id) => labels[id] ?? ''),
+  predicted: predicted.map((id) => labels[id] ?? ''),
+});
+
 function classFigures(labels: readonly string[], answers: readonly Answer[]): ClassFigures[] {
   const counts = countLabels(
     answers.map(({ predicted }) => predicted),
@@ -65,39 +70,6 @@ function classFigures(labels: readonly string[], answers: readonly Answer[]): Cl
     [...labels.keys()],
   );
   return [...counts].map(([label, count]) => {
-    const { truePositive, falsePositive, falseNegative } = count;
-    return {
-      label: labels[label] ?? '',
-      precision: truePositive / Math.max(1, truePositive + falsePositive),
-      recall: truePositive / Math.max(1, truePositive + falseNegative),
-      f1: f1Of(count),
-      support: truePositive + falseNegative,
-    };
+    return { label: labels[label] ?? '', ...figuresOfCounts(count) };
   });
-}
-
-function confusionOf(labels: readonly string[], answers: readonly Answer[]): Confusion {
-  const counts = labels.map(() => labels.map(() => 0));
-  for (const { actual, predicted } of answers) {
-    const row = counts[actual[0] ?? -1];
-    const column = predicted[0] ?? -1;
-    if (row?.[column] !== undefined) row[column] += 1;
-  }
-  return { labels: [...labels], counts };
-}
-
-/**
- * The model's mistake on a row, if it made one. Its score is the highest probability of a wrong label or, if
- * labels are only missing, the highest probability that one of these is absent.
- */
-function mistakeOf(labels: readonly string[], { text, actual, predicted, probabilities }: Answer): Mistake[] {
-  const wrong = predicted.filter((label) => !actual.includes(label));
-  const missed = actual.filter((label) => !predicted.includes(label));
-  if (wrong.length === 0 && missed.length === 0) return [];
-  const confidences =
-    wrong.length > 0
-      ? wrong.map((label) => probabilities[label] ?? 0)
-      : missed.map((label) => 1 - (probabilities[label] ?? 0));
-  const named = (ids: readonly number[]) => ids.map((id) => labels[id] ?? '');
-  return [{ text, expected: named(actual), predicted: named(predicted), score: Math.max(...confidences) }];
 }

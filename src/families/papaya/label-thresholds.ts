@@ -1,5 +1,5 @@
 import { mapSteps, type Steps } from '../../pauses.js';
-import { f1Of, type LabelCounts } from './classification-scores.js';
+import { figuresOfCounts, type LabelCounts } from './classification-scores.js';
 
 /** Probabilities of [rows, labels] and which of them should be on. */
 export interface LabelRows {
@@ -54,7 +54,7 @@ function* f1Curve({ labels, probabilities, targets }: LabelRows, label: number):
       falsePositive: off.filter((probability) => probability > threshold).length,
       falseNegative: on.length - truePositive,
     };
-    return f1Of(counts);
+    return figuresOfCounts(counts).f1;
   });
   return { positives: on.length, f1s };
 }

@@ -1,6 +1,6 @@
 import { readers } from '../../../../bench/datasets/labelled-texts.js';
+import { type Geometry, newBert } from '../../../../src/encoder/index.js';
 import { type BertTokenizerJson, loadTokenizer } from '../../../../src/tokenizer/index.js';
-import { type Shape, shapedEncoder } from '../student/shape.js';
 import type { WorkFolder } from '../work-folder.js';
 import { devAccuracy } from './fine-tune.js';
 import { startingWeights } from './starts.js';
@@ -13,7 +13,7 @@ export interface CheckOptions {
   readonly start: string;
   /** The tokenizer.json of the students. */
   readonly tokenizer: BertTokenizerJson;
-  readonly shape: Shape;
+  readonly shape: Geometry;
   readonly threads: number;
 }
 
@@ -21,7 +21,7 @@ export interface CheckOptions {
 export async function checkBackbone(work: WorkFolder, options: CheckOptions): Promise<void> {
   const { tasks, start, datasets, shape, threads } = options;
   const tokenizer = loadTokenizer(options.tokenizer);
-  const encoder = shapedEncoder(shape, tokenizer.vocabularySize);
+  const encoder = newBert(shape, tokenizer.vocabularySize);
   const weights = await startingWeights(work, start, encoder.width);
   for (const task of tasks) {
     const read = readers[task];

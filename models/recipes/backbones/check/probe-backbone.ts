@@ -1,9 +1,9 @@
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { readers } from '../../../../bench/datasets/labelled-texts.js';
 import { taggedReaders } from '../../../../bench/datasets/tagged-sentences.js';
+import { newBert } from '../../../../src/encoder/index.js';
 import { onnxExecutor } from '../../../../src/graph/index.js';
 import { loadTokenizer } from '../../../../src/tokenizer/index.js';
-import { shapedEncoder } from '../student/shape.js';
 import { readStudent } from '../student/student-checkpoint.js';
 import type { WorkFolder } from '../work-folder.js';
 import type { CheckOptions } from './check-backbone.js';
@@ -20,7 +20,7 @@ const HEADER = 'start,seconds,tokens,task,dev\n';
 export async function probeBackbone(work: WorkFolder, options: CheckOptions): Promise<void> {
   const { tasks, start, datasets, shape, threads } = options;
   const tokenizer = loadTokenizer(options.tokenizer);
-  const bert = shapedEncoder(shape, tokenizer.vocabularySize);
+  const bert = newBert(shape, tokenizer.vocabularySize);
   const weights = completeWeights(bert, await startingWeights(work, start, bert.width));
   const executor = onnxExecutor({ threads });
   const encoder = await FrozenEncoder.create(executor, bert, weights);

@@ -1,3 +1,4 @@
+import { newBert } from '../../../../src/encoder/index.js';
 import { onnxExecutor } from '../../../../src/graph/index.js';
 import { loadTokenizer } from '../../../../src/tokenizer/index.js';
 import { readEmbeddings } from '../embeddings/make-embeddings.js';
@@ -5,7 +6,7 @@ import type { Recipe } from '../recipe.js';
 import { SEED } from '../settings.js';
 import type { WorkFolder } from '../work-folder.js';
 import { readSmallEncoder } from './grow-student.js';
-import { shapedEncoder, sizeInWords } from './shape.js';
+import { sizeInWords } from './shape.js';
 import { Student } from './student.js';
 import { type StudentSettings, shapeOf } from './student-settings.js';
 
@@ -22,7 +23,7 @@ export async function makeStudent(
   growFrom?: string,
 ): Promise<Student> {
   const tokenizer = loadTokenizer(recipe.tokenizer(work));
-  const encoder = shapedEncoder(shapeOf(settings), tokenizer.vocabularySize);
+  const encoder = newBert(shapeOf(settings), tokenizer.vocabularySize);
   console.log(
     `${recipe.name(settings.size)}, ${settings.shape}: ${sizeInWords(encoder, settings.size)} in bytes`,
   );

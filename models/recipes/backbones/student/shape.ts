@@ -1,11 +1,5 @@
 import type { ModelSize } from '../../../../src/contract/index.js';
-import { type Encoder, readEncoder } from '../../../../src/encoder/index.js';
-
-export interface Shape {
-  readonly layers: number;
-  readonly width: number;
-  readonly heads: number;
-}
+import type { Encoder, Geometry } from '../../../../src/encoder/index.js';
 
 /** The shapes of the sizes that jobs ask for; those of `newEncoder`. */
 export const sizeShapes: Readonly<Record<ModelSize, string>> = { mini: '4x256', base: '6x384' };
@@ -17,7 +11,7 @@ export const SIZE_LIMITS: Readonly<Record<ModelSize, number>> = { mini: 15e6, ba
 const HEAD_WIDTH = 64;
 
 /** `6x256`: six layers of 256. @throws Error if it isn't written so, or no heads fit. */
-export function parseShape(written: string): Shape {
+export function parseShape(written: string): Geometry {
   const [, layers, width] = /^(\d+)x(\d+)$/u.exec(written) ?? [];
   const shape = { layers: Number(layers), width: Number(width) };
   const headWidth = [HEAD_WIDTH, HEAD_WIDTH / 2].find((each) => shape.width % each === 0);
@@ -27,20 +21,7 @@ export function parseShape(written: string): Shape {
   return { ...shape, heads: shape.width / headWidth };
 }
 
-export const writtenShape = ({ layers, width }: Shape): string => `${layers}x${width}`;
-
-/** A BERT of this shape. */
-export function shapedEncoder({ layers, width, heads }: Shape, vocabularySize: number): Encoder {
-  const config = {
-    model_type: 'bert',
-    vocab_size: vocabularySize,
-    hidden_size: width,
-    num_hidden_layers: layers,
-    num_attention_heads: heads,
-    intermediate_size: 4 * width,
-  };
-  return readEncoder(config, 'config.json');
-}
+export const writtenShape = ({ layers, width }: Geometry): string => `${layers}x${width}`;
 
 /** Bytes of its weights as they are exported: a byte for each number of a matrix, floats for the rest. */
 export function exportedBytes(encoder: Encoder): number {

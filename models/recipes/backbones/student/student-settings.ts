@@ -1,9 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { type ModelSize, modelSizeSchema } from '../../../../src/contract/index.js';
+import type { Geometry } from '../../../../src/encoder/index.js';
 import { learningSettings } from '../settings.js';
 import type { WorkFolder } from '../work-folder.js';
-import { parseShape, type Shape, sizeShapes } from './shape.js';
+import { parseShape, sizeShapes } from './shape.js';
 
 const studentSettingsSchema = z.strictObject({
   /** What jobs ask for, and part of the backbone's name. */
@@ -41,7 +42,7 @@ export function studentSettings(work: WorkFolder, asked: AskedSettings): Student
 export const sizeIn = (work: WorkFolder, { size }: AskedSettings): ModelSize =>
   modelSizeSchema.parse(size ?? readSettings(work)?.size ?? 'mini');
 
-export const shapeOf = ({ shape }: StudentSettings): Shape => parseShape(shape);
+export const shapeOf = ({ shape }: StudentSettings): Geometry => parseShape(shape);
 
 function readSettings(work: WorkFolder): StudentSettings | undefined {
   if (!existsSync(work.student)) return undefined;
