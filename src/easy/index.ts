@@ -23,6 +23,7 @@ export type {
 } from './evaluation/index.js';
 export { type EvaluationFigure, evaluationFigures } from './evaluation-figures.js';
 export { type EvaluationReportOptions, evaluationReport } from './evaluation-report.js';
+export { type ExportOptions, exportModel } from './export-model.js';
 export { type LoadModelOptions, loadModel } from './load-model.js';
 export type { Model, TrainedModel } from './model.js';
 export type {

@@ -41,14 +41,16 @@ async function namesIn(directory: string, option: string): Promise<string[]> {
  * Makes a folder of files beside the place it belongs, then moves it there, so that what is there is always whole. An
  * earlier one of its kind is replaced.
  * @param write fills an empty folder.
+ * @param option what the folder was given as, for errors.
  * @throws ValidationError where the place is taken by something else, StorageError, what `write` throws
  */
 export async function writeFolder(
   folder: string,
   kind: FolderKind,
   write: (directory: string) => Promise<void>,
+  option = 'folder',
 ): Promise<void> {
-  await requireReplaceable(folder, kind, 'folder');
+  await requireReplaceable(folder, kind, option);
   const target = resolve(folder);
   const beside = (role: string) => join(dirname(target), `.${basename(target)}.${role}-${randomUUID()}`);
   const [made, earlier] = [beside('new'), beside('old')];

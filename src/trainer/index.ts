@@ -14,7 +14,6 @@ export type {
   StopReason,
 } from '../jobs/index.js';
 export type { ErasedAccount } from './account-erasure.js';
-export { type ExportOptions, exportModel } from './export-model.js';
 export type { JobInformation } from './job-information.js';
 export { JobRunner, type JobRunnerOptions } from './job-runner.js';
 export {

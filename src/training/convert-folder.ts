@@ -1,10 +1,9 @@
 /** Copies of a model folder with other weights: in float32 for other libraries, or in 8 bits alone, which take least space. */
-import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { readEncoder } from '../encoder/index.js';
-import { ModelFolderError, ValidationError } from '../errors.js';
+import { ModelFolderError } from '../errors.js';
 import { modelKind } from '../families/index.js';
-import { failedWith } from '../files/index.js';
 import { onnxPieces, restoredWeights } from '../graph/index.js';
 import {
   CONFIG_FILE,
@@ -27,8 +26,8 @@ const WEIGHTS: readonly string[] = [CONFIG_FILE, WEIGHTS_FILE, ONNX_FILE, QUANTI
 type Content = string | Uint8Array | Iterable<Uint8Array>;
 
 /**
- * @param output a folder that doesn't exist or is empty; after a failure there is none.
- * @throws ValidationError for another one, ModelFolderError for a model that lacks what the copy needs.
+ * Fills an empty folder with a copy of a model.
+ * @throws ModelFolderError for a model that lacks what the copy needs; nothing was written then.
  */
 export async function convertFolder(
   directory: string,
@@ -37,33 +36,16 @@ export async function convertFolder(
 ): Promise<void> {
   const config = await readConfig(directory);
   const files = await { float32: floatFiles, int8: integerFiles }[weights](directory, config);
-  await refuseUsed(output);
-  try {
-    await mkdir(output, { recursive: true });
-    await cp(directory, output, { recursive: true, dereference: true, filter: isKept(directory) });
-    for (const [name, content] of files) {
-      await mkdir(dirname(join(output, name)), { recursive: true });
-      await writeFile(join(output, name), content);
-    }
-  } catch (thrown) {
-    await rm(output, { recursive: true, force: true });
-    throw thrown;
+  await cp(directory, output, { recursive: true, dereference: true, filter: isKept(directory) });
+  for (const [name, content] of files) {
+    await mkdir(dirname(join(output, name)), { recursive: true });
+    await writeFile(join(output, name), content);
   }
 }
 
 /** Files that hold no weights are the same in every copy. */
 function isKept(directory: string): (path: string) => boolean {
   return (path) => !WEIGHTS.includes(relative(directory, path).replaceAll(sep, '/'));
-}
-
-async function refuseUsed(output: string): Promise<void> {
-  const names = await readdir(output).catch((thrown: unknown) => {
-    if (failedWith(thrown, 'ENOENT')) return [];
-    throw thrown;
-  });
-  if (names.length === 0) return;
-  const msg = `${output} holds files already; name a folder that doesn't exist or is empty`;
-  throw new ValidationError([{ loc: ['output'], msg, type: 'folder_used' }]);
 }
 
 async function floatFiles(directory: string, config: ModelFolderConfig): Promise<Map<string, Content>> {

@@ -27,7 +27,7 @@ it('orchard export makes a zip whose folder answers as the model does', async ()
   expect(second).toEqual(first);
 });
 
-it('orchard export overwrites nothing', async () => {
+it('orchard export overwrites nothing that is no model', async () => {
   const folder = temporaryDirectory();
   const zip = join(folder, 'sentiment.zip');
   await run(['export', model, zip, '--precision', 'int8']);
@@ -39,6 +39,6 @@ it('orchard export overwrites nothing', async () => {
   expect(readFileSync(zip).equals(before)).toBe(true);
   expect(await run(['export', model, folder])).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringMatching(/holds files already/),
+    stderr: expect.stringMatching(/but no config.json of a model/),
   });
 });

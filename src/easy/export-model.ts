@@ -3,6 +3,8 @@ import * as z from 'zod';
 import { validate } from '../contract/index.js';
 import { type OrchardError, toOrchardError } from '../errors.js';
 import { type CopiedWeights, convertFolder } from '../training/index.js';
+import { writeFolder } from './model-output.js';
+import { MODEL_FOLDER } from './open-model.js';
 
 export interface ExportOptions {
   /**
@@ -22,8 +24,8 @@ const requestSchema = z.strictObject({
 /**
  * Copies a model folder for use elsewhere.
  * @param folder of a model that this library trained, or of the catalogue.
- * @param output a folder that doesn't exist or is empty.
- * @returns the path of the copy, or a ValidationError (`output` holds files), a ModelFolderError (`folder` is no model, or
+ * @param output a folder that doesn't exist, is empty, or holds a model, which is replaced.
+ * @returns the path of the copy, or a ValidationError (`output` holds other files), a ModelFolderError (`folder` is no model, or
  *   lacks what the copy needs) or a StorageError.
  */
 export function exportModel(
@@ -33,7 +35,8 @@ export function exportModel(
 ): ResultAsync<string, OrchardError> {
   const exported = async () => {
     const asked = validate(requestSchema, { folder, output, ...options }, []);
-    await convertFolder(asked.folder, asked.output, asked.weights);
+    const write = (made: string) => convertFolder(asked.folder, made, asked.weights);
+    await writeFolder(asked.output, MODEL_FOLDER, write, 'output');
     return asked.output;
   };
   return ResultAsync.fromPromise(exported(), (thrown) => toOrchardError(thrown, `exporting ${folder}`));
