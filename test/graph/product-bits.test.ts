@@ -21,12 +21,10 @@ interface Shape {
   readonly columns: number;
 }
 
-/** x·Wᵀ + b for each token, or for each text of a batch. */
-function linearLayer({ inner, columns }: Pick<Shape, 'inner' | 'columns'>, rows: string): Graph {
+/** x·Wᵀ + b for each token. */
+function linearLayer({ inner, columns }: Pick<Shape, 'inner' | 'columns'>): Graph {
   const graph = new Graph();
-  const symbols = rows.split('*');
-  graph.input('sizes', 'float32', symbols);
-  const x = graph.input('x', 'float32', [rows, inner]);
+  const x = graph.input('x', 'float32', ['tokens', inner]);
   const w = graph.parameter('w', [columns, inner]);
   graph.output('y', graph.gemm(x, w, { transposeB: true }, graph.parameter('b', [columns])));
   return graph;
@@ -38,8 +36,7 @@ async function outputsOn(
   graph: Graph,
   { rows, inner, columns }: Shape,
 ): Promise<Buffer[]> {
-  const sizes: TensorData = noise(graph.inputs[0]?.shape.length === 1 ? [rows] : [rows, 1]);
-  const feeds = { sizes, x: noise([rows, inner]), w: noise([columns, inner]), b: noise([columns]) };
+  const feeds = { x: noise([rows, inner]), w: noise([columns, inner]), b: noise([columns]) };
   const results: Buffer[] = [];
   for (const executor of executors) {
     const compiled = await executor.compile(graph);
@@ -59,28 +56,17 @@ describe('the bits of products', () => {
   it.each([2, 4])('are the same whether %i threads spin or sleep while they wait', async (threads) => {
     const executors = [true, false].map((spinning) => onnxExecutor({ threads, spinning }));
     for (const shape of shapes) {
-      const graph = linearLayer(shape, 'tokens*batch');
+      const graph = linearLayer(shape);
       const [spun, slept] = await outputsOn(executors, graph, shape);
       expect(slept?.equals(spun ?? Buffer.of()), JSON.stringify(shape)).toBe(true);
-    }
-  });
-
-  it('are the same with any number of threads where a layer has one row for each text', async () => {
-    const executors = [1, 2, 3].map((threads) => onnxExecutor({ threads, idleSpinning: false }));
-    for (const shape of shapes) {
-      const [one, ...several] = await outputsOn(executors, linearLayer(shape, 'batch'), shape);
-      expect(
-        several.every((each) => each.equals(one ?? Buffer.of())),
-        JSON.stringify(shape),
-      ).toBe(true);
     }
   });
 });
 
 it('a layer is the same on an executor that adapts its threads', async () => {
   const shape = { rows: 15, inner: 512, columns: 128 };
-  const graph = linearLayer(shape, 'tokens*batch');
-  const feeds = { sizes: noise([15, 1]), x: noise([15, 512]), w: noise([128, 512]), b: noise([128]) };
+  const graph = linearLayer(shape);
+  const feeds = { x: noise([15, 512]), w: noise([128, 512]), b: noise([128]) };
   const adaptive = await cpuExecutor(2).compile(graph);
   const fixed = await onnxExecutor({ threads: 2 }).compile(graph);
   const [y, expected] = [noise([15, 128]), noise([15, 128])];

@@ -1,5 +1,4 @@
 import type { Graph } from '../graph.js';
-import type { NodeOf } from '../node.js';
 import type { Dimension, Shape } from '../shape.js';
 import { dimensionAt, ShapeError, sameShape } from '../shape.js';
 import type { Tensor } from '../tensor.js';
@@ -7,7 +6,7 @@ import type { Operation } from './operation.js';
 import type { BatchMatMulAttributes } from './signatures.js';
 
 /** Rows and columns of a matrix after an optional transposition. */
-export function rowsAndColumns(shape: Shape, transpose: boolean): readonly [Dimension, Dimension] {
+function rowsAndColumns(shape: Shape, transpose: boolean): readonly [Dimension, Dimension] {
   const rows = dimensionAt(shape, -2);
   const columns = dimensionAt(shape, -1);
   return transpose ? [columns, rows] : [rows, columns];
@@ -15,28 +14,6 @@ export function rowsAndColumns(shape: Shape, transpose: boolean): readonly [Dime
 
 function checkInner(name: string, left: Dimension, right: Dimension): void {
   if (left !== right) throw new ShapeError(`${name}: inner dimensions ${left} and ${right} differ`);
-}
-
-/** Longest sum that ONNX Runtime's kernels take in one go, whatever the number of threads. */
-const INNER_BLOCK = 128;
-
-/**
- * Lengths of the pieces of a product's inner dimension. With few rows, the runtime gives each thread a share of the
- * columns and sums in pieces whose length goes by this share; so such a sum is cut here, and comes out the same with any
- * number of threads. One row for each text of a batch is few, one for each token is not.
- */
-export function innerBlocks({
-  inputs: [a, b],
-  attributes: { transposeA, transposeB },
-}: NodeOf<'gemm'>): number[] {
-  const [rows, inner] = rowsAndColumns(a.shape, transposeA);
-  const [, columns] = rowsAndColumns(b.shape, transposeB);
-  if (typeof inner !== 'number') return [];
-  const isWhole = transposeA || typeof rows === 'number' || rows.includes('*') || typeof columns !== 'number';
-  if (isWhole || inner <= INNER_BLOCK) return [inner];
-  const rest = inner % INNER_BLOCK;
-  const whole = Array.from({ length: Math.floor(inner / INNER_BLOCK) }, () => INNER_BLOCK);
-  return rest === 0 ? whole : [...whole, rest];
 }
 
 /**
@@ -54,33 +31,13 @@ export const gemm: Operation<'gemm'> = {
     }
     return [{ shape: [m, n] }];
   },
-  onnx: ({ builder, node, inputs, outputs }) => {
-    const { transposeA, transposeB, alpha, beta } = node.attributes;
-    const factors = {
-      transA: { int: Number(transposeA) },
-      transB: { int: Number(transposeB) },
-      alpha: { float: alpha },
-    };
-    const [a = '', b = '', c] = inputs;
-    const blocks = innerBlocks(node);
-    const isFixed = builder.initializers.some(({ name }) => name === b);
-    if (blocks.length < 2 || isFixed) {
-      return builder.node('Gemm', inputs, outputs, { ...factors, beta: { float: beta } });
-    }
-    const split = (name: string, axis: number) => {
-      const parts = blocks.map(() => builder.fresh('block'));
-      builder.node('Split', [name, builder.integers(blocks)], parts, { axis: { int: axis } });
-      return parts;
-    };
-    const [left, right] = [split(a, 1), split(b, transposeB ? 1 : 0)];
-    let sum = c;
-    for (const [at, part] of left.entries()) {
-      const result = at === blocks.length - 1 ? (outputs[0] ?? '') : builder.fresh('sum');
-      const operands = [part, right[at] ?? '', ...(sum === undefined ? [] : [sum])];
-      builder.node('Gemm', operands, [result], { ...factors, beta: { float: at === 0 ? beta : 1 } });
-      sum = result;
-    }
-  },
+  onnx: ({ builder, node: { attributes }, inputs, outputs }) =>
+    builder.node('Gemm', inputs, outputs, {
+      transA: { int: Number(attributes.transposeA) },
+      transB: { int: Number(attributes.transposeB) },
+      alpha: { float: attributes.alpha },
+      beta: { float: attributes.beta },
+    }),
   gradient: ({ graph, inputs: [a, b, c], attributes, outputGradient: dy }) => {
     const { transposeA, transposeB, alpha, beta } = attributes;
     const da = transposeA
@@ -98,7 +55,7 @@ export const gemm: Operation<'gemm'> = {
 };
 
 /** The shape as […batch, rows, columns], however the operand is stored. */
-export function rowsLast(shape: Shape, rowsFirst: boolean): Shape {
+function rowsLast(shape: Shape, rowsFirst: boolean): Shape {
   if (!rowsFirst) return shape;
   const [rows = 1, ...rest] = shape;
   return [...rest.slice(0, -1), rows, ...rest.slice(-1)];
