@@ -1,6 +1,5 @@
 import { cp, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Trainer } from '../../../src/index.js';
 import {
   CARD_FILE,
   CONFIG_FILE,
@@ -25,7 +24,7 @@ import {
 } from './model-facts.js';
 import { replacePassages } from './passages.js';
 import type { Recipe } from './recipe.js';
-import { modelStorage, modelWork } from './train.js';
+import { modelWork, trainedFolder } from './train.js';
 import { usageTerms } from './usage-terms.js';
 
 /** Largest size of a published file. */
@@ -104,16 +103,6 @@ export async function writeCard(recipe: Recipe, directory: string): Promise<void
   const sizes = [...(await fileSizes(directory))].filter(([path]) => path !== card);
   const bytes = sizes.reduce((sum, [, size]) => sum + size, 0);
   await writeFile(card, catalogueCard(recipe, { ...report, data, figures, bytes }));
-}
-
-async function trainedFolder(recipe: Recipe, work: string): Promise<string> {
-  const storage = modelStorage(work, recipe);
-  await using trainer = new Trainer({ storage, isolation: 'inline' });
-  const { data } = (await trainer.listModels({ trainingStatus: 'READY', limit: 1 }))._unsafeUnwrap();
-  const [model] = data;
-  const directory = model && (await storage.openFolder(model.id));
-  if (directory === undefined) throw new Error(`${recipe.name}: not trained in ${work}`);
-  return directory;
 }
 
 /** Size of each file of a folder, by its path. */

@@ -1,4 +1,4 @@
-/** `npx tsx models/recipes/catalogue/main.ts train|export|card <name …|all> …`: README.md beside this file. */
+/** `npx tsx models/recipes/catalogue/main.ts teach|train|export|card <name …|all> …`: README.md beside this file. */
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util';
 import { exportModel, writeCard, writeTerms } from './export-model.js';
 import { recipesNamed } from './models/index.js';
 import type { Recipe } from './recipe.js';
+import { teach, withoutTaughtTexts, withTaughtTexts } from './teach.js';
 import { trainModel } from './train.js';
 import { withFreeData } from './usage-terms.js';
 
@@ -16,6 +17,8 @@ const { values, positionals } = parseArgs({
     datasets: { type: 'string' },
     work: { type: 'string' },
     backbone: { type: 'string' },
+    teacher: { type: 'string' },
+    untaught: { type: 'boolean', default: false },
     threads: { type: 'string', default: String(availableParallelism()) },
     seed: { type: 'string', default: '1' },
     free: { type: 'boolean', default: false },
@@ -23,7 +26,7 @@ const { values, positionals } = parseArgs({
   },
 });
 
-function given(name: 'datasets' | 'work'): string {
+function given(name: 'datasets' | 'work' | 'teacher'): string {
   const value = values[name];
   if (value === undefined) throw new Error(`give --${name} <folder>`);
   return value;
@@ -31,6 +34,7 @@ function given(name: 'datasets' | 'work'): string {
 
 const folder = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const threads = Number(values.threads);
+const seed = Number(values.seed);
 const catalogue = values.catalogue ?? folder('../../catalogue');
 
 /**
@@ -43,14 +47,21 @@ function backboneOf({ language }: Recipe): string | undefined {
   return existsSync(own) ? own : undefined;
 }
 
+const taught = values.untaught ? withoutTaughtTexts : withTaughtTexts;
+
 const steps: Readonly<Record<string, (recipe: Recipe) => Promise<void>>> = {
+  teach(recipe) {
+    const [datasets, work, teacher] = [given('datasets'), given('work'), given('teacher')];
+    return teach(recipe, { datasets, work, teacher, threads, seed });
+  },
   train(recipe) {
-    const [datasets, work, seed] = [given('datasets'), given('work'), Number(values.seed)];
-    return trainModel(recipe, { datasets, work, backbone: backboneOf(recipe), threads, seed });
+    const [datasets, work] = [given('datasets'), given('work')];
+    const backbone = backboneOf(recipe);
+    return trainModel(taught(recipe, work), { datasets, work, backbone, threads, seed });
   },
   export(recipe) {
     const [datasets, work] = [given('datasets'), given('work')];
-    return exportModel(recipe, { datasets, work, catalogue, threads });
+    return exportModel(taught(recipe, work), { datasets, work, catalogue, threads });
   },
   async card(recipe) {
     const directory = join(catalogue, recipe.name);

@@ -25,6 +25,14 @@ export interface Source<Row> {
   read(datasets: string): Split<Row> | Promise<Split<Row>>;
 }
 
+/** Texts without labels, to which a teacher of the same task gives some. */
+export interface UnlabelledSource extends Omit<Source<unknown>, 'read'> {
+  /** Most texts of it that are used, drawn at random. */
+  readonly most: number;
+  /** @param datasets the folder that holds every dataset. */
+  read(datasets: string): readonly string[] | Promise<readonly string[]>;
+}
+
 /** A figure that others published for the same test. */
 export interface Reference {
   readonly figure: string;
@@ -77,6 +85,8 @@ export interface ClassifierRecipe extends CommonRecipe {
   /** In the order of their ids. Default: all labels that occur, sorted. */
   readonly labels?: readonly string[];
   readonly sources: readonly Source<LabelledText>[];
+  /** What a teacher labels beside them (teach.ts). */
+  readonly unlabelled?: readonly UnlabelledSource[];
   readonly tests: readonly TestSet<readonly LabelledText[]>[];
 }
 

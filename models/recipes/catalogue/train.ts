@@ -61,6 +61,17 @@ export async function trainModel(recipe: Recipe, options: TrainOptions): Promise
   if (status !== 'READY') throw new Error(`${recipe.name}: ${status} ${error?.message ?? ''}`);
 }
 
+/** Folder of a trained model. @throws Error if there is none */
+export async function trainedFolder(recipe: Recipe, work: string): Promise<string> {
+  const storage = modelStorage(work, recipe);
+  await using trainer = new Trainer({ storage, isolation: 'inline' });
+  const { data } = (await trainer.listModels({ trainingStatus: 'READY', limit: 1 }))._unsafeUnwrap();
+  const [model] = data;
+  const directory = model && (await storage.openFolder(model.id));
+  if (directory === undefined) throw new Error(`${recipe.name}: not trained in ${work}`);
+  return directory;
+}
+
 /** The last job, unless it came to nothing. */
 async function unfinishedOrReady(trainer: Trainer): Promise<string | undefined> {
   const { data } = (await trainer.listTrainingJobs({ limit: 1 }))._unsafeUnwrap();

@@ -6,8 +6,9 @@ import type { Recipe, Source } from './recipe.js';
  * What config.json says under `orchard.licence`, and what the card says; undefined if nothing in its own data stands
  * in the way.
  */
-export function usageTerms({ sources, alternative }: Recipe): UsageTerms | undefined {
-  const reasons = titled(sources).flatMap(({ title, restricted }) =>
+export function usageTerms(recipe: Recipe): UsageTerms | undefined {
+  const { alternative } = recipe;
+  const reasons = textsOf(recipe).flatMap(({ title, restricted }) =>
     restricted === undefined ? [] : [`${title}: ${restricted}`],
   );
   if (reasons.length === 0) return undefined;
@@ -17,8 +18,11 @@ export function usageTerms({ sources, alternative }: Recipe): UsageTerms | undef
 /** The same model from data that anybody may use. @throws Error if none of its data are such. */
 export function withFreeData(recipe: Recipe): Recipe {
   switch (recipe.family) {
-    case 'Papaya':
-      return { ...recipe, sources: freeOf(recipe.name, recipe.sources) };
+    case 'Papaya': {
+      const { unlabelled = [] } = recipe;
+      const sources = freeOf(recipe.name, recipe.sources);
+      return { ...recipe, sources, unlabelled: unlabelled.filter(isFree) };
+    }
     case 'Grapefruit':
       return { ...recipe, sources: freeOf(recipe.name, recipe.sources) };
     case 'Dragonfruit':
@@ -27,10 +31,15 @@ export function withFreeData(recipe: Recipe): Recipe {
 }
 
 function freeOf<Row>(name: string, sources: readonly Source<Row>[]): readonly Source<Row>[] {
-  const free = sources.filter(({ restricted }) => restricted === undefined);
+  const free = sources.filter(isFree);
   if (free.length > 0) return free;
   throw new Error(`${name}: all of its data are restricted, so it cannot be trained with --free`);
 }
 
-const titled = (sources: Recipe['sources']): readonly Pick<Source<unknown>, 'title' | 'restricted'>[] =>
-  sources;
+const isFree = ({ restricted }: Pick<Source<unknown>, 'restricted'>): boolean => restricted === undefined;
+
+/** All that the model learns from, with labels and without. */
+const textsOf = (recipe: Recipe): readonly Pick<Source<unknown>, 'title' | 'restricted'>[] => [
+  ...recipe.sources,
+  ...(recipe.family === 'Papaya' ? (recipe.unlabelled ?? []) : []),
+];

@@ -1,4 +1,6 @@
-import { publishedSplit, publishedTest } from '../datasets/published.js';
+import { labelled, publishedSplit, publishedTest } from '../datasets/published.js';
+import { readCustomerReviews, readMovieReviews } from '../datasets/reviews.js';
+import { sentencesOf } from '../datasets/sentences.js';
 import type { ClassifierRecipe } from '../recipe.js';
 
 export const sentimentClassification: ClassifierRecipe = {
@@ -16,6 +18,29 @@ export const sentimentClassification: ClassifierRecipe = {
       licence: 'none stated; published for research',
       restricted: 'no licence is stated where it was found',
       read: publishedSplit('sst2'),
+    },
+  ],
+  unlabelled: [
+    {
+      title: 'Movie reviews 2.0 (Pang & Lee 2004; from NLTK)',
+      licence: 'CC BY 4.0',
+      remark: 'sentences',
+      most: 20_000,
+      read: async (datasets) => sentencesOf((await readMovieReviews(datasets)).map(({ text }) => text)),
+    },
+    {
+      title: 'IMDB, train (Maas et al. 2011)',
+      licence: 'none stated',
+      restricted: 'no licence is stated where it was found',
+      remark: 'sentences',
+      most: 20_000,
+      read: (datasets) => sentencesOf(labelled('imdb', datasets).train.map(({ text }) => text)),
+    },
+    {
+      title: 'Customer reviews (Hu & Liu 2004)',
+      licence: 'CC BY 4.0',
+      most: 4_000,
+      read: (datasets) => readCustomerReviews(datasets).map(({ text }) => text),
     },
   ],
   tests: [
