@@ -24,6 +24,7 @@ import {
 } from './model-facts.js';
 import { replacePassages } from './passages.js';
 import type { Recipe } from './recipe.js';
+import { asTrained } from './teach.js';
 import { modelWork, trainedFolder } from './train.js';
 import { usageTerms } from './usage-terms.js';
 
@@ -88,7 +89,8 @@ function refuseOtherData({ name, sources }: Recipe, data: TrainingData): void {
 /** Writes into config.json what the model's data allow. */
 export async function writeTerms(recipe: Recipe, directory: string): Promise<void> {
   const { config } = await openModelFolder(directory);
-  const licence = usageTerms(recipe); // undefined takes an earlier mark away
+  // undefined takes an earlier mark away
+  const licence = usageTerms(asTrained(recipe, await shippedData(directory)));
   const marked = { ...config, orchard: { ...config.orchard, licence } };
   await writeFile(join(directory, CONFIG_FILE), `${JSON.stringify(marked, undefined, 2)}\n`);
 }
@@ -96,13 +98,18 @@ export async function writeTerms(recipe: Recipe, directory: string): Promise<voi
 /** Writes the card again from the files in a model's folder. */
 export async function writeCard(recipe: Recipe, directory: string): Promise<void> {
   const report = await readModelReport(directory);
-  const data = await readFacts(directory, DATA_FILE, trainingDataSchema);
-  if (data === undefined) throw new Error(`${directory} has no ${DATA_FILE}; export the model again`);
+  const data = await shippedData(directory);
   const figures = await readFacts(directory, FIGURES_FILE, figuresSchema);
   const card = join(directory, CARD_FILE);
   const sizes = [...(await fileSizes(directory))].filter(([path]) => path !== card);
   const bytes = sizes.reduce((sum, [, size]) => sum + size, 0);
-  await writeFile(card, catalogueCard(recipe, { ...report, data, figures, bytes }));
+  await writeFile(card, catalogueCard(asTrained(recipe, data), { ...report, data, figures, bytes }));
+}
+
+async function shippedData(directory: string): Promise<TrainingData> {
+  const data = await readFacts(directory, DATA_FILE, trainingDataSchema);
+  if (data === undefined) throw new Error(`${directory} has no ${DATA_FILE}; export the model again`);
+  return data;
 }
 
 /** Size of each file of a folder, by its path. */

@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { loadModel } from '../../../src/easy/index.js';
 import { Random } from '../../../src/random.js';
 import { drawnLabels } from './drawn-labels.js';
+import type { TrainingData } from './model-facts.js';
 import type { ClassifierRecipe, LabelledText, Recipe, Source, UnlabelledSource } from './recipe.js';
 import { modelWork, type TrainOptions, trainedFolder, trainModel } from './train.js';
 
@@ -92,6 +93,14 @@ export function withTaughtTexts(recipe: Recipe, work: string): Recipe {
     ...rest,
     sources: [...recipe.sources, ...unlabelled.map((source) => taughtSource(recipe, source, taught))],
   };
+}
+
+/** The recipe with only the texts that this model learned from: a model may have been trained `--untaught`. */
+export function asTrained(recipe: Recipe, { sources }: TrainingData): Recipe {
+  if (recipe.family !== 'Papaya') return recipe;
+  const titles = new Set(sources.map(({ title }) => title));
+  const isTaught = recipe.unlabelled?.every(({ title }) => titles.has(title)) ?? false;
+  return isTaught ? recipe : withoutTaughtTexts(recipe);
 }
 
 /** The recipe without the texts that a teacher labels. */

@@ -6,7 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { catalogueDirectory } from '../../../models/index.js';
 import { fileSizes, MAX_FILE_BYTES } from '../../../models/recipes/catalogue/export-model.js';
+import { trainingDataSchema } from '../../../models/recipes/catalogue/model-facts.js';
 import { recipes, recipesNamed } from '../../../models/recipes/catalogue/models/index.js';
+import { asTrained } from '../../../models/recipes/catalogue/teach.js';
 import { usageTerms, withFreeData } from '../../../models/recipes/catalogue/usage-terms.js';
 import {
   folderModels,
@@ -125,7 +127,8 @@ describe.each(present)('$name', (recipe) => {
   });
 
   it('says in its card and in config.json if its data forbid commercial use, with what to use instead', async () => {
-    const terms = usageTerms(recipe);
+    const data = trainingDataSchema.parse(JSON.parse(await read('data.json')));
+    const terms = usageTerms(asTrained(recipe, data));
     const config = modelFolderConfig(JSON.parse(await read('config.json')), 'config.json');
     expect(config.orchard.licence).toEqual(terms);
     const card = await read('README.md');
