@@ -27,8 +27,11 @@ export interface LinearEndFit {
 /** Most texts that the layer is fitted to: more would take longer and hardly change it. */
 const MOST_TEXTS = 4096;
 
-/** Weight of half the squared weights beside the sum of all losses. */
-const PENALTY = 10;
+/**
+ * Weight of half the squared weights beside the sum of all losses. With a tenth of it the layer knows its rows by heart and
+ * leaves the encoder little to learn, with ten times as much it starts too low (docs/training.md).
+ */
+const PENALTY = 100;
 
 /**
  * Fits the linear layer that ends a head to the states that the pretrained encoder gives, before both learn together: a
@@ -58,7 +61,9 @@ export async function fitLinearEnd(fit: LinearEndFit): Promise<Weights> {
 /** [windows, width], in the order of windows that are sorted by their rows. */
 async function statesOf(windows: readonly TextWindow[], fit: LinearEndFit): Promise<Float32Array> {
   const { executor, head, end, encoder, frozen, parameters, signal } = fit;
-  const { [end.weight]: _, [end.bias]: __, ...below } = parameters;
+  // Adapters change nothing yet, so that the states are those of the encoder alone.
+  const own = new Set(encoder.parameters(encoder.prefix).map(({ name }) => name));
+  const below = Object.fromEntries(Object.entries(parameters).filter(([name]) => own.has(name)));
   const headless: RowHead = { ...head, outputs: ({ width }) => width, logits: end.states };
   const evaluator = await Evaluator.create(executor, headless, encoder, frozen);
   try {
