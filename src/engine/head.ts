@@ -27,9 +27,22 @@ interface TaskHead extends Head {
   parameters(encoder: Encoder): readonly ParameterSpec[];
 }
 
+/** A linear layer at the end of a head, which can be fitted by itself to what the encoder says already. */
+export interface LinearEnd {
+  /** Names of its parameters: [outputs, width of the encoder], and [outputs]. */
+  readonly weight: string;
+  readonly bias: string;
+  /** Losses that the loss averages for each row: its outputs, where each is a yes or no of its own, else 1. */
+  readonly lossesPerRow: number;
+  /** Adds to a graph what the layer reads of each text, [batch, width], without dropout. */
+  states(graph: Graph, encoder: Encoder, inputs: EncoderInputs): Tensor;
+}
+
 /** Every text is an example of its own, so a batch can be split anywhere. */
 export interface RowHead extends TaskHead, LossHead {
   readonly kind: 'rows';
+  /** Absent: the head ends otherwise. */
+  readonly linearEnd?: LinearEnd;
   /** Inputs of the loss for these training texts, padded to the longest. */
   targets(batch: readonly TextWindow[], options: TargetOptions): LossTargets;
 }

@@ -19,6 +19,8 @@ export {
 export { createEngine } from './create-engine.js';
 export type { Engine, EngineOptions, MaskState } from './engine.js';
 export { Evaluator } from './evaluator.js';
+export { fitLinear, type LinearFit, type LinearProblem } from './fit-linear.js';
+export { fitLinearEnd } from './fit-linear-end.js';
 export { type FrozenWeights, isFrozen } from './frozen-weights.js';
 export { GradientEngine } from './gradient-engine.js';
 export * from './head.js';

@@ -7,6 +7,7 @@ import {
   createTaskLearner,
   Evaluator,
   type FrozenWeights,
+  fitLinearEnd,
   type LearnerState,
   linearLearningRate,
   readCheckpoint,
@@ -135,7 +136,7 @@ class TrainingLoop {
   }
 
   async run(): Promise<Omit<TrainedModel, 'parameters' | 'fixed'>> {
-    await this.#restore();
+    if (!(await this.#restore())) await this.#fitHead();
     await this.#train().catch(async (thrown: unknown) => {
       const goesOn = this.#input.signal.reason === GOES_ON_LATER && thrown instanceof AbortedError;
       // A disk that is full must not keep the run from stopping; an earlier checkpoint is still there then.
@@ -203,19 +204,29 @@ class TrainingLoop {
     this.#bestWeights = await this.#learning.engine.store.copyWeights();
   }
 
-  /** Resumes from the checkpoint, if there is one of this training. */
-  async #restore(): Promise<void> {
+  /** Fits the layer that ends the head, if one does, to what a pretrained encoder says of the texts already. */
+  async #fitHead(): Promise<void> {
+    const { task, pretrained, frozenBackbone: plan, hyperparameters } = this.#input;
+    const head = trainedHead(task.head, plan);
+    if (pretrained === undefined || head.kind !== 'rows' || head.linearEnd === undefined) return;
+    const { parameterFeeds: parameters, store } = this.#learning.engine;
+    const fit = { ...this.#input, head, end: head.linearEnd, parameters, frozen: plan?.frozen };
+    await store.setWeights(await fitLinearEnd({ ...fit, options: hyperparameters }));
+  }
+
+  /** Resumes from the checkpoint, if there is one of this training. @returns whether there is. */
+  async #restore(): Promise<boolean> {
     const { file, fingerprint } = this.#input.checkpoint;
     const checkpoint = await readCheckpoint(file);
     const state = trainingStateSchema.safeParse(checkpoint?.state).data;
     if (checkpoint === undefined || state === undefined || !isSameTraining(state.fingerprint, fingerprint)) {
-      return;
+      return false;
     }
     const { engine, learner } = this.#learning;
     try {
       await restoreParameters(checkpoint, engine.store);
     } catch (thrown) {
-      if (thrown instanceof TrainingError) return; // a checkpoint of another model
+      if (thrown instanceof TrainingError) return false; // a checkpoint of another model
       throw thrown;
     }
     const { stats, steps, dropout, epoch = { batches: 0, ...NO_SUMS } } = state;
@@ -230,6 +241,7 @@ class TrainingLoop {
     this.#best = state.best;
     const best = checkpointTensors(checkpoint, 'best');
     this.#bestWeights = new Map([...best].map(([name, { values }]) => [name, values]));
+    return true;
   }
 
   async #saveNowAndThen(): Promise<void> {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { FrozenEncoder } from '../../models/recipes/backbones/check/frozen-states.js';
 import { classifyLinearly } from '../../models/recipes/backbones/check/logistic-regression.js';
-import { minimize } from '../../models/recipes/backbones/check/minimize.js';
 import { probeTexts, probeWords } from '../../models/recipes/backbones/check/probe-tasks.js';
 import { completeWeights } from '../../models/recipes/backbones/check/starts.js';
 import { newBert } from '../../src/encoder/index.js';
+import { minimize } from '../../src/engine/minimize.js';
 import { onnxExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
 import { englishTokenizer, loadTokenizer } from '../../src/tokenizer/index.js';

@@ -8,6 +8,7 @@ import {
   type Pooling,
   pooledStates,
 } from '../../encoder/index.js';
+import type { LinearEnd } from '../../engine/index.js';
 import type { Graph, Tensor } from '../../graph/index.js';
 
 /** The linear layer over the mean of the states. */
@@ -31,6 +32,22 @@ export function classifierParameters(
       ? encoder.textHead.parameters(outputs)
       : linearParameters(CLASSIFIER, width, outputs, initializerRange);
   return [...encoder.parameters(prefix), ...head];
+}
+
+/** What {@link classifierLogits} ends with where it pools by the mean. */
+export function classifierEnd(lossesPerRow: number): LinearEnd {
+  return {
+    weight: `${CLASSIFIER}.weight`,
+    bias: `${CLASSIFIER}.bias`,
+    lossesPerRow,
+    states: (graph, encoder, inputs) =>
+      pooledStates(graph, encoder, inputs, {
+        prefix: encoder.prefix,
+        dropout: NO_DROPOUT,
+        pooling: 'mean',
+        differentiable: false,
+      }),
+  };
 }
 
 /** Encoder, pooling and head. @returns logits [batch, outputs]. */

@@ -19,7 +19,12 @@ import { fitBlend } from './blend.js';
 import { blendLogits, UNCALIBRATED } from './blend-weights.js';
 import type { ClassificationDataset, ClassificationKind } from './classification-dataset.js';
 import { labelProbabilities, predictedLabels } from './classification-decoder.js';
-import { type ClassifierShape, classifierLogits, classifierParameters } from './classification-head.js';
+import {
+  type ClassifierShape,
+  classifierEnd,
+  classifierLogits,
+  classifierParameters,
+} from './classification-head.js';
 import { classificationLoss, lossTargets } from './classification-loss.js';
 import { classificationScores, mainMetricOf } from './classification-scores.js';
 import { classificationEvaluation } from './evaluation.js';
@@ -149,6 +154,7 @@ function classificationHead({ kind, train }: ClassificationDataset, shape: Class
     parameters: (encoder) => classifierParameters(encoder, shape),
     logits: (graph, encoder, inputs, dropout) => classifierLogits(graph, encoder, inputs, shape, dropout),
     loss: (graph, logits) => classificationLoss(graph, logits, link),
+    ...(shape.pooling === 'mean' && { linearEnd: classifierEnd(link === 'softmax' ? 1 : shape.outputs) }),
     targets(batch, { labelSmoothing, balanced }) {
       const labels = batch.map(({ row }) => active[row] ?? []);
       const rules = { link, labelSmoothing, ...(balanced && { classWeights: balance }) };
