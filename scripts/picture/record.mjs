@@ -1,13 +1,14 @@
 /**
  * Records the session that README's picture shows: the commands of its block for the shell that trains, predicts and
  * evaluates, as they stand there, in an empty folder with this build and the reviews of examples/. Then draws it.
- * The result is docs/pictures/session.json and two pictures beside it.
+ * The result is docs/pictures/session.json, two pictures beside it, and the alternative text in README.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { alternativeOf } from './alternative.mjs';
 import { writePictures } from './draw.mjs';
 import { shownCommands } from './shown-commands.mjs';
 
@@ -45,6 +46,12 @@ try {
   const pictures = join(root, 'docs', 'pictures');
   writeFileSync(join(pictures, 'session.json'), `${JSON.stringify(session, undefined, 2)}\n`);
   writePictures(pictures);
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const said = readme.replace(
+    /(session-light\.svg" width="\d+" alt=")[^"]*"/,
+    (_, before) => `${before}${alternativeOf(session)}"`,
+  );
+  writeFileSync(join(root, 'README.md'), said);
 } finally {
   rmSync(folder, { recursive: true });
 }
