@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { dirname, extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parse } from 'parse5';
+import { type DefaultTreeAdapterTypes, parse } from 'parse5';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { GUIDES } from '../../scripts/site/guides.mjs';
@@ -14,15 +14,12 @@ const site = join(root, 'site');
 /** `npm run check:docs` builds them first. */
 const isBuilt = process.env.SITE_BUILT === '1';
 
-interface Node {
-  readonly childNodes?: readonly Node[];
-  readonly attrs?: readonly { readonly name: string; readonly value: string }[];
-}
-
 /** The values of an attribute on a page. */
-function valuesOf(node: Node, name: string): string[] {
-  const own = (node.attrs ?? []).filter((each) => each.name === name).map(({ value }) => value);
-  return [...own, ...(node.childNodes ?? []).flatMap((child) => valuesOf(child, name))];
+function valuesOf(node: DefaultTreeAdapterTypes.Node, name: string): string[] {
+  const own = ('attrs' in node ? node.attrs : [])
+    .filter((each) => each.name === name)
+    .map(({ value }) => value);
+  return [...own, ...('childNodes' in node ? node.childNodes : []).flatMap((child) => valuesOf(child, name))];
 }
 
 const types: Readonly<Record<string, string>> = {
