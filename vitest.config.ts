@@ -7,5 +7,13 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     maxWorkers: 2,
+    // `npm run coverage`. Threads and processes of the library run from dist/ and aren't counted.
+    coverage: {
+      provider: 'v8',
+      include: ['src/**/*.ts'],
+      exclude: ['src/kernels/assembly/**', 'src/kernels/generated.ts', 'src/http/page/**'],
+      reporter: ['text-summary', 'html', 'json-summary'],
+      reportOnFailure: true,
+    },
   },
 });

@@ -43,7 +43,7 @@ async function rowsOf(name: string, bundler: Bundler): Promise<string[]> {
   await run('npm', install, application);
   for (const file of bundler.files)
     await cp(join(examples, file), join(application, file), { recursive: true });
-  if (name === 'next') await cp(join(examples, 'next'), application, { recursive: true });
+  if (name === 'next') await cp(join(examples, '..', 'projects', 'next'), application, { recursive: true });
   const [command = '', ...args] = bundler.build;
   await run(command, args, application);
   const label = `${name} ${await versionOf(application, bundler.packages[0])}`;

@@ -1,6 +1,6 @@
 /**
  * Packs the library and its models for a release: builds what is missing, then one tarball each, and checks that nothing
- * is left out or too much. `npm pack` alone would not build here, since .npmrc keeps npm from running scripts.
+ * is left out or too much. `npm pack` alone would not build, since .npmrc keeps npm from running scripts, so it fails here.
  * @param argv.2 the folder to put the tarballs into. Default: release/.
  * @param argv with `--library`, the library alone.
  */

@@ -262,3 +262,4 @@ export type {
   TrainingSpec,
   Tuning,
 } from './training/index.js';
+export type { UsageTerms } from './usage-terms.js';

@@ -2,7 +2,7 @@
 export interface Bundler {
   /** From npm, the bundler first. */
   readonly packages: readonly string[];
-  /** Of examples/bundlers. */
+  /** Of examples/bundlers; Next's are the project examples/projects/next. */
   readonly files: readonly string[];
   readonly build: readonly string[];
   /** What is run. */
@@ -36,7 +36,7 @@ export const bundlers: Readonly<Record<string, Bundler>> = {
   },
   next: {
     packages: ['next@16', 'react', 'react-dom'],
-    files: ['next.config.mjs'],
+    files: [],
     build: ['npx', 'next', 'build'],
     output: '.next/standalone/server.js',
   },

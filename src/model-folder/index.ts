@@ -1,3 +1,4 @@
+export type { UsageTerms } from '../usage-terms.js';
 export {
   type Calibration,
   type CalibrationBin,
@@ -18,7 +19,6 @@ export {
   type Evidence,
   type ModelFolderConfig,
   modelFolderConfig,
-  type UsageTerms,
 } from './model-config.js';
 export {
   type ModelFolder,

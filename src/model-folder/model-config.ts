@@ -15,6 +15,7 @@ import {
   text,
   whole,
 } from '../json-shape.js';
+import type { UsageTerms } from '../usage-terms.js';
 import { ONNX_FILE, QUANTIZED_ONNX_FILE } from './files.js';
 
 /**
@@ -51,16 +52,6 @@ export interface Evidence {
   readonly coverage: number;
   /** An answer with a lower score is none of the labels, 0 to 1. */
   readonly none_below: number;
-}
-
-/** Whether a model may be used for money, as far as the data that it learned from decide it. */
-export interface UsageTerms {
-  /** False: some data were given for other use, or without a word about it. */
-  readonly commercial_use: boolean;
-  /** The data that stand in the way, with why. */
-  readonly reasons: readonly string[];
-  /** What to use instead. */
-  readonly alternative?: string;
 }
 
 interface OrchardConfig {

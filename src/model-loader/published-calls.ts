@@ -6,6 +6,7 @@ import { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import { validate } from '../contract/index.js';
 import { NotFoundError, type OrchardError, toOrchardError, ValidationError } from '../errors.js';
+import type { UsageTerms } from '../usage-terms.js';
 import { type CatalogueKind, type CataloguePlace, placesOf, pulledModels } from './catalogue-places.js';
 import type { ModelProgress } from './model-loader.js';
 import type { PublishedModel } from './published-models.js';
@@ -33,6 +34,8 @@ export interface ListedModel {
   readonly directory?: string;
   /** `package`: in an installed package, or in a clone's `models/`; `pulled`: where `pullModel` has put it. */
   readonly source?: CataloguePlace['source'];
+  /** What the data that it learned from allow. Absent: nothing in them stands in the way of any use. */
+  readonly licence?: UsageTerms;
 }
 
 /** How {@link pullModel} works. */
@@ -55,6 +58,8 @@ export interface PulledModel {
   readonly directory: string;
   /** Of all its files. */
   readonly bytes: number;
+  /** What the data that it learned from allow. Absent: nothing in them stands in the way of any use. */
+  readonly licence?: UsageTerms;
 }
 
 /** What {@link verifyModel} found. */
@@ -73,8 +78,7 @@ export function listModels(options: PulledPlace = {}): ResultAsync<readonly List
     const models = await published();
     return Promise.all(
       models.map(async (model) => {
-        const { name, kind, bytes } = model;
-        return { name, kind, bytes, ...(await whereIs(model, directory)) };
+        return { ...described(model), ...(await whereIs(model, directory)) };
       }),
     );
   });
@@ -96,7 +100,7 @@ export function pullModel(name: string, options: PullOptions = {}): ResultAsync<
     const { signal, onProgress } = options;
     const source = await sourceOf(from);
     const directory = await pull({ model, from: source, root: rootOf(place), signal, onProgress });
-    return { name, kind: model.kind, directory, bytes: model.bytes };
+    return { ...described(model), directory };
   });
 }
 
@@ -117,7 +121,7 @@ export function verifyModel(
       throw new NotFoundError(model.kind, name, `it is not on this machine; npx orchard models pull ${name}`);
     const { problemsOf } = await import('./verify-files.js');
     const problems = await problemsOf(model, directory);
-    return { name, kind: model.kind, directory, bytes: model.bytes, problems };
+    return { ...described(model), directory, problems };
   });
 }
 
@@ -131,6 +135,11 @@ function result<Value>(doing: string, work: () => Promise<Value>): ResultAsync<V
 /** Loaded where it is asked for: answering needs none of it. */
 const published = async () => (await import('./published-models.js')).publishedModels();
 const publishedNamed = async (name: string) => (await import('./published-models.js')).publishedModel(name);
+
+/** What is told of a model wherever it lies. */
+function described({ name, kind, bytes, licence }: PublishedModel) {
+  return { name, kind, bytes, ...(licence && { licence }) };
+}
 
 /** The first place that has a folder of the model. */
 async function whereIs(

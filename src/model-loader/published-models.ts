@@ -1,6 +1,7 @@
 /** What the package `orchard-nlp-models` publishes, file by file, as this version of the library knows it. */
 import { NotFoundError } from '../errors.js';
 import { readManifest } from '../models-manifest.js';
+import type { UsageTerms } from '../usage-terms.js';
 import type { CatalogueFolder, CatalogueKind } from './catalogue-places.js';
 import { suggestion } from './suggestion.js';
 
@@ -24,16 +25,20 @@ export interface PublishedModel {
   readonly files: readonly PublishedFile[];
   /** Of all files together. */
   readonly bytes: number;
+  /** What its data allow. Absent: nothing in them stands in the way of any use. */
+  readonly licence?: UsageTerms;
 }
 
 /** Models before backbones, each in alphabetical order. */
 export async function publishedModels(): Promise<readonly PublishedModel[]> {
-  const { version, catalogue, backbones } = await readManifest();
+  const { version, catalogue, backbones, licences } = await readManifest();
+  const terms = new Map<string, UsageTerms>(Object.entries(licences));
   const described =
     (kind: CatalogueKind, folder: CatalogueFolder) =>
     ([name, files]: [string, readonly PublishedFile[]]): PublishedModel => {
       const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-      return { name, kind, folder, version, files, bytes };
+      const licence = terms.get(name);
+      return { name, kind, folder, version, files, bytes, ...(licence && { licence }) };
     };
   return [
     ...Object.entries(catalogue).map(described('pretrained model', 'catalogue')),

@@ -31,6 +31,25 @@ describe('listModels', () => {
   });
 });
 
+describe('what the data of a published model allow', () => {
+  it('is told by lists, wherever the model lies, as its config.json has it', async () => {
+    const listed = (await listModels())._unsafeUnwrap();
+    expect(listed.some(({ licence }) => licence?.commercial_use === false)).toBe(true);
+    for (const { directory = '', licence } of listed) {
+      const { orchard = {} } = JSON.parse(readFileSync(join(directory, 'config.json'), 'utf8'));
+      expect(licence).toEqual(orchard.licence);
+    }
+  });
+
+  it('comes with a model that is pulled or verified', async () => {
+    const directory = temporaryDirectory();
+    const licence = { commercial_use: false, reasons: [expect.stringContaining('Stanford Sentiment')] };
+    const pulled = (await pullModel(NAME, { from: models, directory }))._unsafeUnwrap();
+    expect(pulled).toMatchObject({ licence });
+    expect((await verifyModel(NAME))._unsafeUnwrap()).toMatchObject({ licence });
+  });
+});
+
 describe('pullModel and verifyModel', () => {
   it('bring one model from a path, and find it whole', async () => {
     const directory = temporaryDirectory();

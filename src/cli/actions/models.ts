@@ -10,6 +10,7 @@ import {
   pullModel,
   verifyModel,
 } from '../../model-loader/index.js';
+import type { UsageTerms } from '../../usage-terms.js';
 import { checked } from '../checked.js';
 import type { CommandRun } from '../command-definition.js';
 import { FAILED } from '../failure.js';
@@ -17,6 +18,7 @@ import { interruptible } from '../interruption.js';
 import { outcomeOf } from '../outcome.js';
 import { Progress } from '../progress.js';
 import { alignedLines, grouped } from './table.js';
+import { hindrance } from './usage-terms.js';
 
 const directory = z.string().min(1).optional();
 const listSchema = z.strictObject({ directory });
@@ -27,19 +29,27 @@ const pullSchema = z.strictObject({ name: z.string().min(1), from: z.string().mi
 export async function list({ given, output, isJson }: CommandRun): Promise<number> {
   const models = await outcomeOf(listModels(placeOf(checked(listSchema, given))));
   if (isJson) for (const each of models) await output.json(each);
-  else for (const line of alignedLines(models.map(cells))) await output.line(line);
+  else {
+    for (const line of alignedLines(models.map(cells))) await output.line(line);
+    for (const each of models.filter(isBound))
+      await output.line(`\n${each.name}: ${hindrance(each.licence)}`);
+  }
   return 0;
 }
 
-function cells({ name, kind, bytes, source, directory }: ListedModel): readonly string[] {
+function cells({ name, kind, bytes, source, directory, licence }: ListedModel): readonly string[] {
   return [
     name,
     kind,
     `${(bytes / 1e6).toFixed(1)} MB`,
+    licence?.commercial_use === false ? 'not for commercial use' : '',
     source ?? 'not here',
     directory ?? `orchard models pull ${name}`,
   ];
 }
+
+const isBound = (model: ListedModel): model is ListedModel & { licence: UsageTerms } =>
+  model.licence?.commercial_use === false;
 
 /** `orchard models card` */
 export async function card({ given, output, isJson }: CommandRun): Promise<number> {
@@ -51,7 +61,8 @@ export async function card({ given, output, isJson }: CommandRun): Promise<numbe
     throw new NotFoundError('pretrained model', name, what);
   }
   const markdown = await readFile(join(found.directory, CARD_FILE), 'utf8');
-  if (isJson) await output.json({ name, card: markdown });
+  const { licence } = found;
+  if (isJson) await output.json({ name, card: markdown, ...(licence && { licence }) });
   else await output.write(markdown);
   return 0;
 }
@@ -67,6 +78,7 @@ export async function pull({ given, terminal, output, isJson }: CommandRun): Pro
   const pulled = await pulling.finally(() => progress.clear());
   if (isJson) await output.json(pulled);
   else await output.line(`${name}: ${grouped(pulled.bytes)} bytes in ${pulled.directory}`);
+  if (pulled.licence?.commercial_use === false) output.warn(`${name}: ${hindrance(pulled.licence)}`);
   return 0;
 }
 

@@ -1,0 +1,13 @@
+/** What the picture of a session says, for those who don't see it: README's alternative text. */
+export function alternativeOf(session) {
+  const [train, predict, evaluate] = session;
+  const [label, score] = predict.lines[0].split('\t');
+  const [, accuracy] = /^accuracy +(\S+ .*)$/m.exec(evaluate.lines.join('\n')) ?? [];
+  const trained = train.lines.at(-1);
+  const parts = [
+    `${train.command} prints: ${trained}.`,
+    `${predict.command} prints: ${label} ${score}.`,
+    `${evaluate.command} prints precision, recall and F1 of each label, accuracy ${accuracy.replaceAll(/ +/g, ' ')}, and what was taken for what.`,
+  ];
+  return `A terminal. ${parts.join(' ')}`.replaceAll('"', '&quot;');
+}

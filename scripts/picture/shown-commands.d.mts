@@ -1,0 +1,1 @@
+export function shownCommands(readme: string): readonly string[];

@@ -1,0 +1,16 @@
+/** Every guide by its file's name, below the headings of the site's menu, in their order. */
+export const GUIDES = {
+  'First steps': ['install', 'easy', 'cli', 'examples', 'bundlers'],
+  'Train models': [
+    'archives',
+    'training',
+    'backbones',
+    'lexical',
+    'entities',
+    'retrieval',
+    'time-to-accuracy',
+  ],
+  'Ask models': ['pretrained', 'README', 'inference', 'explanations', 'reports', 'model-folder', 'devices'],
+  'Serve many': ['service', 'http', 'postgres', 'postgres-queue', 'scaling', 'threat-model', 'SECURITY'],
+  'How it is made': ['house', 'engine', 'decisions', 'dependencies', 'CONTRIBUTING', 'CHANGELOG'],
+};
