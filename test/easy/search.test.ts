@@ -107,7 +107,7 @@ describe('scores of passages', () => {
 
   it('are all low where no passage has the words, however the cosines lie', () => {
     const ranked = rankPassages(
-      { ...flat, bm25: new Float32Array(3), cosines: Float32Array.of(0.1, 0.2, 0.15) },
+      { ...flat, byWords: new Float32Array(3), cosines: Float32Array.of(0.1, 0.2, 0.15) },
       3,
     );
     expect(ranked[0]?.id).toBe(1);
@@ -115,8 +115,8 @@ describe('scores of passages', () => {
   });
 
   it('are high for the one passage that has them, and low where two have them alike', () => {
-    const [sure] = rankPassages({ ...flat, bm25: Float32Array.of(0, 8, 0) }, 1);
-    const [unsure] = rankPassages({ ...flat, bm25: Float32Array.of(0, 8, 8) }, 1);
+    const [sure] = rankPassages({ ...flat, byWords: Float32Array.of(0, 8, 0) }, 1);
+    const [unsure] = rankPassages({ ...flat, byWords: Float32Array.of(0, 8, 8) }, 1);
     expect(sure?.score).toBeGreaterThan(0.99);
     expect(unsure?.score).toBeLessThan(sure?.score ?? 0);
   });

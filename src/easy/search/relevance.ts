@@ -1,12 +1,9 @@
 /** How passages are ranked where nothing was trained, and how likely one answers a question. */
 import { type Scored, topScores } from '../../top-scores.js';
+import type { SharedWords } from './passage-words.js';
 
 /** What two experts say of every passage. Arrays are [passages]. */
-export interface Evidence {
-  /** BM25 of the words that say what the question is about, 0 where none is shared. */
-  readonly bm25: Float32Array;
-  /** A bound on any passage's BM25 for this question, above 0 unless it has no words. */
-  readonly bestPossible: number;
+export interface Evidence extends SharedWords {
   /** Of question and passage. */
   readonly cosines: Float32Array;
 }
@@ -54,19 +51,19 @@ export function rankPassages(evidence: Evidence, k: number): Scored[] {
 }
 
 /** The order that {@link rankPassages} gives, with what it judges by. */
-export function rankedPassages({ bm25, bestPossible, cosines }: Evidence, k: number): Ranked[] {
-  const [byWords, byCosine] = [topScores(bm25, 2), topScores(cosines, 2)];
-  const highest = byWords[0]?.score ?? 0;
+export function rankedPassages({ byWords, bestPossible, cosines }: Evidence, k: number): Ranked[] {
+  const [bestWords, bestCosines] = [topScores(byWords, 2), topScores(cosines, 2)];
+  const highest = bestWords[0]?.score ?? 0;
   const { mean, deviation } = spread(cosines);
-  const ranks = bm25.map(
+  const ranks = byWords.map(
     (score, id) => quotient(score, highest) + COSINE_WEIGHT * quotient((cosines[id] ?? 0) - mean, deviation),
   );
   return topScores(ranks, k).map(({ id }) => ({
     id,
     features: {
-      share: quotient(bm25[id] ?? 0, bestPossible),
-      lead: quotient((bm25[id] ?? 0) - bestOther(byWords, id, 0), bestPossible),
-      cosineLead: quotient((cosines[id] ?? 0) - bestOther(byCosine, id, mean), deviation),
+      share: quotient(byWords[id] ?? 0, bestPossible),
+      lead: quotient((byWords[id] ?? 0) - bestOther(bestWords, id, 0), bestPossible),
+      cosineLead: quotient((cosines[id] ?? 0) - bestOther(bestCosines, id, mean), deviation),
     },
   }));
 }
