@@ -1,6 +1,5 @@
 /** Questions about a few passages, with and without an answer among them, as two experts see them. */
 import { type Evidence, PassageWords } from '../../src/easy/index.js';
-import { allAtOnce } from '../../src/pauses.js';
 import type { Random } from '../../src/random.js';
 import { VectorIndex } from '../../src/vector-index/index.js';
 
@@ -48,7 +47,7 @@ export function* draw(corpus: Corpus, size: number, sets: number, random: Random
     const others = random.shuffle(pool.filter((id) => !ids.includes(id))).slice(0, 20);
     const passages = ids.flatMap((id) => corpus.passages[id] ?? []);
     const texts = passages.map(({ text }) => text);
-    const words = allAtOnce(PassageWords.indexing(texts, true));
+    const words = PassageWords.fromPassages(texts, true);
     const width = passages[0]?.vector.length ?? 1;
     const vectors = VectorIndex.fromVectors(
       Float32Array.from(passages.flatMap(({ vector }) => [...vector])),

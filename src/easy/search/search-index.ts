@@ -27,6 +27,11 @@ export interface FoundPassage {
 export interface SearchCallOptions {
   /** How many passages to find, 1 to 1,000. Default 10. */
   readonly k?: number | undefined;
+  /**
+   * Passages with a lower score are left out, 0 to 1: with 0.5, an empty answer says that none of the passages answers, as
+   * far as can be told. Default 0.
+   */
+  readonly minScore?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -37,6 +42,7 @@ const FORMAT = 2;
 
 const callSchema = z.strictObject({
   k: z.int().min(1).max(1000).default(10),
+  minScore: z.number().min(0).max(1).default(0),
   signal: z.instanceof(AbortSignal).optional(),
 });
 const settingsSchema = z.strictObject({ format: z.literal(FORMAT), passages: z.int(), model: z.string() });
@@ -60,8 +66,8 @@ export interface SearchIndex extends AsyncDisposable {
   /** What reads the texts. */
   readonly model: string;
   /**
-   * The passages that fit a question best, best first. Fails with a ValidationError, an OverloadedError while too many
-   * wait, or an AbortedError.
+   * The passages that fit a question best, best first; none where all score below `minScore`. Fails with a
+   * ValidationError, an OverloadedError while too many wait, or an AbortedError.
    */
   search(query: string, options?: SearchCallOptions): ResultAsync<readonly FoundPassage[], OrchardError>;
   /**
@@ -93,13 +99,14 @@ export class OpenSearchIndex implements SearchIndex {
   search(query: string, options: SearchCallOptions = {}): ResultAsync<readonly FoundPassage[], OrchardError> {
     return this.#call('searching passages', async () => {
       const text = validate(querySchema, query, ['query']);
-      const { k, signal } = validate(callSchema, options);
+      const { k, minScore, signal } = validate(callSchema, options);
       const { passages, words, vectors, encoder } = this.#parts;
       const [vector] = await encoder.vectors([text], signal);
       const cosines = vectors.scores(vector ?? new Float32Array(vectors.width));
-      return rankPassages({ ...words.sharedWith(text), cosines }, k).map(({ id, score }) => {
-        return { passage: passages[id] ?? '', index: id, score };
-      });
+      const ranked = rankPassages({ ...words.sharedWith(text), cosines }, k);
+      return ranked.flatMap(({ id, score }) =>
+        score < minScore ? [] : { passage: passages[id] ?? '', index: id, score },
+      );
     });
   }
 
