@@ -10,9 +10,8 @@ if (made.isErr()) throw made.error;
 await using index = made.value;
 
 for (const question of ['When does the library open?', 'Who won the world cup?']) {
-  const found = await index.search(question, { k: 1 });
+  const found = await index.search(question, { k: 1, minScore: 0.5 });
   if (found.isErr()) throw found.error;
-  for (const { passage, score } of found.value) {
-    console.log(score >= 0.5 ? `${score.toFixed(2)} ${passage}` : `nothing about "${question}"`);
-  }
+  const [best] = found.value;
+  console.log(best ? `${best.score.toFixed(2)} ${best.passage}` : `nothing about "${question}"`);
 }

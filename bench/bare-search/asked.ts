@@ -1,6 +1,5 @@
 /** Questions about a few passages, with and without an answer among them, as two experts see them. */
-import { contentWords, type Evidence } from '../../src/easy/index.js';
-import { Bm25Index } from '../../src/lexical/index.js';
+import { type Evidence, PassageWords } from '../../src/easy/index.js';
 import type { Random } from '../../src/random.js';
 import { VectorIndex } from '../../src/vector-index/index.js';
 
@@ -19,6 +18,9 @@ export interface Corpus {
   }[];
 }
 
+/** Passages that a set leaves out at least, for questions that it doesn't answer. */
+const LEFT_OUT = 2;
+
 /** A question asked of some passages. */
 export interface Asked {
   /** Whether all passages are about one topic, that of the question. */
@@ -35,18 +37,17 @@ export interface Asked {
 export function* draw(corpus: Corpus, size: number, sets: number, random: Random): Generator<Asked> {
   const questionsOf = grouped(corpus.questions, ({ passage }) => passage);
   const all = [...corpus.passages.keys()].filter((id) => questionsOf.has(id));
+  if (all.length < size + LEFT_OUT) return;
   const topics = [...grouped(all, (id) => corpus.passages[id]?.topic).values()];
-  const large = topics.filter((ids) => ids.length >= size + 5);
+  const large = topics.filter((ids) => ids.length >= size + LEFT_OUT);
   for (let drawn = 0; drawn < sets; drawn += 1) {
-    const topic = drawn % 2 === 1 ? large[random.integer(Math.max(1, large.length))] : undefined;
+    const topic = drawn % 2 === 1 ? large[Math.floor(drawn / 2) % Math.max(1, large.length)] : undefined;
     const pool = topic ?? all;
     const ids = random.shuffle(pool).slice(0, size);
     const others = random.shuffle(pool.filter((id) => !ids.includes(id))).slice(0, 20);
     const passages = ids.flatMap((id) => corpus.passages[id] ?? []);
-    const bm25 = Bm25Index.fromPassages(
-      passages.map(({ text }) => text),
-      { stem: true },
-    );
+    const texts = passages.map(({ text }) => text);
+    const words = PassageWords.fromPassages(texts, true);
     const width = passages[0]?.vector.length ?? 1;
     const vectors = VectorIndex.fromVectors(
       Float32Array.from(passages.flatMap(({ vector }) => [...vector])),
@@ -59,19 +60,10 @@ export function* draw(corpus: Corpus, size: number, sets: number, random: Random
       yield {
         sameTopic: topic !== undefined,
         right: at === -1 ? undefined : at,
-        evidence: evidenceOf(question.text, question.vector, bm25, vectors),
+        evidence: { ...words.sharedWith(question.text), cosines: vectors.scores(question.vector) },
       };
     }
   }
-}
-
-function evidenceOf(text: string, vector: Float32Array, bm25: Bm25Index, vectors: VectorIndex): Evidence {
-  const content = contentWords(text);
-  return {
-    bm25: bm25.scores(content),
-    bestPossible: bm25.bestPossible(content),
-    cosines: vectors.scores(vector),
-  };
 }
 
 function grouped<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {

@@ -1,12 +1,9 @@
-import { setMaxListeners } from 'node:events';
-
 /**
  * Works with a signal that fires when the process is asked to stop, by SIGINT, SIGTERM or SIGHUP. A second request ends
  * the process at once.
  */
 export async function interruptible<Value>(work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
   const controller = new AbortController();
-  setMaxListeners(0, controller.signal); // each text under way listens
   const stop = () => {
     forget(); // from here on, signals do what they do by themselves
     controller.abort();

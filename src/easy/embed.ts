@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import { querySchema, validate } from '../contract/index.js';
@@ -6,6 +7,7 @@ import { type OrchardError, toOrchardError } from '../errors.js';
 import { implementation } from '../inference/index.js';
 import type { ModelLoader } from '../model-loader/index.js';
 import { type PlacedModel, placeOf } from './base-model.js';
+import { OpenEncoders } from './search/open-encoders.js';
 import { SentenceEncoder } from './search/sentence-encoder.js';
 
 /** Which encoder reads texts, and where it computes. */
@@ -33,13 +35,14 @@ export const embedSchema = z.strictObject({
 });
 const textsSchema = z.array(querySchema);
 
-/** Encoders that were asked for, so that the next call needn't open them again. They end with the process. */
-const opened = new Map<string, Promise<SentenceEncoder>>();
+/** Encoders that stay open until others are asked for, or the process ends: each has its threads and its weights in memory. */
+const KEPT_OPEN = 2;
+const encoders = new OpenEncoders<SentenceEncoder>(KEPT_OPEN);
 
 /**
  * The vectors of texts, in their order: of unit length, so that a dot product of two is their cosine. Texts that mean
- * similar things have similar vectors, as far as the encoder tells; of long ones the first 256 tokens count. The encoder
- * stays open for the next call.
+ * similar things have similar vectors, as far as the encoder tells; of long ones the first 256 tokens count. The two
+ * encoders that were used last stay open for the next call.
  * Fails with a ValidationError, a NotFoundError that names what there is, a ModelFolderError or an AbortedError.
  */
 export function embed(
@@ -50,18 +53,15 @@ export function embed(
     const checked = validate(textsSchema, texts, ['texts']);
     const { model, modelLoader, device, signal } = validate(embedSchema, options ?? {});
     const placed = await placeOf(model, { modelLoader, backbones: true, signal });
-    return (await encoderOf(placed, device)).vectors(checked, signal);
+    const key = `${device} ${placed.directory} ${await editionOf(placed)}`;
+    const open = () => SentenceEncoder.ofModel(placed, { service: { device } });
+    return encoders.use(key, open, (encoder) => encoder.vectors(checked, signal));
   };
   return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, 'encoding texts'));
 }
 
-async function encoderOf(placed: PlacedModel, device: Device): Promise<SentenceEncoder> {
-  const key = `${device} ${placed.directory}`;
-  const known = opened.get(key);
-  if (known !== undefined) return known;
-  const opening = SentenceEncoder.ofModel(placed, { service: { device } });
-  opened.set(key, opening);
-  // One that can't be opened may be able to later.
-  opening.catch(() => opened.delete(key));
-  return opening;
+/** Tells a folder from one that has taken its place, as after another training. */
+async function editionOf({ directory }: PlacedModel): Promise<string> {
+  const { ino, mtimeMs } = await stat(directory);
+  return `${ino} ${mtimeMs}`;
 }

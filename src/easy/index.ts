@@ -40,6 +40,7 @@ export type {
   TrainingRow,
 } from './rows/index.js';
 export { contentWords } from './search/content-words.js';
+export { PassageWords } from './search/passage-words.js';
 export { type Evidence, rankedPassages, rankPassages } from './search/relevance.js';
 export type { FoundPassage, SearchCallOptions, SearchIndex } from './search/search-index.js';
 export { type OpenSearchOptions, openSearch, type SearchOptions, search } from './search.js';

@@ -1,21 +1,6 @@
-import type { CompileOptions, TensorData, TensorDescription } from './executor.js';
-import type { Graph } from './graph.js';
-import { nodesFor } from './node-order.js';
+import type { TensorData, TensorDescription } from './executor.js';
 import type { Feed } from './resident.js';
 import { resolveShape, type Shape, ShapeError, symbolsOf, volume } from './shape.js';
-import type { Tensor } from './tensor.js';
-
-/** What a run must feed: every input, and every parameter without fixed values that the outputs depend on. */
-export function fedTensors(
-  graph: Graph,
-  { weights, stored }: Pick<CompileOptions, 'weights' | 'stored'> = {},
-): Tensor[] {
-  const outputs = [...graph.outputs.values()];
-  const isFixed = (name: string) => weights?.has(name) || stored?.offsets.has(name);
-  const used = new Set([...outputs, ...nodesFor(outputs).flatMap(({ inputs }) => inputs)]);
-  const parameters = graph.parameters.filter((each) => used.has(each) && !isFixed(each.name));
-  return [...graph.inputs, ...parameters];
-}
 
 /** Values of the symbols in shapes, in one run. */
 export type Sizes = Readonly<Record<string, number>>;

@@ -1,5 +1,5 @@
 export { type AdaptiveThreadsOptions, adaptiveThreads } from './adaptive-threads.js';
-export { checkFeeds, checkOutputs, fedTensors, type Sizes } from './check-tensors.js';
+export { checkFeeds, checkOutputs, type Sizes } from './check-tensors.js';
 export type {
   CompiledGraph,
   CompileOptions,
@@ -10,6 +10,7 @@ export type {
   TensorDescription,
 } from './executor.js';
 export { graphExecutorContract } from './executor-contract/executor-contract.js';
+export { fedTensors } from './fed-tensors.js';
 export { addGradients, type ParameterGradient } from './gradients.js';
 export { Graph } from './graph.js';
 export type { Node, NodeOf } from './node.js';

@@ -1,6 +1,7 @@
-import { checkFeeds, fedTensors } from './check-tensors.js';
+import { checkFeeds } from './check-tensors.js';
 import { emptyTensor } from './empty-tensor.js';
 import type { CompiledGraph, GraphExecutor, TensorData } from './executor.js';
+import { fedTensors } from './fed-tensors.js';
 import type { Graph } from './graph.js';
 import {
   type Feed,

@@ -4,6 +4,7 @@ import type { InferenceResponse } from '../contract/index.js';
 import { type OrchardError, toOrchardError } from '../errors.js';
 import type { JudgedResult } from '../families/index.js';
 import { inFlightOf, type StreamOptions } from './call-options.js';
+import { onAbort } from './on-abort.js';
 
 /** The queries of a stream: an array, a generator, lines of a file … */
 export type Queries = Iterable<string> | AsyncIterable<string>;
@@ -82,7 +83,16 @@ async function patiently(
     const answer = await ask();
     if (answer.isOk() || answer.error.code !== 'overloaded') return answer;
     const ms = Math.min(MAX_PAUSE_MS, answer.error.waitingMs / 2);
-    // An abort ends the pause; asking then tells of it.
-    await pause(ms, undefined, signal && { signal }).catch(() => undefined);
+    await pauseUnlessAborted(ms, signal);
   }
+}
+
+/** An abort ends the pause; asking again then tells of it. */
+async function pauseUnlessAborted(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  if (signal === undefined) return pause(ms);
+  if (signal.aborted) return;
+  const awake = new AbortController();
+  const forget = onAbort(signal, () => awake.abort());
+  await pause(ms, undefined, { signal: awake.signal }).catch(() => undefined);
+  forget();
 }

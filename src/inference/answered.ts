@@ -1,5 +1,6 @@
 import { ResultAsync } from 'neverthrow';
 import { AbortedError, type OrchardError, toOrchardError } from '../errors.js';
+import { onAbort } from './on-abort.js';
 
 /**
  * Runs a call of a public class; what is thrown beneath becomes the error of its result. When the signal
@@ -23,14 +24,13 @@ async function untilAborted<Value>(
 ): Promise<Value> {
   const error = () => new AbortedError(operation, { cause: signal.reason });
   if (signal.aborted) throw error();
-  let abort = () => {};
+  let forget = () => {};
   const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(error());
+    forget = onAbort(signal, () => reject(error()));
   });
-  signal.addEventListener('abort', abort, { once: true });
   try {
     return await Promise.race([work(), aborted]);
   } finally {
-    signal.removeEventListener('abort', abort);
+    forget();
   }
 }

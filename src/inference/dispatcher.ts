@@ -8,6 +8,7 @@ import { LanePool } from './lane-pool.js';
 import { LaneState } from './lane-state.js';
 import { LaneWatch, type Patience } from './lane-watch.js';
 import { ModelMemory, type ModelSize } from './model-memory.js';
+import { onAbort } from './on-abort.js';
 import { PendingRequest } from './pending-request.js';
 import { RequestQueue } from './request-queue.js';
 
@@ -234,8 +235,7 @@ export class Dispatcher implements InferenceService {
 
   #heed(signal: AbortSignal, request: PendingRequest): void {
     const abort = () => this.#giveUp(request, new AbortedError('inference', { cause: signal.reason }));
-    signal.addEventListener('abort', abort, { once: true });
-    request.onEnd(() => signal.removeEventListener('abort', abort));
+    request.onEnd(onAbort(signal, abort));
   }
 
   #limit(deadlineMs: number, request: PendingRequest): void {

@@ -1,29 +1,5 @@
-/** Copies of a model folder with other weights: in float32 for other libraries, or in 8 bits alone, which take least space. */
-import { cp, mkdir, readdir, writeFile } from 'node:fs/promises';
-import { dirname, join, relative, sep } from 'node:path';
-import { readEncoder } from '../encoder/index.js';
-import { ModelFolderError } from '../errors.js';
-import { modelKind } from '../families/index.js';
-import { onnxPieces, restoredWeights } from '../graph/index.js';
-import {
-  CONFIG_FILE,
-  type ModelFolderConfig,
-  ONNX_FILE,
-  QUANTIZED_ONNX_FILE,
-  readConfig,
-  readFolderFile,
-  WEIGHTS_FILE,
-} from '../model-folder/index.js';
-import { decodeWeights, type NamedTensor, safetensorsPieces } from '../safetensors/index.js';
-import { configForOthers, inferenceGraph } from './export-model.js';
-
 /** Which weights a copy has. */
 export type CopiedWeights = 'float32' | 'int8';
-
-/** Files that hold weights, and those that follow from them. */
-const WEIGHTS: readonly string[] = [CONFIG_FILE, WEIGHTS_FILE, ONNX_FILE, QUANTIZED_ONNX_FILE];
-
-type Content = string | Uint8Array | Iterable<Uint8Array>;
 
 /**
  * Fills an empty folder with a copy of a model.
@@ -34,71 +10,7 @@ export async function convertFolder(
   output: string,
   weights: CopiedWeights,
 ): Promise<void> {
-  const config = await readConfig(directory);
-  const files = await { float32: floatFiles, int8: integerFiles }[weights](directory, config);
-  await cp(directory, output, { recursive: true, dereference: true, filter: isKept(directory) });
-  for (const [name, content] of files) {
-    await mkdir(dirname(join(output, name)), { recursive: true });
-    await writeFile(join(output, name), content);
-  }
+  // A program that only asks models has no need of what writes them.
+  const { writeConvertedFolder } = await import('./write-converted-folder.js');
+  await writeConvertedFolder(directory, output, weights);
 }
-
-/** Files that hold no weights are the same in every copy. */
-function isKept(directory: string): (path: string) => boolean {
-  return (path) => !WEIGHTS.includes(relative(directory, path).replaceAll(sep, '/'));
-}
-
-async function floatFiles(directory: string, config: ModelFolderConfig): Promise<Map<string, Content>> {
-  const file = join(directory, CONFIG_FILE);
-  const encoder = readEncoder(config, file);
-  const { family } = modelKind(config, file);
-  const training = await family.training();
-  const { graph: _, ...orchard } = config.orchard;
-  const described = configForOthers({ ...config, orchard }, training);
-  const graph = await inferenceGraph(family, encoder, described);
-  const stored = await storedWeights(directory);
-  const tensors = new Map(
-    graph.parameters.map(({ name }): [string, NamedTensor] => {
-      const tensor = stored.get(name);
-      if (tensor !== undefined) return [name, tensor];
-      throw new ModelFolderError(join(directory, WEIGHTS_FILE), `lacks the tensor ${name}`);
-    }),
-  );
-  const values = new Map([...tensors].map(([name, tensor]) => [name, tensor.values]));
-  const guards = training.companionTensors?.(encoder, described) ?? [];
-  return new Map<string, Content>([
-    ...(training.companions?.(encoder, described) ?? []),
-    [CONFIG_FILE, json(described)],
-    [WEIGHTS_FILE, safetensorsPieces(new Map([...tensors, ...guards]))],
-    [ONNX_FILE, await onnxPieces(graph, values)],
-  ]);
-}
-
-async function integerFiles(directory: string, config: ModelFolderConfig): Promise<Map<string, Content>> {
-  if (config.orchard.graph !== QUANTIZED_ONNX_FILE) {
-    const reason =
-      'the model answers by float32 weights and has none in 8 bits: train it with tuning.quantize';
-    throw new ModelFolderError(join(directory, QUANTIZED_ONNX_FILE), reason);
-  }
-  return new Map<string, Content>([
-    [CONFIG_FILE, json(config)],
-    [QUANTIZED_ONNX_FILE, await readFolderFile(directory, QUANTIZED_ONNX_FILE)],
-  ]);
-}
-
-/** From the safetensors, or, where there are none, from the graph in 8 bits. */
-async function storedWeights(directory: string): Promise<ReadonlyMap<string, NamedTensor>> {
-  const names = await readdir(directory);
-  if (names.includes(WEIGHTS_FILE)) {
-    return decodeWeights(await readFolderFile(directory, WEIGHTS_FILE), join(directory, WEIGHTS_FILE));
-  }
-  try {
-    return await restoredWeights(await readFolderFile(directory, QUANTIZED_ONNX_FILE));
-  } catch (cause) {
-    if (cause instanceof ModelFolderError) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new ModelFolderError(join(directory, QUANTIZED_ONNX_FILE), reason, { cause });
-  }
-}
-
-const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;

@@ -3,9 +3,12 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ok } from 'neverthrow';
 import { embed, openSearch, type SearchIndex, search } from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { contentWords, rankPassages } from '../../src/easy/index.js';
+import { contentWords, PassageWords, rankPassages } from '../../src/easy/index.js';
+import { encodeStarts } from '../../src/easy/search/sentence-files.js';
+import { sentencesOf } from '../../src/easy/search/sentences.js';
 
 const library = (name: string) =>
   JSON.parse(readFileSync(new URL(`../../examples/library-questions/${name}`, import.meta.url), 'utf8'));
@@ -62,6 +65,16 @@ describe('search over bare passages', () => {
     expect(scores).toEqual([...scores].sort((a, b) => b - a));
   });
 
+  it('leaves out passages that score too low, all of them where none answers', async () => {
+    const question = 'When is the library open on Saturday?';
+    const all = (await index.search(question)).unwrapOr([]);
+    const likely = (await index.search(question, { minScore: 0.5 })).unwrapOr([]);
+    expect(likely).toEqual(all.filter(({ score }) => score >= 0.5));
+    expect(likely.length).toBeGreaterThan(0);
+    expect(await index.search('Who wrote Hamlet?', { minScore: 0.5 })).toEqual(ok([]));
+    expect((await index.search(question, { minScore: 2 })).isErr()).toBe(true);
+  });
+
   it('is saved and opened again', async () => {
     const saved = join(folder, 'index');
     expect((await index.save(saved)).isOk()).toBe(true);
@@ -84,6 +97,15 @@ describe('search over bare passages', () => {
     expect(opened.isErr() && opened.error.code).toBe('model_folder');
     await rm(join(folder, 'search.json'));
   });
+
+  it('is refused where sentences and passages do not fit together', async () => {
+    const saved = join(folder, 'other');
+    await index.save(saved);
+    await writeFile(join(saved, 'sentence-starts.safetensors'), encodeStarts(Int32Array.of(0, 1)));
+    const opened = await openSearch(saved);
+    expect(opened.isErr() && opened.error.message).toMatch(/sentence-starts.*don't divide \d+ sentences/);
+    await rm(saved, { recursive: true });
+  });
 });
 
 describe('vectors of texts', () => {
@@ -102,12 +124,54 @@ describe('vectors of texts', () => {
   });
 });
 
+describe('words that passages share with a question', () => {
+  const together = 'The museum shows paintings. Its owner is Ada Lovelace. It opened long ago.';
+  const apart = 'Its owner shows paintings. The museum opened with Ada. Lovelace came long ago.';
+
+  it('count more where they stand together in one sentence', () => {
+    const { byWords } = PassageWords.fromPassages([apart, together], true).sharedWith(
+      'Is Ada Lovelace the owner?',
+    );
+    expect(byWords[1]).toBeGreaterThan(byWords[0] ?? 0);
+  });
+
+  it('are never more than the best possible, of which there is none without words', () => {
+    const words = PassageWords.fromPassages([together, apart, 'A'], true);
+    for (const question of ['Ada?', 'Who is the owner of paintings?', 'What is it?', 'Zeppelins over Ada?']) {
+      const { byWords, bestPossible } = words.sharedWith(question);
+      expect(Math.max(...byWords), question).toBeLessThanOrEqual(bestPossible);
+    }
+    expect(words.sharedWith('?!')).toMatchObject({ bestPossible: 0, byWords: new Float32Array(3) });
+  });
+
+  it('are found in sentences as BM25 alone finds them', () => {
+    const words = PassageWords.fromPassages([together, 'No sentence of it'], true);
+    expect([...words.starts]).toEqual([0, 3, 4]);
+    const ofSentences = words.sentences.scores('paintings');
+    const ofPassages = words.passages.scores('paintings');
+    const { byWords } = words.sharedWith('paintings');
+    expect(byWords[0]).toBeCloseTo(1.6 * (ofPassages[0] ?? 0) + (ofSentences[0] ?? 0), 5);
+  });
+});
+
+describe('sentences', () => {
+  it('are told apart, and a text without any is its own', () => {
+    expect(sentencesOf('It rains. Does it? It costs 3.50 euros.')).toEqual([
+      'It rains.',
+      'Does it?',
+      'It costs 3.50 euros.',
+    ]);
+    expect(sentencesOf('雨が降る。寒い。')).toEqual(['雨が降る。', '寒い。']);
+    expect(sentencesOf(' ')).toEqual([' ']);
+  });
+});
+
 describe('scores of passages', () => {
-  const flat = { bestPossible: 10, cosines: Float32Array.of(0.1, 0.1, 0.1) };
+  const flat = { bestPossible: 10, sentences: 1, cosines: Float32Array.of(0.1, 0.1, 0.1) };
 
   it('are all low where no passage has the words, however the cosines lie', () => {
     const ranked = rankPassages(
-      { ...flat, bm25: new Float32Array(3), cosines: Float32Array.of(0.1, 0.2, 0.15) },
+      { ...flat, byWords: new Float32Array(3), cosines: Float32Array.of(0.1, 0.2, 0.15) },
       3,
     );
     expect(ranked[0]?.id).toBe(1);
@@ -115,10 +179,20 @@ describe('scores of passages', () => {
   });
 
   it('are high for the one passage that has them, and low where two have them alike', () => {
-    const [sure] = rankPassages({ ...flat, bm25: Float32Array.of(0, 8, 0) }, 1);
-    const [unsure] = rankPassages({ ...flat, bm25: Float32Array.of(0, 8, 8) }, 1);
+    const [sure] = rankPassages({ ...flat, byWords: Float32Array.of(0, 8, 0) }, 1);
+    const [unsure] = rankPassages({ ...flat, byWords: Float32Array.of(0, 8, 8) }, 1);
     expect(sure?.score).toBeGreaterThan(0.99);
     expect(unsure?.score).toBeLessThan(sure?.score ?? 0);
+  });
+
+  it('go less by the cosines the more sentences a passage has', () => {
+    const evidence = {
+      bestPossible: 10,
+      byWords: Float32Array.of(10, 8.5, 0),
+      cosines: Float32Array.of(0, 0.5, 0),
+    };
+    expect(rankPassages({ ...evidence, sentences: 1 }, 1)[0]?.id).toBe(1);
+    expect(rankPassages({ ...evidence, sentences: 16 }, 1)[0]?.id).toBe(0);
   });
 
   it('count the words that say what a question is about', () => {

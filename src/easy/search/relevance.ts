@@ -1,31 +1,32 @@
 /** How passages are ranked where nothing was trained, and how likely one answers a question. */
 import { type Scored, topScores } from '../../top-scores.js';
+import type { SharedWords } from './passage-words.js';
 
 /** What two experts say of every passage. Arrays are [passages]. */
-export interface Evidence {
-  /** BM25 of the words that say what the question is about, 0 where none is shared. */
-  readonly bm25: Float32Array;
-  /** A bound on any passage's BM25 for this question, above 0 unless it has no words. */
-  readonly bestPossible: number;
+export interface Evidence extends SharedWords {
   /** Of question and passage. */
   readonly cosines: Float32Array;
 }
 
-/** How much a standard deviation of the cosines counts beside a BM25 score as a share of the best (docs/easy.md). */
+/**
+ * How much a standard deviation of the cosines counts beside a BM25 score as a share of the best, where passages have one
+ * sentence each; less where they have more, of which one vector tells less (docs/easy.md).
+ */
 const COSINE_WEIGHT = 0.2;
 
 /**
  * The probability that a passage answers: a logistic regression on what a passage has of the question's words, how far it
- * is ahead of all others in that, and how far in cosine, in standard deviations. Fitted by `npm run bench:bare-search` to
- * questions asked of 5 to 1,000 paragraphs or sentences, most of them without an answer among these (docs/easy.md).
+ * is ahead of all others in that, and how far in cosine, in standard deviations. Fitted by
+ * `npm run bench:bare-search -- <datasets folder> --fit` to questions asked of 5 to 1,000 paragraphs or sentences, half of
+ * them or more without an answer among these (docs/easy.md).
  */
-const LOGISTIC = { intercept: -3.42, share: 6.35, lead: 10.8, cosineLead: 0.66 };
+const LOGISTIC = { intercept: -3.4, share: 6.63, lead: 14.5, cosineLead: 0.643 };
 
 /** A passage as the regression sees it. */
 export interface Features {
-  /** Its BM25 as a share of the best possible. */
+  /** What it has of the question's words, as a share of the best possible. */
   readonly share: number;
-  /** Its BM25 less that of the best other passage, as such a share. */
+  /** That less what the best other passage has, as such a share. */
   readonly lead: number;
   /** Its cosine less that of the best other passage, in standard deviations of all. */
   readonly cosineLead: number;
@@ -54,19 +55,21 @@ export function rankPassages(evidence: Evidence, k: number): Scored[] {
 }
 
 /** The order that {@link rankPassages} gives, with what it judges by. */
-export function rankedPassages({ bm25, bestPossible, cosines }: Evidence, k: number): Ranked[] {
-  const [byWords, byCosine] = [topScores(bm25, 2), topScores(cosines, 2)];
-  const highest = byWords[0]?.score ?? 0;
+export function rankedPassages(evidence: Evidence, k: number): Ranked[] {
+  const { byWords, bestPossible, sentences, cosines } = evidence;
+  const [bestWords, bestCosines] = [topScores(byWords, 2), topScores(cosines, 2)];
+  const highest = bestWords[0]?.score ?? 0;
   const { mean, deviation } = spread(cosines);
-  const ranks = bm25.map(
-    (score, id) => quotient(score, highest) + COSINE_WEIGHT * quotient((cosines[id] ?? 0) - mean, deviation),
+  const weight = COSINE_WEIGHT / Math.sqrt(Math.max(1, sentences));
+  const ranks = byWords.map(
+    (score, id) => quotient(score, highest) + weight * quotient((cosines[id] ?? 0) - mean, deviation),
   );
   return topScores(ranks, k).map(({ id }) => ({
     id,
     features: {
-      share: quotient(bm25[id] ?? 0, bestPossible),
-      lead: quotient((bm25[id] ?? 0) - bestOther(byWords, id, 0), bestPossible),
-      cosineLead: quotient((cosines[id] ?? 0) - bestOther(byCosine, id, mean), deviation),
+      share: quotient(byWords[id] ?? 0, bestPossible),
+      lead: quotient((byWords[id] ?? 0) - bestOther(bestWords, id, 0), bestPossible),
+      cosineLead: quotient((cosines[id] ?? 0) - bestOther(bestCosines, id, mean), deviation),
     },
   }));
 }

@@ -9,9 +9,10 @@ import { Bm25Index } from '../../lexical/index.js';
 import { withPauses } from '../../pauses.js';
 import { VectorIndex } from '../../vector-index/index.js';
 import { copyInto, writeFolder } from '../model-output.js';
-import { contentWords } from './content-words.js';
+import { PassageWords } from './passage-words.js';
 import { rankPassages } from './relevance.js';
 import type { SentenceEncoder } from './sentence-encoder.js';
+import { decodeStarts, encodeStarts, SENTENCES_FILE, STARTS_FILE } from './sentence-files.js';
 
 /** A passage that was found. */
 export interface FoundPassage {
@@ -26,24 +27,31 @@ export interface FoundPassage {
 export interface SearchCallOptions {
   /** How many passages to find, 1 to 1,000. Default 10. */
   readonly k?: number | undefined;
+  /**
+   * Passages with a lower score are left out, 0 to 1: with 0.5, an empty answer says that none of the passages answers, as
+   * far as can be told. Default 0.
+   */
+  readonly minScore?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** How a folder with an index is known. */
 export const SEARCH_FOLDER = { marker: 'search.json', noun: 'search.json of an index' };
 const ENCODER_FOLDER = 'encoder';
+const FORMAT = 2;
 
 const callSchema = z.strictObject({
   k: z.int().min(1).max(1000).default(10),
+  minScore: z.number().min(0).max(1).default(0),
   signal: z.instanceof(AbortSignal).optional(),
 });
-const settingsSchema = z.strictObject({ format: z.literal(1), passages: z.int(), model: z.string() });
+const settingsSchema = z.strictObject({ format: z.literal(FORMAT), passages: z.int(), model: z.string() });
 const passagesSchema = z.array(z.string());
 
 /** What an index is made of. */
 export interface IndexParts {
   readonly passages: readonly string[];
-  readonly bm25: Bm25Index;
+  readonly words: PassageWords;
   readonly vectors: VectorIndex;
   readonly encoder: SentenceEncoder;
 }
@@ -58,8 +66,8 @@ export interface SearchIndex extends AsyncDisposable {
   /** What reads the texts. */
   readonly model: string;
   /**
-   * The passages that fit a question best, best first. Fails with a ValidationError, an OverloadedError while too many
-   * wait, or an AbortedError.
+   * The passages that fit a question best, best first; none where all score below `minScore`. Fails with a
+   * ValidationError, an OverloadedError while too many wait, or an AbortedError.
    */
   search(query: string, options?: SearchCallOptions): ResultAsync<readonly FoundPassage[], OrchardError>;
   /**
@@ -91,30 +99,28 @@ export class OpenSearchIndex implements SearchIndex {
   search(query: string, options: SearchCallOptions = {}): ResultAsync<readonly FoundPassage[], OrchardError> {
     return this.#call('searching passages', async () => {
       const text = validate(querySchema, query, ['query']);
-      const { k, signal } = validate(callSchema, options);
-      const { passages, bm25, vectors, encoder } = this.#parts;
+      const { k, minScore, signal } = validate(callSchema, options);
+      const { passages, words, vectors, encoder } = this.#parts;
       const [vector] = await encoder.vectors([text], signal);
-      const content = contentWords(text);
-      const evidence = {
-        bm25: bm25.scores(content),
-        bestPossible: bm25.bestPossible(content),
-        cosines: vectors.scores(vector ?? new Float32Array(vectors.width)),
-      };
-      return rankPassages(evidence, k).map(({ id, score }) => {
-        return { passage: passages[id] ?? '', index: id, score };
-      });
+      const cosines = vectors.scores(vector ?? new Float32Array(vectors.width));
+      const ranked = rankPassages({ ...words.sharedWith(text), cosines }, k);
+      return ranked.flatMap(({ id, score }) =>
+        score < minScore ? [] : { passage: passages[id] ?? '', index: id, score },
+      );
     });
   }
 
   save(folder: string): ResultAsync<void, OrchardError> {
     return this.#call(`saving an index to ${folder}`, () =>
       writeFolder(folder, SEARCH_FOLDER, async (made) => {
-        const { passages, bm25, vectors, encoder } = this.#parts;
-        const settings = { format: 1, passages: passages.length, model: encoder.name };
+        const { passages, words, vectors, encoder } = this.#parts;
+        const settings = { format: FORMAT, passages: passages.length, model: encoder.name };
         await copyInto(encoder.directory, join(made, ENCODER_FOLDER));
         await writeFile(join(made, PASSAGES_FILE), encodePassages(passages));
         await writeFile(join(made, VECTORS_FILE), vectors.encode());
-        await writeFile(join(made, POSTINGS_FILE), bm25.encode());
+        await writeFile(join(made, POSTINGS_FILE), words.passages.encode());
+        await writeFile(join(made, SENTENCES_FILE), words.sentences.encode());
+        await writeFile(join(made, STARTS_FILE), encodeStarts(words.starts));
         await writeFile(join(made, SEARCH_FOLDER.marker), `${JSON.stringify(settings, undefined, 2)}\n`);
       }),
     );
@@ -142,12 +148,12 @@ export async function indexParts(
   stem: boolean,
   signal: AbortSignal | undefined,
 ): Promise<IndexParts> {
-  const bm25 = await withPauses(Bm25Index.indexing(passages, { stem }), signal);
+  const words = await withPauses(PassageWords.indexing(passages, stem), signal);
   const each = await encoder.vectors(passages, signal);
   const width = each[0]?.length ?? 1;
   const all = new Float32Array(each.length * width);
   for (const [row, vector] of each.entries()) all.set(vector, row * width);
-  return { passages, bm25, vectors: VectorIndex.fromVectors(all, width), encoder };
+  return { passages, words, vectors: VectorIndex.fromVectors(all, width), encoder };
 }
 
 /** The files of an index, without its encoder. @throws ModelFolderError */
@@ -163,18 +169,25 @@ export async function readIndexFolder(folder: string): Promise<Omit<IndexParts, 
   const settings = shaped(settingsSchema, await read(SEARCH_FOLDER.marker));
   const passages = shaped(passagesSchema, await read(PASSAGES_FILE));
   const [ofVectors, ofPostings] = [await read(VECTORS_FILE), await read(POSTINGS_FILE)];
+  const [ofSentences, ofStarts] = [await read(SENTENCES_FILE), await read(STARTS_FILE)];
   const vectors = VectorIndex.decode(ofVectors.bytes, ofVectors.file);
-  const bm25 = Bm25Index.decode(ofPostings.bytes, ofPostings.file);
+  const sentences = Bm25Index.decode(ofSentences.bytes, ofSentences.file);
+  const words = new PassageWords({
+    passages: Bm25Index.decode(ofPostings.bytes, ofPostings.file),
+    sentences,
+    starts: decodeStarts(ofStarts.bytes, sentences.size, ofStarts.file),
+  });
   for (const { file, size } of [
     { file: PASSAGES_FILE, size: passages.length },
     { file: VECTORS_FILE, size: vectors.size },
-    { file: POSTINGS_FILE, size: bm25.size },
+    { file: POSTINGS_FILE, size: words.passages.size },
+    { file: STARTS_FILE, size: words.starts.length - 1 },
   ]) {
     if (size === settings.passages) continue;
     const reason = `it has ${size} passages, but ${SEARCH_FOLDER.marker} says ${settings.passages}; save the index again`;
     throw new ModelFolderError(join(folder, file), reason);
   }
-  return { passages, vectors, bm25 };
+  return { passages, vectors, words };
 }
 
 export function encoderFolder(folder: string): string {

@@ -1,7 +1,7 @@
 import type { Tensor } from 'onnxruntime-node';
 import { emptyTensor } from '../empty-tensor.js';
 import type { TensorData } from '../executor.js';
-import { Graph } from '../graph.js';
+import type { Graph } from '../graph.js';
 import {
   notHere,
   type ResidentCompileOptions,
@@ -10,7 +10,6 @@ import {
   type ResidentTensor,
 } from '../resident.js';
 import { loweringFor } from './lowering.js';
-import { OnnxResidentGraph } from './onnx-resident-graph.js';
 import { createSession, loadRuntime, type SessionSettings } from './runtime.js';
 
 /**
@@ -86,6 +85,7 @@ export class OnnxMemory implements ResidentMemory {
   ): Promise<ResidentGraph> {
     const runtime = await loadRuntime();
     const { lowerGraph } = await import('./to-onnx.js');
+    const { OnnxResidentGraph } = await import('./onnx-resident-graph.js');
     const lowering = loweringFor(this.#settings.provider);
     const { model, shapeInputs } = await lowerGraph(graph, fixed, lowering);
     const places = [...graph.outputs.keys()].map(
@@ -116,10 +116,9 @@ export class OnnxMemory implements ResidentMemory {
     const key = `${type} ${dims.length} ${stays.size}`;
     const known = this.#copiers.get(key);
     if (known !== undefined) return known;
-    const graph = new Graph();
-    const shape = dims.map((_, axis) => `size ${axis}`);
-    graph.output(COPY, graph.input(ORIGINAL, type, shape));
-    const copier = this.#compile(graph, { stays }, async () => undefined);
+    const copier = copying(type, dims.length).then((graph) =>
+      this.#compile(graph, { stays }, async () => undefined),
+    );
     this.#copiers.set(key, copier);
     return copier;
   }
@@ -127,3 +126,12 @@ export class OnnxMemory implements ResidentMemory {
 
 const ORIGINAL = 'original';
 const COPY = 'copy';
+
+/** A graph that copies a tensor. What makes graphs is loaded where it is needed: models that answer come as files. */
+async function copying(type: TensorData['type'], axes: number): Promise<Graph> {
+  const { Graph } = await import('../graph.js');
+  const graph = new Graph();
+  const shape = Array.from({ length: axes }, (_, axis) => `size ${axis}`);
+  graph.output(COPY, graph.input(ORIGINAL, type, shape));
+  return graph;
+}

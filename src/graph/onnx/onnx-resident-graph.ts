@@ -1,7 +1,8 @@
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { ExecutionProvider } from '../../device-names.js';
-import { checkFeeds, checkOutputs, fedTensors } from '../check-tensors.js';
+import { checkFeeds, checkOutputs } from '../check-tensors.js';
 import type { CompileOptions, TensorData, TensorDescription } from '../executor.js';
+import { fedTensors } from '../fed-tensors.js';
 import type { Graph } from '../graph.js';
 import type { Feed, ResidentGraph, ResidentTensor } from '../resident.js';
 import { resolveShape, type Shape } from '../shape.js';

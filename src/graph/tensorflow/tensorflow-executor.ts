@@ -1,5 +1,6 @@
-import { checkFeeds, checkOutputs, fedTensors } from '../check-tensors.js';
+import { checkFeeds, checkOutputs } from '../check-tensors.js';
 import type { CompiledGraph, CompileOptions, GraphExecutor, TensorData } from '../executor.js';
+import { fedTensors } from '../fed-tensors.js';
 import type { Graph } from '../graph.js';
 import { volume } from '../shape.js';
 import { readStoredWeight } from '../stored-weights.js';
