@@ -25,7 +25,7 @@ export { type EvaluationFigure, evaluationFigures } from './evaluation-figures.j
 export { type EvaluationReportOptions, evaluationReport } from './evaluation-report.js';
 export { type ExportOptions, exportModel } from './export-model.js';
 export { type LoadModelOptions, loadModel } from './load-model.js';
-export type { Model, TrainedModel } from './model.js';
+export type { Model, TrainedModel, TunedModel } from './model.js';
 export type {
   Columns,
   EntityRange,
@@ -46,3 +46,7 @@ export { type OpenSearchOptions, openSearch, type SearchOptions, search } from '
 export { train } from './train.js';
 export type { TrainOptions } from './training/train-options.js';
 export type { SummaryParts, TrainingSummary } from './training/training-summary.js';
+export { tune } from './tune.js';
+export type { NumberRange, SearchSpace, TrialSettings } from './tuning/space.js';
+export type { Trial, TrialRun, TrialStatus, TuningSummary } from './tuning/trial.js';
+export type { TuneOptions } from './tuning/tune-options.js';
