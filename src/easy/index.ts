@@ -11,6 +11,15 @@ export type {
   ScoredLabel,
   ScoredPassage,
 } from './answers.js';
+export { crossValidate } from './cross-validate.js';
+export type { CrossValidateOptions } from './cross-validation/cross-validate-options.js';
+export type {
+  CrossValidation,
+  FoldFigure,
+  FoldSummary,
+  OutOfFoldAnswer,
+} from './cross-validation/cross-validation.js';
+export type { DoubtfulRow } from './cross-validation/doubtful-rows.js';
 export { type EmbedOptions, embed } from './embed.js';
 export type {
   AverageFigures,
@@ -43,6 +52,8 @@ export { contentWords } from './search/content-words.js';
 export { type Evidence, rankedPassages, rankPassages } from './search/relevance.js';
 export type { FoundPassage, SearchCallOptions, SearchIndex } from './search/search-index.js';
 export { type OpenSearchOptions, openSearch, type SearchOptions, search } from './search.js';
+export { suggestTexts } from './suggest-texts.js';
+export type { SuggestedText, SuggestOptions } from './suggestions/suggestion.js';
 export { train } from './train.js';
 export type { TrainOptions } from './training/train-options.js';
 export type { SummaryParts, TrainingSummary } from './training/training-summary.js';
