@@ -1,7 +1,7 @@
 /**
  * Whether labelling what `suggestTexts` names helps more than labelling at random: trains on some texts with labels, adds as
  * many again in three ways, trains again and asks the test rows. "Least sure" takes those with the smallest margins alone.
- * Usage: `npm run bench:labelling -- <datasets folder> [dataset …] [--seeds 3] [--pool 2000]`; without names Banking77 and SST-2.
+ * Usage: `npm run bench:labelling -- <datasets folder> [dataset …] [--seeds 3] [--pool 1000] [--test 1000]`; without names Banking77 and SST-2.
  */
 import { parseArgs } from 'node:util';
 import { type LabelAnswer, suggestTexts, type TrainedModel, train } from 'orchard-nlp';
@@ -14,7 +14,9 @@ const { values, positionals } = parseArgs({
   options: {
     seeds: { type: 'string', default: '3' },
     /** Unlabelled texts to choose from. */
-    pool: { type: 'string', default: '2000' },
+    pool: { type: 'string', default: '1000' },
+    /** Test rows, drawn at random. */
+    test: { type: 'string', default: '1000' },
     threads: { type: 'string', default: '1' },
   },
 });
@@ -77,7 +79,7 @@ async function measure(name: string, root: string, seed: number): Promise<object
     .slice(0, batch + Number(values.pool))
     .map(labelled);
   const [first, pool] = [drawn.slice(0, batch), drawn.slice(batch)];
-  const judged = test.map(labelled);
+  const judged = Random.fromSeed(0).shuffle(test).slice(0, Number(values.test)).map(labelled);
   await using model = await trained(first, seed);
   const figures: Record<string, number | string> = { dataset: name, seed };
   figures[`${batch} at random`] = await accuracyOf(model, judged);
@@ -94,10 +96,10 @@ async function measure(name: string, root: string, seed: number): Promise<object
   return figures;
 }
 
-console.log(`${machine()}; pool of ${values.pool} texts`);
+console.log(`${machine()}; ${values.pool} texts to choose from, ${values.test} to test`);
 const table: object[] = [];
-for (const name of names.length === 0 ? ['banking77', 'sst2'] : names) {
-  for (let seed = 1; seed <= Number(values.seeds); seed += 1) {
+for (let seed = 1; seed <= Number(values.seeds); seed += 1) {
+  for (const name of names.length === 0 ? ['banking77', 'sst2'] : names) {
     table.push(await measure(name, folder, seed));
     console.log(JSON.stringify(table.at(-1)));
   }

@@ -58,6 +58,6 @@ export { train } from './train.js';
 export type { TrainOptions } from './training/train-options.js';
 export type { SummaryParts, TrainingSummary } from './training/training-summary.js';
 export { tune } from './tune.js';
-export type { NumberRange, SearchSpace, TrialSettings } from './tuning/space.js';
+export { type NumberRange, type SearchSpace, spaceSchema, type TrialSettings } from './tuning/space.js';
 export type { Trial, TrialRun, TrialStatus, TuningSummary } from './tuning/trial.js';
 export type { TuneOptions } from './tuning/tune-options.js';

@@ -42,9 +42,11 @@ export async function trainFold(
   const trained = await runJob({ dataset_url: pathToFileURL(path).href, model, base }, settings);
   await rm(path);
   try {
-    const { directory } = trained;
-    await using opened = await OpenModel.open({ name, directory }, { service: { device }, signal });
-    return await answersTo(opened, texts, signal);
+    const opened = await OpenModel.open(
+      { name, directory: trained.directory },
+      { service: { device }, signal },
+    );
+    return await answersTo(opened, texts, signal).finally(() => opened.close());
   } finally {
     await trained.remove();
   }
