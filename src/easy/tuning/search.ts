@@ -10,11 +10,12 @@ import { runJob, type TrainedFolder } from '../training/run-job.js';
 import type { TrainSettings } from '../training/train-options.js';
 import { type DefaultSettings, defaultSpace } from './default-space.js';
 import { drawSettings } from './draw-settings.js';
-import { Halving, type NextStep, rungShares, type Step } from './halving.js';
+import { Halving, type NextStep, rungShares } from './halving.js';
 import { RunCost, RunWatch } from './run-watch.js';
-import type { CheckedSpace, TrialSettings } from './space.js';
+import type { CheckedSpace } from './space.js';
 import type { Trial, TrialRun, TuningSummary } from './trial.js';
-import { trialTraining } from './trial-training.js';
+import { TrialLog } from './trial-log.js';
+import { inFloats, trialTraining } from './trial-training.js';
 import type { TuneSettings } from './tune-options.js';
 
 /** What a search works on. */
@@ -35,6 +36,14 @@ export interface SearchOutcome {
   readonly tuning: Omit<TuningSummary, 'seconds'>;
 }
 
+/** How a trial is trained. */
+interface RunPlan {
+  /** Most epochs. Default: by the rows. */
+  readonly epochs: number | undefined;
+  /** Whether this is all that a trial may get. */
+  readonly isFull: boolean;
+}
+
 interface BestRun {
   readonly trial: number;
   readonly run: TrialRun;
@@ -45,12 +54,13 @@ interface BestRun {
 export class Search {
   readonly #input: SearchInput;
   readonly #random: Random;
-  readonly #trials: Trial[] = [];
+  readonly #trials: TrialLog;
   readonly #outOfTime = new AbortController();
   #best: BestRun | undefined;
 
   constructor(input: SearchInput) {
     this.#input = input;
+    this.#trials = new TrialLog(input.settings.onTrial);
     this.#random = Random.fromSeed(input.settings.training.seed);
   }
 
@@ -74,7 +84,8 @@ export class Search {
   async #search(): Promise<TuningSummary['endedBy']> {
     const { settings } = this.#input;
     const watch = new RunWatch();
-    await this.#train(this.#newTrial({}), settings.training.epochs, watch);
+    const { number } = this.#trials.add({});
+    await this.#train(number, { epochs: settings.training.epochs, isFull: true }, watch);
     const epochs = watch.epochs ?? 1;
     const cost = new RunCost(watch);
     const space = settings.space ?? (await this.#defaultSpace());
@@ -88,64 +99,60 @@ export class Search {
       const step: NextStep = halving.next({ left, cost: (rung) => cost.of(epochsOn(rung)) });
       if (step === 'no time') return 'time';
       if (step === 'no trials') return isUsedUp ? 'space' : 'trials';
-      const trial = this.#trials[step.trial] ?? this.#drawnTrial(space, drawn);
+      const trial = this.#trials.at(step.trial) ?? this.#drawnTrial(space, drawn);
       if (trial === undefined) {
         isUsedUp = true;
         halving.closeToNew();
         continue;
       }
-      await this.#attempt(
-        step,
-        trial,
-        epochsOn(step.rung, trial.settings.epochs),
-        halving,
-        shares.length - 1,
-      );
+      halving.begin(step);
+      const plan = {
+        epochs: epochsOn(step.rung, trial.settings.epochs),
+        isFull: step.rung === shares.length - 1,
+      };
+      const figure = await this.#train(step.trial, plan);
+      if (figure !== undefined) halving.ended(step, figure);
       if (this.#outOfTime.signal.aborted) return 'time';
     }
   }
 
-  async #attempt(step: Step, trial: Trial, epochs: number, halving: Halving, top: number): Promise<void> {
-    halving.begin(step);
-    const figure = await this.#train(trial, epochs, new RunWatch());
-    if (figure === undefined) return;
-    halving.ended(step, figure);
-    if (step.rung < top) this.#became(trial.number, { status: 'waiting' });
-  }
-
   /** @returns the figure of the run; undefined where it failed or was stopped */
-  async #train(trial: Trial, epochs: number | undefined, watch: RunWatch): Promise<number | undefined> {
-    const { training } = this.#input.settings;
-    this.#became(trial.number, { status: 'running' });
-    this.#tell(trial.number);
+  async #train(
+    number: number,
+    { epochs, isFull }: RunPlan,
+    watch = new RunWatch(),
+  ): Promise<number | undefined> {
+    const trial = this.#trials.at(number);
+    if (trial === undefined) return undefined;
+    this.#trials.changed(trial, { status: 'running' });
+    const { runs } = trial;
     try {
-      const trained = await this.#runJob(trialTraining(training, trial.settings, epochs), watch);
-      const run = { epochs: watch.epochs ?? 0, figure: watch.figure ?? 0, seconds: watch.seconds };
-      const { runs, seconds } = this.#trials[trial.number] ?? trial;
-      this.#became(trial.number, {
-        ...{ status: 'finished', figure: run.figure, runs: [...runs, run], seconds: seconds + run.seconds },
-      });
-      await this.#keepIfBest({ trial: trial.number, run, trained });
+      const training = trialTraining(this.#input.settings.training, trial.settings, epochs);
+      const trained = await this.#runJob(isFull ? training : inFloats(training), watch);
+      const { figure = 0, seconds } = watch;
+      const run = { epochs: watch.epochs ?? 0, figure, seconds };
+      if (isFull) await this.#keepIfBest({ trial: number, run, trained });
+      else await trained.remove();
+      const status = isFull ? 'finished' : 'waiting';
+      this.#trials.changed(trial, { status, figure, runs: [...runs, run], seconds: trial.seconds + seconds });
+      return figure;
     } catch (thrown) {
+      if (this.#trials.at(number)?.status !== 'running') throw thrown; // a listener's own
       this.#failed(trial, watch, thrown);
+      return undefined;
     }
-    this.#tell(trial.number);
-    const { status, figure } = this.#trials[trial.number] ?? trial;
-    return status === 'finished' ? figure : undefined;
   }
 
   /** Records a run that came to nothing. @throws what ends the whole search */
-  #failed({ number, seconds }: Trial, watch: RunWatch, thrown: unknown): void {
+  #failed(trial: Trial, watch: RunWatch, thrown: unknown): void {
     const { training, budgetSeconds } = this.#input.settings;
     if (training.signal?.aborted) throw new AbortedError('the search', { cause: training.signal.reason });
-    const spent = { seconds: seconds + watch.seconds };
     const isLate = this.#outOfTime.signal.aborted;
-    if (number === 0 && isLate) throw tooLittleTime(watch, budgetSeconds);
-    if (number === 0 || !isOrchardError(thrown)) throw thrown;
-    this.#became(number, {
-      ...spent,
-      ...(isLate ? { status: 'time' } : { status: 'failed', error: thrown.message }),
-    });
+    if (trial.number === 0 && isLate) throw tooLittleTime(watch, budgetSeconds);
+    if (trial.number === 0 || !isOrchardError(thrown)) throw thrown;
+    const seconds = trial.seconds + watch.seconds;
+    const end = isLate ? { status: 'time' as const } : { status: 'failed' as const, error: thrown.message };
+    this.#trials.changed(trial, { seconds, ...end });
   }
 
   #runJob(training: TrainSettings, watch: RunWatch): Promise<TrainedFolder> {
@@ -198,23 +205,7 @@ export class Search {
 
   #drawnTrial(space: CheckedSpace, drawn: Set<string>): Trial | undefined {
     const settings = drawSettings(space, this.#random, drawn);
-    return settings && this.#newTrial(settings);
-  }
-
-  #newTrial(settings: TrialSettings): Trial {
-    const trial: Trial = { number: this.#trials.length, settings, status: 'waiting', runs: [], seconds: 0 };
-    this.#trials.push(trial);
-    return trial;
-  }
-
-  #became(number: number, change: Partial<Trial>): void {
-    const trial = this.#trials[number];
-    if (trial !== undefined) this.#trials[number] = { ...trial, ...change };
-  }
-
-  #tell(number: number): void {
-    const trial = this.#trials[number];
-    if (trial !== undefined) this.#input.settings.onTrial?.(trial);
+    return settings && this.#trials.add(settings);
   }
 
   #secondsLeft(): number {
@@ -226,9 +217,7 @@ export class Search {
   #outcome(endedBy: TuningSummary['endedBy']): SearchOutcome {
     if (this.#best === undefined) throw new TrainingError('no trial has made a model');
     const { trial, run, trained } = this.#best;
-    const trials = this.#trials.map((each): Trial => {
-      return each.status === 'waiting' ? { ...each, status: 'weak' } : each;
-    });
+    const trials = this.#trials.ended();
     const best = { trial, epochs: run.epochs, figure: run.figure };
     return { trained, run, tuning: { metric: metricOf(this.#input.dataset), best, trials, endedBy } };
   }

@@ -17,3 +17,11 @@ export function trialTraining(
   };
   return { ...training, ...own, tuning, epochs };
 }
+
+/**
+ * The same without 8-bit weights, for a model that is only compared: to make and check them takes most of the time of a
+ * training on few rows.
+ */
+export function inFloats(training: TrainSettings): TrainSettings {
+  return { ...training, tuning: { ...training.tuning, quantize: false } };
+}

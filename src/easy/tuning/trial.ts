@@ -38,7 +38,7 @@ export interface Trial {
 export interface TuningSummary {
   /** What was compared on dev: `accuracy`, `f1` or, of question answering, `mrr` (mean reciprocal rank). */
   readonly metric: 'accuracy' | 'f1' | 'mrr';
-  /** The run that the model is of. With equal figures, the earlier one wins. */
+  /** The training in full that the model is of. With equal figures, the earlier one wins. */
   readonly best: { readonly trial: number; readonly epochs: number; readonly figure: number };
   /** All trials, in their order; the first has the defaults. */
   readonly trials: readonly Trial[];
