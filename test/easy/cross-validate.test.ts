@@ -79,6 +79,28 @@ describe('a cross-validation', () => {
   });
 });
 
+describe('a cross-validation of other kinds of rows', () => {
+  it('answers sentences with their entities, and questions by all passages', async () => {
+    const quick = { base, folds: 2, epochs: 1, threads: 1, resamples: 100 };
+    const towns = ['Rome', 'Oslo', 'Bern', 'Lima', 'Cork', 'Bonn'];
+    const sentences = towns.flatMap((town) => [
+      { tokens: ['the', 'room', 'in', town], tags: ['O', 'O', 'O', 'B-TOWN'] },
+      {
+        tokens: ['the', 'lamp', 'is', 'great', town.length > 4 ? 'x' : town.toLowerCase()],
+        tags: Array(5).fill('O'),
+      },
+    ]);
+    const tagged = (await crossValidate({ rows: sentences, ...quick }))._unsafeUnwrap();
+    expect(tagged.evaluations).toMatchObject([{ kind: 'entities', rows: sentences.length }]);
+    expect(tagged.answers.map(({ row }) => row)).toEqual([...sentences.keys()]);
+    const questions = towns.map((town) => ({ question: `where is ${town}?`, passage: `${town} is here` }));
+    const asked = (await crossValidate({ rows: questions, ...quick }))._unsafeUnwrap();
+    expect(asked.evaluations).toMatchObject([{ kind: 'passages', rows: questions.length }]);
+    // A passage can be found by the model that never saw its question.
+    for (const { answer } of asked.answers) expect(answer.passages).toHaveLength(questions.length);
+  });
+});
+
 describe('rows that cannot be divided', () => {
   it('are refused before any training', async () => {
     expect((await failure({ rows: rows.slice(3, 7), folds: 5 })).message).toMatch(

@@ -59,7 +59,8 @@ export interface CrossValidateSettings
 export function crossValidateSettings(options: unknown): CrossValidateSettings {
   const checked = validate(crossValidateSchema, options ?? {});
   const { folds, repeats, groups, groupColumn, resamples, onFold, ...rest } = checked;
-  const training = settingsFrom(rest);
+  // Each fold reads the passages again.
+  const training = settingsFrom({ ...rest, passages: rest.passages && [...rest.passages] });
   if (groups !== undefined && training.source.kind === 'path') {
     throw invalid(['groups'], 'groups are for rows in memory; name the column of a file as groupColumn');
   }

@@ -17,7 +17,10 @@ import type { Trial } from './trial.js';
  * them, and `seed` decides the trials too.
  */
 export interface TuneOptions<Row extends TrainingRow = TrainingRow> extends TrainOptions<Row> {
-  /** Seconds that the whole may take. No trial begins that would take longer; one that does is stopped. Default: no limit. */
+  /**
+   * Seconds that reading and searching may take. No trial begins that would take longer; one that does is stopped. Opening the
+   * best model, and judging it by `test`, come on top. Default: no limit.
+   */
   readonly budgetSeconds?: number | undefined;
   /** Most trials, the one with the defaults included, 1 to 1,000. Default 20; with `budgetSeconds`, as many as it allows. */
   readonly trials?: number | undefined;
