@@ -63,6 +63,13 @@ describe('examples that train', () => {
       'customer-reviews',
       /^binary-text-classification: 2 different labels[\s\S]*^(posi|nega)tive 0\.\d\d$[\s\S]*^accuracy [01]/m,
     ],
+    [
+      'tune.ts',
+      'customer-reviews',
+      /^trial 0: accuracy [01]\.\d\d, finished, \{\}$[\s\S]*^trial 1: [\s\S]*^the best is trial/m,
+    ],
+    ['cross-validate.ts', 'customer-reviews', /^accuracy [01]\.\d\d ± [01]\.\d\d$/m],
+    ['suggest-texts.ts', 'customer-reviews', /^(0\.\d\d .*\n){3}$/],
     ['load-model.ts', 'customer-reviews', /^PER "Ada Lovelace" at 0$[\s\S]*^LOC "Vienna" at 15$/m],
     [
       'search-passages.ts',

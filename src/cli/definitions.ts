@@ -7,6 +7,7 @@ import {
   exportDefinition,
   predictDefinition,
   searchDefinition,
+  suggestDefinition,
 } from './commands/ask.js';
 import { completionDefinition } from './commands/completion.js';
 import { modelsDefinition } from './commands/models.js';
@@ -18,14 +19,17 @@ import {
   newKeyDefinition,
   unusedDefinition,
 } from './commands/service.js';
-import { trainDefinition } from './commands/train.js';
+import { crossValidateDefinition, trainDefinition, tuneDefinition } from './commands/train.js';
 
 /** All commands, in the order of help. */
 export const definitions: readonly CommandDefinition[] = [
   trainDefinition,
+  tuneDefinition,
+  crossValidateDefinition,
   predictDefinition,
   explainDefinition,
   evaluateDefinition,
+  suggestDefinition,
   embedDefinition,
   searchDefinition,
   archiveDefinition,

@@ -6,6 +6,7 @@ import type { Answer, AnswerExplanation } from './answers.js';
 import type { EvaluateOptions, Evaluation } from './evaluation/index.js';
 import type { RowsOrPath } from './rows/index.js';
 import type { TrainingSummary } from './training/training-summary.js';
+import type { TuningSummary } from './tuning/trial.js';
 
 /**
  * A model that is open: it runs in worker threads and keeps what it has loaded until `close`. Any number of calls may
@@ -63,4 +64,10 @@ export interface Model<Given extends Answer = Answer> extends AsyncDisposable {
 export interface TrainedModel<Given extends Answer = Answer> extends Model<Given> {
   /** How it was trained, and how good it is. */
   readonly training: TrainingSummary;
+}
+
+/** The best model that `tune` has found. */
+export interface TunedModel<Given extends Answer = Answer> extends TrainedModel<Given> {
+  /** What was tried, and which trial this model is of. */
+  readonly tuning: TuningSummary;
 }

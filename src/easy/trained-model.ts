@@ -9,7 +9,7 @@ import type { TrainingSummary } from './training/training-summary.js';
 export class OpenTrainedModel extends OpenModel implements TrainedModel {
   #training: TrainingSummary;
 
-  private constructor(
+  protected constructor(
     placed: PlacedModel,
     config: ModelFolderConfig,
     training: TrainingSummary,

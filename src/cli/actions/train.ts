@@ -1,7 +1,5 @@
 import { basename, extname, resolve } from 'node:path';
 import * as z from 'zod';
-import { documentedModelTypes, modelSizes } from '../../contract/index.js';
-import { DEVICES } from '../../device-names.js';
 import { type TrainedModel, type TrainOptions, train } from '../../easy/index.js';
 import type { TrainingEvent } from '../../trainer/index.js';
 import { checked } from '../checked.js';
@@ -11,57 +9,42 @@ import { interruptible } from '../interruption.js';
 import { outcomeOf } from '../outcome.js';
 import type { Output } from '../output.js';
 import { Progress } from '../progress.js';
-import { columnFields, columnsOf } from './column-settings.js';
 import { evaluationLines } from './evaluation-lines.js';
-import { decimalSchema, numberSchema, shareSchema } from './shared-settings.js';
 import { grouped } from './table.js';
+import { progressOf, trainingFields, trainingOptions } from './training-settings.js';
 
-const countSchema = numberSchema.pipe(z.int().min(1)).optional();
-const trainSchema = z.strictObject({
-  data: z.string().min(1),
-  type: z.enum(documentedModelTypes).optional(),
-  base: z.string().min(1).optional(),
+/** What `orchard train` takes. */
+export const trainSchema = z.strictObject({
+  ...trainingFields,
   output: z.string().min(1).optional(),
-  name: z.string().min(1).optional(),
-  size: z.enum(modelSizes).optional(),
-  language: z.string().min(1).optional(),
-  ...columnFields,
   dev: z.string().min(1).optional(),
-  'dev-fraction': shareSchema.optional(),
   test: z.string().min(1).optional(),
-  epochs: countSchema,
-  'batch-size': countSchema,
-  'learning-rate': decimalSchema.optional(),
-  seed: numberSchema.optional(),
-  device: z.enum(DEVICES).optional(),
-  threads: countSchema,
 });
-type TrainSettings = z.infer<typeof trainSchema>;
-
 /** `orchard train`: trains a model, writes its folder, and tells how good it is. */
 export async function trainModel({ given, terminal, output, isJson }: CommandRun): Promise<number> {
   const settings = checked(trainSchema, given);
   const progress = new Progress(terminal);
-  const onProgress = (event: TrainingEvent) => show(event, progress);
-  const trained = interruptible((signal) => outcomeOf(train({ ...optionsOf(settings), signal, onProgress })));
+  const onProgress = (event: TrainingEvent) => {
+    const at = progressOf(event);
+    if (at) progress.show(at.fraction, at.told);
+  };
+  const trained = interruptible((signal) =>
+    outcomeOf(train({ ...outputOptions(settings), signal, onProgress })),
+  );
   await closing(await trained.finally(() => progress.clear()), (model) =>
-    isJson ? output.json(summaryOf(model)) : tell(model, output),
+    isJson ? output.json(summaryOf(model)) : tellModel(model, output),
   );
   return 0;
 }
 
-function optionsOf(settings: TrainSettings): TrainOptions {
-  const { data, type, base, size, language, dev, test, epochs, seed, device, threads } = settings;
+/** What `train` and `tune` are called with, and where the model goes. */
+export function outputOptions(settings: z.infer<typeof trainSchema>): TrainOptions {
+  const { data, dev, test } = settings;
   const own = settings.name ?? nameOf(data);
   return {
+    ...trainingOptions(settings),
     ...(/^https?:/.test(data) ? { url: data } : { path: data }),
-    ...{ type, base, size, language, dev, test, epochs, seed, device, threads },
-    name: settings.name,
-    output: settings.output ?? `${own}-model`,
-    columns: columnsOf(settings),
-    devFraction: settings['dev-fraction'],
-    batchSize: settings['batch-size'],
-    learningRate: settings['learning-rate'],
+    ...{ dev, test, output: settings.output ?? `${own}-model` },
   };
 }
 
@@ -71,18 +54,13 @@ function nameOf(data: string): string {
   return basename(path, extname(path)) || 'model';
 }
 
-function show(event: TrainingEvent, progress: Progress): void {
-  if (event.type !== 'progress') return;
-  const { phase, fraction, epoch, epochs, remainingMs } = event;
-  const left = remainingMs === undefined ? '' : `, ${Math.ceil(remainingMs / 1000)} s left`;
-  progress.show(fraction, phase === 'train' ? `epoch ${epoch + 1} of ${epochs}${left}` : `${phase}${left}`);
-}
-
-function summaryOf({ name, type, labels, directory, training }: TrainedModel): object {
+/** A trained model as one line of JSON. */
+export function summaryOf({ name, type, labels, directory, training }: TrainedModel): object {
   return { name, directory, labels, ...training, type };
 }
 
-async function tell(model: TrainedModel, output: Output): Promise<void> {
+/** A trained model as people read of it. */
+export async function tellModel(model: TrainedModel, output: Output): Promise<void> {
   const { training, type, directory } = model;
   for (const { message } of training.warnings) output.warn(`warning: ${message}`);
   await output.line(`${directory}: ${type} (${training.reason})`);

@@ -79,6 +79,23 @@ Intervals are at 95 %, by resampling the rows.
   run: async (run) => (await import('../actions/evaluate.js')).evaluate(run),
 };
 
+export const suggestDefinition: CommandDefinition = {
+  name: 'suggest',
+  summary: 'tell which unlabelled texts to label next',
+  details: `Texts that the model is unsure of and that differ from each other, the least sure first: uncertainty, line and text.
+
+  orchard suggest ./reviews-model --input unlabelled.txt --count 50`,
+  arguments: [modelArgument, { usage: '[texts...]', description: 'texts to choose from' }],
+  options: [
+    ...textOptions,
+    { flags: '-n, --count <number>', description: 'how many (20)' },
+    { flags: '--seed <number>', description: 'decides the draws (0)' },
+    deviceOption,
+    threadsOption,
+  ],
+  run: async (run) => (await import('../actions/suggest.js')).suggest(run),
+};
+
 export const embedDefinition: CommandDefinition = {
   name: 'embed',
   summary: 'print the vector of each text: its numbers, or JSON',

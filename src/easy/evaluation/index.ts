@@ -1,4 +1,4 @@
-export { type EvaluateOptions, evaluateModel } from './evaluate-model.js';
+export { answersTo, type EvaluateOptions, evaluateModel } from './evaluate-model.js';
 export type {
   AverageFigures,
   EntityEvaluation,
@@ -7,3 +7,5 @@ export type {
   LabelEvaluation,
   PassageEvaluation,
 } from './evaluation.js';
+export { type Example, examplesFor, type JudgedModel } from './examples.js';
+export { judge } from './judge.js';

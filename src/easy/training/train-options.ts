@@ -86,7 +86,7 @@ const rows = z.custom<Rows>((value) => typeof value === 'object' && value !== nu
   error: 'give an array or an iterable of rows',
 });
 const rowsOrPath = z.union([z.string().min(1, 'the path is empty'), rows]);
-const trainSchema = z.strictObject({
+export const trainSchema = z.strictObject({
   rows: rows.optional(),
   path,
   url: z.string().min(1, 'the URL is empty').optional(),
@@ -136,8 +136,12 @@ export type TrainSource =
 
 /** @throws ValidationError */
 export function trainSettings(options: unknown): TrainSettings {
-  const settings = validate(trainSchema, options ?? {});
-  return { ...settings, source: sourceOf(settings) };
+  return settingsFrom(validate(trainSchema, options ?? {}));
+}
+
+/** Options that were checked, with what they say to train on. @throws ValidationError unless they say one thing */
+export function settingsFrom(options: z.infer<typeof trainSchema>): TrainSettings {
+  return { ...options, source: sourceOf(options) };
 }
 
 function isIterable(value: unknown): boolean {

@@ -1,0 +1,65 @@
+/** What becomes of a folder that a job has made. */
+import { resolve } from 'node:path';
+import { readModelReport } from '../../model-folder/index.js';
+import { copyInto, writeFolder } from '../model-output.js';
+import { MODEL_FOLDER } from '../open-model.js';
+import type { RowsOrPath } from '../rows/index.js';
+import type { OpenTrainedModel } from '../trained-model.js';
+import type { FoundType } from './model-type.js';
+import type { TrainedFolder } from './run-job.js';
+import type { TrainSettings } from './train-options.js';
+import type { TrainingSummary } from './training-summary.js';
+
+/** Where a model is, and what removes it if nobody asked to keep it. */
+export interface PlacedFolder {
+  readonly directory: string;
+  readonly onClose: () => Promise<void>;
+}
+
+/** Where the model is from now on: in the folder that was asked for, else where it was trained. */
+export async function placed(
+  { directory, remove }: TrainedFolder,
+  output: string | undefined,
+): Promise<PlacedFolder> {
+  if (output === undefined) return { directory, onClose: remove };
+  try {
+    await writeFolder(output, MODEL_FOLDER, (made) => copyInto(directory, made));
+  } finally {
+    await remove();
+  }
+  return { directory: resolve(output), onClose: async () => {} };
+}
+
+/** How the model in a folder was trained. @param startedAt of `performance.now`, when the whole began */
+export async function summaryOf(
+  { job }: TrainedFolder,
+  directory: string,
+  { type, typeIs, reason }: FoundType,
+  startedAt: number,
+): Promise<TrainingSummary> {
+  const { training } = await readModelReport(directory);
+  return {
+    type,
+    typeIs,
+    reason,
+    train: training.dataset?.train_rows ?? 0,
+    dev: training.dataset?.dev_rows ?? 0,
+    ...job.blend,
+    ...(training.parts && { parts: training.parts }),
+    warnings: job.warnings,
+    seconds: (performance.now() - startedAt) / 1000,
+  };
+}
+
+/** Judges a model on its test rows; one that can't be is closed. @throws as `evaluate` fails */
+export async function judged<Opened extends OpenTrainedModel>(
+  model: Opened,
+  test: RowsOrPath,
+  { columns, signal }: TrainSettings,
+): Promise<Opened> {
+  const options = { signal, ...(typeof test === 'string' && { columns }) };
+  const evaluation = await model.evaluate(test, options);
+  if (evaluation.isOk()) return model.judgedBy(evaluation.value);
+  await model.close();
+  throw evaluation.error;
+}
