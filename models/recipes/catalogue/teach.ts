@@ -25,7 +25,7 @@ const taughtSchema = z.strictObject({
 type Taught = z.infer<typeof taughtSchema>;
 
 function taughtRow() {
-  return z.strictObject({ text: z.string(), labels: z.array(z.string()) });
+  return z.strictObject({ text: z.string(), labels: z.array(z.string()).readonly() });
 }
 
 export interface TeachOptions extends Omit<TrainOptions, 'backbone'> {
