@@ -4,6 +4,7 @@ export const GUIDES = {
   'Train models': [
     'archives',
     'training',
+    'tuning',
     'backbones',
     'lexical',
     'entities',

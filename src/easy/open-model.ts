@@ -48,6 +48,10 @@ export interface OpenOptions {
 
 const textsSchema = z.array(querySchema);
 
+/** Anything else, such as the undefined of a caller without types, is refused like a text that is none. */
+const isStream = (given: string | Queries): given is Queries =>
+  typeof given === 'object' && given !== null && (Symbol.asyncIterator in given || Symbol.iterator in given);
+
 /** A model folder that a predictor of its own runs. */
 export class OpenModel implements Model {
   readonly name: string;
@@ -104,8 +108,8 @@ export class OpenModel implements Model {
   ):
     | ResultAsync<Answer | readonly Answer[], OrchardError>
     | AsyncGenerator<Result<Answer, OrchardError>, void, undefined> {
-    if (typeof given === 'string') return this.#one(given, options);
-    return Array.isArray(given) ? this.#all(given, options) : this.#stream(given, options);
+    if (Array.isArray(given)) return this.#all(given, options);
+    return isStream(given) ? this.#stream(given, options) : this.#one(given, options);
   }
 
   explain(text: string, options: ExplainOptions = {}): ResultAsync<AnswerExplanation, OrchardError> {

@@ -23,7 +23,7 @@ afterEach(() => rm(folder, { recursive: true }));
 function tellingTexts(kind: ClassificationDataset['kind']): ClassificationDataset {
   const random = Random.fromSeed(5);
   const labels = kind === 'binary' ? ['red', 'green'] : ['red', 'green', 'blue'];
-  const texts = Array.from({ length: 60 }, (_, row) => {
+  const texts = Array.from({ length: 400 }, (_, row) => {
     const labelIds =
       kind === 'multilabel' ? [0, 1, 2].filter(() => random.uniform() < 0.5) : [row % labels.length];
     const named = labelIds.map((id) => labels[id]);
@@ -59,7 +59,7 @@ describe('the first epoch from a backbone', () => {
     'has a head that tells %s labels before anything is learned; from random weights it has none',
     async (kind) => {
       const fitted = await trainModel(input(kind, true, NEXT_TO_NOTHING));
-      expect(fitted.stats.metrics.validation.accuracy?.[0]).toBeGreaterThan(0.95);
+      expect(fitted.stats.metrics.validation.accuracy?.[0]).toBeGreaterThan(0.9);
       const drawn = await trainModel(input(kind, false, NEXT_TO_NOTHING));
       expect(drawn.stats.metrics.validation.accuracy?.[0]).toBeLessThan(0.8);
     },

@@ -58,7 +58,7 @@ async function train(
     id: 'job',
     dataset_url: pathToFileURL(await archiveIn(root)).href,
     model_config: { name: 'm', size: 'mini', ...model },
-    training_config: { num_epochs: 30, learning_rate: 1e-2, batch_size: 8 },
+    training_config: { num_epochs: 50, learning_rate: 1e-2, batch_size: 8 },
     directory,
     allowFileUrls: true,
     threads: 1,
