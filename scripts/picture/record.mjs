@@ -4,7 +4,7 @@
  * The result is docs/pictures/session.json, two pictures beside it, and the alternative text in README.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -26,9 +26,7 @@ function asCsv(file) {
   return `text,label\n${rows.join('\n')}\n`;
 }
 
-// It is printed, so its name is one that anybody's could have.
-const folder = join(tmpdir(), 'reviews');
-mkdirSync(folder);
+const folder = mkdtempSync(join(tmpdir(), 'orchard-picture-'));
 try {
   writeFileSync(join(folder, 'package.json'), '{ "private": true }');
   writeFileSync(join(folder, 'reviews.csv'), asCsv('train.tsv'));

@@ -22,30 +22,28 @@ export const trainSchema = z.strictObject({
 });
 /** `orchard train`: trains a model, writes its folder, and tells how good it is. */
 export async function trainModel({ given, terminal, output, isJson }: CommandRun): Promise<number> {
-  const settings = checked(trainSchema, given);
+  const options = outputOptions(checked(trainSchema, given));
   const progress = new Progress(terminal);
   const onProgress = (event: TrainingEvent) => {
     const at = progressOf(event);
     if (at) progress.show(at.fraction, at.told);
   };
-  const trained = interruptible((signal) =>
-    outcomeOf(train({ ...outputOptions(settings), signal, onProgress })),
-  );
+  const trained = interruptible((signal) => outcomeOf(train({ ...options, signal, onProgress })));
   await closing(await trained.finally(() => progress.clear()), (model) =>
-    isJson ? output.json(summaryOf(model)) : tellModel(model, output),
+    isJson ? output.json(summaryOf(model)) : tellModel(model, options.output, output),
   );
   return 0;
 }
 
 /** What `train` and `tune` are called with, and where the model goes. */
-export function outputOptions(settings: z.infer<typeof trainSchema>): TrainOptions {
+export function outputOptions(settings: z.infer<typeof trainSchema>) {
   const { data, dev, test } = settings;
   const own = settings.name ?? nameOf(data);
   return {
     ...trainingOptions(settings),
     ...(/^https?:/.test(data) ? { url: data } : { path: data }),
     ...{ dev, test, output: settings.output ?? `${own}-model` },
-  };
+  } satisfies TrainOptions;
 }
 
 /** "data/Reviews 2.csv" → "Reviews 2" */
@@ -59,15 +57,18 @@ export function summaryOf({ name, type, labels, directory, training }: TrainedMo
   return { name, directory, labels, ...training, type };
 }
 
-/** A trained model as people read of it. */
-export async function tellModel(model: TrainedModel, output: Output): Promise<void> {
-  const { training, type, directory } = model;
+/** A trained model as people read of it. @param folder as it was typed. */
+export async function tellModel(
+  { training, type }: TrainedModel,
+  folder: string,
+  output: Output,
+): Promise<void> {
   for (const { message } of training.warnings) output.warn(`warning: ${message}`);
-  await output.line(`${directory}: ${type} (${training.reason})`);
+  await output.line(`${folder}: ${type} (${training.reason})`);
   const rows = `${grouped(training.train)} rows trained on, ${grouped(training.dev)} to evaluate on`;
   await output.line(`${rows}: ${figuresOf(training)}; ${training.seconds.toFixed(1)} s`);
   if (training.test) for (const line of evaluationLines(training.test)) await output.line(line);
-  output.note(`orchard predict ${directory} 'a text'   orchard evaluate ${directory} test.csv`);
+  output.note(`orchard predict ${folder} 'a text'   orchard evaluate ${folder} test.csv`);
 }
 
 function figuresOf({ accuracy, f1, topk }: TrainedModel['training']): string {

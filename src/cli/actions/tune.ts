@@ -42,7 +42,7 @@ export async function tuneModel({ given, terminal, output, isJson }: CommandRun)
   };
   const tuned = interruptible((signal) => outcomeOf(tune({ ...options, signal })));
   await closing(await tuned.finally(() => progress.clear()), (model) =>
-    isJson ? output.json({ ...summaryOf(model), tuning: model.tuning }) : tell(model, output),
+    isJson ? output.json({ ...summaryOf(model), tuning: model.tuning }) : tell(model, options.output, output),
   );
   return 0;
 }
@@ -58,7 +58,7 @@ async function spaceIn(path: string): Promise<SearchSpace> {
   return checked(z.strictObject({ space: spaceSchema }), { space }).space;
 }
 
-async function tell(model: TunedModel, output: Output): Promise<void> {
+async function tell(model: TunedModel, folder: string, output: Output): Promise<void> {
   const { trials, metric, best, endedBy, seconds } = model.tuning;
   const rows = trials.map((trial) => [
     `${trial.number}${trial.number === best.trial ? ' *' : ''}`,
@@ -73,7 +73,7 @@ async function tell(model: TunedModel, output: Output): Promise<void> {
     `\n* the best: trial ${best.trial}, ${best.epochs} epochs, ${metric} ${best.figure.toFixed(4)} on dev`,
   );
   await output.line(`${trials.length} trials in ${seconds.toFixed(0)} s; ${ends[endedBy]}`);
-  await tellModel(model, output);
+  await tellModel(model, folder, output);
 }
 
 const ends: Readonly<Record<TunedModel['tuning']['endedBy'], string>> = {
