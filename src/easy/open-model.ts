@@ -10,13 +10,14 @@ import {
 } from '../contract/index.js';
 import { ClosedError, type OrchardError, toOrchardError } from '../errors.js';
 import { modelKind } from '../families/index.js';
-import type {
-  CallOptions,
-  ExplainOptions,
-  Queries,
-  ServiceOptions,
-  StreamedAnswer,
-  StreamOptions,
+import {
+  type CallOptions,
+  type ExplainOptions,
+  isQueries,
+  type Queries,
+  type ServiceOptions,
+  type StreamedAnswer,
+  type StreamOptions,
 } from '../inference/index.js';
 import {
   CARD_FILE,
@@ -47,10 +48,6 @@ export interface OpenOptions {
 }
 
 const textsSchema = z.array(querySchema);
-
-/** Anything else, such as the undefined of a caller without types, is refused like a text that is none. */
-const isStream = (given: string | Queries): given is Queries =>
-  typeof given === 'object' && given !== null && (Symbol.asyncIterator in given || Symbol.iterator in given);
 
 /** A model folder that a predictor of its own runs. */
 export class OpenModel implements Model {
@@ -109,7 +106,8 @@ export class OpenModel implements Model {
     | ResultAsync<Answer | readonly Answer[], OrchardError>
     | AsyncGenerator<Result<Answer, OrchardError>, void, undefined> {
     if (Array.isArray(given)) return this.#all(given, options);
-    return isStream(given) ? this.#stream(given, options) : this.#one(given, options);
+    // Anything else, such as the undefined of a caller without types, is refused like a text that is none.
+    return isQueries(given) ? this.#stream(given, options) : this.#one(given, options);
   }
 
   explain(text: string, options: ExplainOptions = {}): ResultAsync<AnswerExplanation, OrchardError> {

@@ -9,6 +9,13 @@ import { onAbort } from './on-abort.js';
 /** The queries of a stream: an array, a generator, lines of a file … */
 export type Queries = Iterable<string> | AsyncIterable<string>;
 
+/** Whether queries can be read from it one after another; a text is one query by itself. */
+export function isQueries(given: unknown): given is Queries {
+  return (
+    typeof given === 'object' && given !== null && (Symbol.asyncIterator in given || Symbol.iterator in given)
+  );
+}
+
 /** The answer to one query of a stream, or why there is none. */
 export type StreamedAnswer = Result<InferenceResponse<JudgedResult>, OrchardError>;
 

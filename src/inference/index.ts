@@ -1,4 +1,4 @@
-export { answerStream, type Queries, type StreamedAnswer } from './answer-stream.js';
+export { answerStream, isQueries, type Queries, type StreamedAnswer } from './answer-stream.js';
 export { answered } from './answered.js';
 export {
   type CallOptions,

@@ -7,6 +7,7 @@ import { Random } from '../../random.js';
 import type { Answer } from '../answers.js';
 import { type PlacedModel, placeOf } from '../base-model.js';
 import { examplesFor, type JudgedModel, judge } from '../evaluation/index.js';
+import { MULTILABEL } from '../multilabel.js';
 import { invalid, type RowTable, readRows } from '../rows/index.js';
 import { makeDataset } from '../training/make-dataset.js';
 import { type FoundType, typeOfRows } from '../training/model-type.js';
@@ -23,8 +24,6 @@ import { assignFolds, type FoldUnit } from './folds.js';
 import { readGroups } from './read-groups.js';
 import { trainFold } from './train-fold.js';
 import { labelsOf, rowsAt, textsOf, unitsOf } from './units.js';
-
-const MULTILABEL = 'multilabel-text-classification';
 
 /** What all folds share. */
 interface Validation {

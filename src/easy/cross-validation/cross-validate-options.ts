@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { validate } from '../../contract/index.js';
 import { invalid, type TrainingRow } from '../rows/index.js';
 import {
+  callback,
   settingsFrom,
   type TrainOptions,
   type TrainSettings,
@@ -29,10 +30,6 @@ export interface CrossValidateOptions<Row extends TrainingRow = TrainingRow> ext
   readonly resamples?: number | undefined;
   /** Called when a fold has been judged. What it throws ends the whole. */
   readonly onFold?: ((fold: FoldSummary) => void) | undefined;
-}
-
-function callback<Call>() {
-  return z.custom<Call>((value) => typeof value === 'function', { error: 'give a function' });
 }
 
 const { url, dev, test, output, ...trainingShape } = trainSchema.shape;

@@ -4,9 +4,10 @@ import { AbortedError } from '../../errors.js';
 import { withPauses } from '../../pauses.js';
 import type { Answer } from '../answers.js';
 import type { Model } from '../model.js';
+import { MULTILABEL } from '../multilabel.js';
 import { type Columns, columnsSchema, type RowsOrPath, readRows } from '../rows/index.js';
 import type { Evaluation } from './evaluation.js';
-import { examplesFor, MULTILABEL } from './examples.js';
+import { examplesFor } from './examples.js';
 import { judge } from './judge.js';
 
 /** How examples are read, and intervals taken. */

@@ -1,11 +1,10 @@
 /** Rows as questions to a model with their right answers. */
 import type { Model } from '../model.js';
+import { MULTILABEL } from '../multilabel.js';
 import { type CheckedRows, fieldsOf, invalid, sentenceWithEntities } from '../rows/index.js';
 
 /** What has to be known of a model that is judged. */
 export type JudgedModel = Pick<Model, 'kind' | 'type' | 'name' | 'labels'>;
-
-export const MULTILABEL = 'multilabel-text-classification';
 
 /** A text to ask about, and what is right. */
 export interface Example {

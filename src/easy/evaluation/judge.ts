@@ -1,9 +1,10 @@
 import type { Steps } from '../../pauses.js';
 import type { Answer } from '../answers.js';
+import { MULTILABEL } from '../multilabel.js';
 import type { BootstrapOptions } from './bootstrap.js';
 import { entityEvaluation } from './entity-evaluation.js';
 import type { Evaluation } from './evaluation.js';
-import { type Example, type JudgedModel, MULTILABEL } from './examples.js';
+import type { Example, JudgedModel } from './examples.js';
 import { labelEvaluation } from './label-evaluation.js';
 import { passageEvaluation } from './passage-evaluation.js';
 

@@ -5,8 +5,6 @@ import { sentencesOf } from './sentences.js';
 
 /** How much a word that only asks counts beside one that says what a question is about. */
 const FUNCTION_WORD_WEIGHT = 0.6;
-/** How much a passage's best sentence counts beside the passage as a whole. */
-const SENTENCE_WEIGHT = 1;
 
 /** What passages have of a question's words. */
 export interface SharedWords {
@@ -59,7 +57,7 @@ export class PassageWords {
     const ofSentences = this.sentences.scores(content);
     const byWords = asWhole.map((score, at) => {
       const best = highest(ofSentences, this.starts[at] ?? 0, this.starts[at + 1] ?? 0);
-      return score + FUNCTION_WORD_WEIGHT * (withAll[at] ?? 0) + SENTENCE_WEIGHT * best;
+      return score + FUNCTION_WORD_WEIGHT * (withAll[at] ?? 0) + best;
     });
     return {
       byWords,
@@ -72,7 +70,7 @@ export class PassageWords {
     return (
       this.passages.bestPossible(content) +
       FUNCTION_WORD_WEIGHT * this.passages.bestPossible(question) +
-      SENTENCE_WEIGHT * this.sentences.bestPossible(content)
+      this.sentences.bestPossible(content)
     );
   }
 }

@@ -1,9 +1,11 @@
 import * as z from 'zod';
 import { validate } from '../../contract/index.js';
 import { AbortedError } from '../../errors.js';
+import { isQueries, type Queries } from '../../inference/index.js';
 import { withPauses } from '../../pauses.js';
 import { Random } from '../../random.js';
 import type { Model } from '../model.js';
+import { MULTILABEL } from '../multilabel.js';
 import { invalid } from '../rows/index.js';
 import { SentenceEncoder } from '../search/sentence-encoder.js';
 import { type Candidate, Candidates } from './candidates.js';
@@ -26,12 +28,10 @@ const MOST_CANDIDATES = 20_000;
 /** Weight of a text that the model is sure of, so that such ones are drawn where there are no others. */
 const LEAST_WEIGHT = 1e-6;
 
-type Texts = Iterable<string> | AsyncIterable<string>;
-
 /** @throws as `suggestTexts` fails */
 export async function suggest(
   model: Model,
-  texts: Texts,
+  texts: Queries,
   options: SuggestOptions,
 ): Promise<readonly SuggestedText[]> {
   const { count, seed, signal } = validate(optionsSchema, options ?? {});
@@ -43,25 +43,21 @@ export async function suggest(
 }
 
 /** @throws ValidationError */
-function checkedTexts(texts: unknown): Texts {
-  const isTexts = (given: unknown): given is Texts =>
-    typeof given === 'object' &&
-    given !== null &&
-    (Symbol.iterator in given || Symbol.asyncIterator in given);
-  if (isTexts(texts)) return texts;
+function checkedTexts(texts: unknown): Queries {
+  if (isQueries(texts)) return texts;
   throw invalid(['texts'], 'give an array or an iterable of texts');
 }
 
 async function unsureTexts(
   model: Model,
-  texts: Texts,
+  texts: Queries,
   count: number,
   random: Random,
   signal: AbortSignal | undefined,
 ): Promise<readonly Candidate[]> {
   const wanted = Math.max(FEWEST_CANDIDATES, CANDIDATES_EACH * count);
   const kept = new Candidates(Math.max(count, Math.min(MOST_CANDIDATES, wanted)), random);
-  const isMultilabel = model.type === 'multilabel-text-classification';
+  const isMultilabel = model.type === MULTILABEL;
   const asked: string[] = [];
   async function* remembered() {
     for await (const text of texts) {

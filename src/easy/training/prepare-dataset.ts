@@ -4,6 +4,7 @@ import { basename, extname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { fetchDataset, fileKind, unzip, ZIP } from '../../datasets/index.js';
 import { DatasetError } from '../../errors.js';
+import { MULTILABEL } from '../multilabel.js';
 import { invalid, isRowFile, type RowsOrPath, readRows } from '../rows/index.js';
 import { typeOfArchive } from './archive-type.js';
 import { makeDataset } from './make-dataset.js';
@@ -85,8 +86,6 @@ async function datasetOfRows(
   if (made.isErr()) throw made.error;
   return { dataset_url: pathToFileURL(path).href, type };
 }
-
-const MULTILABEL = 'multilabel-text-classification';
 
 /** Of an archive whose type is given, the job downloads the zip; else it is looked at first. */
 async function datasetOfUrl(

@@ -117,11 +117,7 @@ export const trainSchema = z.strictObject({
   threads: z.int().min(1).optional(),
   memoryLimit: z.int().min(1).optional(),
   isolation: z.enum(['worker', 'process', 'inline']).default('worker'),
-  onProgress: z
-    .custom<(event: TrainingEvent) => void>((value) => typeof value === 'function', {
-      error: 'give a function',
-    })
-    .optional(),
+  onProgress: callback<(event: TrainingEvent) => void>().optional(),
   signal: z.instanceof(AbortSignal).optional(),
 });
 
@@ -142,6 +138,11 @@ export function trainSettings(options: unknown): TrainSettings {
 /** Options that were checked, with what they say to train on. @throws ValidationError unless they say one thing */
 export function settingsFrom(options: z.infer<typeof trainSchema>): TrainSettings {
   return { ...options, source: sourceOf(options) };
+}
+
+/** A function of the application's. */
+export function callback<Call>() {
+  return z.custom<Call>((value) => typeof value === 'function', { error: 'give a function' });
 }
 
 function isIterable(value: unknown): boolean {

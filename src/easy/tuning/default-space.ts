@@ -1,6 +1,6 @@
 /** What is tried where the application does not say. */
 import type { TrainSettings } from '../training/train-options.js';
-import type { CheckedSpace, SettingName } from './space.js';
+import { type CheckedSpace, type SettingName, settingNames } from './space.js';
 
 /** What the trial with the defaults was trained with. */
 export interface DefaultSettings {
@@ -40,15 +40,9 @@ export function defaultSpace(defaults: DefaultSettings, settings: TrainSettings)
 export function settledIn(settings: TrainSettings): readonly SettingName[] {
   const { learningRate, batchSize, epochs, augment, lowercase, base, tuning = {} } = settings;
   const { labelSmoothing, tokenDropout, classWeights, adapters, freeze } = tuning;
-  const given = { learningRate, batchSize, epochs, augment, lowercase, base };
-  const tuned = { labelSmoothing, tokenDropout, classWeights, adapters, freeze };
-  const names: readonly SettingName[] = [
-    ...(['learningRate', 'batchSize', 'epochs', 'augment', 'lowercase', 'base'] as const).filter(
-      (name) => given[name] !== undefined,
-    ),
-    ...(['labelSmoothing', 'tokenDropout', 'classWeights', 'adapters', 'freeze'] as const).filter(
-      (name) => tuned[name] !== undefined,
-    ),
-  ];
-  return names;
+  const given: { readonly [Name in SettingName]?: unknown } = {
+    ...{ learningRate, batchSize, epochs, augment, lowercase, base },
+    ...{ labelSmoothing, tokenDropout, classWeights, adapters, freeze },
+  };
+  return settingNames.filter((name) => given[name] !== undefined);
 }

@@ -84,7 +84,9 @@ export const spaceSchema = z.strictObject({
 /** A space that has been checked. */
 export type CheckedSpace = z.infer<typeof spaceSchema>;
 
+export const settingNames: readonly SettingName[] = spaceSchema.keyof().options;
+
 /** The settings that a space leaves open. */
 export function searchedSettings(space: CheckedSpace): readonly SettingName[] {
-  return spaceSchema.keyof().options.filter((name) => space[name] !== undefined);
+  return settingNames.filter((name) => space[name] !== undefined);
 }

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { validate } from '../../contract/index.js';
 import { invalid, type TrainingRow } from '../rows/index.js';
 import {
+  callback,
   settingsFrom,
   type TrainOptions,
   type TrainSettings,
@@ -38,9 +39,7 @@ const tuneSchema = z.strictObject({
   budgetSeconds: z.number().positive().max(2_000_000).optional(),
   trials: z.int().min(1).max(MOST_TRIALS).optional(),
   space: spaceSchema.optional(),
-  onTrial: z
-    .custom<(trial: Trial) => void>((value) => typeof value === 'function', { error: 'give a function' })
-    .optional(),
+  onTrial: callback<(trial: Trial) => void>().optional(),
 });
 
 /** The options, checked, with the defaults filled in. */

@@ -40,13 +40,7 @@ export function classifierEnd(lossesPerRow: number): LinearEnd {
     weight: `${CLASSIFIER}.weight`,
     bias: `${CLASSIFIER}.bias`,
     lossesPerRow,
-    states: (graph, encoder, inputs) =>
-      pooledStates(graph, encoder, inputs, {
-        prefix: encoder.prefix,
-        dropout: NO_DROPOUT,
-        pooling: 'mean',
-        differentiable: false,
-      }),
+    states: (graph, encoder, inputs) => pooled(graph, encoder, inputs, 'mean'),
   };
 }
 
@@ -59,14 +53,25 @@ export function classifierLogits(
   dropout?: Dropout,
 ): Tensor {
   const drop = dropout ?? NO_DROPOUT;
-  const pooled = pooledStates(graph, encoder, inputs, {
+  const read = pooled(graph, encoder, inputs, pooling, dropout);
+  if (pooling === 'first') return encoder.textHead.logits(graph, read, outputs, drop);
+  const weight = graph.parameter(`${CLASSIFIER}.weight`, [outputs, encoder.width]);
+  const bias = graph.parameter(`${CLASSIFIER}.bias`, [outputs]);
+  return graph.gemm(drop(read, encoder.headDropout), weight, { transposeB: true }, bias);
+}
+
+/** The states of each text as one: [batch, width]. */
+function pooled(
+  graph: Graph,
+  encoder: Encoder,
+  inputs: EncoderInputs,
+  pooling: Pooling,
+  dropout?: Dropout,
+): Tensor {
+  return pooledStates(graph, encoder, inputs, {
     prefix: encoder.prefix,
-    dropout: drop,
+    dropout: dropout ?? NO_DROPOUT,
     pooling,
     differentiable: dropout !== undefined,
   });
-  if (pooling === 'first') return encoder.textHead.logits(graph, pooled, outputs, drop);
-  const weight = graph.parameter(`${CLASSIFIER}.weight`, [outputs, encoder.width]);
-  const bias = graph.parameter(`${CLASSIFIER}.bias`, [outputs]);
-  return graph.gemm(drop(pooled, encoder.headDropout), weight, { transposeB: true }, bias);
 }

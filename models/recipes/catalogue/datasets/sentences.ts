@@ -1,4 +1,4 @@
-const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
+import { sentencesOf } from '../../backbones/corpus/sentences.js';
 
 /** Shortest and longest sentence, in UTF-16 code units: shorter ones say little, longer ones are mostly unsplit. */
 const SHORTEST = 20;
@@ -7,15 +7,9 @@ const LONGEST = 250;
 /** Behind a mark with a space before it, as texts have that were cut into words, and mostly put into lower case. */
 const AFTER_LONE_MARK = /(?<= [.!?]) /u;
 
-/** The sentences of English texts, in their order, spaces around them taken off. */
-export function sentencesOf(texts: Iterable<string>): string[] {
-  const sentences: string[] = [];
-  for (const text of texts) {
-    const segments = text.split(AFTER_LONE_MARK).flatMap((part) => [...segmenter.segment(part)]);
-    for (const { segment } of segments) {
-      const sentence = segment.trim();
-      if (sentence.length >= SHORTEST && sentence.length <= LONGEST) sentences.push(sentence);
-    }
-  }
-  return sentences;
+/** The sentences of reviews that are neither too short nor too long to be labelled, in their order. */
+export function reviewSentences(reviews: readonly { readonly text: string }[]): string[] {
+  return reviews
+    .flatMap(({ text }) => text.split(AFTER_LONE_MARK).flatMap(sentencesOf))
+    .filter(({ length }) => length >= SHORTEST && length <= LONGEST);
 }

@@ -1,6 +1,6 @@
 import { labelled, publishedSplit, publishedTest } from '../datasets/published.js';
 import { readCustomerReviews, readMovieReviews } from '../datasets/reviews.js';
-import { sentencesOf } from '../datasets/sentences.js';
+import { reviewSentences } from '../datasets/sentences.js';
 import type { ClassifierRecipe } from '../recipe.js';
 
 export const sentimentClassification: ClassifierRecipe = {
@@ -26,7 +26,7 @@ export const sentimentClassification: ClassifierRecipe = {
       licence: 'CC BY 4.0',
       remark: 'sentences',
       most: 20_000,
-      read: async (datasets) => sentencesOf((await readMovieReviews(datasets)).map(({ text }) => text)),
+      read: async (datasets) => reviewSentences(await readMovieReviews(datasets)),
     },
     {
       title: 'IMDB, train (Maas et al. 2011)',
@@ -34,7 +34,7 @@ export const sentimentClassification: ClassifierRecipe = {
       restricted: 'no licence is stated where it was found',
       remark: 'sentences',
       most: 20_000,
-      read: (datasets) => sentencesOf(labelled('imdb', datasets).train.map(({ text }) => text)),
+      read: (datasets) => reviewSentences(labelled('imdb', datasets).train),
     },
     {
       title: 'Customer reviews (Hu & Liu 2004)',
