@@ -1,9 +1,8 @@
-import { Worker } from 'node:worker_threads';
-import { shareDeviceTurns } from '../device-turns.js';
+import type { Worker } from 'node:worker_threads';
 import { reviveError } from '../error-description.js';
 import { InstallationError, InternalError, type OrchardError } from '../errors.js';
 import { ownFile } from '../own-files.js';
-import { turnTelemetryOffForThreads } from '../runtime-telemetry.js';
+import { startThread } from '../start-thread.js';
 import type { LaneOptions } from './inline-lane.js';
 import type { Batch, BatchAnswer, Lane, Loaded } from './lane.js';
 import type { PoolMessage, WorkerMessage, WorkerSettings } from './messages.js';
@@ -19,7 +18,7 @@ export type OpenWorker = (settings: WorkerSettings) => Worker;
 /** @throws InstallationError in a bundle without the worker's file. */
 const openWorker: OpenWorker = (workerData) => {
   const beside = () => new URL(/* webpackIgnore: true */ './inference-worker.js', import.meta.url);
-  return new Worker(ownFile('inference-worker.js', beside), { workerData });
+  return startThread(ownFile('inference-worker.js', beside), { workerData });
 };
 
 /** How long closing waits for a thread to leave by itself. */
@@ -130,8 +129,6 @@ export class ThreadLane implements Lane {
 
   #started(): Worker {
     if (this.#worker !== undefined) return this.#worker;
-    turnTelemetryOffForThreads();
-    shareDeviceTurns();
     this.#nativeCalls = new Int32Array(new SharedArrayBuffer(4));
     const worker = this.#open({ ...this.#options, nativeCalls: this.#nativeCalls });
     worker.on('message', (message: WorkerMessage) => this.#answer(message));

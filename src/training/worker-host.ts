@@ -1,6 +1,4 @@
-import { Worker } from 'node:worker_threads';
-import { shareDeviceTurns } from '../device-turns.js';
-import { turnTelemetryOffForThreads } from '../runtime-telemetry.js';
+import { startThread } from '../start-thread.js';
 import { heapLimit, type Runner, runnerHost, runnerUrl } from './runner-host.js';
 import type { TrainingHost, TrainingSpec } from './training-run.js';
 
@@ -14,9 +12,7 @@ export function workerHost(entry?: URL): TrainingHost {
 
 function startWorker(entry: URL, spec: TrainingSpec): Runner {
   const heap = heapLimit(spec);
-  turnTelemetryOffForThreads();
-  shareDeviceTurns();
-  const worker = new Worker(entry, { ...(heap && { resourceLimits: { maxOldGenerationSizeMb: heap } }) });
+  const worker = startThread(entry, { ...(heap && { resourceLimits: { maxOldGenerationSizeMb: heap } }) });
   let reason: string | undefined;
   worker.on('error', (error) => {
     reason = error.message;

@@ -52,6 +52,15 @@ describe(`on ${node}`, () => {
     expect(await printed('asks.mjs', script)).toBe('apple pear plum\n');
   });
 
+  it.each([['--input-type=module'], ['--input-type', 'module']])(
+    'answers a script on the command line with %s %s',
+    async (...type) => {
+      const script = `import { folderModels, memoryStorage, Predictor } from 'orchard-nlp';${ASK}`;
+      const { stdout } = await promisify(execFile)(node, [...type, '--eval', script], { cwd: application });
+      expect(stdout).toBe('apple pear plum\n');
+    },
+  );
+
   it.each(ENTRIES)('gives require() and import the same %s', async (entry) => {
     const script = `
       const required = require('${entry}');
