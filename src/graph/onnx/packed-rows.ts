@@ -79,23 +79,70 @@ function columnSizes(values: Float32Array, width: number): Float32Array {
 
 /** The candidate scale with the least squared error; 1 for a row of zeros. */
 function scaleOf(entries: Float32Array): number {
-  const largest = entries.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  const row = new SortedRow(entries);
+  if (row.largest === 0) return 1;
   let best = 1;
   let leastError = Number.POSITIVE_INFINITY;
   for (const share of SHARES) {
+    const step = Math.fround((share * row.largest) / OFFSET);
     for (const sign of [-1, 1]) {
-      const scale = Math.fround((sign * share * largest) / OFFSET) || 1;
-      const error = squaredError(entries, scale);
-      if (error < leastError) [best, leastError] = [scale, error];
+      const error = row.squaredError(step, sign < 0 ? -MOST : LEAST);
+      if (error < leastError) [best, leastError] = [sign * step, error];
     }
   }
   return best;
 }
 
-function squaredError(entries: Float32Array, scale: number): number {
-  let sum = 0;
-  for (const value of entries) sum += (value - scale * rounded(value, scale)) ** 2;
-  return sum;
+/** Entries in ascending order, with their sums so far: the error of a scale needs no look at each entry. */
+class SortedRow {
+  readonly #entries: Float32Array;
+  /** Of the first entries. [entries + 1] */
+  readonly #sums: Float64Array;
+  readonly #squares: number;
+
+  constructor(entries: Float32Array) {
+    this.#entries = entries.toSorted();
+    this.#sums = new Float64Array(entries.length + 1);
+    let squares = 0;
+    for (let at = 0; at < entries.length; at += 1) {
+      const entry = this.#entries[at] ?? 0;
+      this.#sums[at + 1] = (this.#sums[at] ?? 0) + entry;
+      squares += entry * entry;
+    }
+    this.#squares = squares;
+  }
+
+  /** The largest magnitude. */
+  get largest(): number {
+    return Math.max(Math.abs(this.#entries[0] ?? 0), Math.abs(this.#entries.at(-1) ?? 0));
+  }
+
+  /** Of rounding each entry to the nearest of the 16 multiples of `step` from `lowest` on. */
+  squaredError(step: number, lowest: number): number {
+    const highest = lowest + MOST - LEAST;
+    let error = this.#squares;
+    let start = 0;
+    for (let multiple = lowest; multiple <= highest; multiple += 1) {
+      const end =
+        multiple === highest ? this.#entries.length : this.#firstFrom((multiple + 0.5) * step, start);
+      const sum = (this.#sums[end] ?? 0) - (this.#sums[start] ?? 0);
+      const value = multiple * step;
+      error += value * ((end - start) * value - 2 * sum);
+      start = end;
+    }
+    return error;
+  }
+
+  /** Position of the first entry that is at least so large. @param start where to look from */
+  #firstFrom(limit: number, start: number): number {
+    let [low, high] = [start, this.#entries.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#entries[middle] ?? 0) < limit) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
 }
 
 const rounded = (value: number, scale: number): number =>
