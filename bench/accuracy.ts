@@ -2,7 +2,7 @@
  * Trains on real labelled data through the public API and measures: classifiers against scikit-learn's linear
  * model, entity taggers against their CRF, retrieval against BM25.
  * `npm run bench:accuracy -- <datasets folder> [dataset …] [--size mini] [--threads 2] [--seed 1] [--python
- * python3]`, `--backbone <folder of a checkpoint>` to start from, and settings of the training: `--epochs
+ * python3]`, at most `--rows` for training and `--test-rows`, `--backbone <folder of a checkpoint>` to start from, and settings of the training: `--epochs
  * --learning-rate --smoothing --token-dropout --balanced --quantize --adapters <rank> --alpha --targets query,value
  * --freeze <embeddings or layers>`.
  */
@@ -18,6 +18,7 @@ import { measureRetriever } from './accuracy/retriever.js';
 import { measureTagger } from './accuracy/tagger.js';
 import type { Setting } from './accuracy/train.js';
 import { readers } from './datasets/labelled-texts.js';
+import { limited } from './datasets/limited.js';
 import { questionReaders } from './datasets/questions.js';
 import { taggedReaders } from './datasets/tagged-sentences.js';
 import { machine } from './report.js';
@@ -29,6 +30,8 @@ const { values: options, positionals } = parseArgs({
     threads: { type: 'string', default: '2' },
     seed: { type: 'string', default: '1' },
     python: { type: 'string', default: 'python3' },
+    rows: { type: 'string' },
+    'test-rows': { type: 'string' },
     backbone: { type: 'string' },
     smoothing: { type: 'string' },
     'token-dropout': { type: 'string' },
@@ -48,7 +51,7 @@ if (root === undefined) {
   process.exit(2);
 }
 
-/** A setting that the library chooses if it isn't given. */
+/** What is chosen elsewhere if it isn't given. */
 const chosen = (written: string | undefined): number | undefined =>
   written === undefined ? undefined : Number(written);
 const learningRate = chosen(options['learning-rate']);
@@ -66,6 +69,7 @@ const frozen = tuningSchema.parse({
   ...(freeze !== undefined && { freeze }),
 });
 
+const most = { train: chosen(options.rows), test: chosen(options['test-rows']) };
 const setting: Setting = {
   folder: await mkdtemp(join(tmpdir(), 'orchard-accuracy-')),
   size: modelSizeSchema.parse(options.size),
@@ -94,7 +98,7 @@ const setting: Setting = {
 };
 
 /** Measures the datasets that are asked for, each with a table of its own kind. */
-async function measureAll<Dataset>(
+async function measureAll<Dataset extends Parameters<typeof limited>[0]>(
   all: Readonly<Record<string, (root: string) => Dataset>>,
   measure: (name: string, dataset: Dataset, setting: Setting) => Promise<object>,
   folder: string,
@@ -103,7 +107,7 @@ async function measureAll<Dataset>(
   for (const [name, read] of Object.entries(all)) {
     if (asked.length > 0 && !asked.includes(name)) continue;
     console.log(`${name} …`);
-    table[name] = await measure(name, read(folder), setting);
+    table[name] = await measure(name, limited(read(folder), most), setting);
   }
   if (Object.keys(table).length > 0) console.table(table);
 }

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { folderModels } from 'orchard-nlp';
 import { z } from 'zod';
-import { Random } from '../../src/random.js';
 import { measureClassifier } from '../accuracy/classifier.js';
 import { measureRetriever } from '../accuracy/retriever.js';
 import { measureTagger } from '../accuracy/tagger.js';
 import type { Setting } from '../accuracy/train.js';
 import { readers } from '../datasets/labelled-texts.js';
+import { limited, type MostRows } from '../datasets/limited.js';
 import { questionReaders } from '../datasets/questions.js';
 import { taggedReaders } from '../datasets/tagged-sentences.js';
 
@@ -82,39 +82,24 @@ async function measure(cell: Cell, datasets: string, setting: Setting): Promise<
   const { dataset } = cell;
   const texts = readers[dataset]?.(datasets);
   if (texts !== undefined) {
-    const row = await measureClassifier(dataset, limited(texts, cell), setting);
+    const row = await measureClassifier(dataset, limited(texts, rowsOf(texts, cell)), setting);
     return { measure: 'accuracy', encoder: row['accuracy: encoder'], blend: row.blend, epochs: row.epochs };
   }
   const sentences = taggedReaders[dataset]?.(datasets);
   if (sentences !== undefined) {
-    const row = await measureTagger(dataset, limited(sentences, cell), setting);
+    const row = await measureTagger(dataset, limited(sentences, rowsOf(sentences, cell)), setting);
     return { measure: 'F1', encoder: row['F1: encoder'], blend: row.blend, epochs: row.epochs };
   }
   const questions = questionReaders[dataset]?.(datasets);
   if (questions === undefined) throw new Error(`there is no dataset ${dataset}`);
-  const row = await measureRetriever(dataset, limited(questions, cell), setting);
+  const row = await measureRetriever(dataset, limited(questions, rowsOf(questions, cell)), setting);
   return { measure: 'top-1', blend: row['blend '], epochs: row.epochs };
 }
 
-/** With fewer training and test rows, if the cell says so; dev keeps its share. */
-function limited<
-  Row,
-  TestRow,
-  Dataset extends { train: readonly Row[]; dev: readonly Row[]; test: readonly TestRow[] },
->(dataset: Dataset, { rows = Number.POSITIVE_INFINITY, testRows = Number.POSITIVE_INFINITY }: Cell): Dataset {
+/** How many rows the cell asks for; dev keeps its share. */
+function rowsOf(dataset: { train: readonly unknown[]; dev: readonly unknown[] }, cell: Cell): MostRows {
+  const { rows, testRows } = cell;
+  if (rows === undefined) return { test: testRows };
   const share = Math.min(1, rows / dataset.train.length);
-  return {
-    ...dataset,
-    train: drawn(dataset.train, rows),
-    dev: drawn(dataset.dev, Math.ceil(share * dataset.dev.length)),
-    test: drawn(dataset.test, testRows),
-  };
-}
-
-function drawn<Row>(rows: readonly Row[], most: number): readonly Row[] {
-  return rows.length <= most
-    ? rows
-    : Random.fromSeed(1)
-        .shuffle([...rows])
-        .slice(0, most);
+  return { train: rows, dev: Math.ceil(share * dataset.dev.length), test: testRows };
 }

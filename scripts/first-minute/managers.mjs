@@ -13,7 +13,10 @@ export const MANAGERS = {
   yarn: {
     // As docs/install.md says, for Plug'n'Play.
     files: { '.yarnrc.yml': 'enableScripts: false\n', 'yarn.lock': '' },
-    manifest: { dependenciesMeta: { 'onnxruntime-node': { unplugged: true } } },
+    manifest: {
+      type: 'module',
+      dependenciesMeta: { 'onnxruntime-node': { unplugged: true } },
+    },
     install: (tarballs) => ['yarn', 'add', 'tsx', ...tarballs],
     run: (command) => ['yarn', ...command],
   },
