@@ -1,5 +1,5 @@
 /** Questions about a few passages, with and without an answer among them, as two experts see them. */
-import { type Evidence, PassageWords } from '../../src/easy/index.js';
+import { bestSentences, type Evidence, PassageWords } from '../../src/easy/index.js';
 import type { Random } from '../../src/random.js';
 import { VectorIndex } from '../../src/vector-index/index.js';
 
@@ -9,7 +9,8 @@ export interface Corpus {
   readonly passages: readonly {
     readonly text: string;
     readonly topic: number;
-    readonly vector: Float32Array;
+    /** Of its sentences. */
+    readonly vectors: readonly Float32Array[];
   }[];
   readonly questions: readonly {
     readonly text: string;
@@ -48,11 +49,7 @@ export function* draw(corpus: Corpus, size: number, sets: number, random: Random
     const passages = ids.flatMap((id) => corpus.passages[id] ?? []);
     const texts = passages.map(({ text }) => text);
     const words = PassageWords.fromPassages(texts, true);
-    const width = passages[0]?.vector.length ?? 1;
-    const vectors = VectorIndex.fromVectors(
-      Float32Array.from(passages.flatMap(({ vector }) => [...vector])),
-      width,
-    );
+    const vectors = VectorIndex.fromRows(passages.flatMap((each) => each.vectors));
     for (const id of [...ids.slice(0, 20), ...others]) {
       const [question] = random.shuffle(questionsOf.get(id) ?? []);
       if (question === undefined) continue;
@@ -60,7 +57,10 @@ export function* draw(corpus: Corpus, size: number, sets: number, random: Random
       yield {
         sameTopic: topic !== undefined,
         right: at === -1 ? undefined : at,
-        evidence: { ...words.sharedWith(question.text), cosines: vectors.scores(question.vector) },
+        evidence: {
+          ...words.sharedWith(question.text),
+          cosines: bestSentences(vectors.scores(question.vector), words.starts),
+        },
       };
     }
   }

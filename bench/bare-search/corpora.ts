@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import { embed } from 'orchard-nlp';
 import { z } from 'zod';
+import { PassageSentences } from '../../src/easy/index.js';
 import type { Corpus } from './asked.js';
 
 /** Questions of each paragraph that are asked. */
@@ -72,15 +73,14 @@ function textOf(folder: string, name: string): string {
 }
 
 async function withVectors(name: string, { passages, questions }: Texts, model: string): Promise<Corpus> {
-  const vectors = await embed(
-    [...passages, ...questions].map(({ text }) => text),
-    { model },
-  );
+  const sentences = PassageSentences.of(passages.map(({ text }) => text));
+  const vectors = await embed([...sentences.texts, ...questions.map(({ text }) => text)], { model });
   if (vectors.isErr()) throw vectors.error;
-  const vectorAt = (at: number) => vectors.value[at] ?? new Float32Array();
+  const ofQuestions = vectors.value.slice(sentences.texts.length);
+  const ofPassage = (at: number) => vectors.value.slice(sentences.starts[at], sentences.starts[at + 1]);
   return {
     name,
-    passages: passages.map((each, at) => ({ ...each, vector: vectorAt(at) })),
-    questions: questions.map((each, at) => ({ ...each, vector: vectorAt(passages.length + at) })),
+    passages: passages.map((each, at) => ({ ...each, vectors: ofPassage(at) })),
+    questions: questions.map((each, at) => ({ ...each, vector: ofQuestions[at] ?? new Float32Array() })),
   };
 }

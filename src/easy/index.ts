@@ -52,6 +52,7 @@ export { contentWords } from './search/content-words.js';
 export { PassageWords } from './search/passage-words.js';
 export { type Evidence, rankedPassages, rankPassages } from './search/relevance.js';
 export type { FoundPassage, SearchCallOptions, SearchIndex } from './search/search-index.js';
+export { bestSentences, PassageSentences } from './search/sentences.js';
 export { type OpenSearchOptions, openSearch, type SearchOptions, search } from './search.js';
 export { suggestTexts } from './suggest-texts.js';
 export type { SuggestedText, SuggestOptions } from './suggestions/suggestion.js';

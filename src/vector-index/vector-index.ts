@@ -78,6 +78,14 @@ export class VectorIndex {
     return index;
   }
 
+  /** Of vectors one by one, all as wide as the first. @throws RangeError as {@link fromVectors} does. */
+  static fromRows(vectors: readonly Float32Array[]): VectorIndex {
+    const width = vectors[0]?.length ?? 1;
+    const all = new Float32Array(vectors.length * width);
+    for (const [row, vector] of vectors.entries()) all.set(vector, row * width);
+    return VectorIndex.fromVectors(all, width);
+  }
+
   /** The memory that it takes. */
   get memoryBytes(): number {
     return this.#arena.usedBytes;

@@ -6,7 +6,13 @@ import { join } from 'node:path';
 import { ok } from 'neverthrow';
 import { embed, openSearch, type SearchIndex, search } from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { contentWords, PassageWords, rankPassages } from '../../src/easy/index.js';
+import {
+  bestSentences,
+  contentWords,
+  PassageSentences,
+  PassageWords,
+  rankPassages,
+} from '../../src/easy/index.js';
 import { encodeStarts } from '../../src/easy/search/sentence-files.js';
 import { sentencesOf } from '../../src/easy/search/sentences.js';
 
@@ -164,10 +170,18 @@ describe('sentences', () => {
     expect(sentencesOf('雨が降る。寒い。')).toEqual(['雨が降る。', '寒い。']);
     expect(sentencesOf(' ')).toEqual([' ']);
   });
+
+  it('lie between the starts of their passages, of which the best counts', () => {
+    const { texts, starts } = PassageSentences.of(['It rains. It pours.', ' ', 'Where? Here. There.']);
+    expect(texts).toEqual(['It rains.', 'It pours.', ' ', 'Where?', 'Here.', 'There.']);
+    expect([...starts]).toEqual([0, 2, 3, 6]);
+    const values = Float32Array.of(0.25, 0.5, -1, -0.5, -0.75, -0.25);
+    expect([...bestSentences(values, starts)]).toEqual([0.5, -1, -0.25]);
+  });
 });
 
 describe('scores of passages', () => {
-  const flat = { bestPossible: 10, sentences: 1, cosines: Float32Array.of(0.1, 0.1, 0.1) };
+  const flat = { bestPossible: 10, cosines: Float32Array.of(0.1, 0.1, 0.1) };
 
   it('are all low where no passage has the words, however the cosines lie', () => {
     const ranked = rankPassages(
@@ -183,16 +197,6 @@ describe('scores of passages', () => {
     const [unsure] = rankPassages({ ...flat, byWords: Float32Array.of(0, 8, 8) }, 1);
     expect(sure?.score).toBeGreaterThan(0.99);
     expect(unsure?.score).toBeLessThan(sure?.score ?? 0);
-  });
-
-  it('go less by the cosines the more sentences a passage has', () => {
-    const evidence = {
-      bestPossible: 10,
-      byWords: Float32Array.of(10, 8.5, 0),
-      cosines: Float32Array.of(0, 0.5, 0),
-    };
-    expect(rankPassages({ ...evidence, sentences: 1 }, 1)[0]?.id).toBe(1);
-    expect(rankPassages({ ...evidence, sentences: 16 }, 1)[0]?.id).toBe(0);
   });
 
   it('count the words that say what a question is about', () => {

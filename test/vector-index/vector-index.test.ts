@@ -104,6 +104,14 @@ describe('VectorIndex', () => {
     expect(idsOf(index.search(new Float32Array(16), 3))).toEqual([0, 1, 2]);
   });
 
+  it('is made of vectors one by one too', () => {
+    const vectors = unitVectors(3, 17, 9);
+    const [first = new Float32Array()] = vectors;
+    const index = VectorIndex.fromRows(vectors);
+    expect(index).toMatchObject({ size: 3, width: 17 });
+    expect(index.scores(first)).toEqual(indexOf(vectors, 17).scores(first));
+  });
+
   it('refuses vectors and queries of another width', () => {
     expect(() => VectorIndex.fromVectors(new Float32Array(10), 4)).toThrow(
       'not a whole number of vectors of 4',

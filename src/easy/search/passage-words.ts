@@ -1,7 +1,7 @@
 import { Bm25Index } from '../../lexical/index.js';
 import { allAtOnce, type Steps } from '../../pauses.js';
 import { contentWords } from './content-words.js';
-import { sentencesOf } from './sentences.js';
+import { bestSentences, PassageSentences } from './sentences.js';
 
 /** How much a word that only asks counts beside one that says what a question is about. */
 const FUNCTION_WORD_WEIGHT = 0.6;
@@ -12,8 +12,6 @@ export interface SharedWords {
   readonly byWords: Float32Array;
   /** A bound on any passage's score for this question, above 0 unless it has no words. */
   readonly bestPossible: number;
-  /** Sentences of a passage, on average. */
-  readonly sentences: number;
 }
 
 /**
@@ -35,35 +33,31 @@ export class PassageWords {
 
   /** Blocks its thread for about 10 s per 100,000 passages of 100 words. */
   static fromPassages(texts: readonly string[], stem: boolean): PassageWords {
-    return allAtOnce(PassageWords.indexing(texts, stem));
+    return allAtOnce(PassageWords.indexing(texts, PassageSentences.of(texts), stem));
   }
 
   /** Reads all passages, step by step. @param stem whether to compare English words by their stems. */
-  static *indexing(texts: readonly string[], stem: boolean): Steps<PassageWords> {
+  static *indexing(
+    texts: readonly string[],
+    sentences: PassageSentences,
+    stem: boolean,
+  ): Steps<PassageWords> {
     const passages = yield* Bm25Index.indexing(texts, { stem });
-    const starts = Int32Array.of(0, ...texts.map(() => 0));
-    const all: string[] = [];
-    for (const [at, text] of texts.entries()) {
-      yield;
-      for (const sentence of sentencesOf(text)) all.push(sentence);
-      starts[at + 1] = all.length;
-    }
-    return new PassageWords({ passages, sentences: yield* Bm25Index.indexing(all, { stem }), starts });
+    return new PassageWords({
+      passages,
+      sentences: yield* Bm25Index.indexing(sentences.texts, { stem }),
+      starts: sentences.starts,
+    });
   }
 
   sharedWith(question: string): SharedWords {
     const content = contentWords(question);
     const [asWhole, withAll] = [this.passages.scores(content), this.passages.scores(question)];
-    const ofSentences = this.sentences.scores(content);
-    const byWords = asWhole.map((score, at) => {
-      const best = highest(ofSentences, this.starts[at] ?? 0, this.starts[at + 1] ?? 0);
-      return score + FUNCTION_WORD_WEIGHT * (withAll[at] ?? 0) + best;
-    });
-    return {
-      byWords,
-      bestPossible: this.#bestPossible(question, content),
-      sentences: this.sentences.size / Math.max(1, this.passages.size),
-    };
+    const best = bestSentences(this.sentences.scores(content), this.starts);
+    const byWords = asWhole.map(
+      (score, at) => score + FUNCTION_WORD_WEIGHT * (withAll[at] ?? 0) + (best[at] ?? 0),
+    );
+    return { byWords, bestPossible: this.#bestPossible(question, content) };
   }
 
   #bestPossible(question: string, content: string): number {
@@ -73,10 +67,4 @@ export class PassageWords {
       this.sentences.bestPossible(content)
     );
   }
-}
-
-function highest(values: Float32Array, start: number, end: number): number {
-  let best = 0;
-  for (let at = start; at < end; at += 1) best = Math.max(best, values[at] ?? 0);
-  return best;
 }

@@ -4,14 +4,11 @@ import type { SharedWords } from './passage-words.js';
 
 /** What two experts say of every passage. Arrays are [passages]. */
 export interface Evidence extends SharedWords {
-  /** Of question and passage. */
+  /** Of the question and each passage's best sentence. */
   readonly cosines: Float32Array;
 }
 
-/**
- * How much a standard deviation of the cosines counts beside a BM25 score as a share of the best, where passages have one
- * sentence each; less where they have more, of which one vector tells less (docs/easy.md).
- */
+/** How much a standard deviation of the cosines counts beside a BM25 score as a share of the best (docs/easy.md). */
 const COSINE_WEIGHT = 0.2;
 
 /**
@@ -20,7 +17,7 @@ const COSINE_WEIGHT = 0.2;
  * `npm run bench:bare-search -- <datasets folder> --fit` to questions asked of 5 to 1,000 paragraphs or sentences, half of
  * them or more without an answer among these (docs/easy.md).
  */
-const LOGISTIC = { intercept: -3.4, share: 6.63, lead: 14.5, cosineLead: 0.643 };
+const LOGISTIC = { intercept: -3.65, share: 7.92, lead: 13.8, cosineLead: 0.697 };
 
 /** A passage as the regression sees it. */
 export interface Features {
@@ -56,13 +53,12 @@ export function rankPassages(evidence: Evidence, k: number): Scored[] {
 
 /** The order that {@link rankPassages} gives, with what it judges by. */
 export function rankedPassages(evidence: Evidence, k: number): Ranked[] {
-  const { byWords, bestPossible, sentences, cosines } = evidence;
+  const { byWords, bestPossible, cosines } = evidence;
   const [bestWords, bestCosines] = [topScores(byWords, 2), topScores(cosines, 2)];
   const highest = bestWords[0]?.score ?? 0;
   const { mean, deviation } = spread(cosines);
-  const weight = COSINE_WEIGHT / Math.sqrt(Math.max(1, sentences));
   const ranks = byWords.map(
-    (score, id) => quotient(score, highest) + weight * quotient((cosines[id] ?? 0) - mean, deviation),
+    (score, id) => quotient(score, highest) + COSINE_WEIGHT * quotient((cosines[id] ?? 0) - mean, deviation),
   );
   return topScores(ranks, k).map(({ id }) => ({
     id,

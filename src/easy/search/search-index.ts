@@ -13,6 +13,7 @@ import { PassageWords } from './passage-words.js';
 import { rankPassages } from './relevance.js';
 import type { SentenceEncoder } from './sentence-encoder.js';
 import { decodeStarts, encodeStarts, SENTENCES_FILE, STARTS_FILE } from './sentence-files.js';
+import { bestSentences, PassageSentences } from './sentences.js';
 
 /** A passage that was found. */
 export interface FoundPassage {
@@ -38,7 +39,7 @@ export interface SearchCallOptions {
 /** How a folder with an index is known. */
 export const SEARCH_FOLDER = { marker: 'search.json', noun: 'search.json of an index' };
 const ENCODER_FOLDER = 'encoder';
-const FORMAT = 2;
+const FORMAT = 3;
 
 const callSchema = z.strictObject({
   k: z.int().min(1).max(1000).default(10),
@@ -52,6 +53,7 @@ const passagesSchema = z.array(z.string());
 export interface IndexParts {
   readonly passages: readonly string[];
   readonly words: PassageWords;
+  /** Of all sentences. */
   readonly vectors: VectorIndex;
   readonly encoder: SentenceEncoder;
 }
@@ -102,7 +104,8 @@ export class OpenSearchIndex implements SearchIndex {
       const { k, minScore, signal } = validate(callSchema, options);
       const { passages, words, vectors, encoder } = this.#parts;
       const [vector] = await encoder.vectors([text], signal);
-      const cosines = vectors.scores(vector ?? new Float32Array(vectors.width));
+      const ofSentences = vectors.scores(vector ?? new Float32Array(vectors.width));
+      const cosines = bestSentences(ofSentences, words.starts);
       const ranked = rankPassages({ ...words.sharedWith(text), cosines }, k);
       return ranked.flatMap(({ id, score }) =>
         score < minScore ? [] : { passage: passages[id] ?? '', index: id, score },
@@ -148,12 +151,10 @@ export async function indexParts(
   stem: boolean,
   signal: AbortSignal | undefined,
 ): Promise<IndexParts> {
-  const words = await withPauses(PassageWords.indexing(passages, stem), signal);
-  const each = await encoder.vectors(passages, signal);
-  const width = each[0]?.length ?? 1;
-  const all = new Float32Array(each.length * width);
-  for (const [row, vector] of each.entries()) all.set(vector, row * width);
-  return { passages, words, vectors: VectorIndex.fromVectors(all, width), encoder };
+  const sentences = await withPauses(PassageSentences.dividing(passages), signal);
+  const words = await withPauses(PassageWords.indexing(passages, sentences, stem), signal);
+  const vectors = VectorIndex.fromRows(await encoder.vectors(sentences.texts, signal));
+  return { passages, words, vectors, encoder };
 }
 
 /** The files of an index, without its encoder. @throws ModelFolderError */
@@ -177,14 +178,21 @@ export async function readIndexFolder(folder: string): Promise<Omit<IndexParts, 
     sentences,
     starts: decodeStarts(ofStarts.bytes, sentences.size, ofStarts.file),
   });
-  for (const { file, size } of [
-    { file: PASSAGES_FILE, size: passages.length },
-    { file: VECTORS_FILE, size: vectors.size },
-    { file: POSTINGS_FILE, size: words.passages.size },
-    { file: STARTS_FILE, size: words.starts.length - 1 },
+  const ofPassages = { expected: settings.passages, noun: 'passages', says: SEARCH_FOLDER.marker };
+  for (const { file, size, expected, noun, says } of [
+    { ...ofPassages, file: PASSAGES_FILE, size: passages.length },
+    { ...ofPassages, file: POSTINGS_FILE, size: words.passages.size },
+    { ...ofPassages, file: STARTS_FILE, size: words.starts.length - 1 },
+    {
+      file: VECTORS_FILE,
+      size: vectors.size,
+      expected: sentences.size,
+      noun: 'sentences',
+      says: SENTENCES_FILE,
+    },
   ]) {
-    if (size === settings.passages) continue;
-    const reason = `it has ${size} passages, but ${SEARCH_FOLDER.marker} says ${settings.passages}; save the index again`;
+    if (size === expected) continue;
+    const reason = `it has ${size} ${noun}, but ${says} says ${expected}; save the index again`;
     throw new ModelFolderError(join(folder, file), reason);
   }
   return { passages, vectors, words };
