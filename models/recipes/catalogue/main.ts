@@ -18,6 +18,7 @@ const { values, positionals } = parseArgs({
     work: { type: 'string' },
     backbone: { type: 'string' },
     teacher: { type: 'string' },
+    'teacher-epochs': { type: 'string' },
     untaught: { type: 'boolean', default: false },
     threads: { type: 'string', default: String(availableParallelism()) },
     seed: { type: 'string', default: '1' },
@@ -52,7 +53,9 @@ const taught = values.untaught ? withoutTaughtTexts : withTaughtTexts;
 const steps: Readonly<Record<string, (recipe: Recipe) => Promise<void>>> = {
   teach(recipe) {
     const [datasets, work, teacher] = [given('datasets'), given('work'), given('teacher')];
-    return teach(recipe, { datasets, work, teacher, threads, seed });
+    const { 'teacher-epochs': asked } = values;
+    const epochs = asked === undefined ? undefined : Number(asked);
+    return teach(recipe, { datasets, work, teacher, epochs, threads, seed });
   },
   train(recipe) {
     const [datasets, work] = [given('datasets'), given('work')];

@@ -31,6 +31,8 @@ function taughtRow() {
 export interface TeachOptions extends Omit<TrainOptions, 'backbone'> {
   /** Folder of the encoder that becomes the teacher. */
   readonly teacher: string;
+  /** Of the teacher. Default: those of the recipe. */
+  readonly epochs?: number | undefined;
 }
 
 /**
@@ -41,9 +43,10 @@ export async function teach(recipe: Recipe, options: TeachOptions): Promise<void
   if (recipe.family !== 'Papaya' || recipe.unlabelled === undefined) {
     throw new Error(`${recipe.name} has no unlabelled texts`);
   }
-  const { teacher, work, datasets, seed, log = console.log } = options;
+  const { teacher, epochs, work, datasets, seed, log = console.log } = options;
   const teacherWork = join(modelWork(work, recipe), 'teacher');
-  await trainModel(recipe, { ...options, work: teacherWork, backbone: teacher });
+  const training = { ...recipe.training, ...(epochs !== undefined && { num_epochs: epochs }) };
+  await trainModel({ ...recipe, training }, { ...options, work: teacherWork, backbone: teacher });
   const directory = await trainedFolder(recipe, teacherWork);
   const sources: Taught['sources'] = [];
   for (const source of recipe.unlabelled) {
