@@ -36,8 +36,8 @@ const passagesSchema = z
   .min(1, 'give at least one passage');
 
 /**
- * Makes passages searchable, with no questions to learn from: by their words (BM25) and by their meaning (the vectors of a
- * backbone, or of any model). Reads some hundred passages a second.
+ * Makes passages searchable, with no questions to learn from: by their words (BM25) and by their meaning (the vectors of
+ * their sentences, by a backbone or any model). Reads some hundred sentences a second.
  * Fails with a ValidationError that names the passage, a NotFoundError for `model`, a ModelFolderError or an AbortedError.
  */
 export function search(

@@ -20,9 +20,9 @@ beforeAll(async () => {
 afterAll(() => rm(application, { recursive: true }));
 
 /** What a script of the application prints. */
-async function printed(file: string, script: string): Promise<string> {
+async function printed(file: string, script: string, flags: readonly string[] = []): Promise<string> {
   await writeFile(join(application, file), script);
-  const { stdout } = await promisify(execFile)(node, [file], { cwd: application });
+  const { stdout } = await promisify(execFile)(node, [...flags, file], { cwd: application });
   return stdout;
 }
 
@@ -52,14 +52,21 @@ describe(`on ${node}`, () => {
     expect(await printed('asks.mjs', script)).toBe('apple pear plum\n');
   });
 
-  it.each([['--input-type=module'], ['--input-type', 'module']])(
-    'answers a script on the command line with %s %s',
-    async (...type) => {
-      const script = `import { folderModels, memoryStorage, Predictor } from 'orchard-nlp';${ASK}`;
-      const { stdout } = await promisify(execFile)(node, [...type, '--eval', script], { cwd: application });
-      expect(stdout).toBe('apple pear plum\n');
-    },
-  );
+  it.each([
+    ['--input-type=module', '--eval'],
+    ['--input-type', 'module', '--max-old-space-size=512', '--eval'],
+  ])('answers a script on the command line with %s %s', async (...flags) => {
+    const script = `import { folderModels, memoryStorage, Predictor } from 'orchard-nlp';${ASK}`;
+    const { stdout } = await promisify(execFile)(node, [...flags, script], { cwd: application });
+    expect(stdout).toBe('apple pear plum\n');
+  });
+
+  it("answers in a process with V8's options", async () => {
+    const script = `const { folderModels, memoryStorage, Predictor } = require('orchard-nlp');${ASK}`;
+    expect(await printed('asks.js', script, ['--max-old-space-size=512', '--expose-gc'])).toBe(
+      'apple pear plum\n',
+    );
+  });
 
   it.each(ENTRIES)('gives require() and import the same %s', async (entry) => {
     const script = `
