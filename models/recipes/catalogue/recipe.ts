@@ -87,6 +87,8 @@ export interface ClassifierRecipe extends CommonRecipe {
   readonly sources: readonly Source<LabelledText>[];
   /** What a teacher labels beside them (teach.ts). */
   readonly unlabelled?: readonly UnlabelledSource[];
+  /** Settings beside `training` where a model learns from these too: they may be many times as many as the others. */
+  readonly taughtTraining?: TrainingConfig;
   readonly tests: readonly TestSet<readonly LabelledText[]>[];
 }
 

@@ -86,7 +86,7 @@ async function labelledBy(
  */
 export function withTaughtTexts(recipe: Recipe, work: string): Recipe {
   if (recipe.family !== 'Papaya' || recipe.unlabelled === undefined) return recipe;
-  const { unlabelled, ...rest } = recipe;
+  const { unlabelled, taughtTraining, ...rest } = recipe;
   const path = join(modelWork(work, recipe), TAUGHT_FILE);
   if (!existsSync(path)) {
     throw new Error(`${recipe.name}: its texts have no labels yet; run teach first, or add --untaught`);
@@ -94,6 +94,7 @@ export function withTaughtTexts(recipe: Recipe, work: string): Recipe {
   const taught = taughtSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
   return {
     ...rest,
+    training: { ...recipe.training, ...taughtTraining },
     sources: [...recipe.sources, ...unlabelled.map((source) => taughtSource(recipe, source, taught))],
   };
 }

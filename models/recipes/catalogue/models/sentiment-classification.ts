@@ -43,6 +43,7 @@ export const sentimentClassification: ClassifierRecipe = {
       read: (datasets) => readCustomerReviews(datasets).map(({ text }) => text),
     },
   ],
+  taughtTraining: { num_epochs: 2 },
   tests: [
     {
       title: 'SST-2, the 1,821 test sentences',
