@@ -2,9 +2,9 @@
  * Trains on real labelled data through the public API and measures: classifiers against scikit-learn's linear
  * model, entity taggers against their CRF, retrieval against BM25.
  * `npm run bench:accuracy -- <datasets folder> [dataset …] [--size mini] [--threads 2] [--seed 1] [--python
- * python3]`, at most `--rows` for training and `--test-rows`, `--backbone <folder of a checkpoint>` to start from, and settings of the training: `--epochs
- * --learning-rate --smoothing --token-dropout --balanced --quantize --adapters <rank> --alpha --targets query,value
- * --freeze <embeddings or layers>`.
+ * python3]`, at most `--rows` for training and `--test-rows`, `--backbone <folder of a checkpoint>` to start from, and
+ * settings of the training: `--epochs --learning-rate --smoothing --token-dropout --balanced --quantize
+ * --adapters <rank> --alpha --targets query,value --freeze <embeddings or layers>`.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -15,6 +15,7 @@ import {
 } from '../../src/easy/index.js';
 import { encodeStarts } from '../../src/easy/search/sentence-files.js';
 import { sentencesOf } from '../../src/easy/search/sentences.js';
+import { VectorIndex } from '../../src/vector-index/index.js';
 
 const library = (name: string) =>
   JSON.parse(readFileSync(new URL(`../../examples/library-questions/${name}`, import.meta.url), 'utf8'));
@@ -110,6 +111,13 @@ describe('search over bare passages', () => {
     await writeFile(join(saved, 'sentence-starts.safetensors'), encodeStarts(Int32Array.of(0, 1)));
     const opened = await openSearch(saved);
     expect(opened.isErr() && opened.error.message).toMatch(/sentence-starts.*don't divide \d+ sentences/);
+    await index.save(saved);
+    const vectors = VectorIndex.fromVectors(new Float32Array(2 * 256), 256);
+    await writeFile(join(saved, 'passages.safetensors'), vectors.encode());
+    const other = await openSearch(saved);
+    expect(other.isErr() && other.error.message).toMatch(
+      /has 2 sentences, but .* says \d+; save the index again/,
+    );
     await rm(saved, { recursive: true });
   });
 });

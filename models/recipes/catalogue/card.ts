@@ -39,7 +39,7 @@ export function catalogueCard(recipe: Recipe, facts: CardFacts): string {
     trainedOn(recipe, facts.data),
     section('What it is bad at', recipe.weaknesses.map((weakness) => `- ${weakness}`).join('\n')),
     howItWasMade(recipe, facts),
-    licence(recipe),
+    licence(facts.data),
   ];
   return `${sections.filter((each) => each !== '').join('\n\n')}\n`;
 }
@@ -175,7 +175,7 @@ function devFigures(training: CardFacts['training']): string {
   return markdownTable(['on dev', ...names], rows);
 }
 
-function licence({ sources }: Recipe): string {
+function licence({ sources }: TrainingData): string {
   const others = [...new Set(sources.map((source) => source.licence))].map(escapeMarkdown).join('; ');
   return section('Licence', `Apache-2.0 for the weights. The data keep their own: ${others}.`);
 }

@@ -18,7 +18,6 @@ const { values, positionals } = parseArgs({
     work: { type: 'string' },
     backbone: { type: 'string' },
     teacher: { type: 'string' },
-    'teacher-epochs': { type: 'string' },
     untaught: { type: 'boolean', default: false },
     threads: { type: 'string', default: String(availableParallelism()) },
     seed: { type: 'string', default: '1' },
@@ -53,9 +52,7 @@ const taught = values.untaught ? withoutTaughtTexts : withTaughtTexts;
 const steps: Readonly<Record<string, (recipe: Recipe) => Promise<void>>> = {
   teach(recipe) {
     const [datasets, work, teacher] = [given('datasets'), given('work'), given('teacher')];
-    const { 'teacher-epochs': asked } = values;
-    const epochs = asked === undefined ? undefined : Number(asked);
-    return teach(recipe, { datasets, work, teacher, epochs, threads, seed });
+    return teach(recipe, { datasets, work, teacher, threads, seed });
   },
   train(recipe) {
     const [datasets, work] = [given('datasets'), given('work')];

@@ -87,7 +87,9 @@ export interface ClassifierRecipe extends CommonRecipe {
   readonly sources: readonly Source<LabelledText>[];
   /** What a teacher labels beside them (teach.ts). */
   readonly unlabelled?: readonly UnlabelledSource[];
-  /** Settings beside `training` where a model learns from these too: they may be many times as many as the others. */
+  /** Settings of the teacher, beside `training`. */
+  readonly teacherTraining?: TrainingConfig;
+  /** Settings beside `training` of a model that learns from these too: they may be many times as many as the others. */
   readonly taughtTraining?: TrainingConfig;
   readonly tests: readonly TestSet<readonly LabelledText[]>[];
 }

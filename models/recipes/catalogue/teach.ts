@@ -31,8 +31,6 @@ function taughtRow() {
 export interface TeachOptions extends Omit<TrainOptions, 'backbone'> {
   /** Folder of the encoder that becomes the teacher. */
   readonly teacher: string;
-  /** Of the teacher. Default: those of the recipe. */
-  readonly epochs?: number | undefined;
 }
 
 /**
@@ -43,9 +41,9 @@ export async function teach(recipe: Recipe, options: TeachOptions): Promise<void
   if (recipe.family !== 'Papaya' || recipe.unlabelled === undefined) {
     throw new Error(`${recipe.name} has no unlabelled texts`);
   }
-  const { teacher, epochs, work, datasets, seed, log = console.log } = options;
+  const { teacher, work, datasets, seed, log = console.log } = options;
   const teacherWork = join(modelWork(work, recipe), 'teacher');
-  const training = { ...recipe.training, ...(epochs !== undefined && { num_epochs: epochs }) };
+  const training = { ...recipe.training, ...recipe.teacherTraining };
   await trainModel({ ...recipe, training }, { ...options, work: teacherWork, backbone: teacher });
   const directory = await trainedFolder(recipe, teacherWork);
   const sources: Taught['sources'] = [];
@@ -86,7 +84,7 @@ async function labelledBy(
  */
 export function withTaughtTexts(recipe: Recipe, work: string): Recipe {
   if (recipe.family !== 'Papaya' || recipe.unlabelled === undefined) return recipe;
-  const { unlabelled, taughtTraining, ...rest } = recipe;
+  const { unlabelled, teacherTraining, taughtTraining, ...rest } = recipe;
   const path = join(modelWork(work, recipe), TAUGHT_FILE);
   if (!existsSync(path)) {
     throw new Error(`${recipe.name}: its texts have no labels yet; run teach first, or add --untaught`);

@@ -44,10 +44,12 @@ export class PassageSentences {
  * @param starts as in {@link PassageSentences}.
  */
 export function bestSentences(values: Float32Array, starts: Int32Array): Float32Array {
-  return Float32Array.from({ length: starts.length - 1 }, (_, passage) => {
-    let best = Number.NEGATIVE_INFINITY;
+  const best = new Float32Array(starts.length - 1).fill(Number.NEGATIVE_INFINITY);
+  for (let passage = 0; passage < best.length; passage += 1) {
     const end = starts[passage + 1] ?? 0;
-    for (let at = starts[passage] ?? 0; at < end; at += 1) best = Math.max(best, values[at] ?? best);
-    return best;
-  });
+    for (let at = starts[passage] ?? 0; at < end; at += 1) {
+      best[passage] = Math.max(best[passage] ?? 0, values[at] ?? 0);
+    }
+  }
+  return best;
 }

@@ -43,6 +43,7 @@ export const sentimentClassification: ClassifierRecipe = {
       read: (datasets) => readCustomerReviews(datasets).map(({ text }) => text),
     },
   ],
+  teacherTraining: { num_epochs: 3 },
   taughtTraining: { num_epochs: 2 },
   tests: [
     {
@@ -62,9 +63,9 @@ export const sentimentClassification: ClassifierRecipe = {
   ],
   alternative: 'customer-review as `train --free` makes it tells negative from positive, too.',
   weaknesses: [
-    'It learned from single sentences of film critics, in lower case and with spaces around marks. Chat, news and complaints sound different.',
+    'Nearly all that it read are sentences about films, and some about products. Chat, news and complaints sound different.',
     'There is no neutral label; facts without a mood get one of the two.',
-    'It read few sentences for what it has to tell. Denials far from their word, comparisons and irony go wrong more often than the average.',
+    'Most of its labels are those of a larger model, with its mistakes. Denials far from their word, comparisons and irony may go wrong more often than the average.',
     'Names of countries, peoples and film stars may carry a mood that stems from the films they were reviewed for.',
   ],
 };
