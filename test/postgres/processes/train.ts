@@ -2,7 +2,9 @@
  * `train.ts <settings>`: a trainer as one machine has it, on a PostgreSQL database. Creates a job if it is given a request,
  * and follows those that have not ended, until it is killed or all have. Says what happens, a line each.
  */
+import { ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { subscribe } from 'node:diagnostics_channel';
 import { writeSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,12 +17,20 @@ interface Settings {
   readonly cache: string;
   readonly request?: TrainingRequest;
   readonly checkpointIntervalMs: number;
+  /** Whether it does nothing more once a checkpoint is saved: however late it is killed, that one is the last. */
+  readonly stopsWhenSaved?: boolean;
 }
 
-const { connectionString, schema, cache, request, checkpointIntervalMs }: Settings = JSON.parse(
-  process.argv[2] ?? '',
-);
+const settings: Settings = JSON.parse(process.argv[2] ?? '');
+const { connectionString, schema, cache, request, checkpointIntervalMs, stopsWhenSaved } = settings;
 const say = (...words: readonly unknown[]) => writeSync(1, `${words.join(' ')}\n`);
+/** The processes that train. */
+const runners: ChildProcess[] = [];
+subscribe('child_process', (started) => {
+  if (isObject(started) && 'process' in started && started.process instanceof ChildProcess) {
+    runners.push(started.process);
+  }
+});
 
 const storage = tellingOfSaves(postgresStorage(connectionString, { schema, cache }));
 const trainer = new Trainer({ storage, threads: 1, seed: 7, checkpointIntervalMs });
@@ -41,8 +51,22 @@ await storage.close();
 function tellingOfSaves(storage: Storage): Storage {
   const save = storage.saveStaged?.bind(storage);
   storage.saveStaged = async (key) => {
+    // The training would go on meanwhile, and a slow save could take until its end.
+    if (stopsWhenSaved) signalRunners('SIGSTOP');
     await save?.(key);
     say('saved', key);
+    if (!stopsWhenSaved) return;
+    // They find out that this process is gone only while they run.
+    signalRunners('SIGCONT');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
   };
   return storage;
+}
+
+function signalRunners(signal: NodeJS.Signals): void {
+  for (const runner of runners) runner.kill(signal);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
