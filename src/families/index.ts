@@ -69,6 +69,7 @@ export {
   type SourceFile,
   type SourceRow,
 } from './papaya/source-rows.js';
+export { withoutPunctuation, withSlips } from './papaya/typing.js';
 export type { ClassificationArchiveOptions, ClassificationArchiveSummary } from './papaya/write-archive.js';
 export {
   familyNamed,

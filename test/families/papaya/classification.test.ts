@@ -6,6 +6,8 @@ import {
 } from '../../../src/families/papaya/classification-decoder.js';
 import { lossTargets } from '../../../src/families/papaya/classification-loss.js';
 import { classificationScores } from '../../../src/families/papaya/classification-scores.js';
+import { slip } from '../../../src/families/papaya/typing.js';
+import { Random } from '../../../src/random.js';
 
 describe('classificationScores, by hand', () => {
   it('counts accuracy and the macro-F1 of three classes', () => {
@@ -99,20 +101,67 @@ describe('lossTargets', () => {
 });
 
 describe('augmentTexts', () => {
-  const rows = [
-    { text: 'one two three four five six seven eight nine ten', labelIds: [1] },
-    { text: 'too short', labelIds: [0] },
-  ];
+  const words = 'one two three four five six seven eight nine ten'.split(' ');
+  const rows = Array.from({ length: 400 }, (_, id) => ({
+    text: `Well, ${words.join(' ')}!`,
+    labelIds: [id % 3],
+  }));
+  const copies = augmentTexts(rows, 3);
+  const shareOf = (isEdited: (text: string) => boolean) =>
+    copies.filter(({ text }) => isEdited(text)).length / copies.length;
 
-  it('adds edited copies that keep the label and use only words of the text', () => {
-    const copies = augmentTexts(rows, 3);
-    expect(copies).toHaveLength(1);
-    expect(copies[0]?.labelIds).toEqual([1]);
-    expect(copies[0]?.text).not.toBe(rows[0]?.text);
-    for (const word of copies[0]?.text.split(' ') ?? []) expect(rows[0]?.text.split(' ')).toContain(word);
+  it('gives an edited copy of nearly every row, with its label', () => {
+    expect(copies.length).toBeGreaterThan(380);
+    expect(copies.map(({ text }) => text)).not.toContain(rows[0]?.text);
+    const counts = [0, 1, 2].map((id) => copies.filter(({ labelIds }) => labelIds[0] === id).length);
+    expect(Math.min(...counts)).toBeGreaterThan(120);
+  });
+
+  // Each of the four edits is one of one or two: 3 copies in 8 have it.
+  it('edits in four ways, alike often', () => {
+    const posted = /[@#]|https:|\p{Extended_Pictographic}/u;
+    const known = new Set(['Well', ...words]);
+    const mistyped = (text: string) =>
+      text.split(' ').some((word) => !known.has(word.replaceAll(/\P{L}/gu, '')) && !posted.test(word));
+    const plain = (text: string) => !/[,!]/u.test(text);
+    for (const share of [shareOf((text) => posted.test(text)), shareOf(plain)]) {
+      expect(share).toBeGreaterThan(0.3);
+      expect(share).toBeLessThan(0.45);
+    }
+    expect(shareOf(mistyped)).toBeGreaterThan(0.2);
+    expect(shareOf(mistyped)).toBeLessThan(0.45);
+  });
+
+  it('never drops the only words of a short text', () => {
+    const short = Array.from({ length: 100 }, () => ({ text: 'too short', labelIds: [0] }));
+    for (const { text } of augmentTexts(short, 1)) expect(text).toMatch(/t\S+ .*s\S+t/u);
   });
 
   it('makes the same copies for the same seed', () => {
-    expect(augmentTexts(rows, 3)).toEqual(augmentTexts(rows, 3));
+    expect(augmentTexts(rows, 3)).toEqual(copies);
+    expect(augmentTexts(rows, 4)).not.toEqual(copies);
+  });
+});
+
+describe('a slip', () => {
+  it('is one letter more or less, another letter, or two that changed places, and neither the first nor the last', () => {
+    const random = Random.fromSeed(1);
+    const slips = new Set(Array.from({ length: 3000 }, () => slip('cart', random)));
+    // swapped; without a, r; a, r doubled; a or r replaced by another of the word's letters
+    const all = [
+      'crat',
+      'crt',
+      'cat',
+      'caart',
+      'carrt',
+      'ccrt',
+      'crrt',
+      'ctrt',
+      'cact',
+      'caat',
+      'catt',
+      'cart',
+    ];
+    expect([...slips].sort()).toEqual(all.sort());
   });
 });
