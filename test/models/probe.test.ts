@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { FrozenEncoder } from '../../models/recipes/backbones/check/frozen-states.js';
 import { classifyLinearly } from '../../models/recipes/backbones/check/logistic-regression.js';
 import { probeTexts, probeWords } from '../../models/recipes/backbones/check/probe-tasks.js';
-import { completeWeights } from '../../models/recipes/backbones/check/starts.js';
+import { completeWeights, startingWeights } from '../../models/recipes/backbones/check/starts.js';
+import { WorkFolder } from '../../models/recipes/backbones/work-folder.js';
 import { newBert } from '../../src/encoder/index.js';
 import { minimize } from '../../src/engine/minimize.js';
 import { onnxExecutor } from '../../src/graph/index.js';
@@ -38,6 +39,29 @@ describe('the linear classifier', () => {
     const guesses = await classifyLinearly(onnxExecutor(), made(300), 3, asked.vectors);
     const right = guesses.filter((guess, at) => guess === asked.classes[at]).length;
     expect(right).toBeGreaterThan(54);
+  });
+});
+
+describe('a start', () => {
+  const work = new WorkFolder('no-folder');
+
+  it('may be the folder of a finished backbone, with all of its weights', async () => {
+    const weights = await startingWeights(work, 'models/backbones/english-mini', 256);
+    const { vocabularySize } = loadTokenizer(englishTokenizer());
+    const bert = newBert({ layers: 4, width: 256, heads: 4 }, vocabularySize);
+    expect([...weights.keys()].sort()).toEqual(
+      bert
+        .parameters('')
+        .map(({ name }) => name)
+        .sort(),
+    );
+    expect(Math.hypot(...(weights.get('encoder.layer.3.output.LayerNorm.weight') ?? []))).toBeGreaterThan(1);
+  });
+
+  it('of another name is refused with those that there are', async () => {
+    await expect(startingWeights(work, 'nothing', 256)).rejects.toThrow(
+      'no start nothing: there are random, embeddings, checkpoint, annealed, and folders of backbones',
+    );
   });
 });
 

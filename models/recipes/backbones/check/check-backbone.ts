@@ -9,7 +9,10 @@ export interface CheckOptions {
   readonly datasets: string;
   /** Names of datasets. */
   readonly tasks: readonly string[];
-  /** What the encoder starts from: `random`, `embeddings`, `checkpoint` or `annealed`. */
+  /**
+   * What the encoder starts from: `random`, `embeddings`, `checkpoint`, `annealed`, or the folder of a finished
+   * backbone.
+   */
   readonly start: string;
   /** The tokenizer.json of the students. */
   readonly tokenizer: BertTokenizerJson;

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Encoder } from '../../../../src/encoder/index.js';
 import { initialize } from '../../../../src/encoder/index.js';
 import type { Weights } from '../../../../src/engine/index.js';
@@ -5,6 +7,7 @@ import { volume } from '../../../../src/graph/index.js';
 import { Random } from '../../../../src/random.js';
 import { readEmbeddings, WORD_EMBEDDINGS } from '../embeddings/make-embeddings.js';
 import { SEED } from '../settings.js';
+import { readSmallEncoder } from '../student/grow-student.js';
 import { readStudent } from '../student/student-checkpoint.js';
 import type { WorkFolder } from '../work-folder.js';
 
@@ -21,12 +24,15 @@ async function studentWeights(file: string): Promise<Weights> {
   return new Map([...weights].map(([name, { values }]) => [name, values]));
 }
 
-/** @throws Error if there is no such start. */
+/**
+ * @param start one of the names above, or the folder of a finished backbone.
+ * @throws Error if there is no such start.
+ */
 export async function startingWeights(work: WorkFolder, start: string, width: number): Promise<Weights> {
   const weights = await starts[start]?.(work, width);
-  if (weights === undefined)
-    throw new Error(`no start ${start}: there are ${Object.keys(starts).join(', ')}`);
-  return weights;
+  if (weights !== undefined) return weights;
+  if (existsSync(join(start, 'config.json'))) return readSmallEncoder(start).weights;
+  throw new Error(`no start ${start}: there are ${Object.keys(starts).join(', ')}, and folders of backbones`);
 }
 
 /** All of an encoder's weights: those given, and random ones for the rest. @throws Error if one has another shape. */
