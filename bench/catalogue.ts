@@ -4,57 +4,24 @@
  * Usage: `npm run bench:catalogue -- <datasets folder> [name …] [--write] [--catalogue <folder>]`; `--write`
  * stores the figures beside each model and writes its card again.
  */
-import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { folderModels, memoryStorage, Predictor } from 'orchard-nlp';
-import { catalogueDirectory } from '../models/index.js';
 import { fileSizes, writeCard } from '../models/recipes/catalogue/export-model.js';
-import {
-  FIGURES_FILE,
-  factsFile,
-  type Measured,
-  type ModelFigures,
-} from '../models/recipes/catalogue/model-facts.js';
-import { recipesNamed } from '../models/recipes/catalogue/models/index.js';
+import { FIGURES_FILE, factsFile, type ModelFigures } from '../models/recipes/catalogue/model-facts.js';
 import type { Recipe } from '../models/recipes/catalogue/recipe.js';
+import { asked } from './catalogue/asked.js';
 import { measure } from './catalogue/measure.js';
 import { measureSpeed, residentMegabytes } from './catalogue/speed.js';
 import { machine } from './report.js';
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    catalogue: { type: 'string', default: catalogueDirectory },
-    write: { type: 'boolean', default: false },
-  },
-});
-const [datasets, ...names] = positionals;
-if (datasets === undefined) {
-  console.error('give the folder of the datasets: npm run bench:catalogue -- <datasets folder> [name …]');
-  process.exit(2);
-}
-const { catalogue, write } = values;
+const { datasets, catalogue, write, recipes } = asked('bench:catalogue');
 
 async function figuresOf(recipe: Recipe, folder: string): Promise<ModelFigures> {
   await using predictor = new Predictor({ storage: memoryStorage(), modelLoader: folderModels(catalogue) });
   const { tests, texts } = await measure(recipe, { predictor, catalogue, datasets: folder });
   const speed = await measureSpeed(predictor, recipe.name, texts, catalogue);
-  return { tests: tests.map(rounded), speed, machine: machine() };
-}
-
-/** Rounded to the digits that its interval supports. */
-function rounded(measured: Measured): Measured {
-  const round = (value: number) => Number(value.toFixed(4));
-  const { value, low, high, beside } = measured;
-  return {
-    ...measured,
-    value: round(value),
-    low: round(low),
-    high: round(high),
-    ...(beside && { beside: { ...beside, value: round(beside.value) } }),
-  };
+  return { tests, speed, machine: machine() };
 }
 
 async function megabytesOf(directory: string): Promise<string> {
@@ -87,12 +54,8 @@ async function rowsOf(recipe: Recipe, { tests, speed }: ModelFigures): Promise<o
 console.log(`${machine()}; one worker, one thread`);
 const table: object[] = [];
 const answered: string[] = [];
-for (const recipe of recipesNamed(names.length === 0 ? ['all'] : names)) {
+for (const recipe of recipes) {
   const directory = join(catalogue, recipe.name);
-  if (!existsSync(directory)) {
-    console.log(`${recipe.name}: not in ${catalogue}`);
-    continue;
-  }
   console.log(`${recipe.name} …`);
   const figures = await figuresOf(recipe, datasets);
   table.push(...(await rowsOf(recipe, figures)));

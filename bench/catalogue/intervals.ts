@@ -37,3 +37,7 @@ export function bootstrapped<Row>(
   const quantile = (part: number) => drawn[Math.round(part * (DRAWS - 1))] ?? Number.NaN;
   return { value: figureOf(rows), low: quantile(TAIL), high: quantile(1 - TAIL) };
 }
+
+/** 0 of nothing. */
+export const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);

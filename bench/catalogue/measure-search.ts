@@ -7,7 +7,7 @@ import type { SearchRecipe, SearchTest } from '../../models/recipes/catalogue/re
 import { Bm25Index } from '../../src/lexical/index.js';
 import { ndcg } from '../accuracy/ndcg.js';
 import { type Ask, asking } from './ask.js';
-import { bootstrapped } from './intervals.js';
+import { bootstrapped, mean } from './intervals.js';
 import { type Measurement, measureEach } from './measure-each.js';
 
 /** Passages of a result. */
@@ -62,6 +62,3 @@ function gainsOf({ questions }: SearchTest, rankings: readonly (readonly string[
     return ndcg(hits, contexts.length, RANKS);
   });
 }
-
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);

@@ -37,8 +37,7 @@ async function writeClassifierArchive(
   { datasets, path, seed }: ArchiveTarget,
 ): Promise<TrainingData> {
   const { job: name, type, labels, sources } = recipe;
-  const tests = await Promise.all(recipe.tests.map((test) => test.read(datasets)));
-  const measured = new MeasuredTexts(tests.flat().map(({ text }) => text));
+  const measured = new MeasuredTexts(await measuredTexts(recipe, datasets));
   const { train, dev, counts } = await readTrainingRows(sources, ({ text }) => text, measured, datasets);
   const toRow = (row: LabelledText) =>
     type === 'multilabel-text-classification'
@@ -49,6 +48,15 @@ async function writeClassifierArchive(
   const written = await createClassificationArchive({ type, name, labels, rows, devRows, seed }, path);
   if (written.isErr()) throw written.error;
   return trainingData(sources, counts, written.value);
+}
+
+/** Of its tests, and of whatever else it is measured on. */
+async function measuredTexts(
+  { tests, elsewhere = [], kinds = [] }: ClassifierRecipe,
+  datasets: string,
+): Promise<string[]> {
+  const rows = await Promise.all([...tests, ...elsewhere].map((test) => test.read(datasets)));
+  return [...rows.flat().map(({ text }) => text), ...kinds.flatMap(({ texts }) => texts)];
 }
 
 async function writeTaggerArchive(
@@ -79,15 +87,16 @@ async function writeSearchArchive(
 
 /** @param summary of the archive's writer: rows after duplicates were left out and dev was set aside. */
 function trainingData(
-  sources: readonly Pick<Source<unknown>, 'title' | 'licence' | 'remark'>[],
+  sources: readonly Pick<Source<unknown>, 'title' | 'licence' | 'remark' | 'teacher'>[],
   counts: readonly SourceCounts[],
   summary: { readonly train: number; readonly dev: number; readonly removedDuplicates: number },
 ): TrainingData {
   return {
-    sources: sources.map(({ title, licence, remark }, at) => ({
+    sources: sources.map(({ title, licence, remark, teacher }, at) => ({
       title,
       licence,
       ...(remark !== undefined && { remark }),
+      ...(teacher !== undefined && { teacher }),
       ...(counts[at] ?? { train: 0, dev: 0, leaks: 0 }),
     })),
     train: summary.train,

@@ -10,12 +10,12 @@ import {
   languageCode,
   markdownTable,
   partsOf,
-  percent,
   scoresOf,
   whole,
 } from '../../../src/report/index.js';
-import type { Measured, ModelFigures, TrainingData } from './model-facts.js';
+import type { Measured, ModelFigures, Robustness, TrainingData } from './model-facts.js';
 import type { Recipe, Reference } from './recipe.js';
+import { asShown, robustnessSection } from './robustness/section.js';
 import { usageTerms } from './usage-terms.js';
 
 /** Facts from the files of a model's folder. */
@@ -23,6 +23,8 @@ export interface CardFacts extends ModelReport {
   readonly data: TrainingData;
   /** Undefined until it was measured. */
   readonly figures: ModelFigures | undefined;
+  /** Undefined until it was measured. */
+  readonly robustness: Robustness | undefined;
   /** Size of all files beside the card. */
   readonly bytes: number;
 }
@@ -36,6 +38,7 @@ export function catalogueCard(recipe: Recipe, facts: CardFacts): string {
     usage(recipe),
     answers(recipe, facts),
     figures(recipe, facts),
+    robustnessSection(recipe, facts.robustness),
     trainedOn(recipe, facts.data),
     section('What it is bad at', recipe.weaknesses.map((weakness) => `- ${weakness}`).join('\n')),
     howItWasMade(recipe, facts),
@@ -119,7 +122,7 @@ function figures(recipe: Recipe, { figures: measured, config, bytes }: CardFacts
 }
 
 function ownFigure({ metric, value, low, high }: Measured): string {
-  const shown = metric === 'nDCG@10' || metric === 'macro-F1' ? (share: number) => decimal(share) : percent;
+  const shown = asShown(metric);
   return `**${shown(value)}** (${shown(low)} to ${shown(high)})`;
 }
 
@@ -131,7 +134,7 @@ function besides({ beside }: Measured, references: readonly Reference[]): string
 
 function trainedOn(recipe: Recipe, { sources, train, dev, duplicates }: TrainingData): string {
   const rows = sources.map((source) => [
-    escapeMarkdown(source.remark === undefined ? source.title : `${source.title}; ${source.remark}`),
+    escapeMarkdown([source.title, ...remarks(source)].join('; ')),
     escapeMarkdown(source.licence),
     whole(source.train + source.dev),
     whole(source.leaks),
@@ -148,7 +151,16 @@ function trainedOn(recipe: Recipe, { sources, train, dev, duplicates }: Training
   );
 }
 
-function howItWasMade(recipe: Recipe, { training, config }: CardFacts): string {
+function remarks({ remark, teacher }: TrainingData['sources'][number]): string[] {
+  return [
+    ...(remark === undefined ? [] : [remark]),
+    ...(teacher === undefined
+      ? []
+      : [`without labels; these are of ${teacher}, fine-tuned on the rows above`]),
+  ];
+}
+
+function howItWasMade(recipe: Recipe, { training, config, data }: CardFacts): string {
   const { backbone, hyperparameters, seed, precision } = training;
   const start =
     backbone === undefined ? 'from random weights' : `from the backbone ${escapeMarkdown(backbone.name)}`;
@@ -158,13 +170,21 @@ function howItWasMade(recipe: Recipe, { training, config }: CardFacts): string {
   );
   return section(
     'How it was made',
-    `\`npx tsx models/recipes/catalogue/main.ts train ${recipe.name}\` in Orchard's repository, ${start}: a ${architecture} encoder with ${layers} layers of ${width}, and a lexical expert beside it.`,
+    `${commands(recipe, data)} in Orchard's repository, ${start}: a ${architecture} encoder with ${layers} layers of ${width}, and a lexical expert beside it.`,
     `${escapeMarkdown(settings.join(', '))}.`,
     devFigures(training),
     precision === undefined
       ? ''
       : `Weights: ${precision.answers}. The deciding figure on dev is ${decimal(precision.float32)} in float32 and ${decimal(precision.int8)} with 8-bit weights.`,
   );
+}
+
+function commands({ name }: Recipe, { sources }: TrainingData): string {
+  const command = (step: string) => `\`npx tsx models/recipes/catalogue/main.ts ${step} ${name}\``;
+  const teacher = sources.find((source) => source.teacher !== undefined)?.teacher;
+  return teacher === undefined
+    ? command('train')
+    : `${command('teach')} with ${escapeMarkdown(teacher)} as the teacher, then ${command('train')}`;
 }
 
 function devFigures(training: CardFacts['training']): string {

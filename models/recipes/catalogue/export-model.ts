@@ -18,7 +18,9 @@ import {
   factsFile,
   figuresSchema,
   NOTICE_FILE,
+  ROBUSTNESS_FILE,
   readFacts,
+  robustnessSchema,
   type TrainingData,
   trainingDataSchema,
 } from './model-facts.js';
@@ -100,10 +102,14 @@ export async function writeCard(recipe: Recipe, directory: string): Promise<void
   const report = await readModelReport(directory);
   const data = await shippedData(directory);
   const figures = await readFacts(directory, FIGURES_FILE, figuresSchema);
+  const robustness = await readFacts(directory, ROBUSTNESS_FILE, robustnessSchema);
   const card = join(directory, CARD_FILE);
   const sizes = [...(await fileSizes(directory))].filter(([path]) => path !== card);
   const bytes = sizes.reduce((sum, [, size]) => sum + size, 0);
-  await writeFile(card, catalogueCard(asTrained(recipe, data), { ...report, data, figures, bytes }));
+  await writeFile(
+    card,
+    catalogueCard(asTrained(recipe, data), { ...report, data, figures, robustness, bytes }),
+  );
 }
 
 async function shippedData(directory: string): Promise<TrainingData> {

@@ -6,6 +6,7 @@ import { z } from 'zod';
 /** Beside the weights of a catalogue model. */
 export const DATA_FILE = 'data.json';
 export const FIGURES_FILE = 'figures.json';
+export const ROBUSTNESS_FILE = 'robustness.json';
 /** File that credits the authors of shipped texts, as the licence asks. */
 export const NOTICE_FILE = 'NOTICE';
 
@@ -15,6 +16,8 @@ export const trainingDataSchema = z.strictObject({
       title: z.string(),
       licence: z.string(),
       remark: z.string().exactOptional(),
+      /** The encoder that gave the rows their labels, fine-tuned on those that came with some. */
+      teacher: z.string().exactOptional(),
       /** Rows that the source gave, after `leaks` were left out because they are in a test. */
       train: z.int(),
       dev: z.int(),
@@ -48,7 +51,7 @@ const measuredSchema = z.strictObject({
 export type Measured = z.infer<typeof measuredSchema>;
 
 export const figuresSchema = z.strictObject({
-  tests: z.array(measuredSchema),
+  tests: z.array(measuredSchema).readonly(),
   /** Speed of the answering graph and its companions; see bench/catalogue. */
   speed: z.strictObject({
     texts_per_second: z.number(),
@@ -58,6 +61,35 @@ export const figuresSchema = z.strictObject({
   machine: z.string(),
 });
 export type ModelFigures = z.infer<typeof figuresSchema>;
+
+const estimateSchema = z.strictObject({ value: z.number(), low: z.number(), high: z.number() });
+
+export const robustnessSchema = z.strictObject({
+  /** A test, as it was published and edited in several ways. */
+  edited: z.array(
+    z.strictObject({
+      test: z.string(),
+      metric: z.enum(metrics),
+      rows: z.int(),
+      figures: z.array(estimateSchema.extend({ edit: z.string() })),
+    }),
+  ),
+  /** How many texts of a kind get the right label. */
+  kinds: z.array(estimateSchema.extend({ kind: z.string(), label: z.string(), rows: z.int() })),
+  /** How sure the model is of its likeliest label, on average, and how often that is right. */
+  calibration: z.array(
+    z.strictObject({
+      test: z.string(),
+      rows: z.int(),
+      accuracy: z.number(),
+      confidence: z.number(),
+      /** Expected calibration error. */
+      error: z.number(),
+    }),
+  ),
+});
+/** What becomes of a model's figures on texts that aren't as neat as its tests. */
+export type Robustness = z.infer<typeof robustnessSchema>;
 
 /** A JSON file of a model; undefined if there is none. @throws ZodError if it has another shape */
 export async function readFacts<Facts>(
@@ -69,5 +101,6 @@ export async function readFacts<Facts>(
   return content === undefined ? undefined : schema.parse(JSON.parse(content));
 }
 
-export const factsFile = (facts: TrainingData | ModelFigures): string =>
-  `${JSON.stringify(facts, undefined, 2)}\n`;
+/** Numbers keep four digits behind the point: no interval here supports more. */
+export const factsFile = (facts: TrainingData | ModelFigures | Robustness): string =>
+  `${JSON.stringify(facts, (_, value) => (typeof value === 'number' ? Number(value.toFixed(4)) : value), 2)}\n`;

@@ -21,12 +21,16 @@ export interface Source<Row> {
   readonly restricted?: Restriction;
   /** What was done to the rows, apart from reading them. */
   readonly remark?: string;
+  /** Written to make up for what other rows lack: no model can be made of them alone. */
+  readonly supplement?: true;
+  /** The encoder that gave the rows their labels (teach.ts). Absent: they came with them. */
+  readonly teacher?: string;
   /** @param datasets the folder that holds every dataset. */
   read(datasets: string): Split<Row> | Promise<Split<Row>>;
 }
 
 /** Texts without labels, to which a teacher of the same task gives some. */
-export interface UnlabelledSource extends Omit<Source<unknown>, 'read'> {
+export interface UnlabelledSource extends Omit<Source<unknown>, 'read' | 'supplement' | 'teacher'> {
   /** Most texts of it that are used, drawn at random. */
   readonly most: number;
   /** @param datasets the folder that holds every dataset. */
@@ -51,6 +55,13 @@ export interface TestSet<Test> {
 export interface LabelledText {
   readonly text: string;
   readonly labels: readonly string[];
+}
+
+/** Texts that are alike in what makes them hard, and have one right label. */
+export interface Kind {
+  readonly title: string;
+  readonly label: string;
+  readonly texts: readonly string[];
 }
 
 /** Questions over passages of their own. */
@@ -92,6 +103,10 @@ export interface ClassifierRecipe extends CommonRecipe {
   /** Settings beside `training` of a model that learns from these too: they may be many times as many as the others. */
   readonly taughtTraining?: TrainingConfig;
   readonly tests: readonly TestSet<readonly LabelledText[]>[];
+  /** Rows of another domain than those above, with labels of this model: is it still as sure as it is right? */
+  readonly elsewhere?: readonly TestSet<readonly LabelledText[]>[];
+  /** What such models are known to get wrong. */
+  readonly kinds?: readonly Kind[];
 }
 
 export interface TaggerRecipe extends CommonRecipe {

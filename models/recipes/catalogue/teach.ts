@@ -114,17 +114,10 @@ export function withoutTaughtTexts(recipe: Recipe): Recipe {
 
 function taughtSource(
   { name }: Pick<Recipe, 'name'>,
-  { title, licence, restricted, remark }: UnlabelledSource,
+  { read: _, most: __, ...source }: UnlabelledSource,
   { teacher, sources }: Taught,
 ): Source<LabelledText> {
-  const rows = sources.find((source) => source.title === title)?.rows;
-  if (rows === undefined) throw new Error(`${name}: ${title} has no labels yet; run teach again`);
-  const by = `without labels; these are of ${teacher}, fine-tuned on the rows above`;
-  return {
-    title,
-    licence,
-    ...(restricted !== undefined && { restricted }),
-    remark: remark === undefined ? by : `${remark}; ${by}`,
-    read: () => ({ train: rows }),
-  };
+  const rows = sources.find(({ title }) => title === source.title)?.rows;
+  if (rows === undefined) throw new Error(`${name}: ${source.title} has no labels yet; run teach again`);
+  return { ...source, teacher, read: () => ({ train: rows }) };
 }

@@ -32,7 +32,7 @@ export function withFreeData(recipe: Recipe): Recipe {
 
 function freeOf<Row>(name: string, sources: readonly Source<Row>[]): readonly Source<Row>[] {
   const free = sources.filter(isFree);
-  if (free.length > 0) return free;
+  if (free.some(({ supplement }) => supplement === undefined)) return free;
   throw new Error(`${name}: all of its data are restricted, so it cannot be trained with --free`);
 }
 

@@ -54,6 +54,21 @@ const facts: CardFacts = {
     speed: { texts_per_second: 1234, p50_ms: 0.84, first_answer_ms: 321 },
     machine: 'a machine, 4 cores',
   },
+  robustness: {
+    edited: [
+      {
+        test: 'GoEmotions, test',
+        metric: 'macro-F1',
+        rows: 1000,
+        figures: [
+          { edit: 'as published', value: 0.49, low: 0.45, high: 0.53 },
+          { edit: 'typos', value: 0.447, low: 0.41, high: 0.48 },
+        ],
+      },
+    ],
+    kinds: [{ kind: 'relief', label: 'joy', rows: 40, value: 0.75, low: 0.6, high: 0.86 }],
+    calibration: [{ test: 'Letters', rows: 300, accuracy: 0.8, confidence: 0.85, error: 0.052 }],
+  },
   bytes: 9_870_000,
 };
 
@@ -93,9 +108,18 @@ describe("a catalogue model's card", () => {
     expect(card).toContain('0.512 in float32 and 0.510 with 8-bit weights');
   });
 
+  it('says what becomes of the figures on texts that are not as neat', () => {
+    expect(card).toContain('npm run bench:robustness -- <datasets folder> emotion-detection');
+    expect(card).toContain('| typos | 0.447 | 0.410 to 0.480 |');
+    expect(card).toContain('| relief | joy | 40 | 75.0 % |');
+    expect(card).toContain('| Letters | 300 | 80.0 % | 85.0 % | 0.052 |');
+  });
+
   it('says so where nothing was measured', () => {
-    const unmeasured = catalogueCard(emotionDetection, { ...facts, figures: undefined });
+    const nothing = { figures: undefined, robustness: undefined };
+    const unmeasured = catalogueCard(emotionDetection, { ...facts, ...nothing });
     expect(unmeasured).toContain('Not measured yet');
     expect(unmeasured).not.toContain('0.457');
+    expect(unmeasured).not.toContain('What users type');
   });
 });

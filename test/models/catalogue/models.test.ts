@@ -57,9 +57,11 @@ describe('the recipes', () => {
     ]);
     for (const recipe of all) expect(recipe.alternative !== undefined).toBe(restricted.includes(recipe));
     const free = withFreeData(recipes['toxicity-detection']);
-    expect(free.sources.map(({ licence }) => licence)).toEqual(['CC0 1.0', 'CC0 1.0', 'MIT']);
+    const licences = ['CC0 1.0', 'CC0 1.0', 'MIT', 'Apache-2.0', 'CC0 1.0'];
+    expect(free.sources.map(({ licence }) => licence)).toEqual(licences);
     expect(usageTerms(free)).toBeUndefined();
-    expect(() => withFreeData(recipes['news-classification'])).toThrow('all of its data are restricted');
+    for (const name of ['news-classification', 'sentiment-classification'] as const)
+      expect(() => withFreeData(recipes[name])).toThrow('all of its data are restricted');
   });
 
   it('are found by name, and a wrong name tells what there is', () => {

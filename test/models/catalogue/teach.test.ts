@@ -93,6 +93,9 @@ describe('a recipe with texts that a teacher labels', () => {
     ]);
     const card = await readFile(join(folder, 'README.md'), 'utf8');
     expect(card).toContain('Talk; without labels; these are of some-teacher, fine-tuned on the rows above');
+    expect(card).toContain(
+      'main.ts teach customer-review` with some-teacher as the teacher, then `npx tsx models/recipes/catalogue/main.ts train customer-review`',
+    );
     expect(card).toContain('Gossip: no licence is stated where it was found');
   });
 

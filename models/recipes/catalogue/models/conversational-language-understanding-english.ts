@@ -23,6 +23,7 @@ export const conversationalEnglish: ClassifierRecipe = {
       read: publishedTest('massive_en'),
     },
   ],
+  training: { data_augmentation: true },
   weaknesses: [
     'It knows what people say to a loudspeaker: short, in lower case, without marks. It gives every text one of the 60 intents, also where none fits.',
     'It tells the intent alone, not the time, the place or the song that was named.',

@@ -1,5 +1,7 @@
-import { labelled } from '../datasets/published.js';
+import { denials } from '../datasets/denials.js';
+import { labelled, publishedTest } from '../datasets/published.js';
 import { readCustomerReviews, readMovieReviews, readProsAndCons } from '../datasets/reviews.js';
+import { sentimentKinds } from '../kinds/sentiment.js';
 import type { ClassifierRecipe, LabelledText } from '../recipe.js';
 
 /** IMDB's labels and our names for them. */
@@ -49,6 +51,13 @@ export const customerReview: ClassifierRecipe = {
         return { train: [...train, ...dev].map(renamed) };
       },
     },
+    {
+      title: 'Sentences written for this model',
+      licence: 'Apache-2.0',
+      supplement: true,
+      remark: 'praise and blame, plain, denied, compared and outweighed',
+      read: () => ({ train: denials() }),
+    },
   ],
   tests: [
     {
@@ -60,6 +69,8 @@ export const customerReview: ClassifierRecipe = {
       read: (datasets) => labelled('imdb', datasets).test.map(renamed),
     },
   ],
+  elsewhere: [{ title: 'sentences about films (SST-2, test)', read: publishedTest('sst2') }],
+  kinds: sentimentKinds,
   // Six million tokens: one epoch takes as long as a whole training of most other models.
   training: { num_epochs: 1 },
   alternative: '`train --free` makes it without IMDB, from CC BY 4.0 reviews alone.',

@@ -24,6 +24,7 @@ export const emotionDetection: ClassifierRecipe = {
       read: publishedTest('goemotions'),
     },
   ],
+  training: { data_augmentation: true },
   weaknesses: [
     'Grief, pride, relief and nervousness have few comments in the data; they are its least reliable labels.',
     'Neighbours are mixed up: annoyance and anger, admiration and approval, disappointment and sadness. The people who labelled the data disagreed there too.',

@@ -23,6 +23,7 @@ export const financialCustomerSupport: ClassifierRecipe = {
       read: publishedTest('banking77'),
     },
   ],
+  training: { data_augmentation: true },
   weaknesses: [
     'Every question gets one of the 77 intents, also one that has nothing to do with banking. A low score is the only hint, and no sure one.',
     'Intents that lie close are mixed up, such as a transfer that failed, is pending or was declined; some rows of the data are labelled wrongly there (Ying & Thomas 2022).',

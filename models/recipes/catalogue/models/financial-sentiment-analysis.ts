@@ -47,6 +47,7 @@ export const financialSentimentAnalysis: ClassifierRecipe = {
       read: (datasets) => labelled('twitter_financial', datasets).test.map(renamed),
     },
   ],
+  training: { data_augmentation: true },
   alternative: '`train --free` makes it without the tweets, from MIT headlines alone.',
   weaknesses: [
     'It judges a headline as a whole. Good news for one company that is bad for another gets one label.',

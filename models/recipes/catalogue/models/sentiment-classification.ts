@@ -1,6 +1,8 @@
+import { denials } from '../datasets/denials.js';
 import { labelled, publishedSplit, publishedTest } from '../datasets/published.js';
-import { readCustomerReviews, readMovieReviews } from '../datasets/reviews.js';
+import { readCustomerReviews, readMovieReviews, readProsAndCons } from '../datasets/reviews.js';
 import { reviewSentences } from '../datasets/sentences.js';
+import { sentimentKinds } from '../kinds/sentiment.js';
 import type { ClassifierRecipe } from '../recipe.js';
 
 export const sentimentClassification: ClassifierRecipe = {
@@ -18,6 +20,13 @@ export const sentimentClassification: ClassifierRecipe = {
       licence: 'none stated; published for research',
       restricted: 'no licence is stated where it was found',
       read: publishedSplit('sst2'),
+    },
+    {
+      title: 'Sentences written for this model',
+      licence: 'Apache-2.0',
+      supplement: true,
+      remark: 'praise and blame, plain, denied, compared and outweighed',
+      read: () => ({ train: denials() }),
     },
   ],
   unlabelled: [
@@ -43,6 +52,7 @@ export const sentimentClassification: ClassifierRecipe = {
       read: (datasets) => readCustomerReviews(datasets).map(({ text }) => text),
     },
   ],
+  training: { data_augmentation: true },
   teacherTraining: { num_epochs: 3 },
   taughtTraining: { num_epochs: 2 },
   tests: [
@@ -61,6 +71,13 @@ export const sentimentClassification: ClassifierRecipe = {
       read: publishedTest('sst2'),
     },
   ],
+  elsewhere: [
+    {
+      title: 'phrases about products (Liu, Hu & Cheng 2005)',
+      read: readProsAndCons,
+    },
+  ],
+  kinds: sentimentKinds,
   alternative: 'customer-review as `train --free` makes it tells negative from positive, too.',
   weaknesses: [
     'Nearly all that it read are sentences about films, and some about products. Chat, news and complaints sound different.',

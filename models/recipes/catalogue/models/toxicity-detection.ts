@@ -1,4 +1,8 @@
+import { counterExamples } from '../datasets/counter-examples.js';
+import { disguisedWords } from '../datasets/disguised-words.js';
+import { publishedTest } from '../datasets/published.js';
 import { readJigsaw, readParadetox, readToxicSpans, readTweets } from '../datasets/toxicity.js';
+import { toxicityKinds } from '../kinds/toxicity.js';
 import type { ClassifierRecipe } from '../recipe.js';
 
 export const toxicityDetection: ClassifierRecipe = {
@@ -38,6 +42,20 @@ export const toxicityDetection: ClassifierRecipe = {
       restricted: 'no licence is stated where it was found',
       read: (datasets) => ({ train: readJigsaw(datasets).train }),
     },
+    {
+      title: 'Sentences written for this model',
+      licence: 'Apache-2.0',
+      supplement: true,
+      remark: 'insults, threats and slights without swear words, and harmless sentences with the same words',
+      read: () => ({ train: counterExamples() }),
+    },
+    {
+      title: 'ParaDetox (Logacheva et al. 2022), again',
+      licence: 'CC0 1.0',
+      remark:
+        'with letters replaced by what looks like them, swear words in toxic rows and others in the rest',
+      read: (datasets) => ({ train: disguisedWords(readParadetox(datasets)) }),
+    },
   ],
   tests: [
     {
@@ -45,6 +63,15 @@ export const toxicityDetection: ClassifierRecipe = {
       read: (datasets) => readJigsaw(datasets).test,
     },
   ],
+  training: { data_augmentation: true },
+  elsewhere: [
+    {
+      title: 'questions of a bank’s customers, none of them toxic (Banking77, test)',
+      read: (datasets) =>
+        publishedTest('banking77')(datasets).map(({ text }) => ({ text, labels: ['non-toxic'] })),
+    },
+  ],
+  kinds: toxicityKinds,
   alternative: "`train --free` makes it without Jigsaw's comments.",
   weaknesses: [
     'Words alone often decide. Swearing among friends, reclaimed slurs and quoted insults are called toxic; contempt in polite words is not seen.',

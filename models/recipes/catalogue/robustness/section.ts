@@ -1,0 +1,56 @@
+import { decimal, escapeMarkdown, markdownTable, percent, whole } from '../../../../src/report/index.js';
+import type { Metric, Robustness } from '../model-facts.js';
+import type { Recipe } from '../recipe.js';
+
+/** The card's section on texts that aren't as neat as the tests; one that was not measured has none. */
+export function robustnessSection({ name }: Recipe, measured: Robustness | undefined): string {
+  if (measured === undefined) return '';
+  const command = `npm run bench:robustness -- <datasets folder> ${name}`;
+  return [
+    '## What users type',
+    `Printed by \`${command}\`. Tests are of 1,000 rows at most.`,
+    ...measured.edited.map(editedTable),
+    'Typos: a slip of the pen in one of five words. As a tweet: with a handle before it, a hashtag and an address behind it.',
+    kindsTable(measured.kinds),
+    calibrationTable(measured.calibration),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+function editedTable({ test, metric, rows, figures }: Robustness['edited'][number]): string {
+  const shown = asShown(metric);
+  return markdownTable(
+    [escapeMarkdown(`${test}, ${whole(rows)} rows`), metric, '95 % interval'],
+    figures.map(({ edit, value, low, high }) => [edit, shown(value), `${shown(low)} to ${shown(high)}`]),
+  );
+}
+
+/** How a card writes a figure of this metric. */
+export const asShown = (metric: Metric) =>
+  metric === 'nDCG@10' || metric === 'macro-F1' ? (share: number) => decimal(share) : percent;
+
+function kindsTable(kinds: Robustness['kinds']): string {
+  if (kinds.length === 0) return '';
+  const rows = kinds.map(({ kind, label, rows: texts, value }) => [
+    escapeMarkdown(kind),
+    escapeMarkdown(label),
+    whole(texts),
+    percent(value),
+  ]);
+  const table = markdownTable(['kind of text', 'right label', 'texts', 'right'], rows);
+  return `Kinds of texts that such models are known to get wrong, in sentences written for this (\`models/recipes/catalogue/kinds\`):\n\n${table}`;
+}
+
+function calibrationTable(calibration: Robustness['calibration']): string {
+  if (calibration.length === 0) return '';
+  const rows = calibration.map(({ test, rows: texts, accuracy, confidence, error }) => [
+    escapeMarkdown(test),
+    whole(texts),
+    percent(accuracy),
+    percent(confidence),
+    decimal(error),
+  ]);
+  const table = markdownTable(['texts', 'rows', 'accuracy', 'mean score', 'calibration error'], rows);
+  return `Whether scores mean what they say (expected calibration error over 15 bins, Naeini et al. 2015):\n\n${table}`;
+}
