@@ -7,6 +7,7 @@
 import { Random } from '../../../../src/random.js';
 import { combined } from '../kinds/combined.js';
 import type { LabelledText } from '../recipe.js';
+import { judged } from './judged.js';
 
 /** Patterns with the same fillers, which alone don't tell what is toxic. */
 interface Pair {
@@ -260,6 +261,3 @@ export function counterExamples(): LabelledText[] {
     ...judged([...harmless, ...framed(reports)], 'non-toxic'),
   ];
 }
-
-const judged = (texts: readonly string[], label: 'non-toxic' | 'toxic'): LabelledText[] =>
-  texts.map((text) => ({ text, labels: [label] }));

@@ -7,6 +7,7 @@
 import { Random } from '../../../../src/random.js';
 import { capitalized } from '../kinds/combined.js';
 import type { LabelledText } from '../recipe.js';
+import { judged } from './judged.js';
 
 const THINGS = [
   'the movie',
@@ -129,6 +130,3 @@ function sentences(
   );
   return random.shuffle(all).slice(0, MOST_ROWS);
 }
-
-const judged = (texts: readonly string[], label: 'negative' | 'positive'): LabelledText[] =>
-  texts.map((text) => ({ text, labels: [label] }));
