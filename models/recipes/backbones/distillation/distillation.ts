@@ -1,7 +1,8 @@
 import type { Encoder } from '../../../../src/encoder/index.js';
 import { dropTokens } from '../../../../src/engine/index.js';
-import type { SpecialTokenIds } from '../../../../src/tokenizer/index.js';
+import type { Encoding, SpecialTokenIds } from '../../../../src/tokenizer/index.js';
 import { encodingOf, type LearningBatch, type Objective } from '../student/objective.js';
+import { type Capitals, showCapitals } from './capitals.js';
 import type { Course, Curriculum, Relations } from './courses.js';
 import { distillationHead, distillationParameters } from './distillation-head.js';
 import { asPlanned, distillationFeeds, type Emphasis, type TaughtBatch } from './feeds.js';
@@ -14,6 +15,8 @@ export interface DistillationOptions {
   readonly curriculum: Curriculum;
   /** Share of the student's tokens that are replaced by [MASK]; its teachers have read them all. */
   readonly maskedShare: number;
+  /** Which passages show their capitals. Default: none does. */
+  readonly capitals?: Capitals;
   /** The first texts, which are never trained on and measure how good the student is. */
   readonly validationTexts: number;
   /** Texts of a validation batch. */
@@ -23,13 +26,24 @@ export interface DistillationOptions {
 
 /** Trains a student to give its teachers' vectors although some of its tokens are masked. */
 export function distillation(options: DistillationOptions): Objective {
-  const { encoder, specialTokens, targets, curriculum, maskedShare, batchSize, seed } = options;
+  const { encoder, specialTokens, targets, curriculum, maskedShare, capitals, batchSize, seed } = options;
   const validation = targets.places.slice(0, options.validationTexts);
   const train = targets.places.slice(options.validationTexts);
   if (train.length === 0) throw new Error(`${targets.places.length} texts have targets: too few to train on`);
   const measures = measuresOf(curriculum);
-  const batchOf = (places: readonly Place[], emphasis: Emphasis): LearningBatch => ({
-    encodings: places.map((place) => encodingOf(targets.ids(place))),
+  const seen = (places: readonly Place[], step: number): readonly Encoding[] => {
+    const encodings = places.map((place) => encodingOf(targets.ids(place)));
+    if (capitals === undefined) return encodings;
+    return showCapitals(
+      encodings,
+      places.map((place) => targets.passage(place)),
+      capitals,
+      seed,
+      step,
+    );
+  };
+  const batchOf = (places: readonly Place[], emphasis: Emphasis, step: number): LearningBatch => ({
+    encodings: seen(places, step),
     feeds: distillationFeeds(curriculum, taughtBatch(targets, places), emphasis),
   });
   const tokens = (place: Place) => targets.tokens(place);
@@ -41,7 +55,7 @@ export function distillation(options: DistillationOptions): Objective {
     textsPerExample: 1,
     batch(examples, step) {
       const places = examples.flatMap((example) => train[example] ?? []);
-      const { encodings, feeds } = batchOf(places, asPlanned);
+      const { encodings, feeds } = batchOf(places, asPlanned, step);
       return { encodings: dropTokens(encodings, maskedShare, specialTokens.mask, seed, step), feeds };
     },
     measures: [...measures.keys()],
@@ -49,7 +63,7 @@ export function distillation(options: DistillationOptions): Objective {
       const emphasis = measures.get(measure);
       if (emphasis === undefined) throw new RangeError(`no measure ${measure}`);
       for (let start = 0; start < validation.length; start += batchSize) {
-        yield batchOf(validation.slice(start, start + batchSize), emphasis);
+        yield batchOf(validation.slice(start, start + batchSize), emphasis, start);
       }
     },
   };

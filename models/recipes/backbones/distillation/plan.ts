@@ -41,6 +41,11 @@ const lessonSchema = z.discriminatedUnion('kind', [directionsSchema, relationsSc
 export const planSchema = z.strictObject({
   /** Share of the student's tokens that are replaced by [MASK]; its teachers have read them all. */
   maskedShare: z.number().min(0).max(0.9).default(0.15),
+  /**
+   * Share of passages whose capitals the student sees by token types, as it will where it finds entities. The others
+   * have none of them, as where it classifies texts.
+   */
+  capitalsShare: z.number().min(0).max(1).default(0),
   teachers: z
     .array(z.strictObject({ name: z.string().min(1), lessons: z.array(lessonSchema).min(1) }))
     .min(1)
@@ -55,12 +60,13 @@ export type RelationsLesson = z.infer<typeof relationsSchema>;
 
 /** The plan without lessons of weight 0, the weights of all others adding up to 1. @throws Error if none is left. */
 export function weighedPlan(input: PlanInput): Plan {
-  const { maskedShare, teachers } = planSchema.parse(input);
+  const { maskedShare, capitalsShare, teachers } = planSchema.parse(input);
   const lessons = teachers.flatMap((teacher) => teacher.lessons);
   const total = lessons.reduce((sum, { weight }) => sum + weight, 0);
   if (total === 0) throw new Error('the plan has no lesson that weighs more than 0');
   return {
     maskedShare,
+    capitalsShare,
     teachers: teachers.flatMap(({ name, lessons: own }) => {
       const kept = own.filter(({ weight }) => weight > 0);
       const weighed = kept.map((lesson) => ({ ...lesson, weight: lesson.weight / total }));

@@ -1,3 +1,4 @@
+import { targetSettings } from '../settings.js';
 import type { TokenRange } from './aligned-spans.js';
 import { TargetFolder, type TeacherRecord } from './target-folder.js';
 import { TargetIndex } from './target-index.js';
@@ -88,7 +89,10 @@ export interface Place {
 export class Targets {
   readonly places: readonly Place[];
 
-  private constructor(readonly teachers: ReadonlyMap<string, TeacherTargets>) {
+  private constructor(
+    readonly teachers: ReadonlyMap<string, TeacherTargets>,
+    private readonly shards: readonly number[],
+  ) {
     const sizes = [...teachers.values()].map((each) => each.sizes);
     const first = sizes[0] ?? [];
     if (sizes.some((each) => each.join() !== first.join()))
@@ -110,7 +114,14 @@ export class Targets {
     const corpora = new Set(teachers.map(({ record }) => `${record.corpus} ${record.tokenizer}`));
     if (corpora.size > 1)
       throw new Error('the targets are of different corpora or tokenizers; compute them anew');
-    return new Targets(new Map(teachers.map((each) => [each.record.name, each])));
+    return new Targets(new Map(teachers.map((each) => [each.record.name, each])), shards);
+  }
+
+  /** The passage's index in the corpus. */
+  passage({ shard, text }: Place): number {
+    const number = this.shards[shard];
+    if (number === undefined) throw new RangeError(`no shard ${shard} is open`);
+    return number * targetSettings.shardTexts + text;
   }
 
   ids({ shard, text }: Place): Int32Array {

@@ -42,7 +42,25 @@ export const plans: Readonly<Record<string, PlanInput>> = {
       { name: 'bge-small-en-v1.5', lessons: [{ kind: 'passages', weight: 0.25 }] },
     ],
   },
-  /** The same with an inner layer. */
+  /**
+   * The same, and what BERT-base cased knows of words in context: the layer before its last, which found entities best
+   * of all single ones (Devlin et al. 2019, table 7). Half of the passages show their capitals.
+   */
+  'e5-bge-capitals': {
+    capitalsShare: 0.5,
+    teachers: [
+      {
+        name: 'e5-small-v2',
+        lessons: [
+          { kind: 'passages', weight: 0.2 },
+          { kind: 'spans', weight: 0.4 },
+        ],
+      },
+      { name: 'bge-small-en-v1.5', lessons: [{ kind: 'passages', weight: 0.2 }] },
+      { name: 'bert-base-cased', lessons: [{ kind: 'spans', track: 'layer-11', weight: 0.2 }] },
+    ],
+  },
+  /** Without BERT and capitals, with an inner layer. */
   'e5-bge-layers': {
     teachers: [
       {
@@ -56,7 +74,7 @@ export const plans: Readonly<Record<string, PlanInput>> = {
       { name: 'bge-small-en-v1.5', lessons: [{ kind: 'passages', weight: 0.25 }] },
     ],
   },
-  /** The same with attention relations: 8 heads divide 256 and 384. */
+  /** Instead with attention relations: 8 heads divide 256 and 384. */
   'e5-bge-relations': {
     teachers: [
       {

@@ -19,7 +19,7 @@ export function english({ plan, cased }: EnglishOptions): Recipe {
     language: 'english',
     name: (size) => `english-${size}${cased ? '-cased' : ''}`,
     tokenizer: (work) => (cased ? writtenVocabulary(work, false) : englishTokenizer()),
-    objective(work, encoder, { specialTokens }, batchSize) {
+    objective(work, encoder, tokenizer, batchSize) {
       const targets = Targets.open(
         plan.teachers.map((teacher) => ({
           folder: work.targets(teacher.name),
@@ -29,10 +29,13 @@ export function english({ plan, cased }: EnglishOptions): Recipe {
       const widths = new Map([...targets.teachers].map(([name, { record }]) => [name, record.width]));
       return distillation({
         encoder,
-        specialTokens,
+        specialTokens: tokenizer.specialTokens,
         targets,
         curriculum: curriculum(plan, encoder, widths),
         maskedShare: plan.maskedShare,
+        ...(plan.capitalsShare > 0 && {
+          capitals: { share: plan.capitalsShare, passages: work.readPassages(), tokenizer },
+        }),
         validationTexts: learningSettings.validationExamples,
         batchSize,
         seed: SEED,

@@ -5,7 +5,7 @@ import type { Student } from './student.js';
 
 const { learningRate, warmupSteps } = learningSettings;
 
-/** Time between two validations, each with a checkpoint. */
+/** Time between two validations. */
 const CHECKPOINT_MS = 300_000;
 
 /**
@@ -20,10 +20,10 @@ export async function learn(
 ): Promise<void> {
   await student.restore(work.checkpoint);
   const endsAt = performance.now() + minutes * 60_000;
+  const ended = () => performance.now() >= endsAt;
   const rate = () => learningRate * Math.min(1, (student.state.steps + 1) / warmupSteps);
-  while (performance.now() < endsAt) {
-    const pauseAt = Math.min(endsAt, performance.now() + CHECKPOINT_MS);
-    await takeSteps(student, rate, () => performance.now() >= pauseAt);
+  while (!ended()) {
+    await takeSteps(student, rate, ended);
     await student.save(work.checkpoint);
     writeCurve(work.curve, student.state.curve, labels);
   }
@@ -37,17 +37,19 @@ export async function anneal(student: Student, work: WorkFolder, count: number):
   await student.restore(work.checkpoint);
   const first = student.state.steps;
   const rate = () => learningRate * (1 - (student.state.steps - first) / count);
-  await takeSteps(student, rate, () => student.state.steps - first >= count);
+  const ended = () => student.state.steps - first >= count;
+  while (!ended()) await takeSteps(student, rate, ended);
   await student.save(work.annealed);
 }
 
-/** Steps until told to stop, then adds a point to the curve. */
+/** Steps for five minutes or until told to stop, then adds a point to the curve. */
 async function takeSteps(student: Student, rate: () => number, stop: () => boolean): Promise<void> {
   const startedAt = performance.now();
+  const pauseAt = startedAt + CHECKPOINT_MS;
   const first = student.state;
   let loss = 0;
   do loss += await student.step(rate());
-  while (!stop());
+  while (!stop() && performance.now() < pauseAt);
   const ran = (performance.now() - startedAt) / 1000;
   const { steps, tokens } = student.state;
   const seconds = first.seconds + ran;
