@@ -86,7 +86,7 @@ describe('a probe', () => {
       dev: rows.slice(80),
       test: [],
     } as const;
-    const probed = { executor, encoder, tokenizer };
+    const probed = { executor, encoder, tokenizer, lowercase: true };
     expect(await probeTexts(probed, texts)).toBeGreaterThan(0.9);
     const sentences = Array.from({ length: 90 }, (_, at) => {
       const name = at % 3 === 0 ? ['london'] : at % 3 === 1 ? ['new', 'york'] : [];
@@ -95,6 +95,21 @@ describe('a probe', () => {
     });
     const tagged = { train: sentences.slice(0, 60), dev: sentences.slice(60), test: [] };
     expect(await probeWords(probed, tagged)).toBeGreaterThan(0.9);
+    await encoder.release();
+  });
+
+  it('of words sees which have capitals, as a fine-tuned tagger does', async () => {
+    const encoder = await FrozenEncoder.create(executor, bert, completeWeights(bert, new Map()));
+    const sentences = Array.from({ length: 90 }, (_, at) => {
+      const name = filler();
+      const named = at % 2 === 0;
+      const words = ['a', named ? `${name.slice(0, 1).toUpperCase()}${name.slice(1)}` : name, 'book'];
+      return { words, tags: ['O', named ? 'B-TITLE' : 'O', 'O'] };
+    });
+    const tagged = { train: sentences.slice(0, 60), dev: sentences.slice(60), test: [] };
+    const found = (lowercase: boolean) => probeWords({ executor, encoder, tokenizer, lowercase }, tagged);
+    expect(await found(true)).toBeGreaterThan(0.9);
+    expect(await found(false)).toBeLessThan(0.7);
     await encoder.release();
   });
 });

@@ -27,7 +27,8 @@ export async function probeBackbone(work: WorkFolder, options: CheckOptions): Pr
   const { seconds, tokens } = await learnedFor(work, start);
   if (!existsSync(work.probes)) writeFileSync(work.probes, HEADER);
   for (const task of tasks) {
-    const dev = await probe(task, datasets, { executor, encoder, tokenizer });
+    const { lowercase } = options.tokenizer.normalizer;
+    const dev = await probe(task, datasets, { executor, encoder, tokenizer, lowercase });
     const hours = (seconds / 3600).toFixed(2);
     console.log(
       `${task}: ${(100 * dev).toFixed(1)} on dev after ${hours} h, ${(tokens / 1e6).toFixed(1)} M tokens`,

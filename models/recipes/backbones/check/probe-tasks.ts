@@ -3,7 +3,7 @@ import type { TaggedSentence, TaggedSentences } from '../../../../bench/datasets
 import { entityScores } from '../../../../src/families/index.js';
 import type { GraphExecutor } from '../../../../src/graph/index.js';
 import { Random } from '../../../../src/random.js';
-import type { Encoding, Tokenizer } from '../../../../src/tokenizer/index.js';
+import { type Encoding, markCapitals, type Tokenizer } from '../../../../src/tokenizer/index.js';
 import { MAX_PASSAGE_TOKENS, SEED } from '../settings.js';
 import type { FrozenEncoder, TextStates } from './frozen-states.js';
 import { classifyLinearly, type Examples } from './logistic-regression.js';
@@ -17,6 +17,8 @@ export interface Probed {
   readonly executor: GraphExecutor;
   readonly encoder: FrozenEncoder;
   readonly tokenizer: Tokenizer;
+  /** Whether it has no capitals, so that token types mark them where entities are looked for. */
+  readonly lowercase: boolean;
 }
 
 /** Accuracy on dev of a logistic regression on the mean of each text's hidden states. @throws Error if texts have several labels. */
@@ -45,20 +47,17 @@ export async function probeTexts(
 }
 
 /** F1 over the entities of dev of a logistic regression on the state of each word's first piece. */
-export async function probeWords(
-  { executor, encoder, tokenizer }: Probed,
-  { train, dev }: TaggedSentences,
-): Promise<number> {
+export async function probeWords(probed: Probed, { train, dev }: TaggedSentences): Promise<number> {
   const tags = [...new Set(train.flatMap((sentence) => sentence.tags))].sort();
   const learned = Random.fromSeed(SEED).shuffle(train).slice(0, MOST_SENTENCES);
-  const words = await wordVectors(encoder, tokenizer, learned);
+  const words = await wordVectors(probed, learned);
   const examples: Examples = {
-    width: encoder.width,
+    width: probed.encoder.width,
     vectors: words.vectors,
     classes: words.places.map(({ sentence, word }) => tags.indexOf(learned[sentence]?.tags[word] ?? OUTSIDE)),
   };
-  const asked = await wordVectors(encoder, tokenizer, dev);
-  const guesses = await classifyLinearly(executor, examples, tags.length, asked.vectors);
+  const asked = await wordVectors(probed, dev);
+  const guesses = await classifyLinearly(probed.executor, examples, tags.length, asked.vectors);
   const predicted = dev.map((sentence) => sentence.tags.map(() => OUTSIDE));
   for (const [at, { sentence, word }] of asked.places.entries()) {
     const row = predicted[sentence];
@@ -75,14 +74,15 @@ interface WordVectors {
 }
 
 async function wordVectors(
-  encoder: FrozenEncoder,
-  tokenizer: Tokenizer,
+  { encoder, tokenizer, lowercase }: Probed,
   sentences: readonly TaggedSentence[],
 ): Promise<WordVectors> {
   const { width } = encoder;
-  const encodings = sentences.map(({ words }) =>
-    tokenizer.encode(words.join(' '), { maxLength: MAX_PASSAGE_TOKENS }),
-  );
+  const encodings = sentences.map(({ words }) => {
+    const text = words.join(' ');
+    const encoding = tokenizer.encode(text, { maxLength: MAX_PASSAGE_TOKENS });
+    return lowercase ? markCapitals(text, encoding) : encoding;
+  });
   const pieces = sentences.map(({ words }, at) => firstPieces(words, encodings[at]));
   const places = pieces.flatMap((found, sentence) => [...found.keys()].map((word) => ({ sentence, word })));
   const firstVector = runningCounts(pieces.map(({ size }) => size));
