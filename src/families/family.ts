@@ -31,6 +31,11 @@ export interface Family {
   /** How its answers are best shown to people. */
   readonly answerView: AnswerView;
   readonly longTexts: LongTexts;
+  /**
+   * Ending of the names of backbones that were made for it: `entities`, if `english-mini-entities` is to be taken before
+   * `english-mini`. Default: it takes what all take.
+   */
+  readonly backbones?: string;
   /** Whether token types may tell the encoder which words had capitals, if its tokenizer folds case. */
   readonly marksCapitals: boolean;
   /** The classes that a model of it tells apart. */

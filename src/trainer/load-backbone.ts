@@ -1,5 +1,6 @@
 import type { ModelConfig, TrainingConfig } from '../contract/index.js';
 import { isOrchardError, NotFoundError } from '../errors.js';
+import { familyOfType } from '../families/index.js';
 import {
   catalogueBackbones,
   hubModels,
@@ -25,13 +26,14 @@ export function backboneLoader({
 }
 
 interface AskedModel {
-  readonly model_config: Pick<ModelConfig, 'size'>;
+  readonly model_config: Pick<ModelConfig, 'size' | 'type'>;
   readonly training_config: Pick<TrainingConfig, 'language'>;
 }
 
 /**
  * Brings the backbone's files to the local disk.
- * @param name null for the one of the job's language and size, if there is any. @returns undefined where there is none.
+ * @param name null for the one of the job's language and size, if there is any: that for its family before that for all.
+ * @returns undefined where there is none.
  * @throws what the loader does; a NotFoundError calls it a backbone, whatever the loader calls its models.
  */
 export async function loadBackbone(
@@ -41,12 +43,22 @@ export async function loadBackbone(
   signal: AbortSignal,
   onProgress: (progress: ModelProgress) => void,
 ): Promise<BackboneSource | undefined> {
-  const asked = name ?? `${trainingLanguage(job.training_config)}-${job.model_config.size}`;
-  const load = loaderOf(name).load(asked, { files: BACKBONE_FILES, signal, onProgress });
-  const loaded = await load.catch(name === null ? absent : refuse);
-  if (loaded === undefined) return undefined;
-  const { directory, revision } = loaded;
-  return { name: asked, directory, ...(revision !== undefined && { revision }) };
+  const loader = loaderOf(name);
+  for (const asked of name === null ? usualNames(job) : [name]) {
+    const load = loader.load(asked, { files: BACKBONE_FILES, signal, onProgress });
+    const loaded = await load.catch(name === null ? absent : refuse);
+    if (loaded === undefined) continue;
+    const { directory, revision } = loaded;
+    return { name: asked, directory, ...(revision !== undefined && { revision }) };
+  }
+  return undefined;
+}
+
+/** The backbones for a job, the best first. */
+function usualNames({ model_config, training_config }: AskedModel): string[] {
+  const general = `${trainingLanguage(training_config)}-${model_config.size}`;
+  const ending = familyOfType(model_config.type)?.backbones;
+  return ending === undefined ? [general] : [`${general}-${ending}`, general];
 }
 
 /** @throws what says anything else than that there is no such model. */

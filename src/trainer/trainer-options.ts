@@ -44,8 +44,9 @@ export interface TrainerOptions {
   /**
    * A pretrained encoder that every job created here starts from unless its `use_pretrained` is false: the name of a
    * model that `modelLoader` has and docs/backbones.md lists, with an `@revision` where it has several. Default: the model
-   * `<language>-<size>` of the job's language and size, such as `english-mini`; where there is none, training starts from
-   * random weights and warns of it.
+   * `<language>-<size>` of the job's language and size, such as `english-mini`, or `<language>-<size>-entities` where
+   * there is one for a job that learns to find entities; where there is none, training starts from random weights and warns
+   * of it.
    */
   readonly backbone?: string;
   /**

@@ -206,6 +206,19 @@ describe('the steps of the Japanese recipe', () => {
     );
   });
 
+  it('tell on card and data sheet what they grew from', async () => {
+    const target = pathToFileURL(`${join(folder, 'others')}/`);
+    await exportBackbone(japanese, work, studentSettings(work, {}), {
+      target,
+      grownFrom: 'there/japanese-nano',
+    });
+    const read = (file: string) => readFileSync(new URL(`japanese-mini/${file}`, target), 'utf8');
+    expect(read('README.md')).toContain('orchard-japanese-nano, which it has in it and grew from');
+    expect(read('DATA.md')).toContain(
+      'hours, beyond what orchard-japanese-nano had read, which it grew from.',
+    );
+  });
+
   it('write what was exported anew as float16, under the names and shapes of BertModel', () => {
     const target = pathToFileURL(`${join(folder, 'backbones')}/`);
     floatBackbone('japanese-mini', work, target);

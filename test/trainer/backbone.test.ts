@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { folderModels, type LoadOptions, type ModelLoader } from '../../src/model-loader/index.js';
 import type { TrainingEvent } from '../../src/trainer/index.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-import { aRequest, aTrainer, createJob, resultOf, statusOf } from './builders.js';
+import { aRequest, aTrainer, createJob, entityModel, resultOf, statusOf } from './builders.js';
 
 /** A loader whose answer the test decides. */
 function aLoader(load: ModelLoader['load']): ModelLoader {
@@ -46,6 +46,21 @@ describe('the backbone of a trainer', () => {
     const { trainer, host } = aTrainer({ modelLoader: folderModels(root) });
     await createJob(trainer, { ...aRequest, training_config });
     expect((await host.nextRun()).spec.backbone).toEqual({ name, directory: join(root, name) });
+  });
+
+  it('that is not named is the one for finding entities where a job learns to and there is one', async () => {
+    const root = temporaryDirectory();
+    const model_config = { ...entityModel, type: 'named-entity-recognition', size: 'mini' } as const;
+    const backboneOf = async (request: typeof aRequest) => {
+      const { trainer, host } = aTrainer({ modelLoader: folderModels(root) });
+      await createJob(trainer, request);
+      return (await host.nextRun()).spec.backbone?.name;
+    };
+    mkdirSync(join(root, 'english-mini'));
+    expect(await backboneOf({ ...aRequest, model_config })).toBe('english-mini');
+    mkdirSync(join(root, 'english-mini-entities'));
+    expect(await backboneOf({ ...aRequest, model_config })).toBe('english-mini-entities');
+    expect(await backboneOf(aRequest)).toBe('english-mini');
   });
 
   it('that is not named and not to be had is none', async () => {

@@ -18,6 +18,8 @@ export interface DataSheetFacts {
   readonly leftOut: readonly LeftOut[];
   /** Empty if it had none. */
   readonly teachers: readonly TeacherRecord[];
+  /** Name of the backbone that it grew from, if it did. */
+  readonly grownFrom: string | undefined;
   /** Content of probes.csv, if there is one. */
   readonly probes: string | undefined;
 }
@@ -90,9 +92,9 @@ const caution = (): string =>
     'Nobody was asked beyond the licences. Encyclopaedia, novels, speeches and tweets name living and dead people. Some texts are hateful, and were read so that models that find such texts can start from it. Most are of the United States and Great Britain; novels and speeches have the views of their time.',
   ].join('\n\n');
 
-function schooling({ encoder, state, probes }: DataSheetFacts): string {
+function schooling({ encoder, state, grownFrom, probes }: DataSheetFacts): string {
   const { tokens, seconds, steps } = state;
-  const read = `It read ${million(tokens)} million tokens (passages read again counted again) in ${whole(steps)} steps and ${(seconds / 3600).toFixed(1)} hours.`;
+  const read = `It read ${million(tokens)} million tokens (passages read again counted again) in ${whole(steps)} steps and ${(seconds / 3600).toFixed(1)} hours${grownFrom === undefined ? '' : `, beyond what orchard-${grownFrom} had read, which it grew from`}.`;
   const shape = `${encoder.layers} layers of ${encoder.width}, ${whole(encoder.vocabularySize)} pieces.`;
   if (probes === undefined) return ['## Its schooling', shape, read].join('\n\n');
   return ['## Its schooling', shape, read, probeTable(probes)].join('\n\n');

@@ -61,7 +61,9 @@ export async function exportBackbone(
   write('model.safetensors', encodeByteRows(tensors));
   write('README.md', card(recipe, { name, size: settings.size, encoder, state, tensors, grownFrom }));
   const probes = probesIn(work.probes);
-  const facts = { name, encoder, state, corpus, leftOut: recipe.leftOut, teachers, probes };
+  const { leftOut } = recipe;
+  const start = grownFrom === undefined ? undefined : basename(grownFrom);
+  const facts = { name, encoder, state, corpus, leftOut, teachers, grownFrom: start, probes };
   write(DATA_SHEET_FILE, dataSheet(facts));
   writeCurve(fileURLToPath(new URL('curve', folder)), state.curve, recipe.curve);
   console.log(`${bytes} of weights written to ${fileURLToPath(folder)}`);
@@ -107,19 +109,22 @@ interface CardFacts {
   readonly grownFrom: string | undefined;
 }
 
+const MARKED =
+  'it sees capitals only where `token_type_ids` are 1 for the pieces that have some, as Orchard finds entities with it';
+
 /** The language's card.md with its {{placeholders}} filled in. */
-function card({ language, teachers, cased }: Recipe, facts: CardFacts): string {
+function card({ language, teachers, cased, capitalsShown, options }: Recipe, facts: CardFacts): string {
   const { name, size, encoder, state, tensors, grownFrom } = facts;
   const numbers = [...tensors.values()].reduce((sum, { values }) => sum + values.length, 0);
   const words: Readonly<Record<string, string>> = {
     name,
     size,
-    options: `--size ${size}${cased ? ' --cased' : ''}`,
+    options: [`--size ${size}`, ...options].join(' '),
     case: cased ? 'cased' : 'lowercase',
-    caseless: cased ? '' : ', and case: it reads everything in lower case',
+    caseless: cased ? '' : `, and case: ${capitalsShown ? MARKED : 'it reads everything in lower case'}`,
     use: cased
       ? 'Trainers start models from it that are given its folder as `backbone`.'
-      : `Orchard starts English \`${size}\` models from it.`,
+      : `Orchard starts English \`${size}\` models${capitalsShown ? ' that find entities' : ''} from it.`,
     layers: `${encoder.layers}`,
     width: `${encoder.width}`,
     heads: `${encoder.heads}`,

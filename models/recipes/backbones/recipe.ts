@@ -25,6 +25,10 @@ export interface Recipe {
   readonly leftOut: readonly LeftOut[];
   /** Names of those that its students learn from. */
   readonly teachers: readonly string[];
+  /** What its command is given besides a size, to mean this recipe. */
+  readonly options: readonly string[];
   /** Whether its students see capitals. Those of a size's own name don't. */
   readonly cased: boolean;
+  /** Whether token types showed them capitals while they learned. */
+  readonly capitalsShown: boolean;
 }

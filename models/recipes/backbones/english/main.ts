@@ -37,7 +37,7 @@ const { values, positionals } = parseArgs({
 const CALIBRATION_TEXTS = 128;
 
 const plan = planNamed(values.plan);
-const recipe = english({ plan, cased: values.cased });
+const recipe = english({ plan, planName: values.plan, cased: values.cased });
 
 const vocabulary: Step = (work) => {
   const datasets = given(values.datasets, 'datasets');

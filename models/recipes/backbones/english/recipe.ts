@@ -10,14 +10,17 @@ import { leftOut } from './sources.js';
 
 export interface EnglishOptions {
   readonly plan: Plan;
+  /** Its name on the command line. */
+  readonly planName: string;
   /** Whether the student sees capitals, by a vocabulary of its own. */
   readonly cased: boolean;
 }
 
-export function english({ plan, cased }: EnglishOptions): Recipe {
+export function english({ plan, planName, cased }: EnglishOptions): Recipe {
+  const capitalsShown = plan.capitalsShare > 0;
   return {
     language: 'english',
-    name: (size) => `english-${size}${cased ? '-cased' : ''}`,
+    name: (size) => `english-${size}${cased ? '-cased' : capitalsShown ? '-entities' : ''}`,
     tokenizer: (work) => (cased ? writtenVocabulary(work, false) : englishTokenizer()),
     objective(work, encoder, tokenizer, batchSize) {
       const targets = Targets.open(
@@ -44,6 +47,8 @@ export function english({ plan, cased }: EnglishOptions): Recipe {
     curve: { axis: '1 − cosine' },
     leftOut,
     teachers: plan.teachers.map(({ name }) => name),
+    options: [...(cased ? ['--cased'] : []), ...(capitalsShown ? [`--plan ${planName}`] : [])],
     cased,
+    capitalsShown,
   };
 }

@@ -27,5 +27,7 @@ export const japanese: Recipe = {
   curve: { axis: 'nats', measures: { words: 'hidden tokens', neighbours: 'neighbours' } },
   leftOut: [],
   teachers: [],
+  options: [],
   cased: false,
+  capitalsShown: false,
 };
