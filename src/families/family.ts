@@ -35,7 +35,7 @@ export interface Family {
    * Ending of the names of backbones that were made for it: `entities`, if `english-mini-entities` is to be taken before
    * `english-mini`. Default: it takes what all take.
    */
-  readonly backbones?: string;
+  readonly backboneEnding?: string;
   /** Whether token types may tell the encoder which words had capitals, if its tokenizer folds case. */
   readonly marksCapitals: boolean;
   /** The classes that a model of it tells apart. */

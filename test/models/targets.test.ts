@@ -247,6 +247,29 @@ describe('a student', () => {
       seed: 7,
     });
   };
+
+  it('sees the capitals of the passages that its plan shows, each in its own place of the corpus', () => {
+    const targets = Targets.open([{ folder: whole.path, tracks: ['last', 'layer-1'] }]);
+    const shown = 9;
+    const cased = passages.map((passage, at) => (at === shown ? passage.toUpperCase() : passage));
+    const objective = distillation({
+      encoder,
+      specialTokens: student.specialTokens,
+      targets,
+      curriculum: curriculum(plan, encoder, new Map([['teacher', 16]])),
+      maskedShare: 0,
+      capitals: { share: 1, passages: cased, tokenizer: student },
+      validationTexts: 2,
+      batchSize: 4,
+      seed: 7,
+    });
+    const { encodings } = objective.batch([...objective.lengths.keys()], 1);
+    const marked = encodings.map(({ typeIds }) => typeIds.reduce((sum, type) => sum + type, 0));
+    const tokens = student.encode(passages[shown] ?? '').ids.length;
+    expect(marked).toEqual(passages.slice(2).map((_, at) => (at + 2 === shown ? tokens - 2 : 0)));
+    targets.close();
+  });
+
   const checkpoint = join(folder, 'checkpoint.safetensors');
   const after = join(folder, 'after.safetensors');
   let uninterrupted: Student;

@@ -22,7 +22,7 @@ export const grapefruit: Family = {
   ],
   answerView: 'entities',
   longTexts: 'windows',
-  backbones: 'entities',
+  backboneEnding: 'entities',
   marksCapitals: true,
   classNames: ({ orchard }) => ({ noun: 'entity type', names: entityTypes(orchard.labels) }),
   training: async () => (await import('./training.js')).grapefruitTraining,
