@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { showCapitals } from '../../models/recipes/backbones/distillation/capitals.js';
-import { planNamed } from '../../models/recipes/backbones/english/plans.js';
+import { planNamed } from '../../models/recipes/backbones/distillation/plan.js';
+import { plans } from '../../models/recipes/backbones/english/plans.js';
 import { encodingOf } from '../../models/recipes/backbones/student/objective.js';
 import { englishTokenizer, loadTokenizer } from '../../src/tokenizer/index.js';
 
@@ -23,14 +24,14 @@ describe('capitals that a student sees by token types', () => {
   });
 
   it('are shown for the share of the passages that the plan names, for others in each step, again in a step done again', () => {
-    const { capitalsShare } = planNamed('e5-bge-capitals');
+    const { capitalsShare } = planNamed('e5-bge-capitals', plans);
     const [first, again, next] = [3, 3, 4].map((step) => shown(capitalsShare, step));
     expect(again).toEqual(first);
     expect(next).not.toEqual(first);
     const marked = first?.filter((types) => types.includes(1)).length;
     expect(marked).toBeGreaterThan(160);
     expect(marked).toBeLessThan(240);
-    expect(planNamed('e5-bge').capitalsShare).toBe(0);
+    expect(planNamed('e5-bge', plans).capitalsShare).toBe(0);
   });
 
   it('of another corpus than that of the targets are refused', () => {

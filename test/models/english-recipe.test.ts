@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { planNamed } from '../../models/recipes/backbones/english/plans.js';
+import { planNamed } from '../../models/recipes/backbones/distillation/plan.js';
+import { plans } from '../../models/recipes/backbones/english/plans.js';
 import { english } from '../../models/recipes/backbones/english/recipe.js';
 
 describe('an English backbone', () => {
@@ -10,7 +11,7 @@ describe('an English backbone', () => {
   ])(
     'of the plan %s is named by what it is for, and by what asks for it again',
     (planName, cased, name, options) => {
-      const recipe = english({ plan: planNamed(planName), planName, cased });
+      const recipe = english({ plan: planNamed(planName, plans), planName, cased });
       expect(recipe.name('mini')).toBe(name);
       expect(recipe.options).toEqual(options);
     },

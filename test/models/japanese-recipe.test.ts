@@ -5,10 +5,14 @@ import { pathToFileURL } from 'node:url';
 import { brotliCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { MeasuredTexts } from '../../models/recipes/backbones/corpus/measured-texts.js';
-import { neighbourLines, passagesOfLine } from '../../models/recipes/backbones/corpus/neighbours.js';
+import { passagesOf, randomAims } from '../../models/recipes/backbones/corpus/passages.js';
 import { writeCorpus } from '../../models/recipes/backbones/corpus/write-corpus.js';
+import { askTeacher } from '../../models/recipes/backbones/distillation/ask-teacher.js';
+import { weighedPlan } from '../../models/recipes/backbones/distillation/plan.js';
+import { Targets } from '../../models/recipes/backbones/distillation/targets.js';
 import { exportBackbone } from '../../models/recipes/backbones/export-backbone.js';
 import { floatBackbone } from '../../models/recipes/backbones/float-backbone.js';
+import { plans } from '../../models/recipes/backbones/japanese/plans.js';
 import { japanese } from '../../models/recipes/backbones/japanese/recipe.js';
 import { measuredTexts, sources } from '../../models/recipes/backbones/japanese/sources.js';
 import { japaneseTokenizer, makeVocabulary } from '../../models/recipes/backbones/japanese/vocabulary.js';
@@ -17,9 +21,14 @@ import { commonSteps } from '../../models/recipes/backbones/steps.js';
 import { studentSettings } from '../../models/recipes/backbones/student/student-settings.js';
 import { WorkFolder } from '../../models/recipes/backbones/work-folder.js';
 import { readEncoder } from '../../src/encoder/index.js';
-import { Random } from '../../src/random.js';
-import { decodeSafetensors, decodeWeights, roundedToFloat16 } from '../../src/safetensors/index.js';
+import {
+  decodeSafetensors,
+  decodeWeights,
+  encodeSafetensors,
+  roundedToFloat16,
+} from '../../src/safetensors/index.js';
 import { loadTokenizer, type Tokenizer } from '../../src/tokenizer/index.js';
+import { someNumbers } from '../support/finite-differences.js';
 
 /** The corpus here is shorter than what validation takes otherwise. */
 vi.mock('../../models/recipes/backbones/settings.js', async (importOriginal) => {
@@ -77,7 +86,7 @@ const makeCorpus = (tokenizer: Tokenizer) =>
     datasets,
     sources,
     measured: measuredTexts(datasets),
-    examples: (sentences, random) => neighbourLines(sentences, tokenizer, random),
+    examples: (sentences, random) => passagesOf(sentences, tokenizer, randomAims(random)),
   });
 
 let tokenizer: Tokenizer;
@@ -131,29 +140,18 @@ describe('the Japanese vocabulary', () => {
 });
 
 describe('the Japanese corpus', () => {
-  it('holds neighbouring passages on one line, whole sentences in their order', () => {
-    const pairs = lines.map(passagesOfLine).filter(({ length }) => length === 2);
-    expect(pairs.length).toBeGreaterThan(10);
+  it('holds whole sentences in their order', () => {
     const text = story('太郎');
-    for (const [first = '', second = ''] of pairs) {
-      if (!first.startsWith('太郎')) continue;
-      expect(text).toContain(`${first}${second}`.replaceAll(' ', ''));
-      for (const each of [first, second]) {
-        expect(each.endsWith('。')).toBe(true);
-        expect(tokenizer.encode(each).ids.length).toBeLessThanOrEqual(MAX_PASSAGE_TOKENS);
-      }
+    const passages = lines.filter((line) => line.startsWith('太郎'));
+    expect(passages.length).toBeGreaterThan(10);
+    for (const passage of passages) {
+      expect(text).toContain(passage.replaceAll(' ', ''));
+      expect(passage.endsWith('。')).toBe(true);
+      expect(tokenizer.encode(passage).ids.length).toBeLessThanOrEqual(MAX_PASSAGE_TOKENS);
     }
   });
 
-  it('aims neighbours at one length', () => {
-    const short = (count: number) => Array.from({ length: count }, () => '山の上。');
-    const found = [...neighbourLines(short(400), tokenizer, Random.fromSeed(2))].map(passagesOfLine);
-    const differing = found.filter(([a, b]) => b !== undefined && a?.length !== b.length);
-    expect(differing.length).toBeLessThanOrEqual(1); // the document's end may cut one short
-    expect(new Set(found.map(([a]) => a?.length)).size).toBeGreaterThan(4);
-  });
-
-  it('has unrelated sentences, and a rest, on lines of their own', () => {
+  it('has unrelated sentences on lines of their own', () => {
     expect(lines).toContain('彼は犬が好きです。');
     for (const text of learned) expect(lines).toContain(text);
   });
@@ -175,14 +173,59 @@ describe('the Japanese corpus', () => {
 });
 
 describe('the steps of the Japanese recipe', () => {
-  const steps = commonSteps(japanese, { size: 'mini', threads: '1', minutes: '0.005', steps: '3' });
+  const recipe = japanese(weighedPlan(plans.use ?? { teachers: [] }));
+  const steps = commonSteps(recipe, { size: 'mini', threads: '1', minutes: '0.005', steps: '3' });
+
+  const teacher = join(folder, 'use-multilingual-v3');
+  const ask = () =>
+    askTeacher(recipe, work, {
+      teacher,
+      plan: weighedPlan(plans.use ?? { teachers: [] }),
+      passages: work.readPassages(),
+      threads: 1,
+      texts: '1000',
+      'shard-of': '1/1',
+      int8: false,
+    });
+
+  it('take the vectors of a teacher that another program ran, without their mean', async () => {
+    mkdirSync(teacher);
+    await expect(ask()).rejects.toThrow('has no vectors, which another program computes');
+    const file = join(teacher, 'vectors.safetensors');
+    const write = (values: Float32Array) =>
+      writeFileSync(
+        file,
+        encodeSafetensors(new Map([['vectors', { shape: [values.length / 8, 8], values }]])),
+      );
+    write(someNumbers(8 * (lines.length - 1), 1, 3));
+    await expect(ask()).rejects.toThrow(
+      `has vectors of ${lines.length - 1} passages, and not of ${lines.length}`,
+    );
+    const values = someNumbers(8 * lines.length, 1, 3).map((value) => value + 2);
+    write(values);
+    await ask();
+    const targets = Targets.open([{ folder: work.targets('use-multilingual-v3'), tracks: ['last'] }]);
+    expect(targets.places).toHaveLength(lines.length);
+    const mean = Array.from({ length: 8 }, (_, i) =>
+      lines.reduce((sum, _line, at) => sum + (values[8 * at + i] ?? 0) / lines.length, 0),
+    );
+    for (const place of targets.places) {
+      const row = targets.of('use-multilingual-v3').rows(0, place.text, 'last', 0);
+      for (const [i, code] of row.codes(0).entries()) {
+        const centred = (values[8 * place.text + i] ?? 0) - (mean[i] ?? 0);
+        expect(Math.abs(code * row.scale(0) - centred)).toBeLessThan(row.scale(0));
+      }
+      expect(targets.ids(place)).toEqual(tokenizer.encode(lines[place.text] ?? '').ids);
+    }
+    targets.close();
+  });
 
   it('end in a folder that holds a BertModel with its tokenizer, in 8 bits', async () => {
     await steps.embeddings(work);
     await steps.learn(work);
     await steps.anneal(work);
     const target = pathToFileURL(`${join(folder, 'backbones')}/`);
-    await exportBackbone(japanese, work, studentSettings(work, {}), { target });
+    await exportBackbone(recipe, work, studentSettings(work, {}), { target });
 
     const read = (file: string) => readFileSync(new URL(`japanese-mini/${file}`, target));
     const json = (file: string): unknown => JSON.parse(read(file).toString());
@@ -202,7 +245,7 @@ describe('the steps of the Japanese recipe', () => {
     expect(weights.length).toBeLessThan(1.05 * numbers);
     expect(read('README.md').toString()).toContain('4 layers × 256');
     expect(read('curve.csv').toString().split('\n')[0]).toBe(
-      'step,seconds,tokens,training_loss,validation_hidden_tokens,validation_neighbours',
+      'step,seconds,tokens,training_loss,validation_use-multilingual-v3.last.4_passages',
     );
   });
 
@@ -251,16 +294,16 @@ describe('the steps of the Japanese recipe', () => {
   });
 
   it('refuse to go on with a student of another shape', async () => {
-    const base = commonSteps(japanese, { size: 'base', threads: '1', minutes: '0.001' });
+    const base = commonSteps(recipe, { size: 'base', threads: '1', minutes: '0.001' });
     await expect(base.learn(work)).rejects.toThrow('with size mini, not base; give another folder');
-    const narrow = commonSteps(japanese, { shape: '6x256', threads: '1', minutes: '0.001' });
+    const narrow = commonSteps(recipe, { shape: '6x256', threads: '1', minutes: '0.001' });
     await expect(narrow.learn(work)).rejects.toThrow('with shape 4x256, not 6x256');
   });
 
   it('refuse embeddings that were made for another width', async () => {
     const other = new WorkFolder(join(folder, 'wide'), work.path);
     writeFileSync(other.embeddings, readFileSync(work.embeddings));
-    const wide = commonSteps(japanese, { shape: '2x384', threads: '1', minutes: '0.001' });
+    const wide = commonSteps(recipe, { shape: '2x384', threads: '1', minutes: '0.001' });
     await expect(wide.learn(other)).rejects.toThrow('no word embeddings of width 384');
   });
 });

@@ -1,10 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { curriculum } from '../../models/recipes/backbones/distillation/courses.js';
 import { distillationParameters } from '../../models/recipes/backbones/distillation/distillation-head.js';
-import { planSchema, tracksOf, weighedPlan } from '../../models/recipes/backbones/distillation/plan.js';
+import {
+  planNamed,
+  planSchema,
+  tracksOf,
+  weighedPlan,
+} from '../../models/recipes/backbones/distillation/plan.js';
 import { tapped } from '../../models/recipes/backbones/distillation/tapped.js';
 import { mannersOf } from '../../models/recipes/backbones/distillation/teachers.js';
-import { planNamed, plans } from '../../models/recipes/backbones/english/plans.js';
+import { plans } from '../../models/recipes/backbones/english/plans.js';
 import { readEncoder, trainingInputs } from '../../src/encoder/index.js';
 import { feedsFor, padBatch } from '../../src/engine/index.js';
 import { Graph, onnxExecutor } from '../../src/graph/index.js';
@@ -51,7 +56,7 @@ describe('a plan', () => {
   });
 
   it.each(Object.keys(plans))('of English students fits mini and base, and known teachers: %s', (name) => {
-    const english = planNamed(name);
+    const english = planNamed(name, plans);
     const known = new Map(
       english.teachers.map((teacher) => [teacher.name, mannersOf(teacher.name).licence === '' ? 0 : 384]),
     );
@@ -69,7 +74,7 @@ describe('a plan', () => {
   });
 
   it('that nobody made is refused by name', () => {
-    expect(() => planNamed('everything')).toThrow('no plan everything: give minilm, e5, ');
+    expect(() => planNamed('everything', plans)).toThrow('no plan everything: give minilm, e5, ');
     expect(() => mannersOf('somebody')).toThrow('no teacher somebody');
   });
 

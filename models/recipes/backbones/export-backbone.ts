@@ -65,7 +65,7 @@ export async function exportBackbone(
   const start = grownFrom === undefined ? undefined : basename(grownFrom);
   const facts = { name, encoder, state, corpus, leftOut, teachers, grownFrom: start, probes };
   write(DATA_SHEET_FILE, dataSheet(facts));
-  writeCurve(fileURLToPath(new URL('curve', folder)), state.curve, recipe.curve);
+  writeCurve(fileURLToPath(new URL('curve', folder)), state.curve);
   console.log(`${bytes} of weights written to ${fileURLToPath(folder)}`);
 }
 

@@ -1,7 +1,6 @@
 import type { ModelSize } from '../../../src/contract/index.js';
 import type { Encoder } from '../../../src/encoder/index.js';
 import type { BertTokenizerJson, Tokenizer } from '../../../src/tokenizer/index.js';
-import type { CurveLabels } from './student/curve.js';
 import type { Objective } from './student/objective.js';
 import type { WorkFolder } from './work-folder.js';
 
@@ -20,8 +19,6 @@ export interface Recipe {
   tokenizer(work: WorkFolder): BertTokenizerJson;
   /** The training objective, from what lies in the work folder. @param batchSize texts of a batch. */
   objective(work: WorkFolder, encoder: Encoder, tokenizer: Tokenizer, batchSize: number): Objective;
-  /** What the curve shows, by the objective's measures. */
-  readonly curve: CurveLabels;
   readonly leftOut: readonly LeftOut[];
   /** Names of those that its students learn from. */
   readonly teachers: readonly string[];

@@ -37,17 +37,6 @@ export const learningSettings = {
   validationExamples: 256,
 } as const;
 
-export const maskedLanguageSettings = {
-  /** Share of each text's tokens that are to be predicted. */
-  hiddenShare: 0.2,
-  /** Share of these that are replaced by [MASK]; the student sees the others as they are. */
-  maskedShare: 0.85,
-  /** Temperature that cosines of sentence vectors are divided by before the softmax. */
-  temperature: 0.05,
-  /** Weights of the two losses. */
-  weights: { words: 1, neighbours: 1 },
-} as const;
-
 export const targetSettings = {
   /** Passages of a shard; no more are lost when the computation is stopped. */
   shardTexts: 4096,

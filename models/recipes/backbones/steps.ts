@@ -64,8 +64,7 @@ export function commonSteps(recipe: Recipe, values: Values): Record<CommonStep, 
       const { vocabularySize } = loadTokenizer(recipe.tokenizer(work));
       console.log(`${shape}: ${sizeInWords(newBert(parseShape(shape), vocabularySize), size)}`);
     },
-    learn: (work) =>
-      withStudent(work, (student) => learn(student, work, Number(values.minutes), recipe.curve)),
+    learn: (work) => withStudent(work, (student) => learn(student, work, Number(values.minutes))),
     anneal: (work) => withStudent(work, (student) => anneal(student, work, Number(values.steps))),
     export: (work) =>
       exportBackbone(recipe, work, studentSettings(work, values), {

@@ -52,7 +52,6 @@ export function distillation(options: DistillationOptions): Objective {
     parameters: distillationParameters(encoder, curriculum),
     lengths: train.map(tokens),
     longest: targets.places.reduce((most, place) => Math.max(most, tokens(place)), 0),
-    textsPerExample: 1,
     batch(examples, step) {
       const places = examples.flatMap((example) => train[example] ?? []);
       const { encodings, feeds } = batchOf(places, asPlanned, step);

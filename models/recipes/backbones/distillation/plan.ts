@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { parseTrack, relationTracks, type Track } from './track.js';
 
@@ -81,4 +82,17 @@ export function tracksOf({ lessons }: Plan['teachers'][number]): Track[] {
     lesson.kind === 'relations' ? relationTracks(lesson.layer) : [lesson.track],
   );
   return [...new Set(tracks)];
+}
+
+/** @param named a key of the plans, or the path of a JSON file with such a plan. @throws Error */
+export function planNamed(named: string, plans: Readonly<Record<string, PlanInput>>): Plan {
+  if (named.endsWith('.json')) {
+    const json: unknown = JSON.parse(readFileSync(named, 'utf8'));
+    return weighedPlan(planSchema.parse(json));
+  }
+  const plan = plans[named];
+  if (plan === undefined) {
+    throw new Error(`no plan ${named}: give ${Object.keys(plans).join(', ')}, or a .json file`);
+  }
+  return weighedPlan(plan);
 }

@@ -1,6 +1,9 @@
 /** How teachers are asked, by the names of their folders. */
-export const poolings = ['mean', 'first'] as const;
-/** How a teacher's own users make one vector of a text: the mean of all tokens' states, or the first token's. */
+export const poolings = ['mean', 'first', 'own'] as const;
+/**
+ * How a teacher's own users make one vector of a text: the mean of all tokens' states, the first token's, or in a way
+ * of its own, by a program that gives nothing else.
+ */
 export type Pooling = (typeof poolings)[number];
 
 export interface TeacherManners {
@@ -48,6 +51,12 @@ export const teachers: Readonly<Record<string, TeacherManners>> = {
     pooling: 'mean',
     licence: 'Apache-2.0',
     home: 'https://huggingface.co/google-bert/bert-base-uncased',
+  },
+  'use-multilingual-v3': {
+    prefix: '',
+    pooling: 'own',
+    licence: 'Apache-2.0',
+    home: 'https://www.kaggle.com/models/google/universal-sentence-encoder',
   },
   'bert-base-multilingual-cased': {
     prefix: '',

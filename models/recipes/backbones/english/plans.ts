@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { type Plan, type PlanInput, planSchema, weighedPlan } from '../distillation/plan.js';
+import type { PlanInput } from '../distillation/plan.js';
 
 /**
  * What English students are taught, by name. Those of 12 layers teach a student of 4 after its second layer what they
@@ -109,16 +108,3 @@ export const plans: Readonly<Record<string, PlanInput>> = {
     ],
   },
 };
-
-/** @param named a key of {@link plans}, or the path of a JSON file with such a plan. @throws Error */
-export function planNamed(named: string): Plan {
-  if (named.endsWith('.json')) {
-    const json: unknown = JSON.parse(readFileSync(named, 'utf8'));
-    return weighedPlan(planSchema.parse(json));
-  }
-  const plan = plans[named];
-  if (plan === undefined) {
-    throw new Error(`no plan ${named}: give ${Object.keys(plans).join(', ')}, or a .json file`);
-  }
-  return weighedPlan(plan);
-}

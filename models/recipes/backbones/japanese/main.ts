@@ -4,17 +4,27 @@
  */
 import { parseArgs } from 'node:util';
 import { loadTokenizer } from '../../../../src/tokenizer/index.js';
-import { neighbourLines } from '../corpus/neighbours.js';
+import { passagesOf, randomAims } from '../corpus/passages.js';
 import { writeCorpus } from '../corpus/write-corpus.js';
+import { askTeacher, targetOptions } from '../distillation/ask-teacher.js';
+import { planNamed } from '../distillation/plan.js';
 import { commonOptions, commonSteps, given, runStep, type Step } from '../steps.js';
+import { plans } from './plans.js';
 import { japanese } from './recipe.js';
 import { measuredTexts, sources } from './sources.js';
 import { japaneseTokenizer, makeVocabulary } from './vocabulary.js';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { ...commonOptions, tasks: { type: 'string', default: 'massive_ja' } },
+  options: {
+    ...commonOptions,
+    plan: { type: 'string', default: 'mbert-use' },
+    ...targetOptions,
+    tasks: { type: 'string', default: 'massive_ja' },
+  },
 });
+const plan = planNamed(values.plan, plans);
+const recipe = japanese(plan);
 
 const vocabulary: Step = (work) => makeVocabulary(work, given(values.datasets, 'datasets'));
 
@@ -25,8 +35,18 @@ const corpus: Step = async (work) => {
     datasets,
     sources,
     measured: measuredTexts(datasets),
-    examples: (sentences, random) => neighbourLines(sentences, tokenizer, random),
+    examples: (sentences, random) => passagesOf(sentences, tokenizer, randomAims(random)),
   });
 };
 
-await runStep({ vocabulary, corpus, ...commonSteps(japanese, values) }, positionals, values);
+const targets: Step = (work) =>
+  askTeacher(recipe, work, {
+    ...values,
+    teacher: given(values.teacher, 'teacher'),
+    threads: Number(values.threads),
+    plan,
+    passages: work.readPassages(),
+  });
+
+const { embeddings, learn: distil, ...others } = commonSteps(recipe, values);
+await runStep({ vocabulary, corpus, embeddings, targets, distil, ...others }, positionals, values);

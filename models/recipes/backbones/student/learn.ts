@@ -1,6 +1,6 @@
 import { learningSettings } from '../settings.js';
 import type { WorkFolder } from '../work-folder.js';
-import { type CurveLabels, writeCurve } from './curve.js';
+import { writeCurve } from './curve.js';
 import type { Student } from './student.js';
 
 const { learningRate, warmupSteps } = learningSettings;
@@ -12,12 +12,7 @@ const CHECKPOINT_MS = 300_000;
  * Trains for a number of minutes, from where the last run stopped, with a checkpoint every five minutes. The
  * learning rate stays high, so that any number of runs add up; {@link anneal} finishes the training.
  */
-export async function learn(
-  student: Student,
-  work: WorkFolder,
-  minutes: number,
-  labels: CurveLabels,
-): Promise<void> {
+export async function learn(student: Student, work: WorkFolder, minutes: number): Promise<void> {
   await student.restore(work.checkpoint);
   const endsAt = performance.now() + minutes * 60_000;
   const ended = () => performance.now() >= endsAt;
@@ -25,7 +20,7 @@ export async function learn(
   while (!ended()) {
     await takeSteps(student, rate, ended);
     await student.save(work.checkpoint);
-    writeCurve(work.curve, student.state.curve, labels);
+    writeCurve(work.curve, student.state.curve);
   }
 }
 

@@ -21,7 +21,6 @@ export interface Objective {
   readonly lengths: readonly number[];
   /** Most tokens of any text, those for validation included. */
   readonly longest: number;
-  readonly textsPerExample: number;
   /**
    * The same step masks the same tokens, so that a resumed run repeats what an uninterrupted one would do.
    */

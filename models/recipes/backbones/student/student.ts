@@ -24,7 +24,7 @@ export interface StudentOptions {
   readonly wordEmbeddings?: Float32Array;
   /** An encoder to grow from, instead of a random start. */
   readonly small?: SmallEncoder;
-  /** Texts of a batch; all texts of an example are in the same one. */
+  /** Texts of a batch. */
   readonly batchSize: number;
   readonly seed: number;
 }
@@ -40,12 +40,11 @@ export class Student {
   private constructor(options: StudentOptions, engine: GradientEngine) {
     const { objective, encoder, batchSize, seed } = options;
     const { maxGradientNorm } = learningSettings;
-    const examples = Math.max(1, Math.floor(batchSize / objective.textsPerExample));
     const gradients = new ObjectiveGradients(engine, objective, encoder);
     this.#options = options;
     this.#engine = engine;
     this.#gradients = gradients;
-    this.#learner = new Learner({ engine, gradients, batchSize: examples, seed, maxGradientNorm });
+    this.#learner = new Learner({ engine, gradients, batchSize, seed, maxGradientNorm });
   }
 
   /** @throws RangeError if a batch is too large for one run. */
