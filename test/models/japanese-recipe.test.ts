@@ -251,7 +251,7 @@ describe('the steps of the Japanese recipe', () => {
 
   it('tell on card and data sheet what they grew from', async () => {
     const target = pathToFileURL(`${join(folder, 'others')}/`);
-    await exportBackbone(japanese, work, studentSettings(work, {}), {
+    await exportBackbone(recipe, work, studentSettings(work, {}), {
       target,
       grownFrom: 'there/japanese-nano',
     });
