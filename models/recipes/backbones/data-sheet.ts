@@ -6,7 +6,7 @@ import type { CorpusRecord, SourceRecord } from './corpus/corpus-record.js';
 import { licences, requireLicence } from './corpus/licences.js';
 import type { TeacherRecord } from './distillation/target-folder.js';
 import { mannersOf } from './distillation/teachers.js';
-import type { LeftOut } from './recipe.js';
+import type { LeftOut, SheetWords } from './recipe.js';
 import type { StudentState } from './student/student-checkpoint.js';
 
 export interface DataSheetFacts {
@@ -16,6 +16,7 @@ export interface DataSheetFacts {
   readonly state: StudentState;
   readonly corpus: CorpusRecord;
   readonly leftOut: readonly LeftOut[];
+  readonly words: SheetWords;
   /** Empty if it had none. */
   readonly teachers: readonly TeacherRecord[];
   /** Name of the backbone that it grew from, if it did. */
@@ -27,11 +28,11 @@ export interface DataSheetFacts {
 export function dataSheet(facts: DataSheetFacts): string {
   const sections = [
     `# Data sheet of orchard-${facts.name}`,
-    composition(facts.corpus),
+    composition(facts),
     whatIsLeftOut(facts.leftOut),
     teaching(facts),
     licencesNamed(facts.corpus),
-    caution(),
+    caution(facts.words),
     schooling(facts),
   ];
   return `${sections.filter((each) => each !== '').join('\n\n')}\n`;
@@ -43,7 +44,7 @@ export const probesIn = (file: string): string | undefined =>
 
 const million = (count: number): string => (count / 1e6).toFixed(1);
 
-function composition({ sources, examples }: CorpusRecord): string {
+function composition({ corpus: { sources, examples }, words }: DataSheetFacts): string {
   const characters = sources.reduce((sum, source) => sum + source.characters, 0);
   const row = (source: SourceRecord) => [
     escapeMarkdown(source.credit),
@@ -56,7 +57,7 @@ function composition({ sources, examples }: CorpusRecord): string {
     '## What its corpus is made of',
     `${whole(examples)} passages with ${million(characters)} million characters, in random order; how far it read is at the end.`,
     markdownTable(['texts', 'licence', 'documents', 'passages', 'million characters'], sources.map(row)),
-    'Passages are whole sentences of one document. Of two that differ only in case, spacing and punctuation one is kept. Of labelled datasets the texts of training splits were read, never a label. Left out are texts, and sentences of six words or more, that stand in a dev or test set that Orchard reports on.',
+    `Passages are whole sentences of one document. Of two that differ only in case, spacing and punctuation one is kept. Of labelled datasets the texts of training splits were read, never a label. Left out are texts, and sentences of ${words.tellingSentence} or more, that stand in a dev or test set that Orchard reports on.`,
   ].join('\n\n');
 }
 
@@ -86,11 +87,8 @@ function licencesNamed({ sources }: CorpusRecord): string {
   ].join('\n\n');
 }
 
-const caution = (): string =>
-  [
-    '## What to know about the texts',
-    'Nobody was asked beyond the licences. Encyclopaedia, novels, speeches and tweets name living and dead people. Some texts are hateful, and were read so that models that find such texts can start from it. Most are of the United States and Great Britain; novels and speeches have the views of their time.',
-  ].join('\n\n');
+const caution = ({ caution }: SheetWords): string =>
+  ['## What to know about the texts', `Nobody was asked beyond the licences. ${caution}`].join('\n\n');
 
 function schooling({ encoder, state, grownFrom, probes }: DataSheetFacts): string {
   const { tokens, seconds, steps } = state;

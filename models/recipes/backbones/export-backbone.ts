@@ -61,9 +61,9 @@ export async function exportBackbone(
   write('model.safetensors', encodeByteRows(tensors));
   write('README.md', card(recipe, { name, size: settings.size, encoder, state, tensors, grownFrom }));
   const probes = probesIn(work.probes);
-  const { leftOut } = recipe;
+  const { leftOut, sheet: words } = recipe;
   const start = grownFrom === undefined ? undefined : basename(grownFrom);
-  const facts = { name, encoder, state, corpus, leftOut, teachers, grownFrom: start, probes };
+  const facts = { name, encoder, state, corpus, leftOut, words, teachers, grownFrom: start, probes };
   write(DATA_SHEET_FILE, dataSheet(facts));
   writeCurve(fileURLToPath(new URL('curve', folder)), state.curve);
   console.log(`${bytes} of weights written to ${fileURLToPath(folder)}`);

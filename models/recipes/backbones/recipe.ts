@@ -10,6 +10,14 @@ export interface LeftOut {
   readonly reason: string;
 }
 
+/** What a data sheet says of a language's texts. */
+export interface SheetWords {
+  /** How long a sentence is that proves a copy. */
+  readonly tellingSentence: string;
+  /** Sentences on whom the texts name, where most are from, and what may offend in them. */
+  readonly caution: string;
+}
+
 /** What a backbone's recipe has to know of its language. */
 export interface Recipe {
   readonly language: 'english' | 'japanese';
@@ -20,6 +28,7 @@ export interface Recipe {
   /** The training objective, from what lies in the work folder. @param batchSize texts of a batch. */
   objective(work: WorkFolder, encoder: Encoder, tokenizer: Tokenizer, batchSize: number): Objective;
   readonly leftOut: readonly LeftOut[];
+  readonly sheet: SheetWords;
   /** Names of those that its students learn from. */
   readonly teachers: readonly string[];
   /** What its command is given besides a size, to mean this recipe. */

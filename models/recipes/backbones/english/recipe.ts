@@ -23,6 +23,11 @@ export function english({ plan, planName, cased }: EnglishOptions): Recipe {
       plannedObjective(plan, { work, encoder, tokenizer, batchSize }),
 
     leftOut,
+    sheet: {
+      tellingSentence: 'six words',
+      caution:
+        'Encyclopaedia, novels, speeches and tweets name living and dead people. Some texts are hateful, and were read so that models that find such texts can start from it. Most are of the United States and Great Britain; novels and speeches have the views of their time.',
+    },
     teachers: plan.teachers.map(({ name }) => name),
     options: [...(cased ? ['--cased'] : []), ...(capitalsShown ? [`--plan ${planName}`] : [])],
     cased,

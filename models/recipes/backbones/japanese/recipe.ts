@@ -11,6 +11,11 @@ export const japanese = (plan: Plan): Recipe => ({
     plannedObjective(plan, { work, encoder, tokenizer, batchSize }),
 
   leftOut: [],
+  sheet: {
+    tellingSentence: 'twelve letters',
+    caution:
+      'News, encyclopaedia and novels name living and dead people. The novels, many of them a hundred years old, have the views of their time; most of the news is of 2005 to 2010.',
+  },
   teachers: plan.teachers.map(({ name }) => name),
   options: [],
   cased: false,
