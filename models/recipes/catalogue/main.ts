@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { familyNamed } from '../../../src/families/index.js';
 import { exportModel, writeCard, writeTerms } from './export-model.js';
 import { recipesNamed } from './models/index.js';
 import type { Recipe } from './recipe.js';
@@ -39,12 +40,14 @@ const catalogue = values.catalogue ?? folder('../../catalogue');
 
 /**
  * The backbone that was asked for, `none` for random weights; if nothing was asked for, that of the language,
- * if there is one.
+ * if there is one: that for the model's family before that for all.
  */
-function backboneOf({ language }: Recipe): string | undefined {
+function backboneOf({ language, family }: Recipe): string | undefined {
   if (values.backbone !== undefined) return values.backbone === 'none' ? undefined : values.backbone;
-  const own = folder(`../../backbones/${language}-mini`);
-  return existsSync(own) ? own : undefined;
+  const general = folder(`../../backbones/${language}-mini`);
+  const ending = familyNamed(family)?.backboneEnding;
+  const names = ending === undefined ? [general] : [`${general}-${ending}`, general];
+  return names.find((each) => existsSync(each));
 }
 
 const taught = values.untaught ? withoutTaughtTexts : withTaughtTexts;
