@@ -291,6 +291,8 @@ describe('the steps of the Japanese recipe', () => {
     expect(Number(row?.[1])).toBeGreaterThan(3);
     expect(sheet).toContain(`${lines.length} passages`);
     expect(sheet).toContain('[CC BY-SA 3.0](https://creativecommons.org/licenses/by-sa/3.0/)');
+    expect(sheet).toContain('sentences of twelve letters or more');
+    expect(sheet).toContain('The novels, many of them a hundred years old,');
   });
 
   it('refuse to go on with a student of another shape', async () => {

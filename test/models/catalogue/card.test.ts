@@ -111,6 +111,8 @@ describe("a catalogue model's card", () => {
   it('says what becomes of the figures on texts that are not as neat', () => {
     expect(card).toContain('npm run bench:robustness -- <datasets folder> emotion-detection');
     expect(card).toContain('| typos | 0.447 | 0.410 to 0.480 |');
+    expect(card).toContain('Typos: a slip of the pen in one of five words.');
+    expect(card).not.toContain('As a tweet:');
     expect(card).toContain('| relief | joy | 40 | 75.0 % |');
     expect(card).toContain('| Letters | 300 | 80.0 % | 85.0 % | 0.052 |');
   });

@@ -10,12 +10,25 @@ export function robustnessSection({ name }: Recipe, measured: Robustness | undef
     '## What users type',
     `Printed by \`${command}\`. Tests are of 1,000 rows at most.`,
     ...measured.edited.map(editedTable),
-    'Typos: a slip of the pen in one of five words. As a tweet: with a handle before it, a hashtag and an address behind it.',
+    explained(measured.edited),
     kindsTable(measured.kinds),
     calibrationTable(measured.calibration),
   ]
     .filter((part) => part !== '')
     .join('\n\n');
+}
+
+/** What an edit does where its name doesn't say so. */
+const explanations: Readonly<Record<string, string>> = {
+  typos: 'Typos: a slip of the pen in one of five words.',
+  'as a tweet': 'As a tweet: with a handle before it, a hashtag and an address behind it.',
+};
+
+/** Explains the edits that the tables have. */
+function explained(edited: Robustness['edited']): string {
+  const edits = new Set(edited.flatMap(({ figures }) => figures.map(({ edit }) => edit)));
+  const shown = Object.entries(explanations).filter(([edit]) => edits.has(edit));
+  return shown.map(([, explanation]) => explanation).join(' ');
 }
 
 function editedTable({ test, metric, rows, figures }: Robustness['edited'][number]): string {
