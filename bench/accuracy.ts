@@ -2,9 +2,10 @@
  * Trains on real labelled data through the public API and measures: classifiers against scikit-learn's linear
  * model, entity taggers against their CRF, retrieval against BM25.
  * `npm run bench:accuracy -- <datasets folder> [dataset …] [--size mini] [--threads 2] [--seed 1] [--python
- * python3]`, at most `--rows` for training and `--test-rows`, `--backbone <folder of a checkpoint>` to start from, and
- * settings of the training: `--epochs --learning-rate --smoothing --token-dropout --balanced --quantize
- * --adapters <rank> --alpha --targets query,value --freeze <embeddings or layers>`.
+ * python3]`, at most `--rows` for training and `--test-rows`, `--backbone <folder of a checkpoint>` to start from, or
+ * `--backbone bundled` for the one that a job of this language, size and type takes by itself, and settings of the
+ * training: `--epochs --learning-rate --smoothing --token-dropout --balanced --quantize --adapters <rank> --alpha
+ * --targets query,value --freeze <embeddings or layers>`.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -87,15 +88,14 @@ const setting: Setting = {
     quantize: options.quantize,
     ...frozen,
   },
-  ...(options.backbone === undefined
-    ? {}
-    : {
-        start: {
-          backbone: basename(resolve(options.backbone)),
-          modelLoader: folderModels(dirname(resolve(options.backbone))),
-        },
-      }),
+  ...(options.backbone !== undefined && { start: startFrom(options.backbone) }),
 };
+
+function startFrom(backbone: string): NonNullable<Setting['start']> {
+  if (backbone === 'bundled') return {};
+  const folder = resolve(backbone);
+  return { backbone: basename(folder), modelLoader: folderModels(dirname(folder)) };
+}
 
 /** Measures the datasets that are asked for, each with a table of its own kind. */
 async function measureAll<Dataset extends Parameters<typeof limited>[0]>(
