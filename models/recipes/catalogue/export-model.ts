@@ -76,7 +76,7 @@ export async function exportModel(recipe: Recipe, options: ExportOptions): Promi
     await writeFile(join(target, NOTICE_FILE), recipe.passages.notice);
   }
   await writeFile(join(target, DATA_FILE), factsFile(data));
-  await writeTerms(recipe, target);
+  await writeConfig(recipe, target);
   await writeCard(recipe, target);
   await checkSizes(target);
 }
@@ -88,12 +88,15 @@ function refuseOtherData({ name, sources }: Recipe, data: TrainingData): void {
   throw new Error(`${name}: trained on other data (${titles(data.sources)}); give another --work folder`);
 }
 
-/** Writes into config.json what the model's data allow. */
-export async function writeTerms(recipe: Recipe, directory: string): Promise<void> {
+/**
+ * Writes into config.json what the model's data allow, and takes out the name of the class for Python's transformers:
+ * its file and the weights that it reads stay behind.
+ */
+export async function writeConfig(recipe: Recipe, directory: string): Promise<void> {
   const { config } = await openModelFolder(directory);
   // undefined takes an earlier mark away
   const licence = usageTerms(asTrained(recipe, await shippedData(directory)));
-  const marked = { ...config, orchard: { ...config.orchard, licence } };
+  const marked = { ...config, auto_map: undefined, orchard: { ...config.orchard, licence } };
   await writeFile(join(directory, CONFIG_FILE), `${JSON.stringify(marked, undefined, 2)}\n`);
 }
 

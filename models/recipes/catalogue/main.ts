@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { familyNamed } from '../../../src/families/index.js';
-import { exportModel, writeCard, writeTerms } from './export-model.js';
+import { exportModel, writeCard, writeConfig } from './export-model.js';
 import { recipesNamed } from './models/index.js';
 import type { Recipe } from './recipe.js';
 import { teach, withoutTaughtTexts, withTaughtTexts } from './teach.js';
@@ -68,7 +68,7 @@ const steps: Readonly<Record<string, (recipe: Recipe) => Promise<void>>> = {
   },
   async card(recipe) {
     const directory = join(catalogue, recipe.name);
-    await writeTerms(recipe, directory);
+    await writeConfig(recipe, directory);
     await writeCard(recipe, directory);
   },
 };

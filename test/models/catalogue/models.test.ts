@@ -138,6 +138,10 @@ describe.each(present)('$name', (recipe) => {
     if (terms !== undefined) expect(card).toContain(terms.alternative);
   });
 
+  it('names no Python class, whose file and weights stay behind', async () => {
+    expect(JSON.parse(await read('config.json'))).not.toHaveProperty('auto_map');
+  });
+
   it('ships one graph, and no text of the datasets beside what it searches', () => {
     const graphs = ['onnx/model.onnx', 'onnx/model_quantized.onnx'];
     expect(graphs.filter((graph) => existsSync(join(directory, graph)))).toHaveLength(1);

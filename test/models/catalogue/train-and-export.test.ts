@@ -104,6 +104,7 @@ describe.each<[string, Recipe]>([
     expect(files.filter((name) => name.endsWith('.onnx'))).toHaveLength(1);
     expect(files).not.toContain('model.safetensors');
     expect(files).not.toContain('evaluation.json');
+    expect(await file('config.json')).not.toContain('modeling_orchard');
   });
 
   it('tells on its card where it is from, and that it was not measured yet', async () => {
