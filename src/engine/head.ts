@@ -34,15 +34,25 @@ export interface LinearEnd {
   readonly bias: string;
   /** Losses that the loss averages for each row: its outputs, where each is a yes or no of its own, else 1. */
   readonly lossesPerRow: number;
-  /** Adds to a graph what the layer reads of each text, [batch, width], without dropout. */
+  /** Adds to a graph what the layer reads, without dropout: [batch, width], or [tokens, batch, width] of a head per token. */
   states(graph: Graph, encoder: Encoder, inputs: EncoderInputs): Tensor;
+  /** Of a head per token: which tokens of these training texts have targets. */
+  labelledTokens?(batch: readonly TextWindow[], options: TargetOptions): LabelledTokens;
+}
+
+/** The tokens of some texts that the loss counts. */
+export interface LabelledTokens {
+  /** Their places in each text. */
+  readonly places: readonly (readonly number[])[];
+  /** Inputs of the loss for the logits of these tokens alone, [tokens, outputs], text by text. */
+  readonly feeds: Readonly<Record<string, TensorData>>;
 }
 
 /** Every text is an example of its own, so a batch can be split anywhere. */
 export interface RowHead extends TaskHead, LossHead {
   readonly kind: 'rows';
-  /** Absent: the head ends otherwise. */
-  readonly linearEnd?: LinearEnd;
+  /** Absent or undefined: the head ends otherwise, or has layers before the last one that start at random, too. */
+  linearEnd?(encoder: Encoder): LinearEnd | undefined;
   /** Inputs of the loss for these training texts, padded to the longest. */
   targets(batch: readonly TextWindow[], options: TargetOptions): LossTargets;
 }

@@ -208,9 +208,11 @@ class TrainingLoop {
   async #fitHead(): Promise<void> {
     const { task, pretrained, frozenBackbone: plan, hyperparameters } = this.#input;
     const head = trainedHead(task.head, plan);
-    if (pretrained === undefined || head.kind !== 'rows' || head.linearEnd === undefined) return;
+    if (pretrained === undefined || head.kind !== 'rows') return;
+    const end = head.linearEnd?.(this.#input.encoder);
+    if (end === undefined) return;
     const { parameterFeeds: parameters, store } = this.#learning.engine;
-    const fit = { ...this.#input, head, end: head.linearEnd, parameters, frozen: plan?.frozen };
+    const fit = { ...this.#input, head, end, parameters, frozen: plan?.frozen };
     await store.setWeights(await fitLinearEnd({ ...fit, options: hyperparameters }));
   }
 

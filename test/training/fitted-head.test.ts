@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bareName, initialize } from '../../src/encoder/index.js';
+import type { TrainingHead } from '../../src/engine/index.js';
+import { sequenceTask } from '../../src/families/grapefruit/sequence-task.js';
+import type { TrainingTask } from '../../src/families/index.js';
 import type { ClassificationDataset } from '../../src/families/papaya/classification-dataset.js';
 import { classificationTask } from '../../src/families/papaya/classification-task.js';
 import { Random } from '../../src/random.js';
@@ -33,17 +36,26 @@ function tellingTexts(kind: ClassificationDataset['kind']): ClassificationDatase
   return { kind, labels, train: texts, dev: texts, warnings: [] };
 }
 
+/** Sentences in which red, green and blue are entities, wherever they stand; some are longer than a window. */
+function colouredSentences() {
+  const random = Random.fromSeed(5);
+  const sentences = Array.from({ length: 200 }, (_, row) => {
+    const drawn = Array.from({ length: row % 10 === 0 ? 24 : 6 }, () => random.integer(words.length));
+    return { words: drawn.map((at) => words[at] ?? ''), tags: drawn.map((at) => (at < 3 ? 1 : 0)) };
+  });
+  return sequenceTask({ tags: ['O', 'B-COLOUR'], train: sentences, dev: sentences, warnings: [] });
+}
+
 /** A learning rate by which nothing is learned. */
 const NEXT_TO_NOTHING = 1e-9;
 
 /** An encoder of weights at hand, or of random ones. */
 function input(
-  kind: ClassificationDataset['kind'],
+  task: TrainingTask<TrainingHead>,
   isPretrained: boolean,
   learningRate: number,
   changes: LoopChanges = {},
 ) {
-  const task = classificationTask(tellingTexts(kind), 'mean');
   const plain = loopInput(task, folder, { epochs: 2, learningRate }, changes);
   const random = Random.fromSeed(9);
   const weights = plain.encoder.parameters(plain.encoder.prefix).map((spec) => {
@@ -54,28 +66,37 @@ function input(
   return isPretrained ? { ...plain, pretrained: new Map(weights) } : plain;
 }
 
+const classifier = (kind: ClassificationDataset['kind']) => classificationTask(tellingTexts(kind), 'mean');
+
 describe('the first epoch from a backbone', () => {
   it.each(['binary', 'multiclass', 'multilabel'] as const)(
     'has a head that tells %s labels before anything is learned; from random weights it has none',
     async (kind) => {
-      const fitted = await trainModel(input(kind, true, NEXT_TO_NOTHING));
+      const fitted = await trainModel(input(classifier(kind), true, NEXT_TO_NOTHING));
       expect(fitted.stats.metrics.validation.accuracy?.[0]).toBeGreaterThan(0.9);
-      const drawn = await trainModel(input(kind, false, NEXT_TO_NOTHING));
+      const drawn = await trainModel(input(classifier(kind), false, NEXT_TO_NOTHING));
       expect(drawn.stats.metrics.validation.accuracy?.[0]).toBeLessThan(0.8);
     },
   );
 
+  it('has a head that finds entities before anything is learned; from random weights it has none', async () => {
+    const fitted = await trainModel(input(colouredSentences(), true, NEXT_TO_NOTHING));
+    expect(fitted.stats.metrics.validation.f1?.[0]).toBeGreaterThan(0.9);
+    const drawn = await trainModel(input(colouredSentences(), false, NEXT_TO_NOTHING));
+    expect(drawn.stats.metrics.validation.f1?.[0]).toBeLessThan(0.5);
+  });
+
   it('is fitted once: a run that goes on has the weights of one that was never stopped', async () => {
-    const whole = await trainModel(input('multiclass', true, 3e-3));
+    const whole = await trainModel(input(classifier('multiclass'), true, 3e-3));
     const stop = new AbortController();
     const progress = new ProgressReporter(() => {});
     progress.stepped = ({ step }) => {
       if (step === 3) stop.abort(GOES_ON_LATER);
     };
     await failureOf('aborted', () =>
-      trainModel(input('multiclass', true, 3e-3, { signal: stop.signal, progress })),
+      trainModel(input(classifier('multiclass'), true, 3e-3, { signal: stop.signal, progress })),
     );
-    const resumed = await trainModel(input('multiclass', true, 3e-3));
+    const resumed = await trainModel(input(classifier('multiclass'), true, 3e-3));
     expect(resumed.weights).toEqual(whole.weights);
   });
 });

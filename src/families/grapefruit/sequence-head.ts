@@ -1,9 +1,9 @@
-import type { LossTargets, RowHead, TargetOptions } from '../../engine/index.js';
-import type { TensorData } from '../../graph/index.js';
+import type { RowHead, TargetOptions } from '../../engine/index.js';
+import { type TensorData, volume } from '../../graph/index.js';
 import type { TextWindow } from '../../text-reader/index.js';
 import type { SequenceDataset } from './sequence-dataset.js';
 import { tagWeights } from './tag-weights.js';
-import { tokenLogits, tokenLoss, tokenParameters } from './token-head.js';
+import { tokenEnd, tokenLogits, tokenLoss, tokenParameters } from './token-head.js';
 import { firstPieces, sentencePlaces } from './word-pieces.js';
 
 /** The weight of a batch without a labelled token. Its loss is 0, but weights are divided by. */
@@ -13,6 +13,13 @@ const MIN_WEIGHT = 1e-6;
 export function sequenceHead({ tags, train }: SequenceDataset): RowHead {
   const places = train.map(({ words }) => sentencePlaces(words));
   const weights = tagWeights(train, tags.length);
+  const labelled = (batch: readonly TextWindow[]) =>
+    batch.map(({ row, encoding }) =>
+      firstPieces(encoding, places[row] ?? []).map(({ word, token }) => ({
+        token,
+        tag: train[row]?.tags[word] ?? 0,
+      })),
+    );
   return {
     kind: 'rows',
     per: 'token',
@@ -20,46 +27,59 @@ export function sequenceHead({ tags, train }: SequenceDataset): RowHead {
     parameters: (encoder) => tokenParameters(encoder, tags.length),
     logits: (graph, encoder, inputs, dropout) => tokenLogits(graph, encoder, inputs, tags.length, dropout),
     loss: tokenLoss,
+    linearEnd: (encoder) =>
+      tokenEnd(encoder, tags.length, (batch, options) => {
+        const tokens = labelled(batch);
+        const all = tokens.flat();
+        const dims = [all.length, tags.length];
+        const { targets } = tagTargets(
+          all.map(({ tag }, row) => ({ row, tag })),
+          { dims, options, tagWeights: weights },
+        );
+        return { places: tokens.map((text) => text.map(({ token }) => token)), feeds: { targets } };
+      }),
     targets(batch, options) {
-      const labels = batch.map(({ row, encoding }) =>
-        firstPieces(encoding, places[row] ?? []).map(({ word, token }) => ({
-          token,
-          tag: train[row]?.tags[word] ?? 0,
-        })),
+      const rows = labelled(batch).flatMap((text, at) =>
+        text.map(({ token, tag }) => ({ row: token * batch.length + at, tag })),
       );
-      return tokenTargets(batch, labels, tags.length, options, weights);
+      const tokens = batch.reduce((longest, { encoding }) => Math.max(longest, encoding.ids.length), 0);
+      const dims = [tokens, batch.length, tags.length];
+      const { targets, weight } = tagTargets(rows, { dims, options, tagWeights: weights });
+      return { feeds: { targets }, weight };
     },
   };
 }
 
-interface LabelledToken {
-  readonly token: number;
+/** A row of the logits, and the tag that is right there. */
+interface LabelledRow {
+  readonly row: number;
   readonly tag: number;
 }
 
+interface TargetShape {
+  /** Those of the logits; the last is the number of tags. */
+  readonly dims: readonly number[];
+  readonly options: TargetOptions;
+  readonly tagWeights: readonly number[];
+}
+
 /** A labelled token's targets sum to its share of the batch's weight; those of other tokens are 0. */
-function tokenTargets(
-  batch: readonly TextWindow[],
-  labels: readonly (readonly LabelledToken[])[],
-  tags: number,
-  { labelSmoothing, balanced }: TargetOptions,
-  tagWeights: readonly number[],
-): LossTargets {
+function tagTargets(
+  labelled: readonly LabelledRow[],
+  { dims, options: { labelSmoothing, balanced }, tagWeights }: TargetShape,
+): { readonly targets: TensorData; readonly weight: number } {
   const weightOf = (tag: number) => (balanced ? (tagWeights[tag] ?? 1) : 1);
   const total = Math.max(
     MIN_WEIGHT,
-    labels.flat().reduce((sum, { tag }) => sum + weightOf(tag), 0),
+    labelled.reduce((sum, { tag }) => sum + weightOf(tag), 0),
   );
-  const tokens = batch.reduce((longest, { encoding }) => Math.max(longest, encoding.ids.length), 0);
-  const data = new Float32Array(tokens * batch.length * tags);
-  for (const [row, labelled] of labels.entries()) {
-    for (const { token, tag } of labelled) {
-      const at = (token * batch.length + row) * tags;
-      const share = weightOf(tag) / total;
-      data.fill((share * labelSmoothing) / tags, at, at + tags);
-      data[at + tag] = share * (1 - labelSmoothing + labelSmoothing / tags);
-    }
+  const tags = dims.at(-1) ?? 0;
+  const data = new Float32Array(volume(dims));
+  for (const { row, tag } of labelled) {
+    const at = row * tags;
+    const share = weightOf(tag) / total;
+    data.fill((share * labelSmoothing) / tags, at, at + tags);
+    data[at + tag] = share * (1 - labelSmoothing + labelSmoothing / tags);
   }
-  const targets: TensorData = { type: 'float32', dims: [tokens, batch.length, tags], data };
-  return { feeds: { targets }, weight: total };
+  return { targets: { type: 'float32', dims, data }, weight: total };
 }

@@ -154,7 +154,8 @@ function classificationHead({ kind, train }: ClassificationDataset, shape: Class
     parameters: (encoder) => classifierParameters(encoder, shape),
     logits: (graph, encoder, inputs, dropout) => classifierLogits(graph, encoder, inputs, shape, dropout),
     loss: (graph, logits) => classificationLoss(graph, logits, link),
-    ...(shape.pooling === 'mean' && { linearEnd: classifierEnd(link === 'softmax' ? 1 : shape.outputs) }),
+    linearEnd: () =>
+      shape.pooling === 'mean' ? classifierEnd(link === 'softmax' ? 1 : shape.outputs) : undefined,
     targets(batch, { labelSmoothing, balanced }) {
       const labels = batch.map(({ row }) => active[row] ?? []);
       const rules = { link, labelSmoothing, ...(balanced && { classWeights: balance }) };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sequenceHead } from '../../../src/families/grapefruit/sequence-head.js';
 import type { TextWindow } from '../../../src/text-reader/index.js';
+import { tinyEncoder } from '../../training/loop-input.js';
 
 const tags = ['O', 'B-X', 'I-X', 'B-Y'];
 /** Six words, of which one is of a rare tag. */
@@ -86,5 +87,28 @@ describe('targets of a batch of sentences', () => {
     expect(sum).toBe(0);
     expect(weight).toBeGreaterThan(0);
     expect(weight).toBeLessThan(1e-3);
+  });
+});
+
+describe('the tokens that the last layer is fitted to', () => {
+  it('are those with targets, each with what it has in the whole batch', () => {
+    const batch = [windowOf(0, 0, 3, 4, 6), windowOf(1, 0, 3)];
+    const options = { labelSmoothing: 0.2, balanced: true };
+    const labelled = head.linearEnd?.(tinyEncoder(20, 0))?.labelledTokens?.(batch, options);
+    expect(labelled?.places).toEqual([
+      [1, 2, 4],
+      [1, 2],
+    ]);
+    const { at } = targetsOf(batch, options);
+    const { dims, data = [] } = labelled?.feeds.targets ?? {};
+    expect(dims).toEqual([5, 4]);
+    const expected = [at(1, 0), at(2, 0), at(4, 0), at(1, 1), at(2, 1)];
+    expect(Array.from(data, Number)).toEqual(expected.flat());
+  });
+
+  it('are none where a layer at random comes before the last one', () => {
+    const { tokenHead, ...plain } = tinyEncoder(20, 0);
+    const inner = tokenHead.parameters(2);
+    expect(head.linearEnd?.({ ...plain, tokenHead: { ...tokenHead, inner } })).toBeUndefined();
   });
 });
