@@ -161,6 +161,8 @@ describe.skipIf(executable === undefined)(title, () => {
     const told = page.getByRole('status').filter({ hasText: 'What speaks most for it: “Apple”.' });
     await told.waitFor({ state: 'attached' });
     await ask(page, 'emotion-detection');
+    // The sentence that `ask` waits for may still be that of the answer before.
+    await place.waitFor({ state: 'detached' });
     expect(await page.locator('#explanation *').count()).toBe(0);
   });
 
