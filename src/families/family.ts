@@ -21,7 +21,7 @@ export interface Family {
   readonly tier: Tier;
   /**
    * How long training lasts unless the request says: from random weights (docs/training.md), and from a
-   * backbone (docs/backbones.md), which knows the language already and needs fewer passes over a dataset.
+   * backbone (docs/backbones.md).
    */
   readonly durations: { readonly scratch: Duration; readonly backbone: Duration };
   /** The metrics that {@link TrainingTask.evaluate} gives and jobs report. */

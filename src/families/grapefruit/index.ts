@@ -9,7 +9,7 @@ export const grapefruit: Family = {
   tier: 'basic',
   durations: {
     scratch: { rows: 60_000, minEpochs: 3, maxEpochs: 30 },
-    backbone: { rows: 40_000, minEpochs: 3, maxEpochs: 10 },
+    backbone: { rows: 120_000, minEpochs: 3, maxEpochs: 10 },
   },
   metrics: ['f1'],
   warningKinds: [

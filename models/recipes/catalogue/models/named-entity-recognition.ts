@@ -69,7 +69,7 @@ export const namedEntityRecognition: TaggerRecipe = {
       references: [{ figure: 'best system 41.9, on six types', from: 'Derczynski et al. 2017' }],
     }),
   ],
-  training: { preprocessing: { lowercase: false } },
+  training: { preprocessing: { lowercase: false }, num_epochs: 6 },
   alternative: '`train --free` makes it without WikiANN, from CC BY 4.0 tweets alone.',
   weaknesses: [
     'Names that came up after 2017, and names written without capitals, are found less surely.',
