@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { newEncoder } from '../../src/encoder/index.js';
 import type { TaskDescription } from '../../src/families/index.js';
 import { englishTokenizer, loadTokenizer } from '../../src/tokenizer/index.js';
 import { resolveHyperparameters } from '../../src/training/hyperparameters.js';
@@ -64,6 +65,15 @@ describe('the defaults of a training', () => {
       batchSize: 8,
       epochs: 2,
     });
+  });
+
+  it('read more rows in all for entities than for labels, from a backbone', () => {
+    const backbone = { encoder: newEncoder('mini', 100), lowercase: true, maxTokens: 512 };
+    const entities = { ...model, type: 'named-entity-recognition', family: 'Grapefruit' } as const;
+    const epochs = (asked: Parameters<typeof resolveHyperparameters>[0], count: number) =>
+      resolveHyperparameters(asked, {}, rows(count, long), {}, backbone).epochs;
+    expect([1000, 10_000, 20_000].map((count) => epochs(model, count))).toEqual([10, 4, 3]);
+    expect([1000, 20_000, 100_000].map((count) => epochs(entities, count))).toEqual([10, 6, 3]);
   });
 
   it('mask fewer tokens of short texts', () => {
