@@ -158,7 +158,7 @@ export interface TrainingTask<Head extends TrainingHead = TrainingHead> {
   readonly mainMetric: FamilyType['mainMetric'];
   readonly head: Head;
   /** A copy of the task with edited copies of training rows added; dev stays as it is. */
-  augmented(seed: number): TrainingTask<Head>;
+  augmented(options: AugmentOptions): TrainingTask<Head>;
   /** Measures the dev set. @param outputs of each dev text. @throws AbortedError soon after the signal fires. */
   evaluate(outputs: readonly TextOutputs[], signal?: AbortSignal): Scores | Promise<Scores>;
   /** Trains the lexical expert on the training rows. @throws AbortedError soon after the signal fires. */
@@ -167,6 +167,13 @@ export interface TrainingTask<Head extends TrainingHead = TrainingHead> {
   expertBytes?(): number;
   /** The fields of config.json that this task decides. */
   describe(): TaskDescription;
+}
+
+export interface AugmentOptions {
+  /** The same seed gives the same copies. */
+  readonly seed: number;
+  /** Whether the model tells no upper from lower case. */
+  readonly lowercase: boolean;
 }
 
 export interface ExpertOptions {

@@ -50,11 +50,11 @@ export async function runTraining(
   progress.planned(hyperparameters.epochs, hyperparameters.batchSize);
   const estimate = estimateMemory(plain, spec, hyperparameters, backbone?.encoder, frozen);
   requireMemory(spec.id, estimate, spec.memoryLimit);
-  const task = hyperparameters.augment ? plain.augmented(spec.seed) : plain;
+  const { lowercase, language, balanced } = hyperparameters;
+  const task = hyperparameters.augment ? plain.augmented({ seed: spec.seed, lowercase }) : plain;
   const rows = await tokenize(task, family, hyperparameters, backbone, signal);
   const warnings = [...task.warnings, ...runWarnings(spec, rows, hyperparameters, backbone)];
   progress.warned(warnings);
-  const { lowercase, language, balanced } = hyperparameters;
   const expert = await task.trainExpert({ lowercase, language, balanced, seed: spec.seed, signal });
   const encoder = backbone?.encoder ?? newEncoder(spec.model_config.size, rows.vocabularySize);
   const cpu = given ?? cpuExecutor(spec.threads);

@@ -53,7 +53,7 @@ export function retrievalTask(
     examples: { train: train.length, dev: dev.length },
     mainMetric: undefined,
     head: vectorHead(dataset, indexFor),
-    augmented: (seed) =>
+    augmented: ({ seed }) =>
       retrievalTask({ ...dataset, train: [...train, ...augmentQuestions(train, seed)] }, indexFor),
     async evaluate(outputs, signal) {
       const { questions, index } = split(outputs, dev.length);

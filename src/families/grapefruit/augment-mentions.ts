@@ -1,4 +1,4 @@
-import { Random } from '../../random.js';
+import type { Random } from '../../random.js';
 import { beginTag, insideTag } from './bio-tags.js';
 import { type EntitySpan, spansOf } from './entity-spans.js';
 import type { TaggedSentence } from './sequence-dataset.js';
@@ -10,27 +10,25 @@ const REPLACEMENT_PROBABILITY = 0.5;
 type Mentions = readonly (readonly string[])[];
 
 /**
- * Edited copies of sentences, each with at least one mention replaced by another of its type from the same
- * sentences. A sentence without a mention that can be replaced gives no copy. The same seed gives the same
- * copies.
+ * Copies of sentences, each with at least one mention replaced by another of its type from the same sentences; a
+ * sentence without a mention that can be replaced stays as it is, the same object. In their order.
  * @param tags BIO tags in the order of their ids.
  */
-export function augmentMentions(
+export function withOtherMentions(
   sentences: readonly TaggedSentence[],
   tags: readonly string[],
-  seed: number,
+  random: Random,
 ): TaggedSentence[] {
-  const random = Random.fromSeed(seed);
   const idOf = new Map(tags.map((tag, id) => [tag, id]));
   const located = sentences.map((sentence) => ({
     sentence,
     spans: spansOf(sentence.tags.map((id) => tags[id] ?? '')),
   }));
   const mentions = mentionsByType(located);
-  return located.flatMap(({ sentence, spans }) => {
+  return located.map(({ sentence, spans }) => {
     const replaceable = spans.filter(({ type }) => (mentions.get(type)?.length ?? 0) > 1);
     const chosen = chooseSome(replaceable, random);
-    return chosen.length === 0 ? [] : [replaceMentions(sentence, chosen, mentions, idOf, random)];
+    return chosen.length === 0 ? sentence : replaceMentions(sentence, chosen, mentions, idOf, random);
   });
 }
 

@@ -19,7 +19,7 @@ import type {
   TrainingTask,
 } from '../family.js';
 import { guessSplitting } from '../words.js';
-import { augmentMentions } from './augment-mentions.js';
+import { augmentSentences } from './augment-sentences.js';
 import { bioConstraints } from './bio-constraints.js';
 import { fitTagWeights, type TagBlendRows, type TagShares, type TagWeights } from './blend-tags.js';
 import { entityScores } from './entity-scores.js';
@@ -41,8 +41,8 @@ export function sequenceTask(dataset: SequenceDataset): TrainingTask<RowHead> {
     dev: texts(dev),
     mainMetric: 'f1',
     head: sequenceHead(dataset),
-    augmented: (seed) =>
-      sequenceTask({ ...dataset, train: [...train, ...augmentMentions(train, tags, seed)] }),
+    augmented: (options) =>
+      sequenceTask({ ...dataset, train: [...train, ...augmentSentences(train, tags, options)] }),
     async evaluate(outputs, signal) {
       const decode = ({ words }: TaggedSentence, row: number) => {
         const logits = wordOutputs(outputs[row] ?? [], sentencePlaces(words), tags.length);

@@ -69,7 +69,7 @@ export function classificationTask(dataset: ClassificationDataset, pooling: Pool
     dev: dev.map(({ text }) => text),
     mainMetric,
     head: classificationHead(dataset, { outputs, pooling }),
-    augmented: (seed) =>
+    augmented: ({ seed }) =>
       classificationTask({ ...dataset, train: [...train, ...augmentTexts(train, seed)] }, pooling),
     evaluate: (texts, signal) => withPauses(score(flatOutputs(texts)), signal),
     trainExpert: (options) => trainExpert(dataset, outputs, options, score),

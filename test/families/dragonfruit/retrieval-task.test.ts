@@ -46,7 +46,7 @@ describe('the BM25 index of a retrieval task', () => {
     const made = vi.spyOn(Bm25Index, 'indexing');
     const task = retrievalTask(dataset);
     expect(made).not.toHaveBeenCalled();
-    for (const each of [task, task.augmented(1)]) {
+    for (const each of [task, task.augmented({ seed: 1, lowercase: true })]) {
       await examplesOf(each);
       await each.trainExpert(options);
     }

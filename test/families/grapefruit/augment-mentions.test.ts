@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { augmentMentions } from '../../../src/families/grapefruit/augment-mentions.js';
+import { withOtherMentions } from '../../../src/families/grapefruit/augment-mentions.js';
 import { spansOf } from '../../../src/families/grapefruit/entity-spans.js';
 import type { TaggedSentence } from '../../../src/families/grapefruit/sequence-dataset.js';
+import { Random } from '../../../src/random.js';
 
 const TAGS = ['O', 'B-PER', 'I-PER', 'B-LOC', 'I-LOC'];
 
@@ -14,11 +15,13 @@ function shown({ words, tags }: TaggedSentence): string {
   return words.map((word, index) => `${word}/${TAGS[tags[index] ?? -1]}`).join(' ');
 }
 
-describe('augmentMentions', () => {
+const replaced = (sentences: readonly TaggedSentence[], seed: number) =>
+  withOtherMentions(sentences, TAGS, Random.fromSeed(seed));
+
+describe('withOtherMentions', () => {
   it('puts another mention of the same type in place of one', () => {
-    const copies = augmentMentions(
+    const copies = replaced(
       [sentence('Ada Lovelace wrote', 'B-PER I-PER O'), sentence('then Turing came', 'O B-PER O')],
-      TAGS,
       1,
     );
     expect(copies.map(shown)).toEqual(['Turing/B-PER wrote/O', 'then/O Ada/B-PER Lovelace/I-PER came/O']);
@@ -29,14 +32,14 @@ describe('augmentMentions', () => {
     ['one mention only', [sentence('in Paris', 'O B-LOC'), sentence('from Paris', 'O B-LOC')]],
     ['one mention of each type', [sentence('Ada in Paris', 'B-PER O B-LOC')]],
     ['no sentence', []],
-  ])('gives nothing if there is %s', (_, sentences) => {
-    expect(augmentMentions(sentences, TAGS, 1)).toEqual([]);
+  ])('leaves the sentences if there is %s', (_, sentences) => {
+    expect(replaced(sentences, 1)).toEqual(sentences);
   });
 
   it('gives the same copies for the same seed, others for another', () => {
     const sentences = Array.from({ length: 30 }, (_, index) => sentence(`to Town${index}`, 'O B-LOC'));
-    expect(augmentMentions(sentences, TAGS, 1)).toEqual(augmentMentions(sentences, TAGS, 1));
-    expect(augmentMentions(sentences, TAGS, 1)).not.toEqual(augmentMentions(sentences, TAGS, 2));
+    expect(replaced(sentences, 1)).toEqual(replaced(sentences, 1));
+    expect(replaced(sentences, 1)).not.toEqual(replaced(sentences, 2));
   });
 
   const mention = fc.tuple(
@@ -78,7 +81,7 @@ describe('augmentMentions', () => {
   it('keeps valid BIO and all words around mentions, and makes up no mention', () => {
     fc.assert(
       fc.property(sentences, fc.integer(), (originals, seed) => {
-        const copies = augmentMentions(originals, TAGS, seed);
+        const copies = replaced(originals, seed);
         const skeletons = new Set(originals.map((each) => skeleton(each).join(' ')));
         const known = mentionsOf(originals);
         for (const copy of copies) {
@@ -95,11 +98,10 @@ describe('augmentMentions', () => {
     );
   });
 
-  it('changes every sentence that it copies', () => {
+  it('changes every sentence that has a mention, if there are others of its type', () => {
     fc.assert(
       fc.property(sentences, fc.integer(), (originals, seed) => {
         for (const original of originals) {
-          // Alone with a sentence that offers two mentions of each type, it is the first to be copied, if at all.
           const others = [
             sentence('q', 'B-PER'),
             sentence('r', 'B-PER'),
@@ -107,9 +109,9 @@ describe('augmentMentions', () => {
             sentence('r', 'B-LOC'),
           ];
           const hasMention = original.tags.some((id) => id !== 0);
-          const copies = augmentMentions([original, ...others], TAGS, seed);
-          expect(copies).toHaveLength(others.length + (hasMention ? 1 : 0));
-          if (hasMention) expect(copies.slice(0, 1).map(shown)).not.toEqual([shown(original)]);
+          const copies = replaced([original, ...others], seed);
+          expect(copies).toHaveLength(others.length + 1);
+          expect(copies.slice(0, 1).map(shown).includes(shown(original))).toBe(!hasMention);
         }
       }),
     );
