@@ -3,13 +3,13 @@ import type { AugmentOptions } from '../family.js';
 import { withOtherMentions } from './augment-mentions.js';
 import type { TaggedSentence } from './sequence-dataset.js';
 
-/** Shares of the copies that are in lower case and in capitals; the others keep the case that they have. */
-const LOWER_CASE = 0.4;
-const CAPITALS = 0.2;
+/** Shares of the sentences that are copied in lower case and in capitals (docs/entities.md#upper-and-lower-case). */
+const LOWER_CASE = 1 / 4;
+const CAPITALS = 1 / 8;
 
 /**
- * An edited copy of each sentence: at least one mention is replaced by another of its type, if there is another, and
- * some copies are all in lower case or all in capitals, as people type, unless the model tells no case from another. A sentence that stays as it was gives no copy.
+ * Edited copies of sentences: of each that has a mention, one with another mention of its type, if there is any; and of
+ * some, one all in lower case or all in capitals, as people type, unless the model tells no case from another.
  * @param tags BIO tags in the order of their ids.
  */
 export function augmentSentences(
@@ -18,24 +18,19 @@ export function augmentSentences(
   { seed, lowercase }: AugmentOptions,
 ): TaggedSentence[] {
   const random = Random.fromSeed(seed);
-  const copies = withOtherMentions(sentences, tags, random);
-  return copies.flatMap((copy, at) => {
-    const edited = lowercase ? copy : inSomeCase(copy, random);
-    return hasSameWords(edited, sentences[at]) ? [] : [edited];
+  const replaced = withOtherMentions(sentences, tags, random).filter((copy, at) => copy !== sentences[at]);
+  return lowercase ? replaced : [...replaced, ...inOtherCase(sentences, random)];
+}
+
+function inOtherCase(sentences: readonly TaggedSentence[], random: Random): TaggedSentence[] {
+  return sentences.flatMap(({ words, tags }) => {
+    const changed = changeCase(words, random.uniform());
+    return changed.some((word, at) => word !== words[at]) ? [{ words: changed, tags }] : [];
   });
 }
 
-function inSomeCase(sentence: TaggedSentence, random: Random): TaggedSentence {
-  const drawn = random.uniform();
-  if (drawn < LOWER_CASE) return retyped(sentence, (word) => word.toLowerCase());
-  if (drawn < LOWER_CASE + CAPITALS) return retyped(sentence, (word) => word.toUpperCase());
-  return sentence;
+/** @param drawn at least 0 and below 1. */
+function changeCase(words: readonly string[], drawn: number): readonly string[] {
+  if (drawn < LOWER_CASE) return words.map((word) => word.toLowerCase());
+  return drawn < LOWER_CASE + CAPITALS ? words.map((word) => word.toUpperCase()) : words;
 }
-
-const retyped = ({ words, tags }: TaggedSentence, change: (word: string) => string): TaggedSentence => ({
-  words: words.map(change),
-  tags,
-});
-
-const hasSameWords = ({ words }: TaggedSentence, other: TaggedSentence | undefined): boolean =>
-  words.length === other?.words.length && words.every((word, at) => word === other.words[at]);

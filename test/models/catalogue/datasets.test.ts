@@ -11,6 +11,7 @@ import {
   titlesAsQuestions,
 } from '../../../models/recipes/catalogue/datasets/abstracts.js';
 import { readHeadlines } from '../../../models/recipes/catalogue/datasets/headlines.js';
+import { withOtherCase } from '../../../models/recipes/catalogue/datasets/other-case.js';
 import {
   readCustomerReviews,
   readMovieReviews,
@@ -157,6 +158,16 @@ describe('headlines', () => {
       { text: 'Acme soars', labels: ['positive'] },
       { text: 'Two firms wait', labels: ['neutral'] },
     ]);
+  });
+});
+
+describe('sentences in another case', () => {
+  it('are every fourth in lower case and every eighth in capitals, behind the sentences themselves', () => {
+    const sentences = Array.from({ length: 16 }, (_, at) => ({ words: [`To${at}`], tags: ['O'] }));
+    const all = withOtherCase(sentences);
+    expect(all.slice(0, 16)).toEqual(sentences);
+    const copies = all.slice(16).map(({ words }) => words.join(' '));
+    expect(copies).toEqual(['to3', 'to7', 'to11', 'to15', 'TO7', 'TO15']);
   });
 });
 
