@@ -62,8 +62,8 @@ export interface TrainerOptions {
    */
   readonly allowPrivateAddresses?: boolean;
   /**
-   * A running job writes a checkpoint with the first epoch that ends this many milliseconds after the one before. What
-   * a crash loses is at most this much, and the epoch under way. Default 30,000.
+   * A running job writes a checkpoint with the first epoch that ends this many milliseconds after the one before, and
+   * within an epoch after five minutes without one. A crash loses what was done since. Default 30,000.
    */
   readonly checkpointIntervalMs?: number;
   /** How many jobs of the account may wait; one more is a QueueFullError. Default 100. */

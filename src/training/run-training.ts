@@ -23,6 +23,8 @@ import { configOf, namedBackbone, writeModel } from './write-model.js';
 
 /** A crash loses at most this much of a training, and the epoch in progress. */
 const CHECKPOINT_INTERVAL_MS = 30_000;
+/** An epoch may take an hour; a process that dies then should not lose all of it. */
+const CHECKPOINT_WITHIN_EPOCH_MS = 300_000;
 
 /**
  * One training job from its dataset's URL to a model folder in `spec.directory`.
@@ -72,6 +74,7 @@ export async function runTraining(
       file: checkpointFile(spec.directory),
       fingerprint: fingerprintOf(spec, task),
       intervalMs: spec.checkpointIntervalMs ?? CHECKPOINT_INTERVAL_MS,
+      withinEpochMs: CHECKPOINT_WITHIN_EPOCH_MS,
     },
   };
   const noticed: DatasetWarning[] = [];

@@ -56,6 +56,8 @@ export interface CheckpointPlan {
    * the run stops to go on later.
    */
   readonly intervalMs: number;
+  /** Within an epoch, one is written after the first step that comes at least this long after the last. Default: none. */
+  readonly withinEpochMs?: number;
 }
 
 /** The result of a training, with the weights of its best epoch. */
@@ -153,7 +155,7 @@ class TrainingLoop {
     const patience = patienceFor(epochs);
     while (this.#stats.epoch < epochs && this.#stats.epoch - (this.#best?.epoch ?? 0) < patience) {
       await this.#epoch();
-      await this.#saveNowAndThen();
+      await this.#saveAfter(this.#input.checkpoint.intervalMs);
     }
   }
 
@@ -172,7 +174,7 @@ class TrainingLoop {
   }
 
   async #trainEpoch(startedAt: number): Promise<void> {
-    const { hyperparameters, signal, progress } = this.#input;
+    const { hyperparameters, signal, progress, checkpoint } = this.#input;
     const { learner } = this.#learning;
     const { epoch } = this.#stats;
     const schedule = {
@@ -191,6 +193,7 @@ class TrainingLoop {
       this.#position = learner.state;
       const { steps } = learner.state;
       progress.stepped({ epoch, step: steps, steps: this.#totalSteps, loss: loss / examples });
+      await this.#saveAfter(checkpoint.withinEpochMs ?? Number.POSITIVE_INFINITY);
     }
   }
 
@@ -246,9 +249,9 @@ class TrainingLoop {
     return true;
   }
 
-  async #saveNowAndThen(): Promise<void> {
-    const { intervalMs } = this.#input.checkpoint;
-    if (performance.now() - this.#savedAt < intervalMs) return;
+  /** Writes a checkpoint if the last one, or the start, is at least so long ago. */
+  async #saveAfter(milliseconds: number): Promise<void> {
+    if (performance.now() - this.#savedAt < milliseconds) return;
     this.#savedAt = performance.now();
     await this.#save();
   }

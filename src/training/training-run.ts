@@ -32,7 +32,10 @@ export interface TrainingSpec {
   readonly device?: Device;
   /** Decides every random choice of the run. */
   readonly seed: number;
-  /** A checkpoint is written with the first epoch that ends this long after the one before. Default 30,000. */
+  /**
+   * A checkpoint is written with the first epoch that ends this long after the one before, and within an epoch after
+   * five minutes. Default 30,000.
+   */
   readonly checkpointIntervalMs?: number;
   /** Of the trainer that created the job. */
   readonly tuning: Tuning;

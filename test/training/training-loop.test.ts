@@ -188,6 +188,32 @@ describe('training', () => {
     expect(resumed.stats.metrics.training).toEqual(whole.stats.metrics.training);
   });
 
+  it('leaves checkpoints within a long epoch, which a run goes on from after its process has died', async () => {
+    const dataset = randomTexts('multiclass', 48);
+    const hyperparameters = { epochs: 3, tokenDropout: 0.1 };
+    const options = { dropout: 0.1 };
+    const whole = await train(dataset, hyperparameters, options);
+    const stop = new AbortController();
+    const progress = new ProgressReporter(() => {});
+    progress.stepped = ({ step }) => {
+      if (step === 3) stop.abort();
+    };
+    const plan = { file: join(folder, 'within.safetensors'), fingerprint: 'x', intervalMs: 1e9 };
+    const dies = { ...options, signal: stop.signal, progress, checkpoint: { ...plan, withinEpochMs: 0 } };
+    await failureOf('aborted', () => train(dataset, hyperparameters, dies));
+    const steps: number[] = [];
+    const counting = new ProgressReporter(() => {});
+    counting.stepped = ({ step }) => steps.push(step);
+    const resumed = await train(dataset, hyperparameters, {
+      ...options,
+      checkpoint: plan,
+      progress: counting,
+    });
+    expect(steps[0]).toBe(4);
+    expect(resumed.weights).toEqual(whole.weights);
+    expect(resumed.stats.metrics.training).toEqual(whole.stats.metrics.training);
+  });
+
   it('resumes from a checkpoint whose fingerprint has its fields in another order', async () => {
     const dataset = randomTexts('binary', 16);
     const file = join(folder, 'reordered.safetensors');
