@@ -63,18 +63,36 @@ const querySchema = z.object({ _id: z.string(), text: z.string() });
 /** Of every so many training queries, one becomes a dev query. */
 const DEV_STEP = 8;
 
+/** An abstract of SciFact's collection. */
+export interface ScifactDocument {
+  readonly id: string;
+  readonly title: string;
+  readonly abstract: string;
+}
+
+const parseLines = <Value>(folder: string, file: string, schema: z.ZodType<Value>): Value[] =>
+  nonBlankLines(readText(folder, file)).map((line) => schema.parse(JSON.parse(line)));
+
+/** @param folder of SciFact. */
+export function readScifactDocuments(folder: string): ScifactDocument[] {
+  return parseLines(folder, 'corpus.jsonl.br', documentSchema).map(({ doc_id, title, abstract }) => ({
+    id: doc_id,
+    title: oneLine(title),
+    abstract: oneLine(abstract),
+  }));
+}
+
+/** An abstract after its title, as it is searched. */
+export const scifactPassage = ({ title, abstract }: ScifactDocument): string =>
+  oneLine(`${title} ${abstract}`);
+
 /** Claims as questions, abstracts (after their title) as passages, with BEIR's judgements. */
 function readScifact(folder: string): Questions {
-  const parse = <Value>(file: string, schema: z.ZodType<Value>): Value[] =>
-    nonBlankLines(readText(folder, file)).map((line) => schema.parse(JSON.parse(line)));
   const documents = new Map(
-    parse('corpus.jsonl.br', documentSchema).map(({ doc_id, title, abstract }) => [
-      doc_id,
-      oneLine(`${title} ${abstract}`),
-    ]),
+    readScifactDocuments(folder).map((document) => [document.id, scifactPassage(document)]),
   );
   const queries = new Map(
-    parse('beir_queries.jsonl', querySchema).map(({ _id, text }) => [_id, oneLine(text)]),
+    parseLines(folder, 'beir_queries.jsonl', querySchema).map(({ _id, text }) => [_id, oneLine(text)]),
   );
   const judged = (file: string): TestQuestion[] => {
     const contexts = new Map<string, string[]>();

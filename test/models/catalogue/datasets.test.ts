@@ -10,6 +10,7 @@ import {
   readPapers,
   titlesAsQuestions,
 } from '../../../models/recipes/catalogue/datasets/abstracts.js';
+import { claimlessAbstracts } from '../../../models/recipes/catalogue/datasets/claimless-abstracts.js';
 import { readHeadlines } from '../../../models/recipes/catalogue/datasets/headlines.js';
 import { withOtherCase } from '../../../models/recipes/catalogue/datasets/other-case.js';
 import {
@@ -191,7 +192,37 @@ describe('abstracts', () => {
       { question: 'Title 0', context: 'Abstract 0.' },
       { question: 'Title 50', context: 'Abstract 50.' },
     ]);
-    expect(train).toHaveLength(25);
+    expect(train).toHaveLength(13);
+  });
+
+  it('answer their titles and last sentences where no claim is about them', async () => {
+    const conclusion = 'So lorem ipsum goes with dolor sit amet in all cases.';
+    const document = (id: number, abstract: string) => ({ doc_id: `${id}`, title: `Title ${id}`, abstract });
+    const documents = [
+      document(1, `We ask. ${conclusion}`),
+      document(2, `Trained on. ${conclusion}`),
+      document(3, `Measured on. ${conclusion}`),
+      document(4, 'We ask. Yes.'),
+      document(5, conclusion),
+    ];
+    const lines = (rows: readonly object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+    const root = await datasets({
+      'scifact/corpus.jsonl.br': lines(documents),
+      'scifact/beir_queries.jsonl': lines([
+        { _id: '7', text: 'A claim.' },
+        { _id: '8', text: 'Another.' },
+      ]),
+      'scifact/beir_qrels_train.tsv': 'query-id\tcorpus-id\tscore\n7\t2\t1\n',
+      'scifact/beir_qrels_test.tsv': 'query-id\tcorpus-id\tscore\n8\t3\t1\n',
+    });
+    expect(claimlessAbstracts(root)).toEqual({
+      train: [
+        { question: 'Title 1', context: `We ask. ${conclusion}` },
+        { question: conclusion, context: 'Title 1 We ask.' },
+        { question: 'Title 4', context: 'We ask. Yes.' },
+        { question: 'Title 5', context: conclusion },
+      ],
+    });
   });
 
   it('are shipped newest first, with title and address', () => {

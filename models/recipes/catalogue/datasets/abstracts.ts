@@ -22,7 +22,7 @@ const oneLine = (text: string): string => text.replaceAll(/\s+/gu, ' ').trim();
 const DEV_STEP = 50;
 
 /** Of every so many papers, one is trained on: each example has two long abstracts, which take time. */
-const TRAIN_STEP = 4;
+const TRAIN_STEP = 8;
 
 /** Each title asks for its abstract, which goes without the title: else the words alone would tell. */
 export function titlesAsQuestions(papers: readonly Paper[]): Required<Split<QuestionPair>> {

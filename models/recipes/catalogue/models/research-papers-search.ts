@@ -1,4 +1,5 @@
 import { newestAbstracts, readPapers, titlesAsQuestions } from '../datasets/abstracts.js';
+import { claimlessAbstracts } from '../datasets/claimless-abstracts.js';
 import { questions, searchTest } from '../datasets/published.js';
 import type { SearchRecipe } from '../recipe.js';
 
@@ -10,19 +11,27 @@ export const researchPapersSearch: SearchRecipe = {
   job: 'research-papers-search',
   family: 'Dragonfruit',
   language: 'english',
+  training: { num_epochs: 2 },
   does: 'Answers a question with the ten abstracts of research papers on language technology that fit it best.',
   example: 'How can a small model learn from a large one?',
   notes: [
     'A passage is a title, the abstract (cut at 1,200 characters) and the address of the paper. The newest papers come first, as many as the size of the package allows.',
-    'It was trained to find the abstract of a title, and the abstracts that bear on a claim. SciFact is measured with its own abstracts as passages; what is shipped has none of them.',
+    'It was trained to find the abstract of a title or of a conclusion, and the abstracts that bear on a claim. SciFact is measured with its own abstracts as passages; what is shipped has none of them.',
     'To search passages of your own, train a model on them: the shipped ones are part of this model.',
   ],
   sources: [
     {
       title: 'ACL Anthology, titles and abstracts of 2016 to 2021',
       licence: 'CC BY 4.0',
-      remark: 'the title asks for the abstract; every fourth paper, and every fiftieth for dev',
+      remark: 'the title asks for the abstract; every eighth paper, and every fiftieth for dev',
       read: (datasets) => titlesAsQuestions(readPapers(datasets)),
+    },
+    {
+      title:
+        'SciFact, titles and last sentences of the abstracts that no claim of train, dev or test is about',
+      licence: 'ODC-By 1.0',
+      remark: 'each asks for its abstract without it',
+      read: claimlessAbstracts,
     },
     {
       title: 'SciFact, train (Wadden et al. 2020; judgements of BEIR)',
