@@ -53,7 +53,7 @@ export const GOES_ON_LATER = 'closing';
 export interface TrainingRunOptions {
   /**
    * Stops the run within two training steps, or within about a second outside of them; it then rejects with an
-   * AbortedError. With the reason `'closing'`, it writes a checkpoint first.
+   * AbortedError. With the reason `'closing'`, it writes a checkpoint first. It may have fired before the run begins.
    */
   readonly signal: AbortSignal;
   /** Called with each event, in their order. */

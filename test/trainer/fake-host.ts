@@ -39,7 +39,9 @@ export class FakeRun {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    if (obeys) options.signal.addEventListener('abort', () => this.obey());
+    if (!obeys) return;
+    if (options.signal.aborted) this.obey();
+    options.signal.addEventListener('abort', () => this.obey());
   }
 
   emit(event: TrainingRunEvent): void {
