@@ -2,13 +2,11 @@ import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { isConnectionLost, isNotDone, QueryTimeout } from './connection-failure.js';
 import { ConnectionPool, type PostgresSource } from './connection-pool.js';
 import { type ChannelListener, Listener } from './listener.js';
-import { migrate } from './migrations.js';
+import { prepareSchema } from './schema.js';
 import { withinTime } from './within-time.js';
 
 /** How long one statement may take. */
 const QUERY_TIMEOUT_MS = 15_000;
-/** Migrations may build indexes over millions of rows. */
-const MIGRATION_TIMEOUT_MS = 3_600_000;
 /** How long the server keeps the locks of a transaction whose process says nothing. */
 const SILENT_TRANSACTION_MS = 30_000;
 /** How often a statement is sent where the connections turn out to be broken. */
@@ -43,7 +41,7 @@ export class Database {
   readonly schema: string;
   readonly #connections: ConnectionPool;
   readonly #listener: Listener;
-  #migrated: Promise<void> | undefined;
+  #ready: Promise<void> | undefined;
 
   /** @throws RangeError for a name that is none; StorageError for a connection string that is none. */
   constructor(source: PostgresSource, { schema = 'orchard' }: DatabaseOptions = {}) {
@@ -80,15 +78,13 @@ export class Database {
 
   /** Makes the tables and brings them up to date, once. */
   ready(): Promise<void> {
-    this.#migrated ??= this.#inTransaction((query) => {
-      const send = (text: string, values?: readonly unknown[]) =>
-        query<{ name?: string | null }>(text, values, { timeoutMs: MIGRATION_TIMEOUT_MS });
-      return migrate(send, this.schema);
-    }).catch((thrown: unknown) => {
-      this.#migrated = undefined; // the next call tries again
-      throw thrown;
-    });
-    return this.#migrated;
+    this.#ready ??= this.#inTransaction((query) => prepareSchema(query, this.schema)).catch(
+      (thrown: unknown) => {
+        this.#ready = undefined; // the next call tries again
+        throw thrown;
+      },
+    );
+    return this.#ready;
   }
 
   /** Sends one statement, on any connection. */

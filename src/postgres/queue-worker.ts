@@ -1,31 +1,78 @@
-import type { JobLease, JobOutcome, JobWorker } from '../jobs/index.js';
-import type { JobLeaseTable, TakenJob } from './job-lease-table.js';
-import { QueueLease } from './queue-lease.js';
-import type { QueueTiming, Timers } from './queue-timing.js';
+import { type JobLease, type JobOutcome, JobStop, type JobWorker, type StopReason } from '../jobs/index.js';
+import type { QueueTable, TakenJob } from './queue-table.js';
+import { withinTime } from './within-time.js';
 
-export interface QueueWorkerOptions {
-  readonly table: JobLeaseTable;
+/** The times of a PostgreSQL queue; tests shorten them. */
+export interface QueueTiming {
+  /** How long a lease lasts unless it is extended, by the database's clock. */
+  readonly leaseMs: number;
+  /** How often a lease is extended. The holder considers it lost this long before the database does. */
+  readonly heartbeatMs: number;
+  /** How often idle workers look for jobs; notifications are immediate, but may be lost. */
+  readonly pollMs: number;
+  /** How long an account waits after its job failed. */
+  readonly pauseMs: number;
+}
+
+export const QUEUE_TIMING: QueueTiming = {
+  leaseMs: 30_000,
+  heartbeatMs: 5_000,
+  pollMs: 2_000,
+  pauseMs: 5_000,
+};
+
+/** Timers that don't keep the process alive. Tests pass ones that stop, as those of a suspended process do. */
+export interface Timers {
+  /** @returns a function that stops the timer. */
+  every(ms: number, work: () => void): () => void;
+  /** @returns a function that stops the timer. */
+  after(ms: number, work: () => void): () => void;
+}
+
+export const systemTimers: Timers = {
+  every(ms, work) {
+    const timer = setInterval(work, ms).unref();
+    return () => clearInterval(timer);
+  },
+  after(ms, work) {
+    const timer = setTimeout(work, ms).unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+/** What workers and leases of one queue share. */
+export interface QueueContext {
+  readonly table: QueueTable;
   readonly timing: QueueTiming;
   readonly timers: Timers;
-  /** The next job for this worker, if there is one. */
-  readonly take: () => Promise<TakenJob | undefined>;
+  /** Of this process, for people who look into the tables. */
+  readonly holder: string;
+}
+
+export interface QueueWorkerOptions {
+  /** The account to work for; undefined for all accounts. */
+  readonly app_id?: string;
   readonly handle: (app_id: string, lease: JobLease) => Promise<JobOutcome>;
   /** Most jobs at a time. */
   readonly atOnce: number;
-  readonly closed: () => void;
+  readonly onClose: () => void;
 }
 
-/** Takes jobs when it is woken, hands them out, and gives their leases back. */
+/** Takes jobs when it is woken, hands them to the handler, and releases their leases. */
 export class QueueWorker implements JobWorker {
+  readonly app_id: string | undefined;
+  readonly #context: QueueContext;
   readonly #options: QueueWorkerOptions;
   readonly #leases = new Set<QueueLease>();
   readonly #running = new Set<Promise<void>>();
   #filling: Promise<void> | undefined;
-  /** Whether to look again once nothing more was found. */
+  /** Whether it was woken while it was looking for jobs. */
   #hasNews = false;
   #isClosed = false;
 
-  constructor(options: QueueWorkerOptions) {
+  constructor(context: QueueContext, options: QueueWorkerOptions) {
+    this.app_id = options.app_id;
+    this.#context = context;
     this.#options = options;
   }
 
@@ -33,7 +80,7 @@ export class QueueWorker implements JobWorker {
     return !this.#isClosed && this.#leases.size < this.#options.atOnce;
   }
 
-  /** Looks for jobs, in the background. What fails is tried again when it is woken next. */
+  /** Looks for jobs, in the background. If that fails, the next call tries again. */
   wake(): void {
     this.#hasNews = true;
     if (this.#filling !== undefined || !this.isIdle) return;
@@ -57,16 +104,17 @@ export class QueueWorker implements JobWorker {
     for (const lease of this.#leases) lease.stop('closing');
     await this.#filling;
     await Promise.all(this.#running);
-    this.#options.closed();
+    this.#options.onClose();
   }
 
   async #fill(): Promise<void> {
+    const { table, holder } = this.#context;
     while (this.isIdle) {
       this.#hasNews = false;
       const takenAt = performance.now();
-      const job = await this.#options.take();
+      const job = await table.take(holder, this.app_id);
       if (job === undefined) return;
-      const lease = new QueueLease(job, takenAt, this.#options);
+      const lease = new QueueLease(job, takenAt, this.#context);
       this.#leases.add(lease);
       const running = this.#run(lease).finally(() => {
         this.#leases.delete(lease);
@@ -85,19 +133,95 @@ export class QueueWorker implements JobWorker {
     lease.end();
   }
 
-  /** Until it has come through, the lease is lost, or the worker closes. */
+  /** Tries until it succeeds, the lease is lost, or the worker closes. */
   async #release(lease: QueueLease, hasEnded: boolean): Promise<void> {
-    const { table, timing, timers } = this.#options;
+    const { table, timing, timers } = this.#context;
     for (;;) {
-      // A handler that failed would fail again at once; one that was told to stop is no reason to wait.
-      const pauseMs = this.#isClosed || lease.stopReason !== undefined ? 0 : timing.pauseMs;
+      // A handler that failed would fail again at once; one that was told to stop needs no pause.
+      const isPaused = !hasEnded && !this.#isClosed && lease.stopReason === undefined;
       try {
-        await table.release(lease.job, hasEnded, hasEnded ? 0 : pauseMs);
+        await table.release(lease.job, hasEnded, isPaused ? timing.pauseMs : 0);
         return;
       } catch {
         if (this.#isClosed || lease.stopReason === 'lost') return; // it expires
       }
       await new Promise<void>((resolve) => timers.after(timing.pollMs, resolve));
     }
+  }
+}
+
+/**
+ * The lease of a running job, with the heartbeats that extend it. If they fail, it counts as lost one heartbeat before
+ * the database lets another process have the job, by a monotonic clock.
+ */
+class QueueLease implements JobLease {
+  readonly job: TakenJob;
+  readonly #context: QueueContext;
+  readonly #stop = new JobStop();
+  readonly #stopHeartbeats: () => void;
+  #stopExpiry: () => void = () => undefined;
+  /** When the last heartbeat that succeeded was sent. */
+  #renewedAt: number;
+
+  /** @param takenAt by `performance.now()`, before the job was taken. */
+  constructor(job: TakenJob, takenAt: number, context: QueueContext) {
+    this.job = job;
+    this.#context = context;
+    this.#renewedAt = takenAt;
+    if (job.isCancelled) this.stop('cancelled');
+    this.#scheduleExpiry();
+    this.#stopHeartbeats = context.timers.every(context.timing.heartbeatMs, () => void this.renew());
+  }
+
+  get id(): string {
+    return this.job.id;
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  get stopReason(): StopReason | undefined {
+    return this.#stop.reason;
+  }
+
+  stop(reason: StopReason): void {
+    this.#stop.give(reason);
+  }
+
+  async renew(): Promise<boolean> {
+    const sentAt = performance.now();
+    const timeoutMs = Math.max(1, this.#remainingMs());
+    try {
+      const renewal = this.#context.table.renew(this.job, timeoutMs);
+      const { isHeld, isCancelled } = await withinTime(renewal, timeoutMs);
+      if (isHeld && sentAt > this.#renewedAt) {
+        this.#renewedAt = sentAt;
+        this.#scheduleExpiry();
+      }
+      if (isCancelled) this.stop('cancelled');
+      if (!isHeld) this.stop('lost');
+    } catch {
+      // The lease holds until it expires.
+    }
+    if (this.#remainingMs() <= 0) this.stop('lost');
+    return this.#stop.reason !== 'lost';
+  }
+
+  /** Ends the heartbeats. */
+  end(): void {
+    this.#stopHeartbeats();
+    this.#stopExpiry();
+  }
+
+  #remainingMs(): number {
+    const { leaseMs, heartbeatMs } = this.#context.timing;
+    return this.#renewedAt + leaseMs - heartbeatMs - performance.now();
+  }
+
+  #scheduleExpiry(): void {
+    this.#stopExpiry();
+    const expire = () => this.stop('lost');
+    this.#stopExpiry = this.#context.timers.after(Math.max(0, this.#remainingMs()), expire);
   }
 }

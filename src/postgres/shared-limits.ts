@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { RateLimiterPostgres, type RateLimiterRes } from 'rate-limiter-flexible';
 import type { Database } from './database.js';
 import { whileAsking } from './database-failure.js';
-import { QUOTAS, RATES } from './limit-tables.js';
+import { QUOTAS, RATES } from './schema.js';
 
 /** A day or a month of the calendar, in UTC. */
 export interface CalendarPeriod {
@@ -83,7 +83,7 @@ export class SharedLimits {
       storeType: 'client',
       schemaName: this.#database.schema,
       tableName: table,
-      tableCreated: true, // by the migrations
+      tableCreated: true, // by prepareSchema
       duration: MINUTE_S,
     });
   }

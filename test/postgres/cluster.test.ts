@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { QUEUE_TIMING, type QueueTiming } from '../../src/postgres/queue-timing.js';
+import { QUEUE_TIMING, type QueueTiming } from '../../src/postgres/queue-worker.js';
 import type { SpeakingProcess } from '../support/speaking-process.js';
 import { Chance } from '../trust/chance.js';
 import { Cluster } from './cluster.js';

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { createClassificationArchive } from '../../src/families/index.js';
 import { postgresQueue, postgresStorage } from '../../src/postgres/index.js';
-import type { QueueTiming } from '../../src/postgres/queue-timing.js';
+import type { QueueTiming } from '../../src/postgres/queue-worker.js';
 import { Trainer } from '../../src/trainer/index.js';
 import { aDirectory } from '../storage/temporary-place.js';
 import { writeCheckpoint } from '../support/checkpoint-builder.js';

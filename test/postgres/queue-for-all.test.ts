@@ -1,11 +1,9 @@
 import { v7 as uuidV7 } from 'uuid';
 import { expect, it } from 'vitest';
 import type { JobLease, JobOutcome } from '../../src/jobs/index.js';
-import { AccountTurns } from '../../src/postgres/account-turns.js';
-import { Database } from '../../src/postgres/index.js';
 import type { QueueOnPostgres } from '../../src/postgres/postgres-queue.js';
 import { describeWithPostgres, type PrivateServer } from './private-server.js';
-import { SHORT, ShortMedium } from './short-queue.js';
+import { ShortMedium } from './short-queue.js';
 
 interface Handed {
   readonly app_id: string;
@@ -66,8 +64,6 @@ async function expectNothing(server: PrivateServer, schema: string): Promise<voi
   for (const table of ['queue_accounts', 'queue_jobs'].map((name) => `${schema}.${name}`)) {
     expect(await server.sql(`SELECT * FROM ${table}`)).toEqual([]);
   }
-  expect(await server.sql(`SELECT * FROM ${schema}_boss.job`)).toEqual([]);
-  expect(await server.sql(`SELECT * FROM ${schema}_boss.archive`)).toEqual([]);
 }
 
 describeWithPostgres('a worker for all accounts', (server) => {
@@ -149,36 +145,18 @@ describeWithPostgres('a worker for all accounts', (server) => {
     await medium.close();
   });
 
-  it('is handed the job of an account whose turn a process took and died with', async () => {
-    const schema = server.newSchema();
-    const medium = new ShortMedium(server.connectionString, schema);
-    ids.clear();
-    const queue = medium.open();
-    await addAll(queue, 'a1');
-    const database = new Database(server.connectionString, { schema });
-    expect(await new AccountTurns(database, SHORT.turnMs).next()).toBe('a');
-    await database.close();
-    const log = new Log();
-    queue.workForAll(log.handler, { atOnce: 1 });
-    (await log.next()).end('ended');
-    expect(names(log)).toEqual(['a1']);
-    await medium.close();
-  });
-
-  it('is handed the next turn without a look at all that wait', async () => {
+  it('is handed the next job without a look at all accounts that wait', async () => {
     const schema = server.newSchema();
     const medium = new ShortMedium(server.connectionString, schema);
     await medium.open().ready();
-    const turns = `${schema}_boss.job`;
-    await server.sql(
-      `INSERT INTO ${turns} (name, data, policy) SELECT 'account-turns', '{}', 'standard' FROM generate_series(1, 5000)`,
-    );
+    const accounts = `${schema}.queue_accounts`;
+    await server.sql(`INSERT INTO ${accounts} (app_id) SELECT n FROM generate_series(1, 5000) AS n`);
     await server.sql('ANALYZE');
     const plan = await server.sql(
-      `EXPLAIN SELECT id FROM ${turns} WHERE name = 'account-turns' AND state < 'active' AND start_after < now()
-       ORDER BY priority DESC, created_on, id LIMIT 1 FOR UPDATE SKIP LOCKED`,
+      `EXPLAIN SELECT app_id FROM ${accounts} WHERE free_from <= now()
+       ORDER BY job_id IS NULL, free_from LIMIT 1 FOR UPDATE SKIP LOCKED`,
     );
-    expect(JSON.stringify(plan)).toContain('turns_in_order');
+    expect(JSON.stringify(plan)).toContain('queue_turns');
     expect(JSON.stringify(plan)).not.toContain('Sort');
     await medium.close();
   });
@@ -210,18 +188,5 @@ describeWithPostgres('a worker for all accounts', (server) => {
     await queue.cancel(job('a2'));
     await expectNothing(server, schema);
     await medium.close();
-  });
-});
-
-describeWithPostgres('the policy of pg-boss for one active job a key', (server) => {
-  it('would let the oldest job of a busy account hold up all others', async () => {
-    const { default: Boss } = await import('pg-boss');
-    const boss = new Boss({ connectionString: server.connectionString, schema: 'singleton' });
-    await boss.start();
-    await boss.createQueue('jobs', { name: 'jobs', policy: 'singleton' });
-    for (const singletonKey of ['a', 'a', 'b']) await boss.send('jobs', {}, { singletonKey });
-    expect(await boss.fetch('jobs')).toHaveLength(1);
-    expect(await boss.fetch('jobs')).toEqual([]);
-    await boss.stop({ graceful: false });
   });
 });

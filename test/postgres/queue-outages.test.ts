@@ -8,7 +8,7 @@ import { isOrchardError, type OrchardError } from '../../src/errors.js';
 import type { SharedJobQueue } from '../../src/jobs/index.js';
 import { Database, postgresStorage } from '../../src/postgres/index.js';
 import { QueueOnPostgres } from '../../src/postgres/postgres-queue.js';
-import { QUEUE_TIMING } from '../../src/postgres/queue-timing.js';
+import { QUEUE_TIMING } from '../../src/postgres/queue-worker.js';
 import type { Storage } from '../../src/storage/index.js';
 import { JobRunner, Trainer } from '../../src/trainer/index.js';
 import { CuttableProxy } from '../support/cuttable-proxy.js';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { JobQueue } from '../../src/jobs/index.js';
 import { Database } from '../../src/postgres/index.js';
 import { QueueOnPostgres } from '../../src/postgres/postgres-queue.js';
-import { type QueueTiming, systemTimers, type Timers } from '../../src/postgres/queue-timing.js';
+import { type QueueTiming, systemTimers, type Timers } from '../../src/postgres/queue-worker.js';
 import type { JobQueueMedium } from '../../src/testing.js';
 
 /** Leases that tests can outlast, and that heartbeats keep on a busy machine all the same. */
@@ -11,7 +11,6 @@ export const SHORT: QueueTiming = {
   heartbeatMs: 250,
   pollMs: 150,
   pauseMs: 200,
-  turnMs: 1_000,
 };
 
 /** Timers that can be stopped all together, as those of a process that is suspended. */

@@ -1,4 +1,4 @@
-import type { QueueTiming } from '../../../src/postgres/queue-timing.js';
+import type { QueueTiming } from '../../../src/postgres/queue-worker.js';
 
 /** What each process of a cluster is told, as JSON. */
 export interface ClusterSettings {
