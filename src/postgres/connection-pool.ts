@@ -1,45 +1,44 @@
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { StorageError } from '../errors.js';
-import { connectFailure } from './connection-failure.js';
+import { connectFailure } from './connection-errors.js';
 
-/** Where a database is: a connection string such as `postgres://user:password@host/database`, or a pool of pg. */
+/** A connection string such as `postgres://user:password@host/database`, or a pool of pg. */
 export type PostgresSource = string | Pool;
 
-/** Connections of one pool, those that listen included. */
-export const MAX_CONNECTIONS = 11;
+/** Connections of one pool, including those that listen. */
+const MAX_CONNECTIONS = 11;
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Connections to one database. A pool that was given is left open, one that was made here is ended. */
+/** Connections to one database. Closing ends a pool that was made here, and leaves one that was passed in open. */
 export class ConnectionPool {
-  /** The database without user and password, for messages. */
+  /** Host, port and database without user and password, for messages. */
   readonly place: string;
   readonly #source: PostgresSource;
-  readonly #most: number;
+  readonly #max: number;
   #pool: Promise<Pool> | undefined;
 
   /**
-   * @param most connections, of a pool that is made here.
-   * @throws StorageError for a connection string that is none, without telling it.
+   * @param max connections of a pool that is made here.
+   * @throws StorageError for an invalid connection string; the message doesn't contain it.
    */
-  constructor(source: PostgresSource, most = MAX_CONNECTIONS) {
+  constructor(source: PostgresSource, max = MAX_CONNECTIONS) {
     this.#source = source;
-    this.#most = most;
+    this.#max = max;
     this.place = typeof source === 'string' ? placeOf(source) : 'of the pool';
   }
 
-  /** The pool. @throws StorageError where pg is not installed. */
+  /** @throws StorageError if pg is not installed. */
   get(): Promise<Pool> {
-    this.#pool ??=
-      typeof this.#source === 'string' ? newPool(this.#source, this.#most) : givenPool(this.#source);
+    this.#pool ??= this.#open();
     return this.#pool;
   }
 
-  /** A connection of one's own, to be released. */
-  async connect() {
+  /** A connection to use and release. */
+  async connect(): Promise<PoolClient> {
     const pool = await this.get();
     try {
       const client = await pool.connect();
-      // What breaks between two queries would otherwise be an uncaught error; the next query fails by it.
+      // A break between two queries would be an uncaught error; the next query reports it.
       if (client.listenerCount('error') === 0) client.on('error', () => undefined);
       return client;
     } catch (thrown) {
@@ -47,17 +46,25 @@ export class ConnectionPool {
     }
   }
 
-  /** Ends the connections, if they were made here. */
   async close(): Promise<void> {
     if (typeof this.#source !== 'string' || this.#pool === undefined) return;
     const pool = await this.#pool.catch(() => undefined);
     if (pool !== undefined && !pool.ending) await pool.end();
   }
+
+  async #open(): Promise<Pool> {
+    const pool = typeof this.#source === 'string' ? await newPool(this.#source, this.#max) : this.#source;
+    // An idle connection that breaks would be an uncaught error; the pool has removed it already.
+    if (pool.listenerCount('error') === 0) pool.on('error', () => undefined);
+    return pool;
+  }
 }
 
 async function newPool(connectionString: string, max: number): Promise<Pool> {
-  const { default: pg } = await loadPg();
-  const pool = new pg.Pool({
+  const { default: pg } = await import('pg').catch((cause: unknown) => {
+    throw new StorageError('PostgreSQL needs the package pg: npm install pg', { cause });
+  });
+  return new pg.Pool({
     connectionString,
     max,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -65,33 +72,14 @@ async function newPool(connectionString: string, max: number): Promise<Pool> {
     allowExitOnIdle: true,
     fallback_application_name: 'orchard-nlp',
   });
-  return givenPool(pool);
 }
 
-/** An idle connection that breaks, which the pool has forgotten already, would be an uncaught error. */
-async function givenPool(pool: Pool): Promise<Pool> {
-  if (pool.listenerCount('error') === 0) pool.on('error', () => undefined);
-  return pool;
-}
-
-async function loadPg() {
-  try {
-    return await import('pg');
-  } catch (cause) {
-    throw new StorageError('PostgreSQL needs the package pg: npm install pg', { cause });
-  }
-}
-
-/** Host, port and database of a connection string. */
 function placeOf(connectionString: string): string {
-  if (!URL.canParse(connectionString)) throw notAConnectionString();
-  const { protocol, host, pathname, searchParams } = new URL(connectionString);
-  if (protocol !== 'postgres:' && protocol !== 'postgresql:') throw notAConnectionString();
-  return `${searchParams.get('host') ?? host}${pathname}`;
-}
-
-function notAConnectionString(): StorageError {
-  return new StorageError(
-    'the connection string is none that PostgreSQL takes; write postgres://user:password@host:5432/database, with special characters of the password as %xx',
-  );
+  const url = URL.canParse(connectionString) ? new URL(connectionString) : undefined;
+  if (url?.protocol !== 'postgres:' && url?.protocol !== 'postgresql:') {
+    throw new StorageError(
+      'the connection string is invalid; write postgres://user:password@host:5432/database, with special characters of the password as %xx',
+    );
+  }
+  return `${url.searchParams.get('host') ?? url.host}${url.pathname}`;
 }

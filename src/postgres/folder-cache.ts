@@ -13,27 +13,24 @@ import {
   sweepTemporaryFiles,
 } from '../files/index.js';
 
-/** A folder that was opened so recently stays, whatever else must go: somebody may be reading it. */
+/** A folder that was opened this recently is never evicted: a process may be reading it. */
 const IN_USE_MS = 10 * 60_000;
-/** How exactly a folder says when it was opened last. */
-const TOUCH_MS = 60_000;
 
 /**
- * Folders on the local disk by the hash of their content, as `<root>/folders/<hash>`; several processes may share one.
- * A folder is there whole, as it is filled under another name; its files are checked when a process opens it first. The
- * time of its directory says when it was opened last.
+ * Folders on the local disk by the hash of their content, as `<root>/folders/<hash>`; several processes may share one
+ * cache. A folder is filled under another name and then renamed, and its files are checked when a process first opens
+ * it. The modification time of its directory is when it was last opened.
  */
 export class FolderCache {
   readonly #folders: string;
   readonly #temporary: string;
   readonly #maxBytes: number;
   readonly #now: () => number;
-  /** Those whose files were checked here, with when they were touched last. */
-  readonly #checked = new Map<string, number>();
-  /** Fillings under way. */
+  /** Hashes of the folders whose files this process has checked or written. */
+  readonly #checked = new Set<string>();
   readonly #filling = new Map<string, Promise<string>>();
 
-  /** @param now tells the time in milliseconds since 1970. */
+  /** @param now the time in milliseconds since 1970. */
   constructor(root: string, maxBytes: number, now: () => number = Date.now) {
     this.#folders = join(root, 'folders');
     this.#temporary = join(root, 'temporary');
@@ -42,52 +39,49 @@ export class FolderCache {
   }
 
   /**
-   * The directory of a folder, which is filled where it isn't there yet, or isn't what its hash says.
-   * @param fill writes the files, which must have this hash.
+   * The directory of a folder, which is filled if it is missing or damaged.
+   * @param fill writes the files, whose content must have this hash.
    */
   async open(hash: string, fill: (directory: string) => Promise<void>): Promise<string> {
-    const directory = this.#directory(hash);
-    if (this.#checked.has(hash) && (await this.#touch(hash))) return directory;
-    const filling = this.#filling.get(hash) ?? this.#checkOrFill(hash, fill);
+    if (this.#checked.has(hash) && (await this.#touch(hash))) return this.#directory(hash);
+    const filling =
+      this.#filling.get(hash) ?? this.#checkOrFill(hash, fill).finally(() => this.#filling.delete(hash));
     this.#filling.set(hash, filling);
-    try {
-      return await filling;
-    } finally {
-      if (this.#filling.get(hash) === filling) this.#filling.delete(hash);
-    }
+    return filling;
   }
 
-  /** Takes over a directory that has just been found to have this content, and that nobody has opened yet. */
+  /** Moves a directory with this content into the cache. */
   async adopt(hash: string, directory: string): Promise<void> {
     if (!(await this.#enter(hash, directory))) return;
-    await utimes(this.#directory(hash), 0, 0);
-    await this.#makeRoom();
+    await utimes(this.#directory(hash), 0, 0); // it was never opened
+    await this.#evictOldest();
   }
 
-  /** The hashes of all folders that are there. */
+  /** The hashes of all folders in the cache. */
   hashes(): Promise<string[]> {
     return namesIn(this.#folders);
   }
 
   async remove(hash: string): Promise<void> {
     this.#checked.delete(hash);
-    await this.#discard(hash);
+    const removed = await this.#temporaryPath();
+    if (await moveIfPresent(this.#directory(hash), removed)) await deleteUnseen(removed);
   }
 
-  /** Deletes what processes left that were killed. */
+  /** Deletes what killed processes left. */
   sweep(): Promise<void> {
     return sweepTemporaryFiles(this.#temporary);
   }
 
   async #checkOrFill(hash: string, fill: (directory: string) => Promise<void>): Promise<string> {
     const directory = this.#directory(hash);
-    // Touched first: who makes room leaves it then.
+    // Touched before it is checked, so that no process evicts it meanwhile.
     if ((await this.#touch(hash)) && (await isWhole(directory, hash))) {
-      this.#checked.set(hash, this.#now());
+      this.#checked.add(hash);
       return directory;
     }
-    await this.#discard(hash);
-    const draft = await this.#draft();
+    await this.remove(hash);
+    const draft = await this.#temporaryPath();
     try {
       await ensureDirectory(draft);
       await fill(draft);
@@ -96,7 +90,7 @@ export class FolderCache {
     } finally {
       await deleteUnseen(draft);
     }
-    await this.#makeRoom();
+    await this.#evictOldest();
     return directory;
   }
 
@@ -111,49 +105,45 @@ export class FolderCache {
         throw thrown;
       },
     );
-    this.#checked.set(hash, Number.NEGATIVE_INFINITY);
+    this.#checked.add(hash);
     return isFirst;
   }
 
-  /** Says that the folder is opened now. @returns false if it is not there. */
+  /** Records that the folder is opened now. @returns false if it is missing. */
   async #touch(hash: string): Promise<boolean> {
-    const now = this.#now();
-    const directory = this.#directory(hash);
-    const touched = this.#checked.get(hash) ?? Number.NEGATIVE_INFINITY;
-    if (now - touched < TOUCH_MS && (await isPresent(directory))) return true;
+    const seconds = this.#now() / 1000;
     try {
-      await utimes(directory, now / 1000, now / 1000);
+      await utimes(this.#directory(hash), seconds, seconds);
+      return true;
     } catch {
       this.#checked.delete(hash);
       return false;
     }
-    if (this.#checked.has(hash)) this.#checked.set(hash, now);
-    return true;
   }
 
-  /** Deletes those that were opened least recently, until the others have room. */
-  async #makeRoom(): Promise<void> {
-    const there = await Promise.all((await this.hashes()).map((hash) => this.#measured(hash)));
-    const known = there.filter((each) => each !== undefined).sort((a, b) => a.openedAt - b.openedAt);
-    let bytes = known.reduce((sum, each) => sum + each.bytes, 0);
-    for (const { hash, bytes: freed, openedAt } of known) {
+  /** Deletes the least recently opened folders until the others fit. */
+  async #evictOldest(): Promise<void> {
+    const measured = await Promise.all((await this.hashes()).map((hash) => this.#measure(hash)));
+    const folders = measured.filter((each) => each !== undefined).sort((a, b) => a.openedAt - b.openedAt);
+    let bytes = folders.reduce((sum, each) => sum + each.bytes, 0);
+    for (const { hash, bytes: freed, openedAt } of folders) {
       if (bytes <= this.#maxBytes || this.#now() - openedAt < IN_USE_MS) return;
       await this.#evict(hash);
       bytes -= freed;
     }
   }
 
-  /** Puts the folder back if another process has opened it in this moment. */
+  /** Puts the folder back if another process has opened it since it was measured. */
   async #evict(hash: string): Promise<void> {
-    const grave = await this.#draft();
-    if (!(await moveIfPresent(this.#directory(hash), grave))) return;
-    const { mtimeMs } = await stat(grave);
-    if (this.#now() - mtimeMs < IN_USE_MS) await move(grave, this.#directory(hash)).catch(() => undefined);
+    const evicted = await this.#temporaryPath();
+    if (!(await moveIfPresent(this.#directory(hash), evicted))) return;
+    const { mtimeMs } = await stat(evicted);
+    if (this.#now() - mtimeMs < IN_USE_MS) await move(evicted, this.#directory(hash)).catch(() => undefined);
     else this.#checked.delete(hash);
-    await deleteUnseen(grave);
+    await deleteUnseen(evicted);
   }
 
-  async #measured(hash: string) {
+  async #measure(hash: string) {
     const directory = this.#directory(hash);
     try {
       const { mtimeMs: openedAt } = await stat(directory);
@@ -168,12 +158,7 @@ export class FolderCache {
     }
   }
 
-  async #discard(hash: string): Promise<void> {
-    const grave = await this.#draft();
-    if (await moveIfPresent(this.#directory(hash), grave)) await deleteUnseen(grave);
-  }
-
-  async #draft(): Promise<string> {
+  async #temporaryPath(): Promise<string> {
     await ensureDirectory(this.#temporary);
     return join(this.#temporary, ownedName());
   }

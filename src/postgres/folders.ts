@@ -1,184 +1,378 @@
-import { contentHash, type FileContent, type FolderFile, filesIn } from '../files/index.js';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  contentHash,
+  type FileContent,
+  type FolderFile,
+  filesIn,
+  TemporaryDirectory,
+} from '../files/index.js';
 import { type FolderDescription, KeyedQueue, StagingLost } from '../storage/index.js';
+import { codeOf, withRetry } from './connection-errors.js';
 import type { Database, Query } from './database.js';
-import type { FolderCache } from './folder-cache.js';
-import { type FolderRow, FolderRows } from './folder-rows.js';
-import type { LocalStage, LocalStages } from './local-stages.js';
-import { patiently } from './patiently.js';
-import { fetchFiles, GoneMeanwhile, storedFiles, storedHash } from './transfers.js';
+import { FolderCache } from './folder-cache.js';
+import { keyBytes } from './key-bytes.js';
+import { type LocalStage, LocalStages } from './local-stages.js';
+import { FolderGone, fetchFiles, sendFile, storedFiles, storedHash } from './transfers.js';
 
-/** So often a folder is fetched again that others replace meanwhile. */
+/** How often what killed processes left is removed. */
+const SWEEP_INTERVAL_MS = 600_000;
+/** An upload that is older was abandoned. */
+const UPLOAD_DAYS = 2;
+/** How often a folder is fetched again because it was replaced meanwhile. */
 const MAX_FETCHES = 20;
+/** SQLSTATE of a row whose folder was removed meanwhile. */
+const FOREIGN_KEY_VIOLATION = '23503';
 
-/** Where folders lie on this machine. */
-export interface LocalPlace {
-  readonly cache: FolderCache;
-  readonly stages: LocalStages;
+type Kind = 'staged' | 'published';
+
+interface FolderRow {
+  readonly id: string;
+  readonly kind: Kind;
+  /** Of its content, as hexadecimal digits. */
+  readonly hash: string;
 }
 
-/** The folders of a storage: prepared here, kept in the database, opened from the cache. */
+/** The folders of a storage: prepared in a directory of this machine, kept in the database, opened from the cache. */
 export class Folders {
   readonly #database: Database;
-  readonly #place: LocalPlace;
-  readonly #rows: FolderRows;
+  readonly #cache: FolderCache;
+  readonly #stages: LocalStages;
+  readonly #temporary: TemporaryDirectory;
+  readonly #folderTable: string;
+  readonly #stageTable: string;
   readonly #channel: string;
-  readonly #oneByOne = new KeyedQueue();
+  readonly #queue = new KeyedQueue();
+  readonly #stopListening: () => void;
+  readonly #sweeping: NodeJS.Timeout;
 
-  constructor(database: Database, place: LocalPlace) {
+  /** @param cache a directory for this database and others. Default: a temporary one. */
+  static async create(database: Database, cache: string | undefined, cacheBytes: number): Promise<Folders> {
+    const [row] = await database.query<{ id: string }>(`SELECT id FROM ${database.table('identity')}`);
+    const temporary = new TemporaryDirectory();
+    const root = join(cache ?? (await temporary.path()), row?.id ?? 'unknown');
+    await mkdir(root, { recursive: true, mode: 0o700 });
+    return new Folders(database, new FolderCache(root, cacheBytes), new LocalStages(root), temporary);
+  }
+
+  private constructor(
+    database: Database,
+    cache: FolderCache,
+    stages: LocalStages,
+    temporary: TemporaryDirectory,
+  ) {
     this.#database = database;
-    this.#place = place;
-    this.#rows = new FolderRows(database);
+    this.#cache = cache;
+    this.#stages = stages;
+    this.#temporary = temporary;
+    this.#folderTable = database.table('folders');
+    this.#stageTable = database.table('stages');
     this.#channel = database.channel('folders');
+    this.#stopListening = this.#listen();
+    const sweep = () => this.#sweep().catch(() => undefined); // what it can't delete does no harm
+    this.#sweeping = setInterval(sweep, SWEEP_INTERVAL_MS).unref();
+    void sweep();
   }
 
   stage(key: string): Promise<string> {
-    return this.#oneByOne.run(key, async () => {
-      const here = this.#place.stages.get(key);
-      if (here !== undefined && (await this.#rows.token(key)) === here.token) return here.directory;
-      await this.#dropLost();
-      const { token, earlier } = await this.#rows.takeStage(key);
-      const restore = (directory: string) => this.#restore(key, directory);
-      const { directory } = await this.#place.stages.begin(key, token, earlier, restore);
-      return directory;
+    return this.#queue.run(key, async () => {
+      const here = this.#stages.get(key);
+      if (here !== undefined && (await this.#token(key)) === here.token) return here.directory;
+      for (const [other, token] of this.#stages.tokens()) {
+        if (!(await this.#isCurrent(token))) await this.#stages.drop(other);
+      }
+      // The inner query sees the token of before.
+      const [row] = await this.#database.query<{ token: string; earlier: string | null }>(
+        `INSERT INTO ${this.#stageTable} (key, token) VALUES ($1, nextval('${this.#database.table('staging_tokens')}'))
+         ON CONFLICT (key) DO UPDATE SET token = EXCLUDED.token
+         RETURNING token, (SELECT token FROM ${this.#stageTable} WHERE key = $1) AS earlier`,
+        [keyBytes(key)],
+      );
+      if (row === undefined) throw new Error('the database returned no token');
+      return this.#stages.begin(key, row.token, row.earlier, async (directory) => {
+        const saved = await this.#find(key, 'staged');
+        if (saved !== undefined) await this.#fetch(saved, directory);
+      });
     });
   }
 
   save(key: string): Promise<void> {
-    return this.#oneByOne.run(key, async () => {
-      const { stage, files } = await patiently(() => this.#staged(key));
+    return this.#queue.run(key, async () => {
+      const { stage, files } = await withRetry(() => this.#staged(key));
       await this.#store(key, 'staged', stage, files);
     });
   }
 
   publish(key: string): Promise<void> {
-    return this.#oneByOne.run(key, async () => {
-      const { stage, files } = await patiently(() => this.#staged(key));
+    return this.#queue.run(key, async () => {
+      const { stage, files } = await withRetry(() => this.#staged(key));
       const replaced = await this.#store(key, 'published', stage, files);
-      const hash = contentHash(files);
-      // Whoever opens it fetches it where this fails.
-      await this.#place.cache.adopt(hash, stage.directory).catch(() => undefined);
-      await this.#place.stages.drop(key);
-      if (replaced !== undefined) await this.forget([replaced]);
+      // If this fails, opening the folder fetches it.
+      await this.#cache.adopt(contentHash(files), stage.directory).catch(() => undefined);
+      await this.#stages.drop(key);
+      if (replaced !== undefined) await this.#forget([replaced]);
     });
   }
 
-  /** What a successor has staged stays, if it was staged here before. */
+  /** Leaves what another process has staged since, if this one had staged the folder before. */
   discard(key: string): Promise<void> {
-    return this.#oneByOne.run(key, async () => {
-      const here = this.#place.stages.get(key);
-      const current = here === undefined ? undefined : await this.#rows.token(key);
-      if (current === here?.token) await this.#rows.remove(key, ['staged'], async () => undefined);
-      await this.#place.stages.drop(key);
+    return this.#queue.run(key, async () => {
+      const here = this.#stages.get(key);
+      if (here === undefined || (await this.#token(key)) === here.token) await this.#remove(key, ['staged']);
+      await this.#stages.drop(key);
     });
   }
 
   async open(key: string): Promise<string | undefined> {
     for (let attempt = 1; ; attempt += 1) {
-      const row = await this.#rows.find(key, 'published');
+      const row = await this.#find(key, 'published');
       if (row === undefined) return undefined;
       try {
-        return await this.#place.cache.open(row.hash, (directory) => this.#fetch(row, directory));
+        return await this.#cache.open(row.hash, (directory) => this.#fetch(row, directory));
       } catch (thrown) {
-        if (!(thrown instanceof GoneMeanwhile) || attempt === MAX_FETCHES) throw thrown;
+        if (!(thrown instanceof FolderGone) || attempt === MAX_FETCHES) throw thrown;
       }
     }
   }
 
-  /** The files of a folder as they are in the database now. @param which published, or saved of what is staged */
-  async content(key: string, which: 'published' | 'staged'): Promise<FileContent[] | undefined> {
-    const row = await this.#rows.find(key, which);
+  /** The files of a folder as they are in the database now. */
+  async content(key: string, kind: Kind): Promise<FileContent[] | undefined> {
+    const row = await this.#find(key, kind);
     if (row === undefined) return undefined;
-    const found: FileContent[] = [];
+    const contents: FileContent[] = [];
     for (const file of await storedFiles(this.#database, row.id)) {
-      const { path, size } = file;
-      found.push({ path, size, sha256: await storedHash(this.#database, file) });
+      contents.push({ path: file.path, size: file.size, sha256: await storedHash(this.#database, file) });
     }
-    return found;
+    return contents;
   }
 
-  describe(key: string): Promise<FolderDescription | undefined> {
-    return this.#rows.describe(key);
+  async describe(key: string): Promise<FolderDescription | undefined> {
+    const [row] = await this.#database.query<{ folders: string; bytes: string; published: Date | null }>(
+      `SELECT count(DISTINCT f.id) AS folders, coalesce(sum(size), 0) AS bytes,
+         max(created) FILTER (WHERE kind = 'published') AS published
+       FROM ${this.#folderTable} f
+       LEFT JOIN ${this.#database.table('folder_files')} ON folder = f.id
+       LEFT JOIN ${this.#database.table('files')} ON files.id = file WHERE f.key = $1 AND kind <> 'upload'`,
+      [keyBytes(key)],
+      { isRepeatable: true },
+    );
+    if (row === undefined || row.folders === '0') return undefined;
+    const { bytes, published } = row;
+    return { bytes: Number(bytes), ...(published !== null && { publishedMs: published.getTime() }) };
   }
 
   remove(key: string): Promise<void> {
-    return this.#oneByOne.run(key, async () => {
-      const removed = await this.#rows.remove(key, ['staged', 'published'], this.#tell);
-      await this.#place.stages.drop(key);
-      if (removed !== undefined) await this.forget([removed]);
+    return this.#queue.run(key, async () => {
+      const removed = await this.#remove(key, ['staged', 'published']);
+      await this.#stages.drop(key);
+      if (removed !== undefined) await this.#forget([removed]);
     });
   }
 
-  /** Deletes contents from the cache that no published folder has. */
-  async forget(hashes: readonly string[]): Promise<void> {
-    if (hashes.length === 0) return;
-    for (const hash of await this.#rows.withoutFolder(hashes)) await this.#place.cache.remove(hash);
+  /** Deletes what is staged here. The database must be closed. */
+  async close(): Promise<void> {
+    clearInterval(this.#sweeping);
+    this.#stopListening();
+    await this.#stages.close();
+    await this.#temporary.remove();
   }
 
-  /** Hears of folders that are removed or replaced anywhere, and sees what was missed whenever it connects. */
-  listen(): () => void {
+  /** Removes from the cache what others remove or replace, and what it missed whenever it connects. */
+  #listen(): () => void {
     const forget = (hashes: readonly string[]) => {
-      this.forget(hashes).catch(() => undefined); // with the next connection
+      this.#forget(hashes).catch(() => undefined); // the next connection makes up for it
     };
     return this.#database.listen(this.#channel, {
       heard: (hash) => forget([hash]),
       connected: () => {
-        this.#place.cache.hashes().then(forget, () => undefined);
+        this.#cache.hashes().then(forget, () => undefined);
       },
     });
   }
 
+  /** Deletes contents from the cache that no published folder has. */
+  async #forget(hashes: readonly string[]): Promise<void> {
+    if (hashes.length === 0) return;
+    const rows = await this.#database.query<{ hash: string }>(
+      `SELECT hash FROM unnest($1::text[]) AS cached (hash) WHERE NOT EXISTS
+         (SELECT FROM ${this.#folderTable} f WHERE kind = 'published' AND f.hash = decode(cached.hash, 'hex'))`,
+      [hashes],
+      { isRepeatable: true },
+    );
+    for (const { hash } of rows) await this.#cache.remove(hash);
+  }
+
   /** Deletes what killed processes left, here and in the database. */
-  async sweep(): Promise<void> {
-    await this.#rows.sweep();
-    await this.#place.cache.sweep();
-    await this.#place.stages.sweep((token) => this.#rows.isCurrent(token));
+  async #sweep(): Promise<void> {
+    const isSuperseded = `NOT EXISTS (SELECT FROM ${this.#stageTable} s WHERE s.key = f.key AND s.token = f.token)`;
+    const isOld = "created < now() - $1 * interval '1 day'";
+    await this.#removeUploads(this.#database.query, `(${isSuperseded} OR ${isOld})`, [UPLOAD_DAYS]);
+    await this.#cache.sweep();
+    await this.#stages.sweep((token) => this.#isCurrent(token));
   }
 
-  readonly #tell = async (query: Query, replaced: string | undefined): Promise<void> => {
-    if (replaced !== undefined) await query('SELECT pg_notify($1, $2)', [this.#channel, replaced]);
-  };
-
-  async #staged(key: string): Promise<{ stage: LocalStage; files: FolderFile[] }> {
-    const stage = this.#place.stages.get(key);
-    if (stage === undefined) throw new Error('nothing is staged; call stageFolder first');
-    const token = await this.#rows.token(key);
-    if (token !== stage.token) throw await this.#lost(key, token);
-    return { stage, files: await filesIn(stage.directory, stage.hashes) };
+  /** The token of whoever staged the folder last; undefined if nothing is staged. */
+  async #token(key: string): Promise<string | undefined> {
+    const [row] = await this.#database.query<{ token: string }>(
+      `SELECT token FROM ${this.#stageTable} WHERE key = $1`,
+      [keyBytes(key)],
+      { isRepeatable: true },
+    );
+    return row?.token;
   }
 
-  /** @returns the content that was published before. */
-  async #store(
-    key: string,
-    kind: 'staged' | 'published',
-    { token, directory }: LocalStage,
-    files: readonly FolderFile[],
-  ): Promise<string | undefined> {
-    const pathOf = ({ path }: FolderFile) => `${directory}/${path}`;
-    const shown = await this.#rows.store(key, kind, token, files, pathOf, this.#tell);
-    if (shown === undefined) throw await this.#lost(key, await this.#rows.token(key));
-    return shown.replaced;
+  /** Whether a token is the newest one of any folder. */
+  async #isCurrent(token: string): Promise<boolean> {
+    const text = `SELECT FROM ${this.#stageTable} WHERE token = $1`;
+    return (await this.#database.query(text, [token], { isRepeatable: true })).length > 0;
   }
 
-  /** @param token the newest one; undefined where what was staged has been discarded. */
-  async #lost(key: string, token: string | undefined): Promise<Error> {
-    return token === undefined
-      ? new Error('nothing is staged any more: it was discarded or published elsewhere')
-      : new StagingLost(key);
-  }
-
-  /** Deletes what is staged here of folders that others have staged since. */
-  async #dropLost(): Promise<void> {
-    for (const [key, token] of this.#place.stages.tokens()) {
-      if (!(await this.#rows.isCurrent(token))) await this.#place.stages.drop(key);
-    }
-  }
-
-  async #restore(key: string, directory: string): Promise<void> {
-    const saved = await this.#rows.find(key, 'staged');
-    if (saved !== undefined) await this.#fetch(saved, directory);
+  async #find(key: string, kind: Kind): Promise<FolderRow | undefined> {
+    const [row] = await this.#database.query<FolderRow>(
+      `SELECT id, kind, encode(hash, 'hex') AS hash FROM ${this.#folderTable} WHERE key = $1 AND kind = $2`,
+      [keyBytes(key), kind],
+      { isRepeatable: true },
+    );
+    return row;
   }
 
   async #fetch({ id }: FolderRow, directory: string): Promise<void> {
     await fetchFiles(this.#database, await storedFiles(this.#database, id), directory);
   }
+
+  async #staged(key: string): Promise<{ stage: LocalStage; files: FolderFile[] }> {
+    const stage = this.#stages.get(key);
+    if (stage === undefined) throw new Error('nothing is staged; call stageFolder first');
+    const token = await this.#token(key);
+    if (token !== stage.token) throw stagingLost(key, token);
+    return { stage, files: await filesIn(stage.directory, stage.hashes) };
+  }
+
+  /**
+   * Uploads files and then shows them as a folder. Files that were saved before are not sent again.
+   * @returns the content that was published before.
+   * @throws StagingLost, Error if another process has staged, published or removed the folder; nothing has changed then.
+   */
+  async #store(
+    key: string,
+    kind: Kind,
+    { token, directory }: LocalStage,
+    files: readonly FolderFile[],
+  ): Promise<string | undefined> {
+    const upload = await withRetry(() => this.#beginUpload(key, token, files));
+    try {
+      const saved = await withRetry(() => this.#find(key, 'staged'));
+      const known = saved === undefined ? [] : await withRetry(() => storedFiles(this.#database, saved.id));
+      const ids: string[] = [];
+      for (const file of files) {
+        const same = known.find(({ sha256, size }) => sha256 === file.sha256 && size === file.size);
+        ids.push(same?.id ?? (await sendFile(this.#database, upload, join(directory, file.path), file)));
+      }
+      return await withRetry(() => this.#show(key, kind, token, upload, files, ids));
+    } catch (thrown) {
+      await this.#database
+        .query(`DELETE FROM ${this.#folderTable} WHERE id = $1 AND kind = 'upload'`, [upload])
+        .catch(() => undefined);
+      if (codeOf(thrown) !== FOREIGN_KEY_VIOLATION) throw thrown;
+      const current = await this.#token(key);
+      throw current === token ? thrown : stagingLost(key, current);
+    }
+  }
+
+  async #beginUpload(key: string, token: string, files: readonly FolderFile[]): Promise<string> {
+    const [row] = await this.#database.query<{ id: string }>(
+      `INSERT INTO ${this.#folderTable} (key, kind, token, hash) VALUES ($1, 'upload', $2, decode($3, 'hex')) RETURNING id`,
+      [keyBytes(key), token, contentHash(files)],
+      { isRepeatable: true },
+    );
+    if (row === undefined) throw new Error('the database returned no id for a folder');
+    return row.id;
+  }
+
+  /** The transaction in which an upload becomes visible. @returns the content that was published before. */
+  #show(
+    key: string,
+    kind: Kind,
+    token: string,
+    upload: string,
+    files: readonly FolderFile[],
+    ids: readonly string[],
+  ): Promise<string | undefined> {
+    return this.#database.transaction(async (query) => {
+      const [own] = await query<{ kind: string }>(`SELECT kind FROM ${this.#folderTable} WHERE id = $1`, [
+        upload,
+      ]);
+      if (own?.kind === kind) return undefined; // an earlier attempt succeeded, and its answer was lost
+      const [stage] = await query<{ token: string }>(
+        `SELECT token FROM ${this.#stageTable} WHERE key = $1 FOR UPDATE`,
+        [keyBytes(key)],
+      );
+      if (stage?.token !== token || own === undefined) throw stagingLost(key, stage?.token);
+      await query(
+        `INSERT INTO ${this.#database.table('folder_files')} (folder, path, file, modified)
+         SELECT $1, * FROM unnest($2::text[], $3::bigint[], $4::float8[])`,
+        [upload, files.map(({ path }) => path), ids, files.map(({ modifiedMs }) => modifiedMs)],
+      );
+      await query(
+        `UPDATE ${this.#database.table('files')} SET owner = $1 WHERE id = ANY($2) AND owner <> $1`,
+        [upload, ids],
+      );
+      const replaced = await this.#removeRows(
+        query,
+        key,
+        kind === 'published' ? ['published', 'staged'] : ['staged'],
+        upload,
+      );
+      await query(`UPDATE ${this.#folderTable} SET kind = $2, created = now() WHERE id = $1`, [upload, kind]);
+      if (kind === 'published') {
+        await query(`DELETE FROM ${this.#stageTable} WHERE key = $1`, [keyBytes(key)]);
+      }
+      return replaced;
+    });
+  }
+
+  #remove(key: string, kinds: readonly Kind[]): Promise<string | undefined> {
+    return withRetry(() =>
+      this.#database.transaction(async (query) => {
+        await query(`DELETE FROM ${this.#stageTable} WHERE key = $1`, [keyBytes(key)]);
+        return this.#removeRows(query, key, kinds);
+      }),
+    );
+  }
+
+  /**
+   * Removes folders of a key and its uploads, and notifies other processes of a published one.
+   * @param kept the upload that stays. @returns the content that was published.
+   */
+  async #removeRows(
+    query: Query,
+    key: string,
+    kinds: readonly Kind[],
+    kept = '0',
+  ): Promise<string | undefined> {
+    const removed = await query<FolderRow>(
+      `DELETE FROM ${this.#folderTable} WHERE key = $1 AND kind = ANY($2) RETURNING id, kind, encode(hash, 'hex') AS hash`,
+      [keyBytes(key), kinds],
+    );
+    await this.#removeUploads(query, 'key = $1 AND id <> $2', [keyBytes(key), kept]);
+    const hash = removed.find(({ kind }) => kind === 'published')?.hash;
+    if (hash !== undefined) await query('SELECT pg_notify($1, $2)', [this.#channel, hash]);
+    return hash;
+  }
+
+  /** Skips uploads that another connection is busy with, as waiting for them could take long. */
+  async #removeUploads(query: Query, condition: string, values: readonly unknown[]): Promise<void> {
+    await query(
+      `DELETE FROM ${this.#folderTable} WHERE id IN
+         (SELECT id FROM ${this.#folderTable} f WHERE kind = 'upload' AND ${condition} FOR UPDATE SKIP LOCKED)`,
+      values,
+    );
+  }
+}
+
+/** @param current the newest token of the folder; undefined if nothing is staged. */
+function stagingLost(key: string, current: string | undefined): Error {
+  return current === undefined
+    ? new Error('nothing is staged any more: it was discarded or published elsewhere')
+    : new StagingLost(key);
 }

@@ -1,26 +1,19 @@
 import { Socket } from 'node:net';
 import type { PoolClient } from 'pg';
-import { withinTime } from './within-time.js';
+import { withinTime } from './connection-errors.js';
 
-/** How often the connection is asked whether it is still there, and how long it has to answer. */
+/** How often the connection is checked, and how long it has to answer. */
 const HEARTBEAT_MS = 5_000;
-/** Between two attempts to connect. */
 const RECONNECT_MS = 500;
 
-/** Who listens on a channel. */
 export interface ChannelListener {
-  /** A notification has come. @param payload what was sent along. */
+  /** A notification has arrived. */
   heard(payload: string): void;
-  /**
-   * The connection is there, for the first time or again. What was sent before is lost: look it up instead.
-   */
+  /** The connection is open, for the first time or again. Earlier notifications are lost: look up what they would say. */
   connected(): void;
 }
 
-/**
- * One connection that listens on all channels that anybody asked for. It is made with the first of them, and made
- * again by itself for as long as somebody listens.
- */
+/** One connection that listens on all channels. It opens with the first listener, and reconnects until it is closed. */
 export class Listener {
   readonly #connect: () => Promise<PoolClient>;
   readonly #listeners = new Map<string, Set<ChannelListener>>();
@@ -33,21 +26,21 @@ export class Listener {
     this.#connect = connect;
   }
 
-  /** @returns what ends it. */
+  /** @returns a function that stops it. */
   listen(channel: string, listener: ChannelListener): () => void {
-    const there = this.#listeners.get(channel) ?? new Set();
-    this.#listeners.set(channel, there.add(listener));
+    const listeners = this.#listeners.get(channel) ?? new Set();
+    this.#listeners.set(channel, listeners.add(listener));
     if (this.#client === undefined) void this.#open();
-    else this.#join(this.#client, channel, [listener]);
+    else this.#subscribe(this.#client, channel, [listener]);
     return () => {
-      there.delete(listener);
+      listeners.delete(listener);
     };
   }
 
   close(): void {
     this.#isClosed = true;
     this.#listeners.clear();
-    this.#drop(this.#client);
+    this.#drop();
   }
 
   async #open(): Promise<void> {
@@ -57,22 +50,22 @@ export class Listener {
     this.#isConnecting = false;
     if (client === undefined || this.#isClosed) {
       client?.release();
-      this.#later(RECONNECT_MS, () => this.#open());
+      this.#schedule(RECONNECT_MS, () => this.#open());
       return;
     }
     this.#client = client;
-    const lost = () => this.#lose(client);
-    client.on('error', lost).on('end', lost);
+    const lose = () => this.#lose(client);
+    client.on('error', lose).on('end', lose);
     client.on('notification', ({ channel, payload = '' }) => {
       for (const { heard } of [...(this.#listeners.get(channel) ?? [])]) heard(payload);
     });
     const { stream } = client.connection;
-    if (stream instanceof Socket) stream.unref(); // who only listens needn't keep the process
-    for (const [channel, listeners] of this.#listeners) this.#join(client, channel, [...listeners]);
-    this.#later(HEARTBEAT_MS, () => this.#beat(client));
+    if (stream instanceof Socket) stream.unref(); // listening alone doesn't keep the process alive
+    for (const [channel, listeners] of this.#listeners) this.#subscribe(client, channel, [...listeners]);
+    this.#schedule(HEARTBEAT_MS, () => this.#beat(client));
   }
 
-  #join(client: PoolClient, channel: string, listeners: readonly ChannelListener[]): void {
+  #subscribe(client: PoolClient, channel: string, listeners: readonly ChannelListener[]): void {
     client.query(`LISTEN ${client.escapeIdentifier(channel)}`).then(
       () => {
         for (const { connected } of listeners) connected();
@@ -81,11 +74,11 @@ export class Listener {
     );
   }
 
-  /** A connection that was cut says nothing by itself for many minutes. */
+  /** Without it, a connection that was cut would go unnoticed for many minutes. */
   async #beat(client: PoolClient): Promise<void> {
     try {
       await withinTime(client.query('SELECT 1'), HEARTBEAT_MS);
-      if (this.#client === client) this.#later(HEARTBEAT_MS, () => this.#beat(client));
+      if (this.#client === client) this.#schedule(HEARTBEAT_MS, () => this.#beat(client));
     } catch {
       this.#lose(client);
     }
@@ -93,18 +86,19 @@ export class Listener {
 
   #lose(client: PoolClient): void {
     if (this.#client !== client) return;
-    this.#drop(client);
-    this.#later(RECONNECT_MS, () => this.#open());
+    this.#drop();
+    this.#schedule(RECONNECT_MS, () => this.#open());
   }
 
-  #drop(client: PoolClient | undefined): void {
+  #drop(): void {
     clearTimeout(this.#timer);
+    const client = this.#client;
     this.#client = undefined;
     client?.removeAllListeners('notification');
     client?.release(true);
   }
 
-  #later(ms: number, work: () => Promise<void>): void {
+  #schedule(ms: number, work: () => Promise<void>): void {
     if (this.#isClosed) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void work(), ms).unref();

@@ -10,19 +10,19 @@ import {
   ownerOf,
 } from '../files/index.js';
 
-/** A folder that is staged here. */
+/** A folder that this process has staged. */
 export interface LocalStage {
-  /** Says who staged the folder last, when it is compared with the one in the database. */
+  /** Another process has staged the folder since if the database has another token. */
   readonly token: string;
   readonly directory: string;
-  /** Of its files, as they were when it was saved last. */
+  /** Of its files, when they were read last. */
   readonly hashes: KnownHashes;
 }
 
 /**
- * The private directories in which this process prepares folders, as `<root>/staging/<token>~<owner>`. One that a
- * process of this machine left when it ended is taken over by whoever stages the same folder next: it may be further
- * than what was saved.
+ * The private directories in which this process prepares folders, as `<root>/staging/<token>~<owner>`. One that another
+ * process of this machine left when it ended is taken over when the same folder is staged: it may be further than what
+ * was saved.
  */
 export class LocalStages {
   readonly #staging: string;
@@ -36,61 +36,58 @@ export class LocalStages {
     return this.#stages.get(key);
   }
 
-  /** The tokens of all that is staged here, by key. */
+  /** The tokens of all stages of this process, by key. */
   tokens(): Map<string, string> {
     return new Map([...this.#stages].map(([key, { token }]) => [key, token]));
   }
 
   /**
-   * A new stage.
-   * @param earlier the token of whoever staged the folder before.
-   * @param restore fills the directory with what was saved, where nothing else is left.
+   * Begins a stage.
+   * @param earlier the token of the stage before, of any process.
+   * @param restore fills the directory with what was saved, unless one was left here.
+   * @returns its directory.
    */
   async begin(
     key: string,
     token: string,
-    earlier: string | undefined,
+    earlier: string | null,
     restore: (directory: string) => Promise<void>,
-  ): Promise<LocalStage> {
+  ): Promise<string> {
     await this.drop(key);
     await ensureDirectory(this.#staging);
     const directory = join(this.#staging, `${token}~${ownedName()}`);
-    const left = earlier === undefined ? undefined : await this.#leftOf(earlier);
-    if (left === undefined || !(await moveIfPresent(join(this.#staging, left), directory))) {
+    const left = (await this.#abandoned()).find((stage) => stage.token === earlier);
+    if (left === undefined || !(await moveIfPresent(left.directory, directory))) {
       await mkdir(directory, { mode: 0o700 });
       await restore(directory);
     }
-    const stage = { token, directory, hashes: new KnownHashes() };
-    this.#stages.set(key, stage);
-    return stage;
+    this.#stages.set(key, { token, directory, hashes: new KnownHashes() });
+    return directory;
   }
 
-  /** Forgets a stage, and deletes its files unless they have been moved elsewhere. */
+  /** Forgets a stage, and deletes its files unless they were moved. */
   async drop(key: string): Promise<void> {
     const stage = this.#stages.get(key);
     this.#stages.delete(key);
     if (stage !== undefined) await deleteUnseen(stage.directory);
   }
 
-  /** Deletes what is staged here. */
   async close(): Promise<void> {
     for (const key of [...this.#stages.keys()]) await this.drop(key);
   }
 
-  /** Deletes what processes of this machine left that were killed. @param isCurrent whether a token is the newest one. */
+  /** Deletes what killed processes of this machine left. @param isCurrent whether a token is the newest of its folder. */
   async sweep(isCurrent: (token: string) => Promise<boolean>): Promise<void> {
-    for (const name of await namesIn(this.#staging)) {
-      const [token = '', owner = ''] = name.split('~');
-      if (ownerOf(owner) !== 'ended' || (await isCurrent(token))) continue;
-      await deleteUnseen(join(this.#staging, name));
+    for (const { token, directory } of await this.#abandoned()) {
+      if (!(await isCurrent(token))) await deleteUnseen(directory);
     }
   }
 
-  async #leftOf(token: string): Promise<string | undefined> {
-    const names = await namesIn(this.#staging);
-    return names.find((name) => {
-      const [its, owner = ''] = name.split('~');
-      return its === token && ownerOf(owner) === 'ended';
+  /** Stages of processes of this machine that have ended. */
+  async #abandoned(): Promise<{ token: string; directory: string }[]> {
+    return (await namesIn(this.#staging)).flatMap((name) => {
+      const [token = '', owner = ''] = name.split('~');
+      return ownerOf(owner) === 'ended' ? [{ token, directory: join(this.#staging, name) }] : [];
     });
   }
 }

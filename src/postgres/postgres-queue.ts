@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
 import * as z from 'zod';
 import type { AnyJobHandler, JobHandler, JobWorker, QueuedJob, SharedJobQueue } from '../jobs/index.js';
+import { whileAsking } from './connection-errors.js';
 import type { PostgresSource } from './connection-pool.js';
 import { Database, type DatabaseOptions } from './database.js';
-import { whileAsking } from './database-failure.js';
 import { QueueTable } from './queue-table.js';
 import {
   QUEUE_TIMING,

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { type FileContent, TemporaryDirectory } from '../files/index.js';
+import { resolve } from 'node:path';
+import type { FileContent } from '../files/index.js';
 import { JOBS } from '../jobs/index.js';
 import {
   checkCollection,
   checkKey,
   checkLimit,
+  DEFAULT_LIMIT,
   type FolderDescription,
   type JsonValue,
   type ListOptions,
@@ -14,53 +14,62 @@ import {
   type Storage,
   type StoredRecord,
   type Version,
+  VersionConflict,
   type Versioned,
 } from '../storage/index.js';
+import { codeOf, whileAsking } from './connection-errors.js';
 import type { PostgresSource } from './connection-pool.js';
 import { Database, type DatabaseOptions } from './database.js';
-import { whileAsking } from './database-failure.js';
-import { FolderCache } from './folder-cache.js';
 import { Folders } from './folders.js';
-import { LocalStages } from './local-stages.js';
-import { RecordChannels } from './record-channels.js';
-import { Records } from './records.js';
+import { afterPrefix, keyBytes, keyOf } from './key-bytes.js';
 
-/** How often it is looked for what killed processes left. */
-const SWEEP_INTERVAL_MS = 600_000;
 const DEFAULT_CACHE_BYTES = 10 * 1024 ** 3;
+/**
+ * Collections whose changes are notified. Only few, as the server commits transactions that notify one after the other.
+ */
+const NOTIFIED: readonly string[] = [JOBS];
+/** SQLSTATE of an insert of a record that exists. */
+const UNIQUE_VIOLATION = '23505';
 
 /** Options of {@link postgresStorage}. */
 export interface PostgresStorageOptions extends DatabaseOptions {
   /**
-   * A directory of this machine for copies of models and for what is being trained, which processes may share. Default: a
-   * temporary one, which is removed on close.
+   * A directory of this machine for copies of models and for what is being trained; processes may share it. Default: a
+   * temporary directory, which is removed on close.
    */
   readonly cache?: string;
   /**
-   * Most bytes of models in the cache. Those that were opened least recently go first, but none that was in the last ten
+   * Most bytes of models in the cache. The least recently opened go first, but none that was opened in the last ten
    * minutes. Default 10 GiB.
    */
   readonly cacheBytes?: number;
 }
 
 /**
- * Storage in a PostgreSQL database (15 or later) for any number of processes on any number of machines. Its tables are
- * made and brought up to date on first use, in a schema of their own. docs/postgres.md says what lies where.
+ * Storage in a PostgreSQL database (15 or later), for any number of processes on any number of machines. Its tables are
+ * made on first use, in a schema of their own; docs/postgres.md describes them.
  * @param source a connection string, or a pool of pg, which stays open on close.
  */
 export function postgresStorage(source: PostgresSource, options: PostgresStorageOptions = {}): Storage {
   return new PostgresStorage(source, options);
 }
 
+interface RecordRow {
+  readonly key: Buffer;
+  readonly value: string;
+  readonly version: string;
+}
+
+/** Records are rows with their JSON text. Folders are prepared and cached on this machine. */
 class PostgresStorage implements Storage {
   readonly specificationVersion = 1;
   readonly #database: Database;
-  readonly #records: Records;
-  readonly #channels: RecordChannels;
-  readonly #given: string | undefined;
+  readonly #table: string;
+  /** Sent with notifications, so that this process ignores its own. */
+  readonly #writer = randomUUID();
+  readonly #cache: string | undefined;
   readonly #cacheBytes: number;
-  readonly #temporary = new TemporaryDirectory();
-  #folders: Promise<{ folders: Folders; stages: LocalStages; stop: () => void }> | undefined;
+  #folders: Promise<Folders> | undefined;
 
   constructor(
     source: PostgresSource,
@@ -68,136 +77,229 @@ class PostgresStorage implements Storage {
   ) {
     if (!(cacheBytes >= 0)) throw new RangeError(`cacheBytes is a number of bytes, not ${cacheBytes}`);
     this.#database = new Database(source, options);
-    this.#channels = new RecordChannels(this.#database, [JOBS], randomUUID());
-    this.#records = new Records(this.#database, this.#channels);
-    this.#given = cache === undefined ? undefined : resolve(cache);
+    this.#table = this.#database.table('records');
+    this.#cache = cache === undefined ? undefined : resolve(cache);
     this.#cacheBytes = cacheBytes;
   }
 
   async read(collection: string, key: string): Promise<Versioned | undefined> {
-    return this.#withRecord(collection, key, 'read', () => this.#records.read(collection, key));
+    check(collection, key);
+    const [row] = await whileAsking(`record ${collection}/${key} can't be read`, () =>
+      this.#read<RecordRow>(`SELECT value, version FROM ${this.#table} WHERE collection = $1 AND key = $2`, [
+        collection,
+        keyBytes(key),
+      ]),
+    );
+    return row && parsed(row);
   }
 
   async readAll(collection: string, keys: readonly string[]): Promise<readonly StoredRecord[]> {
-    checkCollection(collection);
-    for (const key of keys) checkKey(key);
-    return whileAsking(`records of ${collection} can't be read`, () =>
-      this.#records.readAll(collection, keys),
+    check(collection, ...keys);
+    const rows = await whileAsking(`records of ${collection} can't be read`, () =>
+      this.#read<RecordRow>(
+        `SELECT key, value, version FROM ${this.#table} WHERE collection = $1 AND key = ANY($2::bytea[])`,
+        [collection, keys.map(keyBytes)],
+      ),
     );
+    return rows.map(storedRecord);
   }
 
-  write(collection: string, key: string, value: JsonValue, expected: Version | undefined): Promise<Version> {
-    return this.#withRecord(collection, key, 'written', () =>
-      this.#records.write(collection, key, value, expected),
+  async write(
+    collection: string,
+    key: string,
+    value: JsonValue,
+    expected: Version | undefined,
+  ): Promise<Version> {
+    check(collection, key);
+    // Versions of other storages may be no numbers.
+    if (expected !== undefined && !/^\d{1,18}$/.test(expected)) throw new VersionConflict(collection, key);
+    const text =
+      expected === undefined
+        ? `INSERT INTO ${this.#table} (collection, key, value) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
+        : `UPDATE ${this.#table} SET value = $3, version = DEFAULT WHERE collection = $1 AND key = $2 AND version = $4`;
+    const values = [JSON.stringify(value), ...(expected === undefined ? [] : [expected])];
+    const version = await whileAsking(`record ${collection}/${key} can't be written`, () =>
+      this.#change(collection, key, text, values),
     );
+    if (version === undefined) throw new VersionConflict(collection, key);
+    return version;
   }
 
   async createAll(records: readonly NewRecord[]): Promise<readonly Version[]> {
-    for (const { collection, key } of records) {
-      checkCollection(collection);
-      checkKey(key);
-    }
-    const names = records.map(({ collection, key }) => `${collection}/${key}`).join(', ');
-    return whileAsking(`records ${names} can't be created`, () => this.#records.createAll(records));
-  }
-
-  remove(collection: string, key: string): Promise<void> {
-    return this.#withRecord(collection, key, 'removed', () => this.#records.remove(collection, key));
-  }
-
-  list(collection: string, options: ListOptions = {}): Promise<readonly StoredRecord[]> {
-    return this.#listing(collection, options, () => this.#records.list(collection, options));
-  }
-
-  listKeys(collection: string, options: ListOptions = {}): Promise<readonly string[]> {
-    return this.#listing(collection, options, () => this.#records.listKeys(collection, options));
-  }
-
-  watch(collection: string, changed: (key: string) => void): () => void {
-    checkCollection(collection);
-    return this.#channels.watch(collection, changed);
-  }
-
-  stageFolder(key: string): Promise<string> {
-    return this.#withFolder(key, 'staged', (folders) => folders.stage(key));
-  }
-
-  saveStaged(key: string): Promise<void> {
-    return this.#withFolder(key, 'saved', (folders) => folders.save(key));
-  }
-
-  publishFolder(key: string): Promise<void> {
-    return this.#withFolder(key, 'published', (folders) => folders.publish(key));
-  }
-
-  discardStaged(key: string): Promise<void> {
-    return this.#withFolder(key, 'discarded', (folders) => folders.discard(key));
-  }
-
-  openFolder(key: string): Promise<string | undefined> {
-    return this.#withFolder(key, 'opened', (folders) => folders.open(key));
-  }
-
-  describeFolder(key: string): Promise<FolderDescription | undefined> {
-    return this.#withFolder(key, 'described', (folders) => folders.describe(key));
-  }
-
-  readContent(key: string, which: 'published' | 'staged'): Promise<readonly FileContent[] | undefined> {
-    return this.#withFolder(key, 'read', (folders) => folders.content(key, which));
-  }
-
-  removeFolder(key: string): Promise<void> {
-    return this.#withFolder(key, 'removed', (folders) => folders.remove(key));
-  }
-
-  async close(): Promise<void> {
-    const opened = await this.#folders?.catch(() => undefined);
-    opened?.stop();
-    await this.#database.close();
-    await opened?.stages.close();
-    await this.#temporary.remove();
-  }
-
-  async #withRecord<T>(collection: string, key: string, done: string, work: () => Promise<T>): Promise<T> {
-    checkCollection(collection);
-    checkKey(key);
-    return whileAsking(`record ${collection}/${key} can't be ${done}`, work);
-  }
-
-  async #listing<T>(collection: string, { limit }: ListOptions, work: () => Promise<T>): Promise<T> {
-    checkCollection(collection);
-    if (limit !== undefined) checkLimit(limit);
-    return whileAsking(`collection ${collection} can't be listed`, work);
-  }
-
-  async #withFolder<T>(key: string, done: string, work: (folders: Folders) => Promise<T>): Promise<T> {
-    checkKey(key);
-    return whileAsking(`folder ${key} can't be ${done}`, async () => {
-      this.#folders ??= this.#openPlace().catch((thrown: unknown) => {
-        this.#folders = undefined; // the next call tries again
-        throw thrown;
-      });
-      return work((await this.#folders).folders);
+    for (const { collection, key } of records) check(collection, key);
+    const names = records.map(({ collection, key }) => `${collection}/${key}`);
+    return whileAsking(`records ${names.join(', ')} can't be created`, async () => {
+      try {
+        const rows = await this.#database.query<{ collection: string; key: Buffer; version: string }>(
+          `WITH created AS (
+             INSERT INTO ${this.#table} (collection, key, value) SELECT * FROM unnest($1::text[], $2::bytea[], $3::text[])
+             RETURNING collection, key, version)
+           SELECT collection, key, version,
+             (SELECT count(pg_notify(channel, payload)) FROM unnest($4::text[], $5::text[]) AS news (channel, payload)
+              WHERE channel IS NOT NULL)
+           FROM created`,
+          [
+            records.map(({ collection }) => collection),
+            records.map(({ key }) => keyBytes(key)),
+            records.map(({ value }) => JSON.stringify(value)),
+            records.map(({ collection }) => this.#channelOf(collection)),
+            records.map(({ key }) => this.#payloadOf(key)),
+          ],
+        );
+        const versions = new Map(rows.map((row) => [`${row.collection}/${keyOf(row.key)}`, row.version]));
+        return names.map((name) => versions.get(name) ?? '');
+      } catch (thrown) {
+        const [first] = records;
+        if (codeOf(thrown) !== UNIQUE_VIOLATION || first === undefined) throw thrown;
+        throw new VersionConflict(first.collection, first.key);
+      }
     });
   }
 
-  /** Directories of this machine, for this database alone. */
-  async #openPlace() {
-    const [row] = await this.#database.query<{ id: string }>(
-      `SELECT id FROM ${this.#database.table('identity')}`,
+  async remove(collection: string, key: string): Promise<void> {
+    check(collection, key);
+    const text = `DELETE FROM ${this.#table} WHERE collection = $1 AND key = $2`;
+    await whileAsking(`record ${collection}/${key} can't be removed`, () =>
+      this.#change(collection, key, text),
     );
-    const root = join(this.#given ?? (await this.#temporary.path()), row?.id ?? 'unknown');
-    await mkdir(root, { recursive: true, mode: 0o700 });
-    const stages = new LocalStages(root);
-    const folders = new Folders(this.#database, { cache: new FolderCache(root, this.#cacheBytes), stages });
-    const stopListening = folders.listen();
-    const sweep = () => folders.sweep().catch(() => undefined); // what it can't delete does no harm
-    const timer = setInterval(sweep, SWEEP_INTERVAL_MS).unref();
-    void sweep();
-    const stop = () => {
-      clearInterval(timer);
-      stopListening();
+  }
+
+  async list(collection: string, options: ListOptions = {}): Promise<readonly StoredRecord[]> {
+    return (await this.#list<RecordRow>('key, value, version', collection, options)).map(storedRecord);
+  }
+
+  async listKeys(collection: string, options: ListOptions = {}): Promise<readonly string[]> {
+    const rows = await this.#list<Pick<RecordRow, 'key'>>('key', collection, options);
+    return rows.map(({ key }) => keyOf(key));
+  }
+
+  watch(collection: string, changed: (key: string) => void): () => void {
+    check(collection);
+    const channel = this.#channelOf(collection);
+    if (channel === null) return () => undefined;
+    const heard = (payload: string) => {
+      const [writer, key = ''] = payload.split(' ');
+      if (writer !== this.#writer) changed(keyOf(Buffer.from(key, 'base64')));
     };
-    return { folders, stages, stop };
+    return this.#database.listen(channel, { heard, connected: () => undefined });
+  }
+
+  stageFolder(key: string): Promise<string> {
+    return this.#withFolders(key, 'staged', (folders) => folders.stage(key));
+  }
+
+  saveStaged(key: string): Promise<void> {
+    return this.#withFolders(key, 'saved', (folders) => folders.save(key));
+  }
+
+  publishFolder(key: string): Promise<void> {
+    return this.#withFolders(key, 'published', (folders) => folders.publish(key));
+  }
+
+  discardStaged(key: string): Promise<void> {
+    return this.#withFolders(key, 'discarded', (folders) => folders.discard(key));
+  }
+
+  openFolder(key: string): Promise<string | undefined> {
+    return this.#withFolders(key, 'opened', (folders) => folders.open(key));
+  }
+
+  describeFolder(key: string): Promise<FolderDescription | undefined> {
+    return this.#withFolders(key, 'described', (folders) => folders.describe(key));
+  }
+
+  readContent(key: string, which: 'published' | 'staged'): Promise<readonly FileContent[] | undefined> {
+    return this.#withFolders(key, 'read', (folders) => folders.content(key, which));
+  }
+
+  removeFolder(key: string): Promise<void> {
+    return this.#withFolders(key, 'removed', (folders) => folders.remove(key));
+  }
+
+  async close(): Promise<void> {
+    const folders = await this.#folders?.catch(() => undefined);
+    await this.#database.close();
+    await folders?.close();
+  }
+
+  #read<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]> {
+    return this.#database.query<Row>(text, values, { isRepeatable: true });
+  }
+
+  /** Changes a record and notifies others in one statement. @returns its version, if the record was as expected. */
+  async #change(
+    collection: string,
+    key: string,
+    text: string,
+    values: readonly unknown[] = [],
+  ): Promise<Version | undefined> {
+    const parameters = [collection, keyBytes(key), ...values];
+    const channel = this.#channelOf(collection);
+    const notify =
+      channel === null ? '' : `, pg_notify($${parameters.length + 1}, $${parameters.length + 2})`;
+    const [row] = await this.#database.query<{ version: string }>(
+      `WITH changed AS (${text} RETURNING version) SELECT version${notify} FROM changed`,
+      channel === null ? parameters : [...parameters, channel, this.#payloadOf(key)],
+    );
+    return row?.version;
+  }
+
+  async #list<Row extends object>(
+    columns: string,
+    collection: string,
+    { prefix = '', after, limit = DEFAULT_LIMIT, reverse = false }: ListOptions,
+  ): Promise<Row[]> {
+    check(collection);
+    checkLimit(limit);
+    const values: unknown[] = [collection];
+    const bound = (comparison: string, value: Buffer) => ` AND key ${comparison} $${values.push(value)}`;
+    const begin = keyBytes(prefix);
+    const end = afterPrefix(begin);
+    let text = `SELECT ${columns} FROM ${this.#table} WHERE collection = $1${bound('>=', begin)}`;
+    if (end !== undefined) text += bound('<', end);
+    if (after !== undefined) text += bound(reverse ? '<' : '>', keyBytes(after));
+    text += ` ORDER BY key${reverse ? ' DESC' : ''}`;
+    if (limit !== Number.POSITIVE_INFINITY) text += ` LIMIT $${values.push(limit)}`;
+    return whileAsking(`collection ${collection} can't be listed`, () => this.#read<Row>(text, values));
+  }
+
+  /** The channel for changes of a collection; null if they are not notified. */
+  #channelOf(collection: string): string | null {
+    return NOTIFIED.includes(collection) ? this.#database.channel(`records:${collection}`) : null;
+  }
+
+  #payloadOf(key: string): string {
+    return `${this.#writer} ${keyBytes(key).toString('base64')}`;
+  }
+
+  async #withFolders<T>(key: string, done: string, work: (folders: Folders) => Promise<T>): Promise<T> {
+    checkKey(key);
+    return whileAsking(`folder ${key} can't be ${done}`, async () => {
+      this.#folders ??= Folders.create(this.#database, this.#cache, this.#cacheBytes).catch(
+        (thrown: unknown) => {
+          this.#folders = undefined; // the next call tries again
+          throw thrown;
+        },
+      );
+      return work(await this.#folders);
+    });
+  }
+}
+
+function check(collection: string, ...keys: readonly string[]): void {
+  checkCollection(collection);
+  for (const key of keys) checkKey(key);
+}
+
+function storedRecord(row: RecordRow): StoredRecord {
+  return { key: keyOf(row.key), ...parsed(row) };
+}
+
+/** A value that was changed by hand and is no JSON is reported as damaged. */
+function parsed({ value, version }: RecordRow): Versioned {
+  try {
+    return { value: JSON.parse(value), version };
+  } catch {
+    return { value, version, damage: 'the column value holds no JSON' };
   }
 }

@@ -1,22 +1,11 @@
 import type { QueuedJob } from '../jobs/index.js';
-import { isConnectionLost, QueryTimeout } from './connection-failure.js';
 import type { Database, Query } from './database.js';
-
-/** How often a transaction is attempted when connections turn out to be broken. */
-const ATTEMPTS = 3;
 
 /** A job that was handed out, with the lease of its account. */
 export interface TakenJob extends QueuedJob {
   /** Fences the lease: no two leases of a database have the same token. */
   readonly token: string;
   /** Whether the job was cancelled after its previous process died, so that the handler must stop at once. */
-  readonly isCancelled: boolean;
-}
-
-/** The answer to a heartbeat. */
-export interface HeldLease {
-  readonly isHeld: boolean;
-  /** Whether the job was cancelled. */
   readonly isCancelled: boolean;
 }
 
@@ -102,14 +91,14 @@ export class QueueTable {
     });
   }
 
-  /** Extends a lease. */
-  async renew({ app_id, token }: TakenJob, timeoutMs: number): Promise<HeldLease> {
+  /** Extends a lease. @returns whether the job was cancelled; undefined if the lease is lost. */
+  async renew({ app_id, token }: TakenJob, timeoutMs: number): Promise<boolean | undefined> {
     const [lease] = await this.#database.query<{ is_cancelled: boolean }>(
       `UPDATE ${this.#accounts} SET free_from = ${this.#expiry()} WHERE app_id = $1 AND token = $2 RETURNING is_cancelled`,
       [app_id, token],
       { isRepeatable: true, timeoutMs },
     );
-    return { isHeld: lease !== undefined, isCancelled: lease?.is_cancelled ?? false };
+    return lease?.is_cancelled;
   }
 
   /**
@@ -159,13 +148,7 @@ export class QueueTable {
   }
 
   /** Runs a transaction that has the same effect when it runs twice. */
-  async #transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.#database.transaction(work);
-      } catch (thrown) {
-        if (!isConnectionLost(thrown) || thrown instanceof QueryTimeout || attempt === ATTEMPTS) throw thrown;
-      }
-    }
+  #transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    return this.#database.transaction(work, { isRepeatable: true });
   }
 }

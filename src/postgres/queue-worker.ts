@@ -1,6 +1,6 @@
 import { type JobLease, type JobOutcome, JobStop, type JobWorker, type StopReason } from '../jobs/index.js';
+import { withinTime } from './connection-errors.js';
 import type { QueueTable, TakenJob } from './queue-table.js';
-import { withinTime } from './within-time.js';
 
 /** The times of a PostgreSQL queue; tests shorten them. */
 export interface QueueTiming {
@@ -63,8 +63,8 @@ export class QueueWorker implements JobWorker {
   readonly app_id: string | undefined;
   readonly #context: QueueContext;
   readonly #options: QueueWorkerOptions;
-  readonly #leases = new Set<QueueLease>();
-  readonly #running = new Set<Promise<void>>();
+  /** The leases of running jobs, each with the end of its handler. */
+  readonly #leases = new Map<QueueLease, Promise<void>>();
   #filling: Promise<void> | undefined;
   /** Whether it was woken while it was looking for jobs. */
   #hasNews = false;
@@ -94,16 +94,16 @@ export class QueueWorker implements JobWorker {
 
   /** Stops a job that was cancelled, if it runs here. */
   cancel(app_id: string, id: string): void {
-    for (const lease of this.#leases) {
+    for (const lease of this.#leases.keys()) {
       if (lease.id === id && lease.job.app_id === app_id) lease.stop('cancelled');
     }
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const lease of this.#leases) lease.stop('closing');
+    for (const lease of this.#leases.keys()) lease.stop('closing');
     await this.#filling;
-    await Promise.all(this.#running);
+    await Promise.all(this.#leases.values());
     this.#options.onClose();
   }
 
@@ -115,13 +115,11 @@ export class QueueWorker implements JobWorker {
       const job = await table.take(holder, this.app_id);
       if (job === undefined) return;
       const lease = new QueueLease(job, takenAt, this.#context);
-      this.#leases.add(lease);
       const running = this.#run(lease).finally(() => {
         this.#leases.delete(lease);
-        this.#running.delete(running);
         this.wake();
       });
-      this.#running.add(running);
+      this.#leases.set(lease, running);
     }
   }
 
@@ -194,13 +192,13 @@ class QueueLease implements JobLease {
     const timeoutMs = Math.max(1, this.#remainingMs());
     try {
       const renewal = this.#context.table.renew(this.job, timeoutMs);
-      const { isHeld, isCancelled } = await withinTime(renewal, timeoutMs);
-      if (isHeld && sentAt > this.#renewedAt) {
+      const isCancelled = await withinTime(renewal, timeoutMs);
+      if (isCancelled === undefined) this.stop('lost');
+      else if (sentAt > this.#renewedAt) {
         this.#renewedAt = sentAt;
         this.#scheduleExpiry();
       }
       if (isCancelled) this.stop('cancelled');
-      if (!isHeld) this.stop('lost');
     } catch {
       // The lease holds until it expires.
     }

@@ -1,28 +1,28 @@
 import { LRUCache } from 'lru-cache';
 import { RateLimiterPostgres, type RateLimiterRes } from 'rate-limiter-flexible';
+import { whileAsking } from './connection-errors.js';
 import type { Database } from './database.js';
-import { whileAsking } from './database-failure.js';
 import { QUOTAS, RATES } from './schema.js';
 
 /** A day or a month of the calendar, in UTC. */
 export interface CalendarPeriod {
-  /** Its name sorts as time goes: 2026-11, 2026-11-21. */
+  /** Sorts by time: 2026-11, 2026-11-21. */
   readonly name: string;
   /** In milliseconds since 1970. */
   readonly endsAt: number;
 }
 
 const MINUTE_S = 60;
-/** A request waits for its count no longer. */
+/** How long a request waits for its count. */
 const TIMEOUT_MS = 5000;
-/** How long nobody's being counted is believed, so that not every request asks the database. */
-const UNCOUNTED_MS = 1000;
-const MAX_UNCOUNTED = 10_000;
+/** How long a missing counter is cached, so that not every request asks the database. */
+const MISSING_MS = 1000;
+const MAX_MISSING = 10_000;
 
 /**
- * Counters of rate-limiter-flexible that all processes of one database share. They count by each process's own clock,
- * so clocks that differ by a second make a minute differ by as much. Where the database can't be reached they reject with
- * a StorageError: nothing passes uncounted.
+ * Counters of rate-limiter-flexible that all processes of one database share. They use each process's own clock, so
+ * clocks that differ by a second make a minute differ by as much. If the database can't be reached they reject with a
+ * StorageError: no request passes uncounted.
  */
 export class SharedLimits {
   readonly #database: Database;
@@ -32,126 +32,91 @@ export class SharedLimits {
     this.#database = database;
   }
 
-  /** So many requests a minute of each account. */
+  /** Requests per minute of each account. */
   perMinute(points: number): RateLimiterPostgres {
-    const doing = 'counting the requests of an account';
-    // What a process has seen beyond the limit it refuses by itself until the minute is over.
-    return this.#limiter({
-      doing,
-      table: RATES,
+    return this.#limiter('counting the requests of an account', RATES, {
       keyPrefix: 'requests',
       points,
+      // A process that has seen the limit exceeded refuses without the database until the minute is over.
       inMemoryBlockOnConsumed: points,
+      clearExpiredByTimeout: false, // the other limiter of this table does it
     });
   }
 
-  /** So many wrong keys a minute from each address. */
-  wrongKeys(points: number): WrongKeys {
-    const doing = 'counting wrong API keys';
-    const limiter = { doing, table: RATES, keyPrefix: 'wrong-keys', points, clearExpiredByTimeout: true };
-    return new WrongKeys(this.#limiter(limiter));
+  /** Wrong keys per minute of each address. */
+  wrongKeys(points: number) {
+    const limiter = this.#limiter('counting wrong API keys', RATES, { keyPrefix: 'wrong-keys', points });
+    const missing = new LRUCache<string, true>({ max: MAX_MISSING, ttl: MISSING_MS });
+    return {
+      consume(address: string): Promise<RateLimiterRes> {
+        missing.delete(address);
+        return limiter.consume(address);
+      },
+      /** Null if nothing was counted. Up to a second late if another process counted it. */
+      async get(address: string): Promise<RateLimiterRes | null> {
+        if (missing.has(address)) return null;
+        const found = await limiter.get(address);
+        if (found === null) missing.set(address, true);
+        return found;
+      },
+    };
   }
 
-  /** So many inference calls of each account in a period. @param periodAt the one at a time, in milliseconds since 1970. */
-  quota(points: number, periodAt: (ms: number) => CalendarPeriod): SharedQuota {
+  /** Inference calls of each account in a period. @param periodAt the period of a time in milliseconds since 1970. */
+  quota(points: number, periodAt: (ms: number) => CalendarPeriod) {
     const doing = 'counting the inference calls of an account';
-    const limiter = { doing, table: QUOTAS, keyPrefix: 'quota', points, clearExpiredByTimeout: true };
-    return new SharedQuota(this.#limiter(limiter), periodAt);
+    const limiter = this.#limiter(doing, QUOTAS, { keyPrefix: 'quota', points });
+    const counter = (account: string) => {
+      const now = Date.now();
+      const { name, endsAt } = periodAt(now);
+      const options = { customDuration: Math.ceil((endsAt - now) / 1000) };
+      return { key: `${encodeURIComponent(account)}/${name}`, options };
+    };
+    return {
+      consume(account: string, calls = 1): Promise<RateLimiterRes> {
+        const { key, options } = counter(account);
+        return limiter.consume(key, calls, options);
+      },
+      reward(account: string, calls = 1): Promise<RateLimiterRes> {
+        const { key, options } = counter(account);
+        return limiter.reward(key, calls, options);
+      },
+    };
   }
 
-  /** Removes what is counted of an account. @throws StorageError */
+  /** Removes the counters of an account. @throws StorageError */
   async forget(app_id: string): Promise<void> {
     const quota = `quota:${encodeURIComponent(app_id)}/`;
-    await this.#send('removing the counts of an account', async (database) => {
-      await database.query(`DELETE FROM ${database.table(RATES)} WHERE key = $1`, [`requests:${app_id}`]);
-      await database.query(`DELETE FROM ${database.table(QUOTAS)} WHERE starts_with(key, $1)`, [quota]);
+    await whileAsking('removing the counts of an account', async () => {
+      const { query } = this.#database;
+      await query(`DELETE FROM ${this.#database.table(RATES)} WHERE key = $1`, [`requests:${app_id}`]);
+      await query(`DELETE FROM ${this.#database.table(QUOTAS)} WHERE starts_with(key, $1)`, [quota]);
     });
   }
 
-  #limiter({ doing, table, ...options }: LimiterOptions): RateLimiterPostgres {
-    const client = {
-      query: ({ text, values }: { readonly text: string; readonly values?: readonly unknown[] }) =>
-        this.#send(doing, async (database) => {
-          const rows = await database.query(text, values, { timeoutMs: TIMEOUT_MS });
-          return { rows, rowCount: rows.length };
-        }),
-    };
+  #limiter(
+    doing: string,
+    tableName: string,
+    options: {
+      readonly keyPrefix: string;
+      readonly points: number;
+      readonly inMemoryBlockOnConsumed?: number;
+      readonly clearExpiredByTimeout?: boolean;
+    },
+  ): RateLimiterPostgres {
+    const query = ({ text, values }: { readonly text: string; readonly values?: readonly unknown[] }) =>
+      whileAsking(doing, async () => {
+        const rows = await this.#database.query(text, values, { timeoutMs: TIMEOUT_MS });
+        return { rows, rowCount: rows.length };
+      });
     return new RateLimiterPostgres({
-      clearExpiredByTimeout: false,
       ...options,
-      storeClient: client,
+      storeClient: { query },
       storeType: 'client',
       schemaName: this.#database.schema,
-      tableName: table,
+      tableName,
       tableCreated: true, // by prepareSchema
       duration: MINUTE_S,
     });
-  }
-
-  #send<T>(doing: string, work: (database: Database) => Promise<T>): Promise<T> {
-    return whileAsking(doing, () => work(this.#database));
-  }
-}
-
-interface LimiterOptions {
-  readonly doing: string;
-  readonly table: string;
-  readonly keyPrefix: string;
-  readonly points: number;
-  readonly inMemoryBlockOnConsumed?: number;
-  readonly clearExpiredByTimeout?: boolean;
-}
-
-/** Counts wrong keys by address. */
-export class WrongKeys {
-  readonly #limiter: RateLimiterPostgres;
-  /** Addresses that nothing was counted of when they were last looked at. */
-  readonly #uncounted = new LRUCache<string, true>({ max: MAX_UNCOUNTED, ttl: UNCOUNTED_MS });
-
-  constructor(limiter: RateLimiterPostgres) {
-    this.#limiter = limiter;
-  }
-
-  consume(key: string): Promise<RateLimiterRes> {
-    this.#uncounted.delete(key);
-    return this.#limiter.consume(key);
-  }
-
-  /** Null where nothing has been counted; of what other processes count, a second late. */
-  async get(key: string): Promise<RateLimiterRes | null> {
-    if (this.#uncounted.has(key)) return null;
-    const found = await this.#limiter.get(key);
-    if (found === null) this.#uncounted.set(key, true);
-    return found;
-  }
-}
-
-/** Counts inference calls in periods of the calendar. */
-export class SharedQuota {
-  readonly #limiter: RateLimiterPostgres;
-  readonly #periodAt: (ms: number) => CalendarPeriod;
-
-  constructor(limiter: RateLimiterPostgres, periodAt: (ms: number) => CalendarPeriod) {
-    this.#limiter = limiter;
-    this.#periodAt = periodAt;
-  }
-
-  consume(account: string, calls = 1): Promise<RateLimiterRes> {
-    const { key, customDuration } = this.#now(account);
-    return this.#limiter.consume(key, calls, { customDuration });
-  }
-
-  reward(account: string, calls = 1): Promise<RateLimiterRes> {
-    const { key, customDuration } = this.#now(account);
-    return this.#limiter.reward(key, calls, { customDuration });
-  }
-
-  #now(account: string) {
-    const now = Date.now();
-    const { name, endsAt } = this.#periodAt(now);
-    return {
-      key: `${encodeURIComponent(account)}/${name}`,
-      customDuration: Math.ceil((endsAt - now) / 1000),
-    };
   }
 }

@@ -1,0 +1,116 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { StorageError } from '../errors.js';
+import { saysItAll } from '../storage/index.js';
+
+/**
+ * SQLSTATEs with which a server ends or refuses a connection: it stops or starts, the connection was idle for too long,
+ * or there are too many. The statement was not executed.
+ */
+const REFUSED = ['57P01', '57P02', '57P03', '57P05', '25P03', '53300'];
+/** Codes of Node's network errors. */
+const BROKEN = [
+  'ECONNRESET',
+  'ECONNREFUSED',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+];
+/** Messages of pg's errors that have no code. */
+const BROKEN_MESSAGE =
+  /connection terminated|timeout exceeded when trying to connect|connection ended|not queryable|no answer within|connection timeout/i;
+/** SQLSTATE of a write to a standby, which may be promoted soon. */
+const READ_ONLY = '25006';
+
+/** Together as long as a server takes to restart. */
+const RETRY_PAUSES_MS = [100, 500, 1000, 2000, 4000];
+/** No attempt starts after this: if the server doesn't answer, each one lasts until its timeout. */
+const LAST_ATTEMPT_MS = 10_000;
+
+/** Thrown if the server doesn't answer in time; the connection can't be used any more. */
+export class QueryTimeout extends Error {
+  override readonly name = 'QueryTimeout';
+  constructor(readonly timeoutMs: number) {
+    super(`no answer within ${timeoutMs} ms`);
+  }
+}
+
+/** Waits for an answer of the server. @throws QueryTimeout; the connection must be discarded then. */
+export async function withinTime<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new QueryTimeout(timeoutMs)), timeoutMs);
+  });
+  try {
+    return await Promise.race([answer, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Whether the connection can't be used any more. The statement may have been executed or not. */
+export function isConnectionLost(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false;
+  if (thrown instanceof QueryTimeout || isNotExecuted(thrown)) return true;
+  const code = codeOf(thrown);
+  if (code === undefined) return BROKEN_MESSAGE.test(thrown.message);
+  return BROKEN.includes(code) || code.startsWith('08');
+}
+
+/** Whether the connection was lost before the statement was executed. */
+export function isNotExecuted(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false;
+  return REFUSED.includes(codeOf(thrown) ?? '') || /not queryable/.test(thrown.message);
+}
+
+/** The SQLSTATE, or the code of a system error. */
+export function codeOf(thrown: unknown): string | undefined {
+  if (!(thrown instanceof Error) || !('code' in thrown)) return undefined;
+  return typeof thrown.code === 'string' ? thrown.code : undefined;
+}
+
+/**
+ * A failed attempt to connect, with a message: Node gives none if it tried several addresses.
+ * @param place where to, without a password.
+ */
+export function connectFailure(place: string, thrown: unknown): Error {
+  const errors = thrown instanceof AggregateError ? thrown.errors : [thrown];
+  const reasons = errors.map((each) => (each instanceof Error ? each.message : String(each)));
+  const failure = new Error(`the database ${place} can't be reached: ${[...new Set(reasons)].join('; ')}`);
+  const code = errors.map(codeOf).find((each) => each !== undefined);
+  return Object.assign(failure, code === undefined ? {} : { code });
+}
+
+/** A StorageError for what a statement failed with. @param doing such as `counting requests`. */
+export function databaseFailure(doing: string, thrown: unknown): StorageError {
+  const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  const isUnavailable = isConnectionLost(thrown) || codeOf(thrown) === READ_ONLY;
+  return new StorageError(`${doing}: ${reason}`, { cause: thrown, isUnavailable });
+}
+
+/** Runs `work`. @throws errors of ours unchanged, and others as {@link databaseFailure}. */
+export async function whileAsking<T>(doing: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (saysItAll(thrown)) throw thrown;
+    throw databaseFailure(doing, thrown);
+  }
+}
+
+/** Runs `work`, which may run twice, and again after a pause if the connection was lost, as a restart of the server does. */
+export async function withRetry<T>(work: () => Promise<T>): Promise<T> {
+  const since = performance.now();
+  for (const pauseMs of RETRY_PAUSES_MS) {
+    try {
+      return await work();
+    } catch (thrown) {
+      if (!isConnectionLost(thrown) || performance.now() - since > LAST_ATTEMPT_MS) throw thrown;
+    }
+    await delay(pauseMs);
+  }
+  return work();
+}
