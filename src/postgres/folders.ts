@@ -211,7 +211,7 @@ export class Folders {
     await this.#stages.sweep((token) => this.#isCurrent(token));
   }
 
-  /** The token of whoever staged the folder last; undefined if nothing is staged. */
+  /** The token of the last process that staged the folder; undefined if nothing is staged. */
   async #token(key: string): Promise<string | undefined> {
     const [row] = await this.#database.query<{ token: string }>(
       `SELECT token FROM ${this.#stageTable} WHERE key = $1`,

@@ -1,6 +1,6 @@
 /**
- * A key as bytes that the database sorts as JavaScript sorts strings, by UTF-16 code units: each unit by itself in
- * UTF-8's pattern, so that a pair of surrogates takes six bytes (CESU-8). Lone surrogates and NUL have a place too.
+ * A key as bytes that the database sorts as JavaScript sorts strings, by UTF-16 code units: each unit in
+ * UTF-8's pattern, so a pair of surrogates takes six bytes (CESU-8). It can also hold lone surrogates and NUL.
  */
 export function keyBytes(key: string): Buffer {
   const bytes: number[] = [];
