@@ -1,14 +1,26 @@
-import type { PoolClient, QueryResultRow } from 'pg';
-import { isConnectionLost, isNotExecuted, QueryTimeout, withinTime } from './connection-errors.js';
-import { ConnectionPool, type PostgresSource } from './connection-pool.js';
+import type { Pool, PoolClient, QueryResultRow } from 'pg';
+import { StorageError } from '../errors.js';
+import {
+  connectFailure,
+  isConnectionLost,
+  isNotExecuted,
+  QueryTimeout,
+  withinTime,
+} from './connection-errors.js';
 import { type ChannelListener, Listener } from './listener.js';
 import { prepareSchema } from './schema.js';
 
+/** Of a pool that is made here, including the one that listens. */
+const MAX_CONNECTIONS = 11;
+const CONNECT_TIMEOUT_MS = 10_000;
 const QUERY_TIMEOUT_MS = 15_000;
 /** How long the server keeps the locks of a transaction whose process sends nothing. */
 const IDLE_TRANSACTION_MS = 30_000;
 /** How often a statement or transaction is attempted if connections turn out to be broken. */
 const ATTEMPTS = 3;
+
+/** A connection string such as `postgres://user:password@host/database`, or a pool of pg. */
+export type PostgresSource = string | Pool;
 
 export interface QueryOptions {
   /** Whether it may run twice: it is sent again if the connection breaks while it runs. Default false. */
@@ -36,20 +48,33 @@ export interface DatabaseOptions {
  */
 export class Database {
   readonly schema: string;
-  readonly #connections: ConnectionPool;
+  /** Host, port and database without user and password, for messages. */
+  readonly place: string;
+  readonly #source: PostgresSource;
+  readonly #maxConnections: number;
+  #pool: Promise<Pool> | undefined;
   readonly #listener: Listener;
   #ready: Promise<void> | undefined;
 
-  /** @throws RangeError for an invalid schema name; StorageError for an invalid connection string. */
-  constructor(source: PostgresSource, { schema = 'orchard' }: DatabaseOptions = {}) {
+  /**
+   * @param maxConnections of a pool that is made here.
+   * @throws RangeError for an invalid schema name; StorageError for an invalid connection string, without telling it.
+   */
+  constructor(
+    source: PostgresSource,
+    { schema = 'orchard' }: DatabaseOptions = {},
+    maxConnections = MAX_CONNECTIONS,
+  ) {
     if (!/^[a-z_][a-z0-9_]{0,39}$/.test(schema)) {
       throw new RangeError(
         `a schema is named in at most 40 of a–z, 0–9 and _, not ${JSON.stringify(schema)}`,
       );
     }
     this.schema = schema;
-    this.#connections = new ConnectionPool(source);
-    this.#listener = new Listener(() => this.#connections.connect());
+    this.place = typeof source === 'string' ? placeOf(source) : 'of the pool';
+    this.#source = source;
+    this.#maxConnections = maxConnections;
+    this.#listener = new Listener(() => this.#connect());
   }
 
   /** A table's name for statements, with its schema. */
@@ -96,7 +121,23 @@ export class Database {
   /** Ends the connections; a pool that was passed in stays open. Idempotent. */
   async close(): Promise<void> {
     this.#listener.close();
-    await this.#connections.close();
+    if (typeof this.#source !== 'string') return;
+    const pool = await this.#pool?.catch(() => undefined);
+    if (pool !== undefined && !pool.ending) await pool.end();
+  }
+
+  /** A connection to use and release. @throws StorageError if pg is not installed. */
+  async #connect(): Promise<PoolClient> {
+    this.#pool ??= openPool(this.#source, this.#maxConnections);
+    const pool = await this.#pool;
+    try {
+      const client = await pool.connect();
+      // A break between two queries would be an uncaught error; the next query reports it.
+      if (client.listenerCount('error') === 0) client.on('error', () => undefined);
+      return client;
+    } catch (thrown) {
+      throw connectFailure(this.place, thrown);
+    }
   }
 
   async #attempt<T>(work: (client: PoolClient) => Promise<T>, isRepeatable = false): Promise<T> {
@@ -112,7 +153,7 @@ export class Database {
   }
 
   async #withConnection<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
-    const client = await this.#connections.connect();
+    const client = await this.#connect();
     let isLost = false;
     try {
       return await work(client);
@@ -123,6 +164,37 @@ export class Database {
       client.release(isLost);
     }
   }
+}
+
+async function openPool(source: PostgresSource, max: number): Promise<Pool> {
+  const pool = typeof source === 'string' ? await newPool(source, max) : source;
+  // An idle connection that breaks would be an uncaught error; the pool has removed it already.
+  if (pool.listenerCount('error') === 0) pool.on('error', () => undefined);
+  return pool;
+}
+
+async function newPool(connectionString: string, max: number): Promise<Pool> {
+  const { default: pg } = await import('pg').catch((cause: unknown) => {
+    throw new StorageError('PostgreSQL needs the package pg: npm install pg', { cause });
+  });
+  return new pg.Pool({
+    connectionString,
+    max,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    allowExitOnIdle: true,
+    fallback_application_name: 'orchard-nlp',
+  });
+}
+
+function placeOf(connectionString: string): string {
+  const url = URL.canParse(connectionString) ? new URL(connectionString) : undefined;
+  if (url?.protocol !== 'postgres:' && url?.protocol !== 'postgresql:') {
+    throw new StorageError(
+      'the connection string is invalid; write postgres://user:password@host:5432/database, with special characters of the password as %xx',
+    );
+  }
+  return `${url.searchParams.get('host') ?? url.host}${url.pathname}`;
 }
 
 async function inTransaction<T>(client: PoolClient, work: (query: Query) => Promise<T>): Promise<T> {

@@ -2,8 +2,7 @@ import { hostname } from 'node:os';
 import * as z from 'zod';
 import type { AnyJobHandler, JobHandler, JobWorker, QueuedJob, SharedJobQueue } from '../jobs/index.js';
 import { whileAsking } from './connection-errors.js';
-import type { PostgresSource } from './connection-pool.js';
-import { Database, type DatabaseOptions } from './database.js';
+import { Database, type DatabaseOptions, type PostgresSource } from './database.js';
 import { QueueTable } from './queue-table.js';
 import {
   QUEUE_TIMING,
@@ -32,7 +31,7 @@ export function postgresQueue(source: PostgresSource, options: DatabaseOptions =
   return new QueueOnPostgres(new Database(source, options));
 }
 
-/** The queue over a database that it closes. */
+/** The queue over a database, which it closes. */
 export class QueueOnPostgres implements PostgresQueue {
   readonly specificationVersion = 1;
   readonly #database: Database;

@@ -18,8 +18,7 @@ import {
   type Versioned,
 } from '../storage/index.js';
 import { codeOf, whileAsking } from './connection-errors.js';
-import type { PostgresSource } from './connection-pool.js';
-import { Database, type DatabaseOptions } from './database.js';
+import { Database, type DatabaseOptions, type PostgresSource } from './database.js';
 import { Folders } from './folders.js';
 import { afterPrefix, keyBytes, keyOf } from './key-bytes.js';
 
@@ -51,7 +50,7 @@ export interface PostgresStorageOptions extends DatabaseOptions {
  * @param source a connection string, or a pool of pg, which stays open on close.
  */
 export function postgresStorage(source: PostgresSource, options: PostgresStorageOptions = {}): Storage {
-  return new PostgresStorage(source, options);
+  return new PostgresStorage(new Database(source, options), options);
 }
 
 interface RecordRow {
@@ -60,8 +59,11 @@ interface RecordRow {
   readonly version: string;
 }
 
-/** Records are rows with their JSON text. Folders are prepared and cached on this machine. */
-class PostgresStorage implements Storage {
+/**
+ * The storage over a database that it closes. Records are rows with their JSON text. Folders are prepared and cached on
+ * this machine.
+ */
+export class PostgresStorage implements Storage {
   readonly specificationVersion = 1;
   readonly #database: Database;
   readonly #table: string;
@@ -72,11 +74,11 @@ class PostgresStorage implements Storage {
   #folders: Promise<Folders> | undefined;
 
   constructor(
-    source: PostgresSource,
-    { cache, cacheBytes = DEFAULT_CACHE_BYTES, ...options }: PostgresStorageOptions,
+    database: Database,
+    { cache, cacheBytes = DEFAULT_CACHE_BYTES }: Pick<PostgresStorageOptions, 'cache' | 'cacheBytes'> = {},
   ) {
     if (!(cacheBytes >= 0)) throw new RangeError(`cacheBytes is a number of bytes, not ${cacheBytes}`);
-    this.#database = new Database(source, options);
+    this.#database = database;
     this.#table = this.#database.table('records');
     this.#cache = cache === undefined ? undefined : resolve(cache);
     this.#cacheBytes = cacheBytes;

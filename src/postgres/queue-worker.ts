@@ -135,7 +135,7 @@ export class QueueWorker implements JobWorker {
   async #release(lease: QueueLease, hasEnded: boolean): Promise<void> {
     const { table, timing, timers } = this.#context;
     for (;;) {
-      // A handler that failed would fail again at once; one that was told to stop needs no pause.
+      // A handler that failed would fail again at once; one that was stopped needs no pause.
       const isPaused = !hasEnded && !this.#isClosed && lease.stopReason === undefined;
       try {
         await table.release(lease.job, hasEnded, isPaused ? timing.pauseMs : 0);

@@ -32,7 +32,7 @@ async function aCache(maxBytes: number) {
 }
 
 describe('the cache of folders', () => {
-  it('fetches a folder once, however many ask for it at the same time', async () => {
+  it('fetches a folder once for any number of concurrent calls', async () => {
     const { open, filled } = await aCache(1000);
     const directories = await Promise.all(['a', 'a', 'a'].map((text) => open(text)));
     await open('a');
@@ -40,7 +40,7 @@ describe('the cache of folders', () => {
     expect(filled).toEqual(['a']);
   });
 
-  it('drops what was opened least recently where there is no more room', async () => {
+  it('drops the least recently opened folders when it is full', async () => {
     const { open, kept, time } = await aCache(20);
     for (const text of ['1 of ten..', '2 of ten..', '1 of ten..', '3 of ten..']) {
       await open(text);
@@ -63,7 +63,7 @@ describe('the cache of folders', () => {
     expect(await kept()).toEqual(['3 of ten..']);
   });
 
-  it('leaves nothing where fetching fails, and fetches again', async () => {
+  it('keeps nothing when fetching fails, and fetches again', async () => {
     const { open, kept, filled, newCache } = await aCache(1000);
     const failing = newCache().open('ab'.repeat(32), async (directory) => {
       await writeFile(join(directory, 'half'), 'x');
@@ -77,7 +77,7 @@ describe('the cache of folders', () => {
 });
 
 describeWithPostgres('the cache of a machine', (server) => {
-  it('is checked when a process first uses it: a flipped byte is found, and the folder fetched again', async () => {
+  it('is checked when a process first uses it, so that a folder with a flipped byte is fetched again', async () => {
     const { schema, one } = machines(server);
     await publish(one, 'm', { 'model.bin': 'weights', 'onnx/model.onnx': 'graph' });
     const cache = temporaryDirectory();
@@ -93,7 +93,7 @@ describeWithPostgres('the cache of a machine', (server) => {
     expect(await published(after, 'm')).toEqual({ 'model.bin': 'weights', 'onnx/model.onnx': 'graph' });
   });
 
-  it('takes nothing that is damaged in the database', async () => {
+  it('refuses a folder that is damaged in the database', async () => {
     const { schema, one, other } = machines(server);
     await publish(one, 'm', { 'model.bin': 'weights' });
     await server.sql(`UPDATE ${schema}.chunks SET bytes = 'weightz'`);
@@ -114,11 +114,11 @@ describeWithPostgres('the cache of a machine', (server) => {
     expect(await other.openFolder('removed')).toBeUndefined();
     await publish(one, 'replaced', { 'model.bin': 'of its successor' });
     await vi.waitFor(async () => expect(await textsIn(cache)).toEqual(['of kept', 'of removed']), 10_000);
-    await one.removeFolder('twin'); // nobody has this content any more
+    await one.removeFolder('twin'); // no folder has this content any more
     await vi.waitFor(async () => expect(await textsIn(cache)).toEqual(['of kept']), 10_000);
   });
 
-  it('forgets what was removed while it heard of nothing', async () => {
+  it('forgets what was removed while it was closed', async () => {
     const { schema, one } = machines(server);
     const cache = temporaryDirectory();
     await publish(one, 'm', { 'model.bin': 'erased' });
@@ -133,7 +133,7 @@ describeWithPostgres('the cache of a machine', (server) => {
     await vi.waitFor(async () => expect(await textsIn(cache)).toEqual(['kept']), 10_000);
   });
 
-  it('hears of removals again after the server was restarted', async () => {
+  it('is notified of removals again after a restart of the server', async () => {
     const { schema, one } = machines(server);
     const cache = temporaryDirectory();
     await publish(one, 'm', { 'model.bin': 'erased' });
@@ -145,7 +145,7 @@ describeWithPostgres('the cache of a machine', (server) => {
     await vi.waitFor(async () => expect(await textsIn(cache)).toEqual([]), 15_000);
   });
 
-  it('is made for one database: another one on the same directory leaves it alone', async () => {
+  it('belongs to one database: another one leaves it alone in the same directory', async () => {
     const cache = temporaryDirectory();
     const [first, second] = ['', ''].map(() => aMachine(server, { schema: server.newSchema(), cache }));
     if (first === undefined || second === undefined) return;

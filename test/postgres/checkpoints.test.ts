@@ -53,7 +53,7 @@ describeWithPostgres('a job on PostgreSQL', (server) => {
     await writeCheckpoint(run, 'after an epoch');
     await untilStored(id, schema);
     proxy.cut();
-    await writeCheckpoint(run, 'after two, which nobody hears of');
+    await writeCheckpoint(run, 'after two, which is never stored');
     const { host: other } = aRunner(direct);
     const taken = await other.nextRun();
     expect(taken.spec.directory).not.toBe(run.spec.directory);

@@ -42,7 +42,7 @@ describeWithPostgres('three trainers and three predictors over one database', (s
     for (let kills = 0; kills < KILLS; kills += 1) {
       await untilReady(cluster, Math.floor((kills * JOBS) / (KILLS + 1)));
       await killOne(cluster, trainers, chance, kills === 0 ? 1 : KILL_WITHIN_MS);
-      tell(`kill ${kills + 1}, ${(await cluster.ready()).length} READY`);
+      log(`kill ${kills + 1}, ${(await cluster.ready()).length} READY`);
     }
     await untilReady(cluster, JOBS);
     await asking;
@@ -51,11 +51,11 @@ describeWithPostgres('three trainers and three predictors over one database', (s
     expect((await cluster.history.jobs()).filter(({ status }) => status !== 'READY')).toEqual([]);
     const times = await cluster.history.timesReady();
     expect(jobs.filter(({ id }) => times.get(id) !== 1)).toEqual([]);
-    const told = cluster.toldSpells();
-    expect(new Set(told.map(({ id }) => id)).size).toBe(JOBS);
-    expect(told.length).toBeGreaterThan(JOBS); // some were killed with their trainer
-    expect(overlaps(told)).toEqual([]);
-    expect(overlaps(await cluster.history.spells())).toEqual([]);
+    const runs = cluster.reportedRuns();
+    expect(new Set(runs.map(({ id }) => id)).size).toBe(JOBS);
+    expect(runs.length).toBeGreaterThan(JOBS); // some were killed with their trainer
+    expect(overlaps(runs)).toEqual([]);
+    expect(overlaps(await cluster.history.runs())).toEqual([]);
     for (const predictor of predictors) {
       const wrong = predictor.lines.filter((line) => !/ answered (good,bad|bad,good)$/.test(line));
       expect(wrong).toEqual([]);
@@ -63,7 +63,7 @@ describeWithPostgres('three trainers and three predictors over one database', (s
       await predictor.kill(true);
     }
     expect(cluster.errors).toEqual([]);
-    tell(`${told.length} runs of ${JOBS} jobs`);
+    log(`${runs.length} runs of ${JOBS} jobs`);
   });
 });
 
@@ -121,7 +121,7 @@ async function killOne(
   trainers[index] = cluster.startTrainer();
 }
 
-/** With `CLUSTER_LOG` set, how far it is. */
-function tell(news: string): void {
+/** Prints progress if `CLUSTER_LOG` is set. */
+function log(news: string): void {
   if (process.env.CLUSTER_LOG !== undefined) console.log(new Date().toISOString(), news);
 }

@@ -10,7 +10,7 @@ import { aDirectory } from '../storage/temporary-place.js';
 import { writeCheckpoint } from '../support/checkpoint-builder.js';
 import { resultOf } from '../support/outcomes.js';
 import { SpeakingProcess } from '../support/speaking-process.js';
-import { JobHistory, type KnownJob, type Spell } from './job-history.js';
+import { JobHistory, type KnownJob, type Run } from './job-history.js';
 import type { PrivateServer } from './private-server.js';
 import type { ClusterSettings } from './processes/cluster-settings.js';
 
@@ -59,7 +59,7 @@ export class Cluster {
     return new Cluster(server, { connectionString, schema, cache, timing, models }, temporary, request);
   }
 
-  /** Creates as many jobs of each account, in turn, by trainers that run none. */
+  /** Creates `each` jobs of each account with trainers that run none. */
   async createJobs(accounts: number, each: number): Promise<KnownJob[]> {
     const { connectionString, schema } = this.#settings;
     const storage = postgresStorage(connectionString, { schema });
@@ -102,22 +102,22 @@ export class Cluster {
     return (await this.history.jobs()).filter(({ status }) => status === 'READY');
   }
 
-  /** When each process was about each job, as it said itself. */
-  toldSpells(): Spell[] {
+  /** The runs of jobs, as the processes report them. */
+  reportedRuns(): Run[] {
     return this.#processes.flatMap((process) => {
-      const spells = new Map<string, Spell>();
+      const runs = new Map<string, Run>();
       for (const line of process.lines) {
         const [word, app_id = '', id = '', at] = line.split(' ');
-        const known = spells.get(id);
+        const known = runs.get(id);
         if (word === 'begin') {
           const to = this.#killed.get(process) ?? Number.POSITIVE_INFINITY;
-          spells.set(`${id} ${at}`, { app_id, id, from: Number(at), to });
-          spells.set(id, { app_id, id, from: Number(at), to });
+          runs.set(`${id} ${at}`, { app_id, id, from: Number(at), to });
+          runs.set(id, { app_id, id, from: Number(at), to });
         } else if (word === 'end' && known !== undefined) {
-          spells.set(`${id} ${known.from}`, { ...known, to: Number(at) });
+          runs.set(`${id} ${known.from}`, { ...known, to: Number(at) });
         }
       }
-      return [...spells].flatMap(([key, spell]) => (key.includes(' ') ? spell : []));
+      return [...runs].flatMap(([key, run]) => (key.includes(' ') ? run : []));
     });
   }
 

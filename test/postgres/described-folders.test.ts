@@ -1,4 +1,4 @@
-/** What is told of models without fetching them. */
+/** Descriptions of models, without fetching them. */
 import { readdir } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { eraseAccount } from '../../src/trainer/index.js';

@@ -6,8 +6,8 @@ export interface KnownJob {
   readonly id: string;
 }
 
-/** A time in which a process was about a job. */
-export interface Spell extends KnownJob {
+/** The time in which a process ran a job. */
+export interface Run extends KnownJob {
   /** In milliseconds since 1970. */
   readonly from: number;
   readonly to: number;
@@ -17,7 +17,7 @@ const jobSchema = z.object({ id: z.string(), app_id: z.string(), status: z.strin
 const timesSchema = z.array(z.object({ id: z.string(), times: z.number() }));
 const writesSchema = z.object({ id: z.string(), app_id: z.string(), from: z.date(), to: z.date() });
 
-/** What the database itself sees of the jobs in a schema, whatever the processes say. */
+/** The writes of jobs in a schema, recorded by a trigger in the database. */
 export class JobHistory {
   readonly #server: PrivateServer;
   readonly #schema: string;
@@ -27,7 +27,7 @@ export class JobHistory {
     this.#schema = schema;
   }
 
-  /** From now on, each write of a job is noted. The tables must be there. */
+  /** Starts to record each write of a job. The tables must exist. */
   async begin(): Promise<void> {
     const schema = this.#schema;
     await this.#server.sql(`
@@ -42,7 +42,7 @@ export class JobHistory {
         WHEN (NEW.collection = 'jobs') EXECUTE FUNCTION ${schema}.note_job();`);
   }
 
-  /** How the jobs stand. */
+  /** The current state of the jobs. */
   async jobs() {
     const rows = await this.#server.sql(
       `SELECT value::jsonb->>'id' AS id, value::jsonb->>'app_id' AS app_id, value::jsonb->>'status' AS status,
@@ -61,7 +61,7 @@ export class JobHistory {
   }
 
   /** From the first to the last write of each run. */
-  async spells(): Promise<Spell[]> {
+  async runs(): Promise<Run[]> {
     const rows = await this.#server.sql(
       `SELECT id, app_id, min(at) AS from, max(at) AS to FROM ${this.#schema}.job_history
        WHERE claim IS NOT NULL GROUP BY id, app_id, claim`,
@@ -73,11 +73,11 @@ export class JobHistory {
   }
 }
 
-/** Spells of one account, each with the next, that have a moment in common. */
-export function overlaps(spells: readonly Spell[]): [Spell, Spell][] {
-  const sorted = [...spells].sort((a, b) => a.from - b.from);
-  return sorted.flatMap((spell, at): [Spell, Spell][] => {
-    const next = sorted.slice(at + 1).find(({ app_id }) => app_id === spell.app_id);
-    return next !== undefined && next.from < spell.to ? [[spell, next]] : [];
+/** Pairs of successive runs of one account that overlap. */
+export function overlaps(runs: readonly Run[]): [Run, Run][] {
+  const sorted = [...runs].sort((a, b) => a.from - b.from);
+  return sorted.flatMap((run, at): [Run, Run][] => {
+    const next = sorted.slice(at + 1).find(({ app_id }) => app_id === run.app_id);
+    return next !== undefined && next.from < run.to ? [[run, next]] : [];
   });
 }

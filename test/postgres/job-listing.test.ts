@@ -9,7 +9,7 @@ const idOf = (n: number) => `0190a6f0-0000-7000-8000-00000000000${n}`;
 const CREATED = '2026-11-21T08:15:30.123+00:00';
 
 describeWithPostgres('a page of jobs', (server) => {
-  it('has damaged jobs and those of a later release beside the others', async () => {
+  it('contains damaged jobs and those of a later release', async () => {
     const { schema, one } = machines(server);
     const jobs = new JobRepository(one, 'acme');
     for (const n of [1, 2, 3]) {
@@ -47,10 +47,10 @@ describeWithPostgres('a page of jobs', (server) => {
     const { one } = machines(server);
     const jobs = new JobRepository(one, 'acme');
     const job = newJobRecord(aRequest, { id: idOf(1), app_id: 'acme', created: CREATED, seed: 1 });
-    const beside = { collection: 'model-uses', key: `acme/${job.id}`, value: { at: 1 } };
-    const created = await jobs.create(job, [beside]);
+    const other = { collection: 'model-uses', key: `acme/${job.id}`, value: { at: 1 } };
+    const created = await jobs.create(job, [other]);
     expect(created).toEqual({ job, version: expect.any(String), isWhole: true });
-    expect((await one.read('model-uses', beside.key))?.value).toEqual({ at: 1 });
+    expect((await one.read('model-uses', other.key))?.value).toEqual({ at: 1 });
     expect([await jobs.hasFewOpen(1), await jobs.hasFewOpen(2)]).toEqual([false, true]);
     const known = { known: created };
     await jobs.update(job.id, (each) => ({ ...each, status: 'QUEUED' }), known);

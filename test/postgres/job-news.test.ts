@@ -1,4 +1,4 @@
-/** What one process writes about a job reaches others by notification: no clock of these tests goes on by itself. */
+/** Notifications of writes to jobs reach other processes. No test here waits for a timer. */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { JobRepository, ReadyModels } from '../../src/jobs/index.js';
 import type { Storage } from '../../src/storage/index.js';
@@ -11,7 +11,7 @@ import { describeWithPostgres } from './private-server.js';
 const HOUR_MS = 3_600_000;
 
 describeWithPostgres('what is written about a job', (server) => {
-  it('makes another process forget the model that was deleted, although nobody asks for it', async () => {
+  it('makes another process forget the model that was deleted, without a call', async () => {
     const { one, other } = machines(server);
     const id = await aReadyModelIn(one, 'acme');
     const gone = vi.fn();
@@ -42,8 +42,8 @@ async function hears(listening: Storage, writing: Storage): Promise<void> {
   const heard = vi.fn();
   onTestFinished(listening.watch?.('jobs', heard) ?? (() => undefined));
   await vi.waitFor(async () => {
-    await writing.write('jobs', 'nobody/probe', 1, undefined);
-    await writing.remove('jobs', 'nobody/probe');
-    expect(heard).toHaveBeenCalledWith('nobody/probe');
+    await writing.write('jobs', 'probe/probe', 1, undefined);
+    await writing.remove('jobs', 'probe/probe');
+    expect(heard).toHaveBeenCalledWith('probe/probe');
   }, 10_000);
 }

@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 
 /** Where Debian puts PostgreSQL, one folder for each version. */
 const DEBIAN = '/usr/lib/postgresql';
-/** Sent along although the server asks for none, so that tests see where it is told. */
+/** The server asks for none; tests check that no error contains it. */
 export const PASSWORD = 'secret-of-the-tests';
 const START_TIMEOUT_MS = 60_000;
 

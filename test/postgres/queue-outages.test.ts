@@ -112,7 +112,7 @@ describeWithPostgres('a trainer whose network is cut', (server) => {
     for (const host of [late, other]) await (await host.nextRun()).finish();
     await untilReady(history, [busy.id, last.id]);
     expect([...(await history.timesReady()).values()]).toEqual([1, 1, 1, 1]);
-    expect(overlaps(await history.spells())).toEqual([]);
+    expect(overlaps(await history.runs())).toEqual([]);
   });
 
   it('goes on where it was, if the cut is shorter than the lease', async () => {
@@ -135,7 +135,7 @@ describeWithPostgres('a trainer whose network is cut', (server) => {
 });
 
 describeWithPostgres('a database that is restarted under load', (server) => {
-  it('loses and doubles no job, and is told to who asks by typed errors alone', {
+  it('loses and repeats no job, and makes calls fail with typed errors only', {
     timeout: 240_000,
   }, async () => {
     const schema = server.newSchema();
@@ -169,7 +169,7 @@ describeWithPostgres('a database that is restarted under load', (server) => {
     const times = await history.timesReady();
     expect(created.filter((id) => times.get(id) !== 1)).toEqual([]);
     expect((await history.jobs()).filter(({ status }) => status === 'ERROR')).toEqual([]);
-    expect(overlaps(await history.spells())).toEqual([]);
+    expect(overlaps(await history.runs())).toEqual([]);
     expect(refused.length).toBeGreaterThan(0);
     const untyped = refused.filter(
       (error) => !isOrchardError(error) || error.code !== 'storage' || !error.isUnavailable,

@@ -1,4 +1,4 @@
-/** Limits that several processes share through a database; each Database here stands for one process. */
+/** Limits that several processes share through a database; each Database here is that of one process. */
 import { expect, it, onTestFinished } from 'vitest';
 import { Database, SharedLimits } from '../../src/postgres/index.js';
 import { describeWithPostgres, PASSWORD } from './private-server.js';

@@ -1,12 +1,10 @@
 import { join } from 'node:path';
 import { isOrchardError, StorageError } from '../../errors.js';
 import {
-  ConnectionPool,
   Database,
   databaseFailure,
-  type PostgresQueue,
-  postgresQueue,
-  postgresStorage,
+  PostgresStorage,
+  QueueOnPostgres,
   SharedLimits,
 } from '../../postgres/index.js';
 import { periodOf } from '../calendar-quota.js';
@@ -22,7 +20,7 @@ export interface DatabaseSettings {
   readonly connections?: number | undefined;
   /** For copies of models on this machine. Default: a temporary folder, gone after `close`. */
   readonly data?: string;
-  /** Is told that the database is away for now. Default: then it can't be used. */
+  /** Called if the database can't be reached for now. Default: opening it fails. */
   readonly warn?: (message: string) => void;
 }
 
@@ -33,24 +31,21 @@ export interface DatabaseSettings {
  */
 export async function databaseBackend(settings: DatabaseSettings): Promise<Backend> {
   const { schema, data } = settings;
-  const connections = new ConnectionPool(settings.database, settings.connections);
-  const pool = await connections.get();
-  const options = { ...(schema !== undefined && { schema }) };
-  const database = new Database(pool, options);
+  const database = new Database(
+    settings.database,
+    { ...(schema !== undefined && { schema }) },
+    settings.connections,
+  );
   const limits = new SharedLimits(database);
-  const storage = postgresStorage(pool, {
-    ...options,
+  const storage = new PostgresStorage(database, {
     ...(data !== undefined && { cache: join(data, 'cache') }),
   });
-  const queue = postgresQueue(pool, options);
+  const queue = new QueueOnPostgres(database);
   const close = async () => {
     await queue.close();
     await storage.close();
-    await database.close();
-    await connections.close();
   };
-  const { place } = connections;
-  await opened(database, queue, { place, warn: settings.warn }).catch(async (thrown: unknown) => {
+  await opened(database, settings.warn).catch(async (thrown: unknown) => {
     await close();
     throw thrown;
   });
@@ -80,16 +75,11 @@ export async function databaseBackend(settings: DatabaseSettings): Promise<Backe
 }
 
 /** Whether the database can be used, or will be. @throws StorageError where it can't */
-async function opened(
-  database: Database,
-  queue: PostgresQueue,
-  { place, warn }: { readonly place: string; readonly warn: DatabaseSettings['warn'] },
-): Promise<void> {
+async function opened(database: Database, warn: DatabaseSettings['warn']): Promise<void> {
   try {
     await database.ready();
-    await queue.ready();
   } catch (thrown) {
-    const failure = openingFailure(`the database ${place} can't be opened`, thrown);
+    const failure = openingFailure(`the database ${database.place} can't be opened`, thrown);
     if (!failure.isUnavailable || warn === undefined) throw failure;
     warn(`${failure.message}; it is tried again with each request`);
   }

@@ -1,6 +1,6 @@
 import type { QueueTiming } from '../../../src/postgres/queue-worker.js';
 
-/** What each process of a cluster is told, as JSON. */
+/** The settings of each process of a cluster, as JSON. */
 export interface ClusterSettings {
   readonly connectionString: string;
   readonly schema: string;

@@ -1,4 +1,4 @@
-/** `predict.ts <settings>`: asks the models that it is told of, `<app_id> <id>` a line, and says what came of each. */
+/** `predict.ts <settings>`: asks the models on its input, `<app_id> <id>` per line, and prints each answer. */
 import { createInterface } from 'node:readline';
 import { inferenceService, Predictor } from 'orchard-nlp';
 import { postgresStorage } from 'orchard-nlp/postgres';
