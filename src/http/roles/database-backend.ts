@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { isOrchardError, StorageError } from '../../errors.js';
 import {
   Database,
   databaseFailure,
@@ -10,7 +9,7 @@ import {
 import { periodOf } from '../calendar-quota.js';
 import type { Backend } from './backend.js';
 
-/** So that probes of a database that hangs don't take all connections. */
+/** Probes of a database that hangs must not use up all connections. */
 const PROBE_TIMEOUT_MS = 2000;
 
 export interface DatabaseSettings {
@@ -25,8 +24,8 @@ export interface DatabaseSettings {
 }
 
 /**
- * A PostgreSQL database that many processes share, through one pool of connections for each. Its tables are made where
- * they are missing. One that is away for now is waited for: until it is there, calls fail as unavailable.
+ * A PostgreSQL database that many processes share, each through one pool of connections. Missing tables are made. If the
+ * database can't be reached for now, calls fail as unavailable until it can.
  * @throws StorageError for a database that can't be used, such as one of a later release
  */
 export async function databaseBackend(settings: DatabaseSettings): Promise<Backend> {
@@ -68,25 +67,18 @@ export async function databaseBackend(settings: DatabaseSettings): Promise<Backe
         otherwise: 'the database does not answer',
         check: () => database.query('SELECT 1', [], { timeoutMs: PROBE_TIMEOUT_MS }),
       },
-      { otherwise: 'the job queue is not open', check: () => queue.ready() },
     ],
     close,
   };
 }
 
-/** Whether the database can be used, or will be. @throws StorageError where it can't */
+/** Makes the tables. @throws StorageError if the database can't be used, now or later */
 async function opened(database: Database, warn: DatabaseSettings['warn']): Promise<void> {
   try {
     await database.ready();
   } catch (thrown) {
-    const failure = openingFailure(`the database ${database.place} can't be opened`, thrown);
+    const failure = databaseFailure(`the database ${database.place} can't be opened`, thrown);
     if (!failure.isUnavailable || warn === undefined) throw failure;
     warn(`${failure.message}; it is tried again with each request`);
   }
-}
-
-function openingFailure(doing: string, thrown: unknown): StorageError {
-  if (!isOrchardError(thrown) || thrown.code !== 'storage') return databaseFailure(doing, thrown);
-  const { message, isUnavailable } = thrown;
-  return new StorageError(`${doing}: ${message}`, { cause: thrown, isUnavailable });
 }
