@@ -194,7 +194,8 @@ describe('language', () => {
 describe('learning_rate', () => {
   it('is how far the weights move', async () => {
     const weightsOf = async (learning_rate: number) => {
-      const id = await trained('Papaya', { ...plain, num_epochs: 1, learning_rate });
+      // In German there is no backbone, so the vocabulary and with it the model are small.
+      const id = await trained('Papaya', { ...plain, language: 'german', num_epochs: 1, learning_rate });
       const { tensors } = decodeSafetensors(await fileOf(id, WEIGHTS_FILE), WEIGHTS_FILE);
       return [...tensors.values()].flatMap(({ values }) => [values]);
     };
