@@ -13,19 +13,25 @@ const CHECKS = [
   'test/{docs,house,rooms}.test.ts',
   'test/cli/docs.test.ts',
   'test/package/**/*.test.ts',
+  'test/public/pretrained.test.ts',
   'test/site/**/*.test.ts',
   'test/trust-names/{dependencies,security-page}.test.ts',
 ];
 
+/** Processes that are killed, cut off or attacked while they work. `npm run test:kills` runs short forms of these tests. */
+const KILLS = ['test/trust/{crash,soak/soak}.test.ts', 'test/postgres/{cluster,queue-outages}.test.ts'];
+
 /**
- * Folders whose tests leave nothing behind: no mocked module, no changed environment variable. Their files share a process,
- * which imports the library once.
+ * Folders whose tests leave nothing behind: no mocked module, no environment variable, no registered family. Their files
+ * share a process, which imports the library once.
  */
 const SHARED = [
-  'test/{contract,datasets,encoder,engine,families,files,graph,http,inference,jobs,kernels,lexical}/*.test.ts',
-  'test/families/*/*.test.ts',
-  'test/{medley,model-folder,network,predictor,report,safetensors,storage,tokenizer,trainer,training}/*.test.ts',
+  'test/{contract,datasets,encoder,engine,files,graph,inference,jobs,kernels,lexical,medley}/*.test.ts',
+  'test/{model-folder,network,predictor,report,safetensors,storage,tokenizer,trainer,training}/*.test.ts',
   'test/vector-index/*.test.ts',
+  'test/families/!(registry|toy-family).test.ts',
+  'test/families/*/*.test.ts',
+  'test/http/!(own-family|command).test.ts',
 ];
 
 export default defineConfig({
@@ -34,11 +40,17 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     maxWorkers: 2,
+    // `npm test` runs the two projects whose names end with "-process".
     projects: [
-      project('own-process', ['test/**/*.test.ts'], [...SHARED, ...MODELS, ...CHECKS]),
-      { ...project('shared-process', SHARED, [...MODELS, ...CHECKS]), isolate: false },
-      project('models', MODELS),
-      project('checks', CHECKS),
+      {
+        name: 'own-process',
+        include: ['test/**/*.test.ts'],
+        exclude: [...SHARED, ...MODELS, ...CHECKS, ...KILLS],
+      },
+      { name: 'shared-process', include: SHARED, exclude: [...MODELS, ...CHECKS], isolate: false },
+      { name: 'models', include: MODELS },
+      { name: 'kills', include: KILLS },
+      { name: 'checks', include: CHECKS },
     ].map((test) => ({ extends: true as const, test })),
     // `npm run coverage`. Threads and processes of the library run from dist/ and aren't counted.
     coverage: {
@@ -50,7 +62,3 @@ export default defineConfig({
     },
   },
 });
-
-function project(name: string, include: string[], exclude: string[] = []) {
-  return { name, include, exclude };
-}

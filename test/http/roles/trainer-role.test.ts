@@ -6,12 +6,18 @@ import { fileURLToPath } from 'node:url';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { describeWithPostgres } from '../../postgres/private-server.js';
-import { sentimentRequest, temporaryFolder } from '../../public/sentiments.js';
+import { SMALL_VOCABULARY, sentimentRequest, temporaryFolder } from '../../public/sentiments.js';
 import { acme, aServiceProcess, boss, type ServiceProcess } from './service-processes.js';
 
 const jobs = '/trainer/language/training-jobs';
 /** What is trained on in seconds. */
-const quick = { batch_size: 8, num_epochs: 2, learning_rate: 1e-3, use_pretrained: false };
+const quick = {
+  batch_size: 8,
+  num_epochs: 2,
+  learning_rate: 1e-3,
+  use_pretrained: false,
+  language: SMALL_VOCABULARY,
+};
 const model_config = {
   name: 'sentiments',
   type: 'binary-text-classification',
