@@ -19,7 +19,10 @@ const CHECKS = [
 ];
 
 /** Processes that are killed, cut off or attacked while they work. `npm run test:kills` runs short forms of these tests. */
-const KILLS = ['test/trust/{crash,soak/soak}.test.ts', 'test/postgres/{cluster,queue-outages}.test.ts'];
+const KILLS = [
+  'test/trust/{crash,soak/soak}.test.ts',
+  'test/postgres/{cluster,handover,queue-outages}.test.ts',
+];
 
 /**
  * Folders whose tests leave nothing behind: no mocked module, no environment variable, no registered family. Their files
