@@ -22,6 +22,7 @@ const CHECKS = [
 const KILLS = [
   'test/trust/{crash,soak/soak}.test.ts',
   'test/postgres/{cluster,handover,queue-outages}.test.ts',
+  'test/storage/file-storage-processes.test.ts',
 ];
 
 /**
@@ -50,7 +51,7 @@ export default defineConfig({
         include: ['test/**/*.test.ts'],
         exclude: [...SHARED, ...MODELS, ...CHECKS, ...KILLS],
       },
-      { name: 'shared-process', include: SHARED, exclude: [...MODELS, ...CHECKS], isolate: false },
+      { name: 'shared-process', include: SHARED, exclude: [...MODELS, ...CHECKS, ...KILLS], isolate: false },
       { name: 'models', include: MODELS },
       { name: 'kills', include: KILLS },
       { name: 'checks', include: CHECKS },
