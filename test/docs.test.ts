@@ -39,7 +39,8 @@ describe.each(pages)('%s', (page) => {
     }
   });
 
-  it('names only npm scripts and benches that exist', () => {
+  // CHANGELOG.md may name earlier ones.
+  it.skipIf(page === 'CHANGELOG.md')('names only npm scripts and benches that exist', () => {
     const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
     const text = readFileSync(join(root, page), 'utf8');
     for (const [, script = ''] of text.matchAll(/npm run ([a-z:-]*[a-z])/g))
