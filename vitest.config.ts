@@ -18,10 +18,14 @@ const CHECKS = [
   'test/trust-names/{dependencies,security-page}.test.ts',
 ];
 
-/** Processes that are killed, cut off or attacked while they work. `npm run test:kills` runs short forms of these tests. */
-const KILLS = [
+/**
+ * Services of several processes: over one database, killed, cut off, restarted, attacked. `npm run test:processes` runs
+ * short forms of the longest.
+ */
+const PROCESSES = [
   'test/trust/{crash,soak/soak}.test.ts',
   'test/postgres/{cluster,handover,queue-outages}.test.ts',
+  'test/http/roles/{api-role,trainer-role}.test.ts',
   'test/storage/file-storage-processes.test.ts',
 ];
 
@@ -33,9 +37,12 @@ const SHARED = [
   'test/{contract,datasets,encoder,engine,files,graph,inference,jobs,kernels,lexical,medley}/*.test.ts',
   'test/{model-folder,network,predictor,report,safetensors,storage,tokenizer,trainer,training}/*.test.ts',
   'test/vector-index/*.test.ts',
+  'test/lexical/crf/*.test.ts',
+  'test/postgres/!(without-packages).test.ts',
+  'test/*.test.ts',
   'test/families/!(registry|toy-family).test.ts',
   'test/families/*/*.test.ts',
-  'test/http/!(own-family|command).test.ts',
+  'test/http/!(own-family|command|fuzz-connections).test.ts',
 ];
 
 export default defineConfig({
@@ -49,11 +56,16 @@ export default defineConfig({
       {
         name: 'own-process',
         include: ['test/**/*.test.ts'],
-        exclude: [...SHARED, ...MODELS, ...CHECKS, ...KILLS],
+        exclude: [...SHARED, ...MODELS, ...CHECKS, ...PROCESSES],
       },
-      { name: 'shared-process', include: SHARED, exclude: [...MODELS, ...CHECKS, ...KILLS], isolate: false },
+      {
+        name: 'shared-process',
+        include: SHARED,
+        exclude: [...MODELS, ...CHECKS, ...PROCESSES],
+        isolate: false,
+      },
       { name: 'models', include: MODELS },
-      { name: 'kills', include: KILLS },
+      { name: 'processes', include: PROCESSES },
       { name: 'checks', include: CHECKS },
     ].map((test) => ({ extends: true as const, test })),
     // `npm run coverage`. Threads and processes of the library run from dist/ and aren't counted.

@@ -43,7 +43,7 @@ export async function sentimentRequest(
     model_config: { name: 'sentiments', type, family: 'Papaya', size: 'mini' },
     training_config: {
       batch_size: 8,
-      num_epochs: 25,
+      num_epochs: 12,
       learning_rate: 1e-3,
       use_pretrained: false,
       language: SMALL_VOCABULARY,

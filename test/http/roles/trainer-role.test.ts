@@ -139,18 +139,6 @@ describeWithPostgres('processes that train for processes that answer', (server) 
     expect(await statusOf(api, id)).toBe('CANCELLED');
   });
 
-  it('train on a dataset that was uploaded to another machine', async () => {
-    const database = aDatabase();
-    const api = await aServiceProcess(database, ['--role', 'api']);
-    await aServiceProcess(database, ['--role', 'trainer']);
-    const body = new Blob([new Uint8Array(zip)]);
-    const { upload } = (await api.ask('POST', '/page/uploads', { type: 'application/zip', body })).body;
-    const request = { upload, model_config, training_config: quick };
-    const { id } = (await api.ask('POST', '/page/training-jobs', { body: request })).body;
-    await isReady(api, id);
-    await answers(api, id);
-  });
-
   it('erase an account whose job runs elsewhere, from every table', async () => {
     const database = aDatabase();
     const api = await aServiceProcess(database, ['--role', 'api']);

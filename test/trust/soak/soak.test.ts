@@ -1,6 +1,6 @@
 /**
  * Five accounts use a service in a process of its own for a while, one of them to harm the others. `npm run test:soak`
- * does it for half an hour and holds memory and times to figures; `npm run test:kills` does it for seconds and looks at the
+ * does it for half an hour and holds memory and times to figures; `npm run test:processes` does it for seconds and looks at the
  * answers alone.
  */
 import { once } from 'node:events';
