@@ -1,12 +1,73 @@
 import { defineConfig } from 'vitest/config';
 
+/** Tests of models/: its recipes, and what needs the weights of the catalogue. `npm run test:models` runs them. */
+const MODELS = [
+  'test/models/**/*.test.ts',
+  'test/easy/export-model.test.ts',
+  'test/inference/{explain,inline-lane}.test.ts',
+  'test/model-loader/published-models.test.ts',
+];
+
+/** Tests of documentation, examples, packaging, dependencies and releases. `npm run check` runs them. */
+const CHECKS = [
+  'test/{docs,house,rooms}.test.ts',
+  'test/cli/docs.test.ts',
+  'test/package/**/*.test.ts',
+  'test/public/pretrained.test.ts',
+  'test/site/**/*.test.ts',
+  'test/trust-names/{dependencies,security-page}.test.ts',
+];
+
+/**
+ * Services of several processes: over one database, killed, cut off, restarted, attacked. `npm run test:processes` runs
+ * short forms of the longest.
+ */
+const PROCESSES = [
+  'test/trust/{crash,soak/soak}.test.ts',
+  'test/postgres/{cluster,handover,queue-outages}.test.ts',
+  'test/http/roles/{api-role,trainer-role}.test.ts',
+  'test/storage/file-storage-processes.test.ts',
+];
+
+/**
+ * Folders whose tests leave nothing behind: no mocked module, no environment variable, no registered family. Their files
+ * share a process, which imports the library once.
+ */
+const SHARED = [
+  'test/{contract,datasets,encoder,engine,files,graph,inference,jobs,kernels,lexical,medley}/*.test.ts',
+  'test/{model-folder,network,predictor,report,safetensors,storage,tokenizer,trainer,training}/*.test.ts',
+  'test/vector-index/*.test.ts',
+  'test/lexical/crf/*.test.ts',
+  'test/postgres/!(without-packages).test.ts',
+  'test/*.test.ts',
+  'test/families/!(registry|toy-family).test.ts',
+  'test/families/*/*.test.ts',
+  'test/http/!(own-family|command|fuzz-connections).test.ts',
+];
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     globalSetup: 'test/support/own-temporary-folder.ts',
     testTimeout: 120_000,
     hookTimeout: 120_000,
     maxWorkers: 2,
+    // `npm test` runs the two projects whose names end with "-process".
+    projects: [
+      {
+        name: 'own-process',
+        include: ['test/**/*.test.ts'],
+        exclude: [...SHARED, ...MODELS, ...CHECKS, ...PROCESSES],
+      },
+      {
+        name: 'shared-process',
+        include: SHARED,
+        exclude: [...MODELS, ...CHECKS, ...PROCESSES],
+        isolate: false,
+      },
+      { name: 'models', include: MODELS },
+      { name: 'processes', include: PROCESSES },
+      { name: 'checks', include: CHECKS },
+    ].map((test) => ({ extends: true as const, test })),
     // `npm run coverage`. Threads and processes of the library run from dist/ and aren't counted.
     coverage: {
       provider: 'v8',

@@ -1,7 +1,7 @@
 /**
  * Trains on real labelled data through the public API and measures: classifiers against scikit-learn's linear
  * model, entity taggers against their CRF, retrieval against BM25.
- * `npm run bench:accuracy -- <datasets folder> [dataset …] [--size mini] [--threads 2] [--seed 1] [--python
+ * `npm run bench -- accuracy <datasets folder> [dataset …] [--size mini] [--threads 2] [--seed 1] [--python
  * python3]`, at most `--rows` for training and `--test-rows`, `--backbone <folder of a checkpoint>` to start from, or
  * `--backbone bundled` for the one that a job of this language, size and type takes by itself, and settings of the
  * training: `--epochs --learning-rate --smoothing --token-dropout --balanced --quantize --adapters <rank> --alpha
@@ -48,7 +48,7 @@ const { values: options, positionals } = parseArgs({
 });
 const [root, ...asked] = positionals;
 if (root === undefined) {
-  console.error('give the folder of the datasets: npm run bench:accuracy -- <datasets folder> [dataset …]');
+  console.error('give the folder of the datasets: npm run bench -- accuracy <datasets folder> [dataset …]');
   process.exit(2);
 }
 

@@ -3,7 +3,7 @@
  * checkpoints of every model type that can be read, with those of sentence-transformers. With --fine-tune,
  * also compares a classifier that Orchard fine-tunes from the folder with one that plain PyTorch fine-tunes
  * with the same settings.
- * Usage: `npm run bench:backbone -- <folder of a BERT> [--python python3] [--fine-tune <datasets folder>
+ * Usage: `npm run bench -- backbone <folder of a BERT> [--python python3] [--fine-tune <datasets folder>
  * --dataset banking77]`, and `--epochs 5 --learning-rate 2e-4 --batch 32 --threads 2 --seed 1`. Python needs
  * `pip install torch transformers sentence-transformers`.
  */
@@ -35,7 +35,7 @@ const { values: options, positionals } = parseArgs({
 });
 const [given] = positionals;
 if (given === undefined) {
-  console.error('give the folder of a BERT checkpoint: npm run bench:backbone -- <folder>');
+  console.error('give the folder of a BERT checkpoint: npm run bench -- backbone <folder>');
   process.exit(2);
 }
 const backboneFolder = resolve(given);

@@ -1,7 +1,7 @@
 /**
  * What pretrained encoders reach when they are fine-tuned here: every folder of backbones on six datasets, each cell in
  * a process of its own. Results go to a JSON file at once; cells that are in it already are not run again.
- * Usage: `npm run bench:backbones -- <datasets folder> <folder of backbones> [--backbone name …] [--dataset name …]`,
+ * Usage: `npm run bench -- backbones <datasets folder> <folder of backbones> [--backbone name …] [--dataset name …]`,
  * `--rows 2000 --test-rows 1000` at most, `--epochs --learning-rate` instead of the defaults, `--threads 2 --seed 1`,
  * `--results backbones.json`, `--table` to print what there is without running anything.
  */
@@ -32,7 +32,7 @@ const { values: options, positionals } = parseArgs({
 });
 const [datasets, backbones] = positionals.map((folder) => resolve(folder));
 if (datasets === undefined || backbones === undefined) {
-  console.error('give two folders: npm run bench:backbones -- <datasets folder> <folder of backbones>');
+  console.error('give two folders: npm run bench -- backbones <datasets folder> <folder of backbones>');
   process.exit(2);
 }
 

@@ -3,7 +3,7 @@
  * high where none answers. Passages are paragraphs of SQuAD 1.1 dev and single sentences of Du et al. 2017, drawn from all
  * topics; half of the questions asked of them have another source. The last 12 articles and the last two fifths of the sentences are
  * what is measured; all that was chosen and fitted was on the others, which `--part dev` measures and `--fit` fits anew.
- * Usage: `npm run bench:bare-search -- <datasets folder> [--model english-mini] [--part test] [--fit]`.
+ * Usage: `npm run bench -- bare-search <datasets folder> [--model english-mini] [--part test] [--fit]`.
  */
 import { parseArgs } from 'node:util';
 import { rankPassages } from '../src/easy/index.js';
@@ -22,7 +22,7 @@ const { values: options, positionals } = parseArgs({
   allowPositionals: true,
 });
 const [folder] = positionals;
-if (folder === undefined) throw new Error('usage: npm run bench:bare-search -- <datasets folder>');
+if (folder === undefined) throw new Error('usage: npm run bench -- bare-search <datasets folder>');
 
 const part = options.fit ? 'dev' : partSchema.parse(options.part);
 

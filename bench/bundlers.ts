@@ -2,7 +2,7 @@
  * The package inside an application's bundle: what each bundler makes of it, beside the package and far from it. Fetches
  * the bundlers, some hundred megabytes, into a temporary folder; examples/bundlers has their settings.
  *
- * Usage: `npm run bench:bundlers -- [--only esbuild,tsup,webpack,vite,next] [--keep <folder>]`.
+ * Usage: `npm run bench -- bundlers [--only esbuild,tsup,webpack,vite,next] [--keep <folder>]`.
  */
 import { cp, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

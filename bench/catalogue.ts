@@ -1,7 +1,7 @@
 /**
  * Measures the pretrained models on their tests, through `Predictor`: figures with 95 % intervals next to
  * published ones, size, speed.
- * Usage: `npm run bench:catalogue -- <datasets folder> [name …] [--write] [--catalogue <folder>]`; `--write`
+ * Usage: `npm run bench -- catalogue <datasets folder> [name …] [--write] [--catalogue <folder>]`; `--write`
  * stores the figures beside each model and writes its card again.
  */
 import { writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { measure } from './catalogue/measure.js';
 import { measureSpeed, residentMegabytes } from './catalogue/speed.js';
 import { machine } from './report.js';
 
-const { datasets, catalogue, write, recipes } = asked('bench:catalogue');
+const { datasets, catalogue, write, recipes } = asked('catalogue');
 
 async function figuresOf(recipe: Recipe, folder: string): Promise<ModelFigures> {
   await using predictor = new Predictor({ storage: memoryStorage(), modelLoader: folderModels(catalogue) });

@@ -1,7 +1,7 @@
 /**
  * Training steps beside busy processes: with one thread, with several (as before threads adapted), with several that
  * don't spin while they wait, and with threads that adapt, each in a process of its own, in rounds that take turns.
- * Usage: `npm run bench:contention [-- --only b --busy 0,1,2,4 --threads 2 --rounds 4 --seconds 3.5]`. Takes about five
+ * Usage: `npm run bench -- contention [--only b --busy 0,1,2,4 --threads 2 --rounds 4 --seconds 3.5]`. Takes about five
  * minutes; prints Markdown tables.
  */
 import { fileURLToPath } from 'node:url';

@@ -1,6 +1,6 @@
 /**
  * Compares the figures of `model.evaluate` with scikit-learn's and seqeval's on made-up truths and answers.
- * Usage: `npm run bench:evaluation -- [--python python3] [--record]`; Python needs `pip install scikit-learn seqeval`.
+ * Usage: `npm run bench -- evaluation [--python python3] [--record]`; Python needs `pip install scikit-learn seqeval`.
  * `--record` writes what Python said to test/easy/recorded-reports.json, which `npm test` compares with.
  */
 import { spawnSync } from 'node:child_process';

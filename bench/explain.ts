@@ -2,7 +2,7 @@
  * Whether explanations name the words that answers rest on: deletes the three words that `explainPretrained` names from
  * 200 test texts of each classifier of the catalogue, and three random words, and compares how far the answer's
  * probability falls. Texts have six words at least, so that something is left.
- * Usage: `npm run bench:explain -- <datasets folder> [name …] [--texts 200] [--words 3]`
+ * Usage: `npm run bench -- explain <datasets folder> [name …] [--texts 200] [--words 3]`
  */
 import { parseArgs } from 'node:util';
 import { type ExplainedAnswer, folderModels, memoryStorage, Predictor } from 'orchard-nlp';
@@ -18,7 +18,7 @@ const { values, positionals } = parseArgs({
 });
 const [datasets, ...names] = positionals;
 if (datasets === undefined) {
-  console.error('give the folder of the datasets: npm run bench:explain -- <datasets folder> [name …]');
+  console.error('give the folder of the datasets: npm run bench -- explain <datasets folder> [name …]');
   process.exit(2);
 }
 const wanted = Number(values.texts);

@@ -2,7 +2,7 @@
  * The time from the import to the first answer, beside transformers.js on the same folder: fresh processes that take
  * turns. Node's own start isn't counted. Orchard answers with both experts, the peer with the encoder alone.
  *
- * Usage: `npm run bench:first-answer -- [--model sentiment-classification] [--query <text>] [--rounds 15]`.
+ * Usage: `npm run bench -- first-answer [--model sentiment-classification] [--query <text>] [--rounds 15]`.
  */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';

@@ -3,7 +3,7 @@
  * of short work of each kind, divided by that of work beside it which no commit of ours changes. Processor time and
  * pairs make the ratios hold on a machine that has other things to do.
  *
- * Usage: `npm run bench:history -- [--rounds 7] [--draw]`; `--draw` measures nothing. Lines of this machine are drawn.
+ * Usage: `npm run bench -- history [--rounds 7] [--draw]`; `--draw` measures nothing. Lines of this machine are drawn.
  */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

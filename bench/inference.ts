@@ -3,7 +3,7 @@
  * per second, the time of a call, the event loop's delay, memory. Every library runs in a process of its own, in rounds
  * that take turns. Orchard answers with both experts, the peers with the encoder alone.
  *
- * Usage: `npm run bench:inference -- [--size mini|base] [--only <part of a scenario's name>] [--rounds 7] [--texts 200]
+ * Usage: `npm run bench -- inference [--size mini|base] [--only <part of a scenario's name>] [--rounds 7] [--texts 200]
  * [--workers 2] [--busy 0,1,2,4] [--python <python>] [--models <folder>] [--json <file>]`. `--models` keeps the trained
  * models for the next time.
  *

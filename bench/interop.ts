@@ -4,7 +4,7 @@
  * and sentence-transformers, which should give the same tokens, logits and vectors: one of each architecture with each head
  * (`architectures`), and one small trained model of each kind (`models`). Then whole answers of the catalogue's classifiers,
  * blended, against examples/python/read_model.py (`blends`).
- * Usage: `npm run bench:interop -- [--python python3] [--only encoders|architectures|models|blends]`; Python needs `pip install torch
+ * Usage: `npm run bench -- interop [--python python3] [--only encoders|architectures|models|blends]`; Python needs `pip install torch
  * transformers sentence-transformers onnxruntime`.
  */
 import { mkdtemp, rm } from 'node:fs/promises';

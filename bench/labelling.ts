@@ -1,7 +1,7 @@
 /**
  * Whether labelling what `suggestTexts` names helps more than labelling at random: trains on some texts with labels, adds as
  * many again in three ways, trains again and asks the test rows. "Least sure" takes those with the smallest margins alone.
- * Usage: `npm run bench:labelling -- <datasets folder> [dataset …] [--seeds 3] [--pool 1000] [--test 1000]`; without names Banking77 and SST-2.
+ * Usage: `npm run bench -- labelling <datasets folder> [dataset …] [--seeds 3] [--pool 1000] [--test 1000]`; without names Banking77 and SST-2.
  */
 import { parseArgs } from 'node:util';
 import { type LabelAnswer, suggestTexts, type TrainedModel, train } from 'orchard-nlp';
@@ -21,7 +21,7 @@ const { values, positionals } = parseArgs({
   },
 });
 const [folder, ...names] = positionals;
-if (folder === undefined) throw new Error('usage: npm run bench:labelling -- <datasets folder> [dataset …]');
+if (folder === undefined) throw new Error('usage: npm run bench -- labelling <datasets folder> [dataset …]');
 
 /** Labels to begin with, and as many to add, by dataset. */
 const BATCH: Readonly<Record<string, number>> = { banking77: 150, massive_en: 150, sst2: 50 };

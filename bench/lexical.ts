@@ -1,7 +1,7 @@
 /**
  * The lexical expert alone, compared with scikit-learn's linear SVM on the same n-grams and rows, each on one
  * core.
- * Usage: `npm run bench:lexical -- <datasets folder> [dataset …] [--python python3]`
+ * Usage: `npm run bench -- lexical <datasets folder> [dataset …] [--python python3]`
  */
 import { parseArgs } from 'node:util';
 import { classificationScores } from '../src/families/index.js';
@@ -18,7 +18,7 @@ const { values: options, positionals } = parseArgs({
 });
 const [root, ...asked] = positionals;
 if (root === undefined) {
-  console.error('give the folder of the datasets: npm run bench:lexical -- <datasets folder> [dataset …]');
+  console.error('give the folder of the datasets: npm run bench -- lexical <datasets folder> [dataset …]');
   process.exit(2);
 }
 const percent = (share: number) => Number((100 * share).toFixed(2));

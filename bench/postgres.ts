@@ -2,7 +2,7 @@
  * What lists and creations take in a `postgresStorage` that holds millions of jobs, through the public `Trainer`, and which
  * indexes the statements use. The server is a private one with its defaults but for 1 GiB of shared buffers; commits wait
  * for the disk.
- * Usage: `npm run bench:postgres -- [--models 1000000] [--jobs 2000000] [--calls 2000] [--database <url>]`
+ * Usage: `npm run bench -- postgres [--models 1000000] [--jobs 2000000] [--calls 2000] [--database <url>]`
  */
 import { parseArgs } from 'node:util';
 import pg from 'pg';

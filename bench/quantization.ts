@@ -1,6 +1,6 @@
 /**
  * Speed of an encoder with random weights as integers and in float32, in rounds that take turns.
- * Usage: `npm run bench:quantization -- [--size mini] [--vocabulary 16000] [--rounds 15] [--threads 1]`
+ * Usage: `npm run bench -- quantization [--size mini] [--vocabulary 16000] [--rounds 15] [--threads 1]`
  */
 import { parseArgs } from 'node:util';
 import { modelSizeSchema } from '../src/contract/index.js';

@@ -1,7 +1,7 @@
 /**
  * Measures the pretrained models on texts that aren't as neat as their tests: in lower case, with typos, as tweets, of
  * kinds that such models get wrong, of another domain.
- * Usage: `npm run bench:robustness -- <datasets folder> [name …] [--write] [--catalogue <folder>]`; `--write`
+ * Usage: `npm run bench -- robustness <datasets folder> [name …] [--write] [--catalogue <folder>]`; `--write`
  * stores the figures beside each model and writes its card again.
  */
 import { writeFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { factsFile, ROBUSTNESS_FILE, type Robustness } from '../models/recipes/c
 import { asked } from './catalogue/asked.js';
 import { measureRobustness } from './catalogue/measure-robustness.js';
 
-const { datasets, catalogue, write, recipes } = asked('bench:robustness');
+const { datasets, catalogue, write, recipes } = asked('robustness');
 
 const percent = (part: number): string => (100 * part).toFixed(1);
 

@@ -1,6 +1,6 @@
 /**
  * Runs schemathesis, which makes requests from the OpenAPI document and checks every answer against it, on
- * the service with a small model: `npm run bench:schemathesis -- --python <python with schemathesis>
+ * the service with a small model: `npm run bench -- schemathesis --python <python with schemathesis>
  * [--examples 100]`.
  */
 import { spawnSync } from 'node:child_process';

@@ -2,7 +2,7 @@
  * What holding scores back by their evidence does (docs/lexical.md): classifiers trained on few and on many rows are asked
  * held-out texts and texts of another dataset, as they answer and without `evidence` in their config.json. Expected
  * calibration error, how many scores are shown as 1.00, and how many answers are none of the labels.
- * Usage: `npm run bench:scores -- <datasets folder> [dataset …] [--rows 20,200,2000] [--test 500]`
+ * Usage: `npm run bench -- scores <datasets folder> [dataset …] [--rows 20,200,2000] [--test 500]`
  */
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ const { values, positionals } = parseArgs({
 });
 const [datasets, ...asked] = positionals;
 if (datasets === undefined) {
-  console.error('give the folder of the datasets: npm run bench:scores -- <datasets folder> [dataset …]');
+  console.error('give the folder of the datasets: npm run bench -- scores <datasets folder> [dataset …]');
   process.exit(2);
 }
 const names = asked.length > 0 ? asked : ['sst2', 'twitter_financial', 'ag_news', 'massive_en'];

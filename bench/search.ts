@@ -1,6 +1,6 @@
 /**
  * Searching 100,000 passages on one core: vectors as bytes against float32, and BM25 against MiniSearch.
- * Usage: `npm run bench:search -- [--passages 100000] [--width 384] [--minisearch]`
+ * Usage: `npm run bench -- search [--passages 100000] [--width 384] [--minisearch]`
  */
 import { parseArgs } from 'node:util';
 import MiniSearch from 'minisearch';

@@ -2,7 +2,7 @@
  * Is one encoder for many models enough? Test accuracy of encoders alone (no lexical expert), in plain
  * PyTorch: one encoder fine-tuned for each task, one fine-tuned on all tasks together with a small head for
  * each, and the backbone as it is.
- * Usage: `npm run bench:shared -- <datasets folder> [dataset …] [--backbone models/backbones/english-mini]`,
+ * Usage: `npm run bench -- shared-encoder <datasets folder> [dataset …] [--backbone models/backbones/english-mini]`,
  * and `--designs own,shared,frozen --epochs 4 --learning-rate 3e-4 --batch 32 --threads 2 --seed 1 --python
  * python3`. Python needs `pip install torch transformers scikit-learn`.
  */
@@ -28,7 +28,9 @@ const { values: options, positionals } = parseArgs({
 });
 const [root, ...asked] = positionals;
 if (root === undefined) {
-  console.error('give the folder of the datasets: npm run bench:shared -- <datasets folder> [dataset …]');
+  console.error(
+    'give the folder of the datasets: npm run bench -- shared-encoder <datasets folder> [dataset …]',
+  );
   process.exit(2);
 }
 const names = asked.length > 0 ? asked : ['sst2', 'banking77', 'massive_en', 'twitter_financial'];

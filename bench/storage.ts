@@ -1,7 +1,7 @@
 /**
  * What an account with many jobs waits for in a `fileStorage`: the first page of its jobs, and creating a
  * job, which counts the waiting ones.
- * Usage: `npm run bench:storage -- [--jobs 100000] [--spacing-ms 300000] [--waiting 10] [--calls 500]
+ * Usage: `npm run bench -- storage [--jobs 100000] [--spacing-ms 300000] [--waiting 10] [--calls 500]
  * [--folder <where>] [--old]`; with `--old` the jobs lie as releases up to layout 1 wrote them, and the first
  * listing, which converts them to the present layout, is timed.
  */

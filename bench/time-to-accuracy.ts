@@ -2,7 +2,7 @@
  * How long it takes to reach what accuracy: Orchard from its own backbones and others, Hugging Face's Trainer and SetFit
  * from the same weights, fastText and scikit-learn, each on the same rows and processors. Prints a table a dataset and
  * writes a plot.
- * Usage: `npm run bench:time-to-accuracy -- <datasets folder> [dataset …] [--only "Orchard, mini"]` and
+ * Usage: `npm run bench -- time-to-accuracy <datasets folder> [dataset …] [--only "Orchard, mini"]` and
  * `--backbone <folder of a checkpoint>`, each several times if need be, `--results time-to-accuracy.json --plot time-to-accuracy.svg --again
  * --threads 2 --seed 1 --python python3 --pairs 20 --epochs 4`. Cells that the results have are not measured again.
  * Python needs `pip install scikit-learn fasttext-wheel torch transformers accelerate setfit`; what is missing is said
@@ -37,7 +37,7 @@ const { values: options, positionals } = parseArgs({
 });
 const [root, ...asked] = positionals;
 if (root === undefined) {
-  console.error('give the folder of the datasets: npm run bench:time-to-accuracy -- <datasets folder>');
+  console.error('give the folder of the datasets: npm run bench -- time-to-accuracy <datasets folder>');
   process.exit(2);
 }
 const names = asked.length > 0 ? asked : ['banking77_10', 'sst2', 'banking77'];

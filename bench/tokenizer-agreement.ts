@@ -1,7 +1,7 @@
 /**
  * Compares a tokenizer.json as it is read here with the Rust `tokenizers` package: ids and places of every piece of
  * every line of some files, and of made-up lines of characters that tokenizers stumble over.
- * Usage: `npm run bench:tokenizer-agreement -- <tokenizer.json> [file of texts …] [--lines 20000]`.
+ * Usage: `npm run bench -- tokenizer-agreement <tokenizer.json> [file of texts …] [--lines 20000]`.
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -18,7 +18,7 @@ const { values: options, positionals } = parseArgs({
 const [file, ...textFiles] = positionals;
 if (file === undefined) {
   console.error(
-    'give a tokenizer.json: npm run bench:tokenizer-agreement -- <tokenizer.json> [file of texts …]',
+    'give a tokenizer.json: npm run bench -- tokenizer-agreement <tokenizer.json> [file of texts …]',
   );
   process.exit(2);
 }

@@ -2,7 +2,7 @@
  * Training speed, compared with PyTorch if it is installed: steps of four encoders
  * (bench/training/configurations.ts) in rounds that take turns, then 1,000 steps through the public API for
  * memory and event loop.
- * Usage: `npm run bench:training [-- --only a,b,c,d --rounds 5 --threads 2 --python python3 --system-python
+ * Usage: `npm run bench -- training [--only a,b,c,d --rounds 5 --threads 2 --python python3 --system-python
  * /usr/bin/python3 --steps 1000 --size mini --tokens 64]`; `--steps 0` leaves the second part out, `--only
  * none` the first.
  */

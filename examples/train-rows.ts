@@ -10,11 +10,5 @@ const rows = [
 const trained = await train({ rows, output: './reviews' });
 if (trained.isErr()) throw trained.error;
 await using model = trained.value;
-console.log(`${model.type}: ${model.training.reason}`);
-
 const answer = await model.predict('The sound is great');
-if (answer.isErr()) throw answer.error;
-console.log(`${answer.value.label} ${answer.value.score.toFixed(2)}`);
-const evaluation = await model.evaluate(rows);
-if (evaluation.isOk() && evaluation.value.kind === 'labels')
-  console.log(`accuracy ${evaluation.value.accuracy}`);
+console.log(answer.map(({ label, score }) => `${label} ${score.toFixed(2)}`).unwrapOr('no answer'));

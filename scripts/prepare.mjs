@@ -31,9 +31,14 @@ const installed = newest(join(root, 'node_modules', '.package-lock.json'));
 // Not `npm ci`: it wants every platform's packages in the lock file, and some registries don't carry them all.
 if (installed < newest(join(root, 'package-lock.json'))) npm('install', '--ignore-scripts', '--no-save');
 
-const sources = ['src', 'scripts/bundle.mjs', 'tsup.config.ts', 'tsconfig.types.json', 'package.json'].map(
-  (path) => newest(join(root, path)),
-);
+const sources = [
+  'src',
+  'models/manifest.json',
+  'scripts/bundle.mjs',
+  'tsup.config.ts',
+  'tsconfig.types.json',
+  'package.json',
+].map((path) => newest(join(root, path)));
 const isStale = (file) => newest(join(root, 'dist', file)) < Math.max(...sources);
 if (isStale('index.js')) npm('run', '--silent', 'build');
 if (process.argv.includes('--declarations') && isStale('types/index.d.ts'))

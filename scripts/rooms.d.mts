@@ -1,3 +1,3 @@
 export const ROOMS: readonly (readonly string[])[];
 export const ENTRIES: readonly string[];
-export const OUTSIDE: Readonly<Record<string, 'error' | 'off'>>;
+export const OUTSIDE: readonly string[];

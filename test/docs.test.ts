@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BENCHES } from '../scripts/bench.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const pages = [
@@ -38,11 +39,14 @@ describe.each(pages)('%s', (page) => {
     }
   });
 
-  it('names only npm scripts that exist', () => {
+  // CHANGELOG.md may name earlier ones.
+  it.skipIf(page === 'CHANGELOG.md')('names only npm scripts and benches that exist', () => {
     const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
     const text = readFileSync(join(root, page), 'utf8');
     for (const [, script = ''] of text.matchAll(/npm run ([a-z:-]*[a-z])/g))
       expect(scripts).toHaveProperty(script);
+    for (const [, bench = ''] of text.matchAll(/npm run bench -- ([a-z-]*[a-z])/g))
+      expect(BENCHES).toHaveProperty(bench);
   });
 });
 
@@ -58,11 +62,7 @@ describe('examples that train', () => {
     ['quick-start.ts', 'customer-reviews', /(positive|negative) 0\.\d+/],
     ['adapters.ts', 'customer-reviews', /(positive|negative) 0\.\d+/],
     ['entities.ts', 'news-entities', /^LOC "Vienna" at 22, [01]\.\d+$/m],
-    [
-      'train-rows.ts',
-      'customer-reviews',
-      /^binary-text-classification: 2 different labels[\s\S]*^(posi|nega)tive 0\.\d\d$[\s\S]*^accuracy [01]/m,
-    ],
+    ['train-rows.ts', 'customer-reviews', /^(posi|nega)tive 0\.\d\d$/m],
     [
       'tune.ts',
       'customer-reviews',

@@ -17,7 +17,7 @@ export interface Asked {
 }
 
 /** Reads `<datasets folder> [name …] [--write] [--catalogue <folder>]`; ends the process where the folder is missing. */
-export function asked(command: string): Asked {
+export function asked(name: string): Asked {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
@@ -27,7 +27,7 @@ export function asked(command: string): Asked {
   });
   const [datasets, ...names] = positionals;
   if (datasets === undefined) {
-    console.error(`give the folder of the datasets: npm run ${command} -- <datasets folder> [name …]`);
+    console.error(`give the folder of the datasets: npm run bench -- ${name} <datasets folder> [name …]`);
     process.exit(2);
   }
   const { catalogue, write } = values;

@@ -9,6 +9,7 @@ export const GUIDES = {
     'lexical',
     'entities',
     'retrieval',
+    'accuracy',
     'time-to-accuracy',
   ],
   'Ask models': ['pretrained', 'README', 'inference', 'explanations', 'reports', 'model-folder', 'devices'],

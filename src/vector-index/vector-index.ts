@@ -22,7 +22,7 @@ const MAX_ELEMENTS = 2 ** 29;
  * Finds the nearest of many vectors by dot product, which is the cosine if vectors have unit length. Every
  * vector is compared, as bytes with a scale of its own; those that can be among the nearest are compared again
  * in float32, so that scores are exact. None is missed unless more than a few hundred can be, and then hardly
- * any (figures: `npm run bench:search`). For one caller at a time.
+ * any (figures: `npm run bench -- search`). For one caller at a time.
  */
 export class VectorIndex {
   /** The vectors, each padded with zeros to a multiple of {@link DOT_STEP}. [size, stride] */

@@ -1,4 +1,4 @@
-/** Figures against recorded reports of scikit-learn and seqeval (`npm run bench:evaluation -- --record`), and by hand. */
+/** Figures against recorded reports of scikit-learn and seqeval (`npm run bench -- evaluation --record`), and by hand. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';

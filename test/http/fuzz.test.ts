@@ -8,7 +8,7 @@ import { operations } from '../../src/http/create-handler.js';
 import { aRequest } from '../trainer/request.js';
 import { aService, MODEL, OTHER_MODEL, UNKNOWN_ID, useCatalogue } from './a-service.js';
 
-const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 6000);
+const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 2000);
 /** Of those, over a socket: slower, and the HTTP parser refuses much before the handler sees it. */
 const SHARE_OVER_SOCKET = 0.2;
 

@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../support/temporary-directory.js';
 import { describeWithPostgres } from './private-server.js';
 
 const script = fileURLToPath(new URL('./processes/train.ts', import.meta.url));
-const EPOCHS = 8;
+const EPOCHS = 4;
 /** Longer than the training takes. */
 const NEVER_MS = 3_600_000;
 

@@ -63,7 +63,7 @@ async function untilReady(history: JobHistory, ids: readonly string[]): Promise<
   for (;;) {
     const ready = (await history.jobs()).filter(({ status }) => status === 'READY').map(({ id }) => id);
     if (ids.every((id) => ready.includes(id))) return;
-    await delay(50);
+    await delay(250); // each look is a connection of its own
   }
 }
 
@@ -152,7 +152,7 @@ describeWithPostgres('a database that is restarted under load', (server) => {
         const job = await creator.createTrainingJob(aRequest);
         if (job.isOk()) created.push(job.value.id);
         else refused.push(job.error);
-        await delay(100);
+        await delay(400);
       }
     });
     for (const signal of ['SIGINT', 'SIGQUIT'] as const) {

@@ -26,7 +26,12 @@ async function trained(tuning: Tuning, use_pretrained = true) {
     backbone: 'tiny',
     modelLoader: folderModels(join(folder, 'backbones')),
   });
-  const request = await sentimentRequest(folder, { num_epochs: 2, learning_rate: 0.01, use_pretrained });
+  const request = await sentimentRequest(folder, {
+    num_epochs: 2,
+    learning_rate: 0.01,
+    use_pretrained,
+    language: 'english',
+  });
   const { id } = (await trainer.createTrainingJob(request))._unsafeUnwrap();
   const job = (await trainer.waitForTrainingJob(id))._unsafeUnwrap();
   const directory = await storage.openFolder(id);

@@ -9,7 +9,7 @@ import { ZipFile } from 'yazl';
 const request = {
   dataset_url: 'https://example.com/data.zip',
   model_config: { name: 'reviews', type: 'binary-text-classification', family: 'Papaya', size: 'mini' },
-  training_config: { use_pretrained: false, num_epochs: 1 },
+  training_config: { use_pretrained: false, num_epochs: 1, language: 'german' },
 };
 const withModel = (change: object) => ({ ...request, model_config: { ...request.model_config, ...change } });
 const withTraining = (change: object) => ({

@@ -8,6 +8,7 @@ import {
   type SequenceRow,
   type TrainingRequest,
 } from 'orchard-nlp';
+import { SMALL_VOCABULARY } from './sentiments.js';
 
 const people = ['Ada', 'Bob Smith', 'Grace Hopper', 'Alan', 'Eve Jones', 'Carl'];
 const places = ['Paris', 'New York', 'Rome', 'Rio de Janeiro', 'Oslo', 'Cairo'];
@@ -60,7 +61,13 @@ export const questionRows = things.flatMap((thing) =>
   })),
 );
 
-const training_config = { batch_size: 8, num_epochs: 8, learning_rate: 1e-3, use_pretrained: false };
+const training_config = {
+  batch_size: 8,
+  num_epochs: 8,
+  learning_rate: 1e-3,
+  use_pretrained: false,
+  language: SMALL_VOCABULARY,
+} as const;
 
 function requestFor(archive: string, model: Pick<ModelConfig, 'name' | 'type' | 'family'>): TrainingRequest {
   return {

@@ -11,7 +11,7 @@ import { aBrowser, accessibilityProblems, executable, openPage } from '../http/a
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const site = join(root, 'site');
-/** `npm run check:docs` builds them first. */
+/** `npm run check` builds them first. */
 const isBuilt = process.env.SITE_BUILT === '1';
 
 /** The values of an attribute on a page. */

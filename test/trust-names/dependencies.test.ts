@@ -161,7 +161,7 @@ describe('what the build puts into dist', () => {
   });
 });
 
-describe('npm run sbom', () => {
+describe('scripts/sbom.mjs', () => {
   it('lists what comes along with its version, licence and checksum, and nothing else', async () => {
     const file = join(temporaryDirectory(), 'sbom.json');
     expect((await run('sbom.mjs', [file], 'http://127.0.0.1:9/')).code).toBe(0);

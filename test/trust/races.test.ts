@@ -52,7 +52,7 @@ describe('calls at the same time, on the same jobs, from two processes', () => {
         const storage = memoryStorage();
         await play(new ServiceInRace(storage, scheduler), program).finally(() => storage.close());
       }),
-      { numRuns: ROUNDS || 25 },
+      { numRuns: ROUNDS || 10 },
     );
   });
 
@@ -62,7 +62,7 @@ describe('calls at the same time, on the same jobs, from two processes', () => {
         const storage = fileStorage(temporaryDirectory());
         await play(new ServiceInRace(storage), program).finally(() => storage.close());
       }),
-      { numRuns: Math.ceil(ROUNDS / 10) || 3 },
+      { numRuns: Math.ceil(ROUNDS / 10) || 2 },
     );
   });
 });

@@ -35,7 +35,6 @@ async function stoppedTraining(isolation: TrainingIsolation, signal: NodeJS.Sign
 describe.runIf(process.platform !== 'win32').each([
   ['inline', 'SIGTERM'],
   ['worker', 'SIGTERM'],
-  ['process', 'SIGTERM'],
   ['process', 'SIGINT'],
 ] as const)('a training in isolation %s whose group gets %s', (isolation, signal) => {
   it('stays RUNNING, and the next trainer takes it on from a checkpoint', async () => {

@@ -98,7 +98,7 @@ function answers(recipe: Recipe, { config }: CardFacts): string {
 }
 
 function figures(recipe: Recipe, { figures: measured, config, bytes }: CardFacts): string {
-  const command = `npm run bench:catalogue -- <datasets folder> ${recipe.name}`;
+  const command = `npm run bench -- catalogue <datasets folder> ${recipe.name}`;
   const size = `${decimal(bytes / 1e6, 1)} MB on disk; the encoder reads ${whole(config.orchard.max_tokens)} tokens at once.`;
   if (measured === undefined) {
     return section('Figures', `Not measured yet: \`${command} --write\` does it.`, size);

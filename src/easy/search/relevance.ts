@@ -14,7 +14,7 @@ const COSINE_WEIGHT = 0.2;
 /**
  * The probability that a passage answers: a logistic regression on what a passage has of the question's words, how far it
  * is ahead of all others in that, and how far in cosine, in standard deviations. Fitted by
- * `npm run bench:bare-search -- <datasets folder> --fit` to questions asked of 5 to 1,000 paragraphs or sentences, half of
+ * `npm run bench -- bare-search <datasets folder> --fit` to questions asked of 5 to 1,000 paragraphs or sentences, half of
  * them or more without an answer among these (docs/easy.md).
  */
 const LOGISTIC = { intercept: -3.6, share: 8.14, lead: 13.1, cosineLead: 0.717 };

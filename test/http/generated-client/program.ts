@@ -19,7 +19,13 @@ export async function createWaitPredictDelete({ baseUrl, apiKey, datasetUrl }: S
     body: {
       dataset_url: datasetUrl,
       model_config: { name: 'reviews', type: 'binary-text-classification', family: 'Papaya', size: 'mini' },
-      training_config: { batch_size: 16, num_epochs: 2, learning_rate: 1e-3, use_pretrained: false },
+      training_config: {
+        batch_size: 16,
+        num_epochs: 2,
+        learning_rate: 1e-3,
+        use_pretrained: false,
+        language: 'german', // learns a small vocabulary from the texts
+      },
     },
   });
   if (created.data === undefined) throw new Error(created.error.detail.map(({ msg }) => msg).join('; '));

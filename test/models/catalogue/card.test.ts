@@ -85,7 +85,7 @@ describe("a catalogue model's card", () => {
     expect(card).toContain(
       '| GoEmotions, test | 5,427 | macro-F1 | **0.457** (0.440 to 0.470) | BERT-base macro-F1 0.46 (Demszky et al. 2020) |',
     );
-    expect(card).toContain('npm run bench:catalogue -- <datasets folder> emotion-detection');
+    expect(card).toContain('npm run bench -- catalogue <datasets folder> emotion-detection');
   });
 
   it('says how fast it is, where that was, and how large', () => {
@@ -109,7 +109,7 @@ describe("a catalogue model's card", () => {
   });
 
   it('says what becomes of the figures on texts that are not as neat', () => {
-    expect(card).toContain('npm run bench:robustness -- <datasets folder> emotion-detection');
+    expect(card).toContain('npm run bench -- robustness <datasets folder> emotion-detection');
     expect(card).toContain('| typos | 0.447 | 0.410 to 0.480 |');
     expect(card).toContain('Typos: a slip of the pen in one of five words.');
     expect(card).not.toContain('As a tweet:');

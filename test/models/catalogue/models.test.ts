@@ -124,7 +124,7 @@ describe.each(present)('$name', (recipe) => {
   it('has a card with its data, their licences and the command that measures it', async () => {
     const card = await read('README.md');
     for (const { licence } of recipe.sources) expect(card).toContain(licence);
-    expect(card).toContain(`npm run bench:catalogue -- <datasets folder> ${recipe.name}`);
+    expect(card).toContain(`npm run bench -- catalogue <datasets folder> ${recipe.name}`);
     expect(card).toContain('What it is bad at');
   });
 

@@ -40,7 +40,13 @@ export async function round({ folder, archive, model, query, isolation }) {
   const request = {
     dataset_url: pathToFileURL(archive).href,
     model_config: { name: stranger, size: 'mini', ...model },
-    training_config: { batch_size: 8, num_epochs: 1, learning_rate: 1e-3, use_pretrained: false },
+    training_config: {
+      batch_size: 8,
+      num_epochs: 1,
+      learning_rate: 1e-3,
+      use_pretrained: false,
+      language: 'german',
+    },
   };
   // Without 8-bit weights training ends sooner.
   const trainer = new Trainer({ storage, account, isolation, threads: 1, tuning: { quantize: false } });

@@ -5,7 +5,7 @@ import type { Recipe } from '../recipe.js';
 /** The card's section on texts that aren't as neat as the tests; one that was not measured has none. */
 export function robustnessSection({ name }: Recipe, measured: Robustness | undefined): string {
   if (measured === undefined) return '';
-  const command = `npm run bench:robustness -- <datasets folder> ${name}`;
+  const command = `npm run bench -- robustness <datasets folder> ${name}`;
   return [
     '## What users type',
     `Printed by \`${command}\`. Tests are of 1,000 rows at most.`,
