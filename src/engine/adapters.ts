@@ -13,7 +13,7 @@ import type {
 } from '../encoder/index.js';
 import type { Graph } from '../graph/index.js';
 import type { TrainingHead } from './head.js';
-import type { Weights } from './learned-parameters.js';
+import type { Weights } from './parameters.js';
 
 /**
  * A linear layer by what it gives. Where an encoder computes query, key and value in one layer, each of them means that

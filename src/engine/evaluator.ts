@@ -10,9 +10,8 @@ import {
   volume,
 } from '../graph/index.js';
 import { outputsByText, type TextOutputs, type TextWindow } from '../text-reader/index.js';
+import { feedsFor, type PaddedBatch, padBatch, rowsPerRun } from './batches.js';
 import type { TrainingHead } from './head.js';
-import { feedsFor, type PaddedBatch, padBatch } from './padded-batch.js';
-import { rowsPerRun } from './step-memory.js';
 import { buildEvaluationGraph, LOGITS } from './training-graph.js';
 
 /** Most sequences of one run; larger runs are no faster. */

@@ -3,15 +3,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { GeneratedDropout } from '../../src/engine/generated-dropout.js';
 import {
   Evaluator,
+  GeneratedDropout,
+  ResidentEngine,
   readCheckpoint,
   restoreParameters,
   saveCheckpoint,
   type TaskLearner,
 } from '../../src/engine/index.js';
-import { ResidentEngine } from '../../src/engine/resident-engine.js';
 import type { TrainingTask } from '../../src/families/index.js';
 import { flatOutputs } from '../../src/families/text-outputs.js';
 import { Graph, type GraphExecutor, onnxExecutor, residentOnBuffers } from '../../src/graph/index.js';
