@@ -14,9 +14,10 @@ import {
 } from '../../src/engine/index.js';
 import type { TrainingTask } from '../../src/families/index.js';
 import { flatOutputs } from '../../src/families/text-outputs.js';
-import { Graph, type GraphExecutor, onnxExecutor, residentOnBuffers } from '../../src/graph/index.js';
+import { Graph, type GraphExecutor, onnxExecutor } from '../../src/graph/index.js';
 import { classes, largestDifference, learnerOf, lossesOf, pairs, tags } from '../engine/small-tasks.js';
 import { operationsByProvider } from '../support/profiles.js';
+import { residentOnBuffers } from '../support/resident-on-buffers.js';
 import { describeWebGpu, itWithTime } from '../support/software-vulkan.js';
 import { loopInput } from '../training/loop-input.js';
 

@@ -12,8 +12,9 @@ import {
   type TaskLearner,
   type Weights,
 } from '../../src/engine/index.js';
-import { type GraphExecutor, onnxExecutor, residentOnBuffers } from '../../src/graph/index.js';
+import { type GraphExecutor, onnxExecutor } from '../../src/graph/index.js';
 import { failureOf } from '../support/outcomes.js';
+import { residentOnBuffers } from '../support/resident-on-buffers.js';
 import { loopInput } from '../training/loop-input.js';
 import { classes, largestDifference, learnerOf, lossesOf, smallTasks, tags } from './small-tasks.js';
 

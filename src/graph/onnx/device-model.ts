@@ -6,8 +6,7 @@ import { open } from 'node:fs/promises';
 import { emitBatchMatMul } from './lowering.js';
 import { OnnxBuilder } from './onnx-builder.js';
 import { encodeGraphFields, PRODUCER } from './schema.js';
-import { varint } from './varint.js';
-import { type Span, type WireField, WireFile } from './wire-file.js';
+import { type Span, varint, type WireField, WireFile } from './wire-file.js';
 
 /** Field numbers: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto */
 const Model = { graph: 7, producer: 2 } as const;

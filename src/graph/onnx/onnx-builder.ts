@@ -1,6 +1,5 @@
+import type { ElementType, Tensor } from '../node.js';
 import { type Dimension, numeral, type Shape, ShapeError, symbolsOf, volume } from '../shape.js';
-import { FLOAT_BYTES } from '../stored-weights.js';
-import type { ElementType, Tensor } from '../tensor.js';
 import {
   AttributeTypeCode,
   ElementTypeCode,
@@ -87,7 +86,7 @@ export class OnnxBuilder {
 
   /** An initializer of float32 that lies in a file, whose folder the runtime is told. @param offset in bytes. */
   storedInitializer(name: string, dims: readonly number[], file: string, offset: number): void {
-    const entries = { location: file, offset, length: FLOAT_BYTES * volume(dims) };
+    const entries = { location: file, offset, length: Float32Array.BYTES_PER_ELEMENT * volume(dims) };
     this.initializers.push({
       name,
       dataType: ElementTypeCode.float32,

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import type { ExecutionProvider } from '../../device-names.js';
 import type { CompileOptions, OnnxExecutor } from '../executor.js';
+import { fedTensors } from '../feeds.js';
 import type { Graph } from '../graph.js';
 import { checkOnnxFile } from './check-onnx-file.js';
 import { FILE_LOWERING, loweringFor } from './lowering.js';
@@ -54,10 +55,7 @@ export function onnxExecutor({
     ...(provider === 'webgpu' && { resident: new OnnxMemory(settings) }),
     async compile(graph: Graph, fixed: CompileOptions = {}) {
       const runtime = await loadRuntime();
-      const [{ lowerGraph }, { fedTensors }] = await Promise.all([
-        import('./to-onnx.js'),
-        import('../fed-tensors.js'),
-      ]);
+      const { lowerGraph } = await import('./to-onnx.js');
       const { model, shapeInputs } = await lowerGraph(graph, fixed, loweringFor(provider));
       const session = await createSession(runtime, model, settings, { stored: fixed.stored });
       const fed = fedTensors(graph, fixed);

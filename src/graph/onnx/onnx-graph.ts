@@ -1,11 +1,10 @@
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { ExecutionProvider } from '../../device-names.js';
-import { checkFeeds, checkOutputs, type Sizes } from '../check-tensors.js';
 import type { CompiledGraph, LoadedGraph, TensorData, TensorDescription } from '../executor.js';
+import { checkFeeds, checkOutputs, type Sizes } from '../feeds.js';
+import type { ElementType } from '../node.js';
 import { resolveShape, type Shape, ShapeError } from '../shape.js';
-import type { ElementType } from '../tensor.js';
-import { deviceWork } from './device-work.js';
-import type { Runtime } from './runtime.js';
+import { deviceWork, type Runtime } from './runtime.js';
 
 /** A session of the runtime, and what goes into it and comes out of it. */
 export interface OnnxGraphParts {

@@ -1,18 +1,22 @@
 import { basename } from 'node:path';
-import type { CompileOptions } from '../executor.js';
+import type { CompileOptions, StoredWeights } from '../executor.js';
 import type { Graph } from '../graph.js';
-import type { Node } from '../node.js';
-import { nodesFor } from '../node-order.js';
+import { type Node, nodesFor, type Tensor } from '../node.js';
 import { operations } from '../operations/index.js';
 import type { Quantization } from '../quantization.js';
 import { type Dimension, type Shape, ShapeError, volume } from '../shape.js';
-import { FLOAT_BYTES, type StoredWeights } from '../stored-weights.js';
-import type { Tensor } from '../tensor.js';
 import { FILE_LOWERING, type Lowering } from './lowering.js';
-import { type LateInitializer, modelPieces } from './model-pieces.js';
 import { OnnxBuilder } from './onnx-builder.js';
 import { quantizedForms } from './quantized-forms.js';
-import { ElementTypeCode, encodeModel, type ModelProto, PRODUCER, type ValueInfoProto } from './schema.js';
+import {
+  ElementTypeCode,
+  encodeModel,
+  type LateInitializer,
+  type ModelProto,
+  modelPieces,
+  PRODUCER,
+  type ValueInfoProto,
+} from './schema.js';
 
 /** Operator set 21 (ONNX 1.16) is the first with every operator used here in its present form. */
 const OPERATOR_SET = 21;
@@ -131,7 +135,7 @@ function lateInitializer(
     if (values?.length === volume(dims)) return values;
     throw new ShapeError(`the weight ${name} has ${values?.length} numbers, its parameter ${volume(dims)}`);
   };
-  return { tensor, bytes: FLOAT_BYTES * volume(dims), read };
+  return { tensor, bytes: Float32Array.BYTES_PER_ELEMENT * volume(dims), read };
 }
 
 function inputsOf(nodes: readonly Node[]): ReadonlySet<Tensor> {

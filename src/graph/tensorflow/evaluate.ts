@@ -1,5 +1,4 @@
-import { nodesFor } from '../node-order.js';
-import type { Tensor } from '../tensor.js';
+import { nodesFor, type Tensor } from '../node.js';
 import { kernelsOf, tensorFlowType } from './kernels.js';
 import type { TensorFlow, TensorFlowTensor } from './tensorflow.js';
 

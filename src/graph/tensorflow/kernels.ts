@@ -1,7 +1,6 @@
-import type { NodeOf } from '../node.js';
-import type { OperationName } from '../operations/index.js';
+import type { ElementType, NodeOf } from '../node.js';
+import type { OperationName } from '../operations/operation.js';
 import { resolveShape } from '../shape.js';
-import type { ElementType } from '../tensor.js';
 import type { TensorFlow, TensorFlowTensor } from './tensorflow.js';
 
 /** What a kernel computes its node's outputs from. */
