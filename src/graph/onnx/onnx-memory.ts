@@ -1,5 +1,4 @@
-import type { InferenceSession, Tensor } from 'onnxruntime-node';
-import type { ExecutionProvider } from '../../device-names.js';
+import type { Tensor } from 'onnxruntime-node';
 import {
   type CompileOptions,
   type Feed,
@@ -16,7 +15,7 @@ import type { Graph } from '../graph.js';
 import { resolveShape, type Shape } from '../shape.js';
 import { loweringFor } from './lowering.js';
 import { shapeFeeds, toOrtTensor } from './onnx-graph.js';
-import { createSession, deviceWork, loadRuntime, type Runtime, type SessionSettings } from './runtime.js';
+import { Session, type SessionSettings } from './runtime.js';
 
 /**
  * The memory of a WebGPU device. Its tensors are `gpu-buffer` tensors of onnxruntime-node: outputs of one session that
@@ -89,21 +88,16 @@ export class OnnxMemory implements ResidentMemory {
     { stays, ...fixed }: ResidentCompileOptions,
     released: () => Promise<void>,
   ): Promise<ResidentGraph> {
-    const runtime = await loadRuntime();
     const { lowerGraph } = await import('./to-onnx.js');
-    const lowering = loweringFor(this.#settings.provider);
-    const { model, shapeInputs } = await lowerGraph(graph, fixed, lowering);
+    const { model, shapeInputs } = await lowerGraph(graph, fixed, loweringFor(this.#settings.provider));
     const places = [...graph.outputs.keys()].map(
       (name) => [name, stays.has(name) ? 'gpu-buffer' : 'cpu'] as const,
     );
-    const session = await createSession(runtime, model, this.#settings, {
+    const session = await Session.create(model, this.#settings, {
       stored: fixed.stored,
       preferredOutputLocation: Object.fromEntries(places),
     });
-    const { provider, profile } = this.#settings;
-    const profiles = profile !== undefined;
-    const ways = { memory: this, runtime, session, provider, profiles, released };
-    return new OnnxResidentGraph({ ...ways, graph, fixed, stays, shapeInputs });
+    return new OnnxResidentGraph({ memory: this, session, released, graph, fixed, stays, shapeInputs });
   }
 
   async #released(): Promise<void> {
@@ -143,12 +137,8 @@ async function copying(type: TensorData['type'], axes: number): Promise<Graph> {
 
 interface ResidentGraphParts {
   readonly memory: OnnxMemory;
-  readonly runtime: Runtime;
   /** Made with the places of the graph's outputs. */
-  readonly session: InferenceSession;
-  readonly provider: ExecutionProvider;
-  /** Whether the runtime writes a profile at the end. */
-  readonly profiles: boolean;
+  readonly session: Session;
   /** Called once it is released. */
   readonly released: () => Promise<void>;
   readonly graph: Graph;
@@ -167,32 +157,26 @@ class OnnxResidentGraph implements ResidentGraph {
   readonly #fed: readonly TensorDescription[];
   readonly #staying: Outputs;
   readonly #written: Outputs;
-  #session: InferenceSession | undefined;
 
   constructor(parts: ResidentGraphParts) {
-    const { graph, fixed, stays, session } = parts;
+    const { graph, fixed, stays } = parts;
     const outputs = [...graph.outputs];
     this.#parts = parts;
     this.#fed = fedTensors(graph, fixed);
     this.#staying = new Map(outputs.filter(([name]) => stays.has(name)));
     this.#written = new Map(outputs.filter(([name]) => !stays.has(name)));
-    this.#session = session;
   }
 
   async run(
     feeds: Readonly<Record<string, Feed>>,
     outputs: Readonly<Record<string, TensorData>>,
   ): Promise<Readonly<Record<string, ResidentTensor>>> {
-    const session = this.#session;
-    if (session === undefined) throw new Error('the compiled graph was released');
-    const { memory, runtime, provider, shapeInputs } = this.#parts;
+    const { memory, session, shapeInputs } = this.#parts;
+    session.requireOpen();
     const sizes = checkFeeds(this.#fed, feeds);
     checkOutputs(this.#written, outputs, sizes);
-    const given = { ...this.#wrapAll(feeds), ...shapeFeeds(runtime, shapeInputs, sizes) };
-    const results = await deviceWork(provider, 'run', async () => {
-      memory.giveBack();
-      return session.run(given);
-    });
+    const given = { ...this.#wrapAll(feeds), ...shapeFeeds(session.runtime, shapeInputs, sizes) };
+    const results = await session.run(given, undefined, () => memory.giveBack());
     for (const name of this.#written.keys()) copyInto(outputs[name], results[name]);
     const left = [...this.#staying].flatMap(([name, { type, shape }]) => {
       const buffer = results[name];
@@ -202,22 +186,14 @@ class OnnxResidentGraph implements ResidentGraph {
   }
 
   async release(): Promise<void> {
-    const session = this.#session;
-    this.#session = undefined;
-    if (session === undefined) return;
-    const { memory, provider, profiles, released } = this.#parts;
-    await deviceWork(provider, 'run', async () => {
-      memory.giveBack();
-      if (profiles) session.endProfiling();
-      await session.release();
-    });
-    await released();
+    const { memory, session, released } = this.#parts;
+    if (await session.release(() => memory.giveBack())) await released();
   }
 
   #wrapAll(feeds: Readonly<Record<string, Feed>>): Record<string, Tensor> {
-    const { memory, runtime } = this.#parts;
+    const { memory, session } = this.#parts;
     const wrapped = Object.entries(feeds).map(([name, feed]) => {
-      return [name, 'data' in feed ? toOrtTensor(runtime, feed) : memory.bufferOf(feed)] as const;
+      return [name, 'data' in feed ? toOrtTensor(session.runtime, feed) : memory.bufferOf(feed)] as const;
     });
     return Object.fromEntries(wrapped);
   }

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import type { InferenceSession } from 'onnxruntime-node';
+import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { ExecutionProvider } from '../../device-names.js';
 import { takeDeviceTurn } from '../../device-turns.js';
 import { DeviceError, InstallationError } from '../../errors.js';
@@ -38,54 +38,106 @@ export interface SessionSettings {
   readonly profile?: string | undefined;
 }
 
-/** What one session needs besides. */
-export interface SessionNeeds {
+interface SessionOptions {
   /** Weights of the model that lie in a file. Default: none. */
   readonly stored?: StoredWeights | undefined;
   /** Default: every output is written to the processor's memory. */
   readonly preferredOutputLocation?: NonNullable<InferenceSession.SessionOptions['preferredOutputLocation']>;
 }
 
-/**
- * @param model the path or the bytes of an ONNX model.
- * @throws RangeError for a provider that the runtime lacks; DeviceError for a device that doesn't start
- */
-export async function createSession(
-  { InferenceSession, listSupportedBackends }: Runtime,
-  model: string | Uint8Array,
-  { provider, threads, idleSpinning, spinning, profile }: SessionSettings,
-  { stored, ...places }: SessionNeeds = {},
-): Promise<InferenceSession> {
-  const providers = listSupportedBackends().map(({ name }) => name);
-  if (!providers.includes(provider)) {
-    const there = providers.join(', ');
-    throw new RangeError(`ONNX Runtime has no provider ${provider} here; use one of ${there}`);
+/** A session of the runtime. On a device other than the CPU, it takes turns with those of other threads. */
+export class Session {
+  readonly runtime: Runtime;
+  readonly #settings: SessionSettings;
+  readonly #session: InferenceSession;
+  #isReleased = false;
+
+  private constructor(runtime: Runtime, session: InferenceSession, settings: SessionSettings) {
+    this.runtime = runtime;
+    this.#session = session;
+    this.#settings = settings;
   }
-  const options: InferenceSession.SessionOptions = {
-    executionProviders: [provider],
-    intraOpNumThreads: threads,
-    interOpNumThreads: 1,
-    executionMode: 'sequential',
-    graphOptimizationLevel: 'all',
-    // Without the arena, every intermediate result is allocated anew, which costs more than some operations.
-    enableCpuMemArena: true,
-    // What fails is thrown; the runtime would write it to the standard error of the application, too.
-    logSeverityLevel: 4,
-    ...(profile !== undefined && { enableProfiling: true, profileFilePrefix: profile }),
-    extra: {
-      session: {
-        ...(!idleSpinning && { force_spinning_stop: '1' }),
-        ...(!spinning && { intra_op: { allow_spinning: '0' } }),
-        ...(stored && storedSettings(stored)),
+
+  /**
+   * @param model the path or the bytes of an ONNX model.
+   * @throws RangeError for a provider that the runtime lacks; DeviceError for a device that doesn't start
+   */
+  static async create(
+    model: string | Uint8Array,
+    settings: SessionSettings,
+    { stored, ...places }: SessionOptions = {},
+  ): Promise<Session> {
+    const runtime = await loadRuntime();
+    const { provider, threads, idleSpinning, spinning, profile } = settings;
+    const providers = runtime.listSupportedBackends().map(({ name }) => name);
+    if (!providers.includes(provider)) {
+      const there = providers.join(', ');
+      throw new RangeError(`ONNX Runtime has no provider ${provider} here; use one of ${there}`);
+    }
+    const options: InferenceSession.SessionOptions = {
+      executionProviders: [provider],
+      intraOpNumThreads: threads,
+      interOpNumThreads: 1,
+      executionMode: 'sequential',
+      graphOptimizationLevel: 'all',
+      // Without the arena, every intermediate result is allocated anew, which costs more than some operations.
+      enableCpuMemArena: true,
+      // Failures are thrown; the runtime would write them to the standard error of the application, too.
+      logSeverityLevel: 4,
+      ...(profile !== undefined && { enableProfiling: true, profileFilePrefix: profile }),
+      extra: {
+        session: {
+          ...(!idleSpinning && { force_spinning_stop: '1' }),
+          ...(!spinning && { intra_op: { allow_spinning: '0' } }),
+          ...(stored && storedSettings(stored)),
+        },
       },
-    },
-    ...places,
-  };
-  return deviceWork(provider, 'start', () =>
-    typeof model === 'string'
-      ? InferenceSession.create(model, options)
-      : InferenceSession.create(model, options),
-  );
+      ...places,
+    };
+    const session = await deviceWork(provider, 'start', () =>
+      typeof model === 'string'
+        ? runtime.InferenceSession.create(model, options)
+        : runtime.InferenceSession.create(model, options),
+    );
+    return new Session(runtime, session, settings);
+  }
+
+  get inputs(): readonly InferenceSession.ValueMetadata[] {
+    return this.#session.inputMetadata;
+  }
+
+  get outputs(): readonly InferenceSession.ValueMetadata[] {
+    return this.#session.outputMetadata;
+  }
+
+  /** @throws Error once it was released. */
+  requireOpen(): void {
+    if (this.#isReleased) throw new Error('the compiled graph was released');
+  }
+
+  /** @param fetches tensors to write outputs to. @param before work on the device that precedes the run. */
+  run(
+    feeds: InferenceSession.FeedsType,
+    fetches?: Readonly<Record<string, Tensor>>,
+    before: () => void = () => undefined,
+  ): Promise<InferenceSession.ReturnType> {
+    return deviceWork(this.#settings.provider, 'run', async () => {
+      before();
+      return fetches === undefined ? this.#session.run(feeds) : this.#session.run(feeds, fetches);
+    });
+  }
+
+  /** @param before work on the device that precedes the release. @returns whether it was open until now. */
+  async release(before: () => void = () => undefined): Promise<boolean> {
+    if (this.#isReleased) return false;
+    this.#isReleased = true;
+    await deviceWork(this.#settings.provider, 'run', async () => {
+      before();
+      if (this.#settings.profile !== undefined) this.#session.endProfiling();
+      await this.#session.release();
+    });
+    return true;
+  }
 }
 
 /**
@@ -100,7 +152,7 @@ function storedSettings({ file }: StoredWeights): Readonly<Record<string, string
  * Has the runtime work on a device. The CPU needs no turn, and what fails there is not the device's fault.
  * @throws DeviceError for whatever the runtime throws on another device.
  */
-export async function deviceWork<Value>(
+async function deviceWork<Value>(
   provider: ExecutionProvider,
   when: DeviceError['when'],
   work: () => Promise<Value>,
@@ -116,7 +168,7 @@ export async function deviceWork<Value>(
   }
 }
 
-/** What the runtime says, without where in its own source it says so. */
+/** The runtime's message, without the place in its own source. */
 function reasonOf(thrown: unknown): string {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return message.replace(/^\/\S+:\d+ .* was false\. /s, '');
