@@ -142,24 +142,11 @@ export interface ModelProto {
   };
 }
 
-/** The bytes of an `.onnx` file. */
-export async function encodeModel(model: ModelProto): Promise<Uint8Array> {
-  return encode('ModelProto', model);
-}
-
-/** Nodes and initializers as fields that a graph can be continued with. */
-export async function encodeGraphFields(
-  node: readonly NodeProto[],
-  initializer: readonly TensorProto[],
-): Promise<Uint8Array> {
-  return encode('GraphProto', { node, initializer });
-}
-
-/** What an `.onnx` file holds, as plain objects; a field that it lacks has its type's default. @throws Error if it is none */
+/** The contents of an `.onnx` file as plain objects; absent fields are left out, but for lists. @throws Error if it is none */
 export async function decodeModel(bytes: Uint8Array): Promise<unknown> {
   types ??= loadTypes();
   const type = (await types).lookupType('ModelProto');
-  return type.toObject(type.decode(bytes), { longs: Number, defaults: true });
+  return type.toObject(type.decode(bytes), { longs: Number, arrays: true });
 }
 
 /** The bytes of one message, of which any field may be absent. */

@@ -10,7 +10,7 @@ import { OnnxBuilder } from './onnx-builder.js';
 import { quantizedForms } from './quantized-forms.js';
 import {
   ElementTypeCode,
-  encodeModel,
+  encode,
   type LateInitializer,
   type ModelProto,
   modelPieces,
@@ -73,7 +73,10 @@ export async function lowerGraph(
     return { ...tensor, rawData: new Uint8Array(buffer, byteOffset, byteLength) };
   });
   const initializer = [...model.graph.initializer, ...read];
-  return { model: await encodeModel({ ...model, graph: { ...model.graph, initializer } }), shapeInputs };
+  return {
+    model: await encode('ModelProto', { ...model, graph: { ...model.graph, initializer } }),
+    shapeInputs,
+  };
 }
 
 interface DescribedModel {
