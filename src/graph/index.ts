@@ -21,7 +21,7 @@ export {
 } from './onnx/devices.js';
 export { type OnnxExecutorOptions, onnxExecutor } from './onnx/onnx-executor.js';
 export { restoredWeights } from './onnx/restored-weights.js';
-export { onnxPieces, toOnnx } from './onnx/to-onnx.js';
+export { onnxPieces } from './onnx/to-onnx.js';
 export type {
   BatchMatMulAttributes,
   Binary,

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import type { CompileOptions, StoredWeights } from '../executor.js';
+import type { CompileOptions } from '../executor.js';
 import type { Graph } from '../graph.js';
 import { type Node, nodesFor, type Tensor } from '../node.js';
 import { operations } from '../operations/index.js';
@@ -24,33 +24,19 @@ const IR_VERSION = 10;
 
 const NOT_QUANTIZED: Quantization = { linear: new Map(), tables: new Map() };
 
-/**
- * The graph as the bytes of an ONNX model. Only what the outputs need is written.
- * @param weights values of parameters to store in the model; a parameter without values becomes an input.
- * @param quantization which of them to store as integers. Default: none.
- * @param stored further values, which lie in a file. The model names the file without its folder. Default: none.
- */
-export async function toOnnx(
-  graph: Graph,
-  weights: ReadonlyMap<string, Float32Array> = new Map(),
-  quantization: Quantization = NOT_QUANTIZED,
-  stored?: StoredWeights,
-): Promise<Uint8Array> {
-  const { model } = await lowerGraph(graph, { weights, quantization, ...(stored && { stored }) });
-  return model;
-}
-
-/** A graph as a runtime takes it. */
-export interface LoweredGraph {
+/** A graph in the form that a runtime takes. */
+interface LoweredGraph {
   /** The bytes of an ONNX model. */
   readonly model: Uint8Array;
-  /** Inputs beside those of the graph: int64 vectors of these shapes' sizes in the run. */
+  /** Inputs in addition to those of the graph: int64 vectors of these shapes' sizes in the run. */
   readonly shapeInputs: ReadonlyMap<string, Shape>;
 }
 
 /**
- * The same file as {@link toOnnx} makes, but for the order of its initializers, piece by piece: each float32 weight is
- * asked for when it is its turn.
+ * The graph as an ONNX model, piece by piece: each float32 weight is requested when it is written. Only what the outputs
+ * need is written.
+ * @param weights values of parameters to store in the model; a parameter without values becomes an input.
+ * @param quantization which of them to store as integers. Default: none.
  */
 export async function onnxPieces(
   graph: Graph,
@@ -61,11 +47,11 @@ export async function onnxPieces(
   return modelPieces(model, late);
 }
 
-/** The graph for one provider, with the weights that are fixed. @param lowering Default: that of files. */
+/** The graph for one provider, with the weights that are fixed. */
 export async function lowerGraph(
   graph: Graph,
   options: CompileOptions,
-  lowering: Lowering = FILE_LOWERING,
+  lowering: Lowering,
 ): Promise<LoweredGraph> {
   const { model, late, shapeInputs } = describeModel(graph, options, lowering);
   const read = late.map(({ tensor, read: values }) => {
