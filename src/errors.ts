@@ -151,7 +151,7 @@ export class ModelNotReadyError extends OrchardErrorBase {
   }
 }
 
-/** What has become of a job that has ended, by its status. */
+/** How a job ended, by its status. */
 const ends: Readonly<Record<string, string>> = {
   READY: 'it has been trained already',
   ERROR: 'it has failed already',
@@ -209,7 +209,7 @@ export class OverloadedError extends OrchardErrorBase {
   }
 }
 
-/** Something needs more memory than the limit that it would have to share allows, whatever else leaves. */
+/** Something needs more memory than the limit allows, even if everything else were unloaded. */
 export class MemoryLimitError extends OrchardErrorBase {
   readonly code = 'memory_limit';
   constructor(
@@ -238,7 +238,7 @@ export class DeadlineError extends OrchardErrorBase {
   }
 }
 
-/** UTF-16 code units of a reason in a message: it may quote names of a stranger's file, which can be of any length. */
+/** Maximum number of UTF-16 code units of a reason in a message: it may quote names of an untrusted file. */
 const MAX_REASON = 1000;
 
 function shortened(reason: string): string {
@@ -259,7 +259,7 @@ export class ModelFolderError extends OrchardErrorBase {
   }
 }
 
-/** A GPU, or another device beside the CPU, can't be used or failed while it computed. */
+/** A GPU, or another device than the CPU, can't be used or failed while it computed. */
 export class DeviceError extends OrchardErrorBase {
   readonly code = 'device';
   constructor(

@@ -5,7 +5,7 @@ import { volume } from '../graph/index.js';
 import { decodeSafetensors, encodeSafetensors, type NamedTensor } from '../safetensors/index.js';
 import type { LearnedParameters, ParameterState, Weights } from './parameters.js';
 
-/** What a checkpoint holds besides the weights and the optimizer's moments. */
+/** What a checkpoint holds in addition to the weights and the optimizer's moments. */
 interface CheckpointContent {
   /** State of the training: any JSON value. */
   readonly state: unknown;

@@ -122,7 +122,7 @@ async function fillParameters(
   }
 }
 
-/** State of a training besides weights and moments: its position, and all of its random state. */
+/** State of a training apart from weights and moments: its position, and all of its random state. */
 export interface LearnerState {
   /** Epochs completed. */
   readonly epoch: number;

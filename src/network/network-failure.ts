@@ -1,4 +1,4 @@
-/** What is known about a failed request, besides the reason in words. */
+/** Details of a failed request. */
 interface FailureDetails extends ErrorOptions {
   /** HTTP status of the server's answer, if there was one. */
   readonly status?: number;

@@ -29,7 +29,7 @@ const MAX_REDIRECTS = 5;
 const DEFAULT_STALL_TIMEOUT_MS = 30_000;
 
 const REDIRECT_STATUSES = [301, 302, 303, 307, 308];
-/** Transient statuses besides 5xx: a timeout, "too early", too many requests. */
+/** Transient statuses other than 5xx: a timeout, "too early", too many requests. */
 const TRANSIENT_STATUSES = [408, 425, 429];
 /** Permanent statuses among 5xx: "not implemented", "HTTP version not supported". */
 const PERMANENT_STATUSES = [501, 505];

@@ -19,7 +19,7 @@ export const residentChecks: ResidentChecks = {
     }
   },
 
-  async 'feeds what one run left to the next, beside ordinary tensors'(memory) {
+  async 'feeds what one run left to the next, together with ordinary tensors'(memory) {
     const graph = new Graph();
     const x = graph.input('x', 'float32', ['rows', 2]);
     graph.output('next', graph.multiply(x, graph.input('factor', 'float32', [])));

@@ -84,7 +84,7 @@ export class OnnxBuilder {
     this.initializers.push({ name, dataType: ElementTypeCode[type], dims, rawData });
   }
 
-  /** An initializer of float32 that lies in a file, whose folder the runtime is told. @param offset in bytes. */
+  /** An initializer of float32 that lies in a file; the session option names the file's folder. @param offset in bytes. */
   storedInitializer(name: string, dims: readonly number[], file: string, offset: number): void {
     const entries = { location: file, offset, length: Float32Array.BYTES_PER_ELEMENT * volume(dims) };
     this.initializers.push({
@@ -150,7 +150,7 @@ export class OnnxBuilder {
     );
   }
 
-  /** The same for Reshape, which finds out one dimension by itself. */
+  /** The same for Reshape, which can infer one dimension. */
   target(shape: Shape): string {
     const known = shape.map((dimension) => (typeof dimension === 'number' ? dimension : -1));
     return known.filter((dimension) => dimension < 0).length === 1 ? this.integers(known) : this.shape(shape);

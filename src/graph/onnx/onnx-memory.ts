@@ -28,7 +28,7 @@ export class OnnxMemory implements ResidentMemory {
   #freed: Tensor[] = [];
   /** Graphs that copy a tensor, by where it goes, its type and its number of axes. */
   readonly #copiers = new Map<string, Promise<ResidentGraph>>();
-  /** Compiled graphs besides the copiers, which are released with the last of them. */
+  /** Number of compiled graphs other than the copiers, which are released with the last of them. */
   #open = 0;
 
   constructor(settings: SessionSettings) {

@@ -182,7 +182,7 @@ export interface Machine {
   readonly arch: string;
 }
 
-/** A kind of failure: its sign in what the loader says, and what to tell. */
+/** A kind of failure: the pattern of the loader's message, and the advice. */
 interface Known {
   readonly sign: RegExp;
   readonly advice: (machine: Machine) => string;
@@ -217,19 +217,19 @@ const known: readonly Known[] = [
  * @param thrown what loading the package threw.
  */
 export function runtimeFailure(thrown: unknown, machine: Machine = process): InstallationError {
-  const told = thrown instanceof Error ? thrown.message : String(thrown);
-  return new InstallationError(RUNTIME, adviceFor(told, machine), { cause: thrown });
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return new InstallationError(RUNTIME, adviceFor(message, machine), { cause: thrown });
 }
 
-function adviceFor(told: string, machine: Machine): string {
-  if (/Cannot find (?:module|package) ['"]onnxruntime-node['"]/.test(told)) {
+function adviceFor(message: string, machine: Machine): string {
+  if (/Cannot find (?:module|package) ['"]onnxruntime-node['"]/.test(message)) {
     return `the package is not installed where this application looks for it; npm install --ignore-scripts ${RUNTIME}. It can't be put into a bundle: leave it out (external), and ship node_modules/${RUNTIME} and node_modules/onnxruntime-common with the bundle (docs/bundlers.md)`;
   }
-  if (/Cannot find module .*onnxruntime_binding\.node/.test(told)) {
+  if (/Cannot find module .*onnxruntime_binding\.node/.test(message)) {
     return `onnxruntime has no binary for this platform (${nameOf(machine)}), or its folder node_modules/${RUNTIME}/bin was left out; there are binaries for Linux and Windows on x64 and arm64, and for macOS on arm64`;
   }
-  const found = known.find(({ sign }) => sign.test(told));
-  return found?.advice(machine) ?? `its native library can't be loaded on ${nameOf(machine)}: ${told}`;
+  const found = known.find(({ sign }) => sign.test(message));
+  return found?.advice(machine) ?? `its native library can't be loaded on ${nameOf(machine)}: ${message}`;
 }
 
 const nameOf = ({ platform, arch }: Machine): string => `${platform} ${arch}`;

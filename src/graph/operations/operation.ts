@@ -28,9 +28,9 @@ export interface GemmAttributes {
 
 /** α·op(a)·op(b), matrix by matrix: what op is, how the operands are stored, and the factor. */
 export interface BatchMatMulAttributes {
-  /** Whether op(a) is aᵀ, of each matrix by itself. */
+  /** Whether op(a) is aᵀ, for each matrix. */
   readonly transposeA: boolean;
-  /** Whether op(b) is bᵀ, of each matrix by itself. */
+  /** Whether op(b) is bᵀ, for each matrix. */
   readonly transposeB: boolean;
   /** Whether a is stored [rows, …batch, columns] instead of […batch, rows, columns]. */
   readonly rowsFirstA: boolean;

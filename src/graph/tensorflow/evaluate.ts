@@ -63,7 +63,7 @@ function binary<T>(compute: (a: T, b: T) => T): Kernel<Binary, T> {
   return ({ inputs: [a, b] }) => [compute(given(a), given(b))];
 }
 
-/** Every operation, composed of operations that TensorFlow.js can differentiate by itself. */
+/** Every operation, composed of operations that TensorFlow.js can differentiate. */
 function kernelsOf<T extends TensorFlowTensor>(tf: TensorFlow<T>): Kernels<T> {
   return { ...elementwiseKernels(tf), ...matrixKernels(tf), ...layoutKernels(tf), ...partKernels(tf) };
 }
