@@ -14,9 +14,10 @@ import {
   padBatch,
 } from '../src/engine/index.js';
 import { classificationTask } from '../src/families/index.js';
-import { onnxExecutor, type Quantization, type TableBits, toOnnx } from '../src/graph/index.js';
+import { onnxExecutor, type Quantization, type TableBits } from '../src/graph/index.js';
 import { Random } from '../src/random.js';
 import type { Encoding } from '../src/tokenizer/index.js';
+import { toOnnx } from '../test/support/to-onnx.js';
 import { machine, median } from './report.js';
 
 const { values: options } = parseArgs({

@@ -14,7 +14,7 @@ const LOOK_MS = 1;
 /** A turn that takes longer is that of a thread that has died within it. */
 const STUCK_MS = 120_000;
 
-/** To be called before a thread is started that may use a device. In other threads than the main one, nothing. */
+/** Call this before starting a thread that may use a device. Does nothing outside the main thread. */
 export function shareDeviceTurns(): void {
   if (isMainThread) turns();
 }

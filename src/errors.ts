@@ -151,7 +151,7 @@ export class ModelNotReadyError extends OrchardErrorBase {
   }
 }
 
-/** What has become of a job that has ended, by its status. */
+/** How a job ended, by its status. */
 const ends: Readonly<Record<string, string>> = {
   READY: 'it has been trained already',
   ERROR: 'it has failed already',
@@ -209,7 +209,7 @@ export class OverloadedError extends OrchardErrorBase {
   }
 }
 
-/** Something needs more memory than the limit that it would have to share allows, whatever else leaves. */
+/** Something needs more memory than the limit allows, even if everything else were unloaded. */
 export class MemoryLimitError extends OrchardErrorBase {
   readonly code = 'memory_limit';
   constructor(
@@ -238,7 +238,7 @@ export class DeadlineError extends OrchardErrorBase {
   }
 }
 
-/** UTF-16 code units of a reason in a message: it may quote names of a stranger's file, which can be of any length. */
+/** Maximum number of UTF-16 code units of a reason in a message: it may quote names of an untrusted file. */
 const MAX_REASON = 1000;
 
 function shortened(reason: string): string {
@@ -259,7 +259,7 @@ export class ModelFolderError extends OrchardErrorBase {
   }
 }
 
-/** A GPU, or another device beside the CPU, can't be used or failed while it computed. */
+/** A GPU, or another device than the CPU, can't be used or failed while it computed. */
 export class DeviceError extends OrchardErrorBase {
   readonly code = 'device';
   constructor(
@@ -400,4 +400,59 @@ function isMediumFailure(thrown: unknown): boolean {
   if (!(thrown instanceof Error) || !('code' in thrown)) return false;
   const isForbidden = (thrown.code === 'EACCES' || thrown.code === 'EPERM') && 'path' in thrown;
   return isForbidden || codes.some((code) => code === thrown.code);
+}
+
+/** An error as plain data, to be sent to another thread or process. */
+export interface ErrorDescription {
+  readonly code: OrchardError['code'];
+  readonly message: string;
+  readonly stack: string | undefined;
+  /** The class's own fields, such as `problems`. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** Message of the underlying error. */
+  readonly cause: string | undefined;
+}
+
+const classes: { readonly [Code in OrchardError['code']]: { readonly prototype: OrchardError } } = {
+  validation: ValidationError,
+  dataset: DatasetError,
+  download: DownloadError,
+  model_download: ModelDownloadError,
+  not_found: NotFoundError,
+  model_not_ready: ModelNotReadyError,
+  transition: TransitionError,
+  tier: TierError,
+  queue_full: QueueFullError,
+  overloaded: OverloadedError,
+  memory_limit: MemoryLimitError,
+  deadline: DeadlineError,
+  model_folder: ModelFolderError,
+  device: DeviceError,
+  training: TrainingError,
+  storage: StorageError,
+  installation: InstallationError,
+  aborted: AbortedError,
+  medley: MedleyError,
+  closed: ClosedError,
+  internal: InternalError,
+};
+
+/** An error in a form that {@link reviveError} takes. */
+export function describeError(error: OrchardError): ErrorDescription {
+  const { code, message, stack, cause, ...fields } = error;
+  const reason = cause instanceof Error ? cause.message : undefined;
+  return { code, message, stack, fields, cause: reason };
+}
+
+/** The error that {@link describeError} described: of the same class, with the same fields. */
+export function reviveError({ code, message, stack, fields, cause }: ErrorDescription): OrchardError {
+  const error: OrchardError = Object.create(classes[code].prototype);
+  return Object.assign(error, fields, {
+    code,
+    name: classes[code].prototype.constructor.name,
+    message,
+    stack,
+    [MARKER]: true,
+    ...(cause !== undefined && { cause: new Error(cause) }),
+  });
 }

@@ -30,7 +30,6 @@ export {
   type ResidentMemory,
   type ResidentTensor,
   readStoredWeight,
-  residentOnBuffers,
   resolveShape,
   type Several,
   type Shape,

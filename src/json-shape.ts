@@ -1,10 +1,10 @@
 /**
- * Checks of parsed JSON for the files that a first answer waits for: to load zod and to compile its schemas would take
- * longer than all else about these files.
+ * Checks of parsed JSON for the files that a first answer waits for: loading zod and compiling its schemas would take
+ * longer than everything else that is done with these files.
  */
 import { ModelFolderError } from './errors.js';
 
-/** So much of a field's name is told: a stranger's can be of any length. */
+/** Errors show at most this many characters of a field's name: in an untrusted file it can be of any length. */
 const MAX_FIELD_CHARACTERS = 200;
 
 /** Tells whether a value is a T; if it isn't, `problem` says why. */
@@ -42,7 +42,7 @@ export function shaped<T>(shape: JsonShape<T>, value: unknown): T | undefined {
 export const text: JsonShape<string> = (value, problem): value is string =>
   typeof value === 'string' || isNot('a text', problem);
 
-/** With so many UTF-16 code units at most. */
+/** With at most this many UTF-16 code units. */
 export function shortText(most: number): JsonShape<string> {
   return (value, problem): value is string =>
     (typeof value === 'string' && value.length <= most) ||

@@ -1,5 +1,5 @@
 /**
- * Where the code finds what it loads while it runs: files that the build puts beside it, and packages. In an
+ * Where the code finds what it loads while it runs: files that the build puts next to it, and packages. In an
  * application's bundle neither lies where the code does; both are then looked for from the bundle's place.
  */
 import { existsSync } from 'node:fs';
@@ -22,14 +22,14 @@ export type OwnFile =
   | 'reference/swagger-ui-bundle.js';
 
 /**
- * The file in the folder that ORCHARD_FILES names, beside the code or the script that runs, or in the package that either
+ * The file in the folder that ORCHARD_FILES names, next to the code or the script that runs, or in the package that either
  * finds installed.
- * @param beside gives the URL beside the code; in a bundle of CommonJS it throws.
- * @throws InstallationError if it is nowhere.
+ * @param ownUrl gives the URL of the file next to the code; in a bundle of CommonJS it throws.
+ * @throws InstallationError if it is not found.
  */
-export function ownFile(name: OwnFile, beside: () => URL): URL {
+export function ownFile(name: OwnFile, ownUrl: () => URL): URL {
   const looked: string[] = [];
-  for (const place of places(name, beside)) {
+  for (const place of places(name, ownUrl)) {
     if (existsSync(place)) return place;
     looked.push(place.href);
   }
@@ -43,10 +43,10 @@ function adviceFor(name: OwnFile, looked: readonly string[]): string {
   return `this file of ${PACKAGE} is not there (looked for ${looked.join(', ')}). Where a bundler put the library into another file, leave ${PACKAGE} out of the bundle (external) and install it beside, or ${asEntry}set ${VARIABLE} to a copy of the folder node_modules/${PACKAGE}/dist; ${PAGE} has the lines for each bundler`;
 }
 
-function* places(name: OwnFile, beside: () => URL): Generator<URL> {
+function* places(name: OwnFile, ownUrl: () => URL): Generator<URL> {
   const { [VARIABLE]: folder } = process.env;
   if (folder) yield pathToFileURL(join(resolve(folder), name));
-  const url = attempt(beside);
+  const url = attempt(ownUrl);
   if (url?.protocol === 'file:') yield url;
   const starts = startingPoints();
   for (const start of starts) {
@@ -83,7 +83,7 @@ function* packagePlaces(): Generator<string> {
 
 /**
  * From where files and packages are looked for: the code and the script that runs. Not the working directory, where
- * anybody's files may lie.
+ * untrusted files may lie.
  */
 export function startingPoints(): string[] {
   const here = ownLocation();

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AbortedError } from './errors.js';
 
-/** How long this thread computes before others get a turn: half of what an application may be held up. */
+/** How long this thread computes before other work gets a turn: half of the delay that an application may see. */
 const SLICE_MS = 10;
 
 /** When others last had a turn, as far as is known here. */

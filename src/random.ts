@@ -3,14 +3,11 @@ import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plusFromState } from 'pure-rand/generator/xoroshiro128plus';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 
-/** The whole state of a {@link Random}: four 32-bit integers, fit for JSON. */
-export type RandomState = readonly number[];
-
-/** A seeded generator (xoroshiro128+) whose state can be stored and resumed. */
+/** A seeded generator (xoroshiro128+). */
 export class Random {
   readonly #generator: RandomGenerator;
 
-  private constructor(state: RandomState) {
+  private constructor(state: readonly number[]) {
     this.#generator = xoroshiro128plusFromState(state);
   }
 
@@ -22,15 +19,6 @@ export class Random {
     let hash = 0;
     for (const seed of seeds) hash = mix(hash + seed + WEYL);
     return new Random([1, 2, 3, 4].map((word) => mix(hash + word * WEYL)));
-  }
-
-  /** @param state as {@link Random.state} gave it. */
-  static fromState(state: RandomState): Random {
-    return new Random(state);
-  }
-
-  get state(): RandomState {
-    return [...this.#generator.getState()];
   }
 
   /** Uniform in [0, 1). */
@@ -54,8 +42,7 @@ export class Random {
 
   /** A new array with the same items, every order equally likely (Fisher–Yates). */
   shuffle<T>(items: Iterable<T>): T[] {
-    // Inside out (Knuth, TAOCP 2, 3.4.2): each item takes a random place, and whoever held it moves to the
-    // end.
+    // Inside out (Knuth, TAOCP 2, 3.4.2): each item takes a random place, and the item there moves to the end.
     const shuffled: T[] = [];
     for (const item of items) {
       const place = this.integer(shuffled.length + 1);

@@ -10,7 +10,7 @@ const VARIABLE = 'ORT_DISABLE_TELEMETRY';
 const MARK = 'orchard-nlp: the telemetry of ONNX Runtime is off';
 const MAIN_THREAD_TIMEOUT_MS = 10_000;
 
-/** To be called before a thread is started that may load the runtime. In other threads than the main one, nothing. */
+/** Call this before starting a thread that may load the runtime. Does nothing outside the main thread. */
 export function turnTelemetryOffForThreads(): void {
   if (!isMainThread) return;
   process.env[VARIABLE] = '1';
@@ -18,7 +18,7 @@ export function turnTelemetryOffForThreads(): void {
 }
 
 /**
- * To be awaited before the runtime is loaded, in any thread.
+ * Await this before loading the runtime, in any thread.
  * @throws Error if this thread can't set the variable and its environment lacks it: the main thread doesn't react for
  *   10 s, or may not be asked (as with Node's `--permission`) and has never started a thread of Orchard's.
  */
@@ -35,7 +35,7 @@ export async function turnTelemetryOff(): Promise<void> {
   setEnvironmentData(MARK, true);
 }
 
-/** The debugger's door is the only one to the main thread that needs none of our code there; it opens in a loop too. */
+/** The debugger's protocol reaches the main thread without code of ours there, even while it is in a loop. */
 async function setInMainThread(): Promise<void> {
   const { Session } = await import('node:inspector');
   const session = new Session();

@@ -1,8 +1,8 @@
-/** Whether a model may be used for money, as far as the data that it learned from decide it. */
+/** Whether a model may be used commercially, as far as its training data decide. */
 export interface UsageTerms {
-  /** False: some data were given for other use, or without a word about it. */
+  /** False if some of the data are for non-commercial use, or have no licence. */
   readonly commercial_use: boolean;
-  /** The data that stand in the way, with why. */
+  /** The data that rule it out, with the reason. */
   readonly reasons: readonly string[];
   /** What to use instead. */
   readonly alternative?: string;

@@ -1,5 +1,5 @@
 /**
- * Low-rank adapters (Hu et al. 2021, "LoRA: Low-Rank Adaptation of Large Language Models"): beside a frozen weight W
+ * Low-rank adapters (Hu et al. 2021, "LoRA: Low-Rank Adaptation of Large Language Models"): next to a frozen weight W
  * [outputs, inputs] of a linear layer, A [rank, inputs] and B [outputs, rank] learn, and the layer computes
  * x·(W + (alpha / rank)·B·A)ᵀ + b. Merged, the model has W + (alpha / rank)·B·A in the place of W, and nothing else.
  */
@@ -13,7 +13,7 @@ import type {
 } from '../encoder/index.js';
 import type { Graph } from '../graph/index.js';
 import type { TrainingHead } from './head.js';
-import type { Weights } from './learned-parameters.js';
+import type { Weights } from './parameters.js';
 
 /**
  * A linear layer by what it gives. Where an encoder computes query, key and value in one layer, each of them means that
@@ -22,11 +22,6 @@ import type { Weights } from './learned-parameters.js';
 export type AdapterTarget = 'query' | 'key' | 'value' | 'attention-output' | 'inner' | 'outer';
 const FUSED = 'query-key-value' satisfies LinearRole;
 const FUSED_TARGETS: readonly AdapterTarget[] = ['query', 'key', 'value'];
-
-/** The targets that a layer with this role has an adapter for. */
-function targetsOf(role: LinearRole): readonly AdapterTarget[] {
-  return role === FUSED ? FUSED_TARGETS : [role];
-}
 
 /** Which layers have adapters, and of what size. */
 export interface Adapters {
@@ -64,12 +59,15 @@ export function withAdapters<Head extends TrainingHead>(head: Head, adapters: Ad
  */
 export function adapterParameters(specs: readonly ParameterSpec[], adapters: Adapters): ParameterSpec[] {
   return adaptedWeights(specs, adapters).flatMap(({ name, shape: [outputs = 0, inputs = 0] }) => [
-    { name: nameOfA(name), shape: [adapters.rank, inputs], start: deviation(inputs), decay: true },
+    {
+      name: nameOfA(name),
+      shape: [adapters.rank, inputs],
+      start: { deviation: 1 / Math.sqrt(3 * inputs) },
+      decay: true,
+    },
     { name: nameOfB(name), shape: [outputs, adapters.rank], start: { value: 0 }, decay: true },
   ]);
 }
-
-const deviation = (inputs: number) => ({ deviation: 1 / Math.sqrt(3 * inputs) });
 
 /** The weights of the layers with adapters, of an encoder's parameters. */
 export function adaptedWeights(
@@ -78,9 +76,8 @@ export function adaptedWeights(
 ): ParameterSpec[] {
   return specs.filter(({ part, role }) => {
     if (role === undefined || role === 'words' || role === 'table') return false;
-    return (
-      typeof part === 'number' && part >= lowest && targetsOf(role).some((each) => targets.includes(each))
-    );
+    const own = role === FUSED ? FUSED_TARGETS : [role];
+    return typeof part === 'number' && part >= lowest && own.some((each) => targets.includes(each));
   });
 }
 
@@ -121,18 +118,10 @@ export function mergedWeight(
 ): Float32Array {
   const [a, b] = [trained.get(nameOfA(name)), trained.get(nameOfB(name))];
   if (a === undefined || b === undefined) throw new RangeError(`${name} has no adapter`);
-  return sumWithProduct(frozen, b, a, adapters);
-}
-
-/** w + (alpha / rank)·b·a, summed in 64 bits. Shapes: w [outputs, inputs], b [outputs, rank], a [rank, inputs]. */
-function sumWithProduct(
-  w: Float32Array,
-  b: Float32Array,
-  a: Float32Array,
-  { rank, alpha }: Adapters,
-): Float32Array {
+  // W + (alpha / rank)·B·A, summed in 64 bits.
+  const { rank, alpha } = adapters;
   const inputs = a.length / rank;
-  const sum = new Float64Array(w);
+  const sum = new Float64Array(frozen);
   for (let output = 0; output < b.length / rank; output += 1) {
     const row = sum.subarray(output * inputs, (output + 1) * inputs);
     for (let at = 0; at < rank; at += 1) {

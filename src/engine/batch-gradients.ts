@@ -1,7 +1,9 @@
 import type { Encoder } from '../encoder/index.js';
+import { pause } from '../pauses.js';
 import type { TextWindow } from '../text-reader/index.js';
+import { dropTokens, longestOf, padBatch, rowsPerRun } from './batches.js';
 import type { Engine } from './engine.js';
-import type { TargetOptions } from './head.js';
+import type { RowHead, TargetOptions } from './head.js';
 
 /** Computes the gradients of a batch of training examples, for the engine's next step. */
 export interface BatchGradients {
@@ -33,12 +35,42 @@ export interface GradientInput {
   /** Id of [MASK], which takes the place of dropped tokens. */
   readonly maskId: number;
   readonly seed: number;
-  /** Most tokens of one run, as the engine was made with. */
+  /** Maximum number of tokens per run, as the engine was made with. */
   readonly tokensPerRun?: number;
   readonly signal: AbortSignal;
 }
 
-/** The longest of some windows, in tokens. */
-export function longestOf(windows: readonly TextWindow[]): number {
-  return windows.reduce((longest, { encoding }) => Math.max(longest, encoding.ids.length), 0);
+/**
+ * Gradients of a loss in which every text, or window of one, is an example of its own: a batch can be split
+ * anywhere, and the gradients of its parts are summed.
+ */
+export class RowGradients implements BatchGradients {
+  readonly lengths: readonly number[];
+  readonly #input: GradientInput;
+  readonly #head: RowHead;
+
+  constructor(input: GradientInput, head: RowHead) {
+    this.#input = input;
+    this.#head = head;
+    this.lengths = input.train.map(({ encoding }) => encoding.ids.length);
+  }
+
+  async compute(batch: readonly number[], step: number): Promise<number> {
+    const { engine, encoder, train, options, maskId, seed, signal, tokensPerRun } = this.#input;
+    const windows = batch.flatMap((example) => train[example] ?? []);
+    const size = engine.accumulates ? rowsPerRun(encoder, longestOf(windows), tokensPerRun) : windows.length;
+    let sum = 0;
+    let total = 0;
+    for (let start = 0; start < windows.length; start += size) {
+      await pause(signal);
+      const run = windows.slice(start, start + size);
+      const targets = this.#head.targets(run, options);
+      const encodings = run.map(({ encoding }) => encoding);
+      const dropped = dropTokens(encodings, options.tokenDropout, maskId, seed, step, start);
+      sum += targets.weight * (await engine.run(padBatch(dropped, encoder), targets));
+      total += targets.weight;
+      if (engine.accumulates) await engine.accumulate(targets.weight);
+    }
+    return sum / total;
+  }
 }

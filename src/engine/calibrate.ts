@@ -13,9 +13,9 @@ import {
 } from '../graph/index.js';
 import { pause } from '../pauses.js';
 import type { Encoding } from '../tokenizer/index.js';
-import type { FrozenWeights } from './frozen-weights.js';
+import { feedsFor, padBatch } from './batches.js';
 import type { TrainingHead } from './head.js';
-import { feedsFor, padBatch } from './padded-batch.js';
+import type { FrozenWeights } from './parameters.js';
 import { buildEvaluationGraph } from './training-graph.js';
 
 /** Texts read to find the ranges; more texts hardly widen them. */

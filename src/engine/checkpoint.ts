@@ -3,10 +3,10 @@ import { isOrchardError, TrainingError } from '../errors.js';
 import { replaceFile } from '../files/index.js';
 import { volume } from '../graph/index.js';
 import { decodeSafetensors, encodeSafetensors, type NamedTensor } from '../safetensors/index.js';
-import type { LearnedParameters, ParameterState, Weights } from './learned-parameters.js';
+import type { LearnedParameters, ParameterState, Weights } from './parameters.js';
 
-/** What a checkpoint holds besides the weights and the optimizer's slots. */
-export interface CheckpointContent {
+/** What a checkpoint holds in addition to the weights and the optimizer's moments. */
+interface CheckpointContent {
   /** State of the training: any JSON value. */
   readonly state: unknown;
   /** A second set of weights by parameter name, such as those of the best epoch so far. Default: none. */
@@ -23,13 +23,10 @@ export interface Checkpoint {
 /** Key of the safetensors metadata that holds the state. */
 const STATE = 'orchard.training_state';
 
-/** Prefixes of the tensors' names; those of an optimizer slot are prefixed with the slot's name. */
-const WEIGHTS = 'weights';
-const BEST = 'best';
-
 /**
- * Writes everything that resuming a training needs into one safetensors file. The file is replaced
- * atomically: after a crash, the previous checkpoint is still there.
+ * Writes everything that resuming a training needs into one safetensors file, each tensor under the parameter's name with
+ * a prefix: `weights/`, `first/` and `second/` for the moments, and `best/`. The file is replaced atomically: after a
+ * crash, the previous checkpoint is still there.
  */
 export async function saveCheckpoint(
   file: string,
@@ -37,10 +34,11 @@ export async function saveCheckpoint(
   { state, best }: CheckpointContent,
 ): Promise<void> {
   const tensors = new Map<string, NamedTensor>();
-  for (const { name, shape, weights, slots } of await store.state()) {
-    tensors.set(`${WEIGHTS}/${name}`, { shape, values: weights });
-    for (const [slot, values] of slots) tensors.set(`${slot}/${name}`, { shape, values });
-    if (best !== undefined) tensors.set(`${BEST}/${name}`, { shape, values: best.get(name) ?? weights });
+  for (const { name, shape, weights, firstMoments, secondMoments } of await store.state()) {
+    tensors.set(`weights/${name}`, { shape, values: weights });
+    tensors.set(`first/${name}`, { shape, values: firstMoments });
+    tensors.set(`second/${name}`, { shape, values: secondMoments });
+    if (best !== undefined) tensors.set(`best/${name}`, { shape, values: best.get(name) ?? weights });
   }
   await replaceFile(file, encodeSafetensors(tensors, { [STATE]: JSON.stringify(state) }), {
     draft: `${file}.draft`,
@@ -62,15 +60,14 @@ export async function readCheckpoint(file: string): Promise<Checkpoint | undefin
 }
 
 /**
- * Restores weights and optimizer slots from a checkpoint.
+ * Restores weights and moments from a checkpoint.
  * @throws TrainingError if the checkpoint is of other parameters; nothing is changed then
  */
 export async function restoreParameters({ tensors }: Checkpoint, store: LearnedParameters): Promise<void> {
   const states = store.parameters.map(({ name, shape }): ParameterState => {
-    const size = volume(shape);
-    const valuesOf = (kind: string) => fittingValues(tensors, `${kind}/${name}`, size);
-    const slots = new Map(store.slots.map((slot) => [slot, valuesOf(slot)]));
-    return { name, shape, weights: valuesOf(WEIGHTS), slots };
+    const valuesOf = (kind: string) => fittingValues(tensors, `${kind}/${name}`, volume(shape));
+    const moments = { firstMoments: valuesOf('first'), secondMoments: valuesOf('second') };
+    return { name, shape, weights: valuesOf('weights'), ...moments };
   });
   await store.restore(states);
 }
@@ -80,7 +77,7 @@ function fittingValues(tensors: Checkpoint['tensors'], name: string, size: numbe
   if (values?.length === size) return values;
   const found = values === undefined ? 'is missing' : `has ${values.length} elements`;
   const problem = `tensor ${name} ${found}, expected ${size} elements`;
-  throw new TrainingError(`checkpoint: ${problem}; it belongs to another model, so start anew`);
+  throw new TrainingError(`checkpoint: ${problem}; it belongs to another model, so start a new training`);
 }
 
 /**
@@ -89,7 +86,7 @@ function fittingValues(tensors: Checkpoint['tensors'], name: string, size: numbe
  */
 export function checkpointTensors(
   { tensors }: Checkpoint,
-  kind: 'weights' | 'best' = WEIGHTS,
+  kind: 'weights' | 'best' = 'weights',
 ): Map<string, NamedTensor> {
   const prefix = `${kind}/`;
   const found = [...tensors].filter(([name]) => name.startsWith(prefix));

@@ -1,12 +1,12 @@
 import type { Encoder, ParameterSpec } from '../encoder/index.js';
 import type { Feed, GraphExecutor } from '../graph/index.js';
 import type { DropoutState } from '../kernels/index.js';
-import type { FrozenWeights } from './frozen-weights.js';
+import type { AdamWOptions, StepOptions } from './adamw.js';
+import type { BatchBounds, PaddedBatch } from './batches.js';
+import { GradientEngine } from './gradient-engine.js';
 import type { LossHead, LossTargets } from './head.js';
-import type { LearnedParameters } from './learned-parameters.js';
-import type { OptimizerKind, StepOptions } from './optimizer.js';
-import type { PaddedBatch } from './padded-batch.js';
-import type { BatchBounds } from './step-memory.js';
+import type { FrozenWeights, LearnedParameters } from './parameters.js';
+import { ResidentEngine } from './resident-engine.js';
 
 export interface EngineOptions extends BatchBounds {
   readonly executor: GraphExecutor;
@@ -16,8 +16,7 @@ export interface EngineOptions extends BatchBounds {
   readonly trainable: readonly ParameterSpec[];
   /** Weights of the frozen parameters. Default: none. */
   readonly frozen?: FrozenWeights;
-  /** What turns gradients into steps. Default: AdamW. */
-  readonly optimizer?: OptimizerKind;
+  readonly adamW?: AdamWOptions;
   /** 32-bit integer that decides the dropout masks. */
   readonly seed: number;
   /** Whether {@link Engine.outputs} will be called. Default false. */
@@ -33,7 +32,7 @@ export interface MaskState extends DropoutState {
   readonly stream?: 'graph';
 }
 
-/** Computes loss and gradients of batches, and turns the gradients into steps. */
+/** Computes loss and gradients of batches, and turns the gradients into AdamW steps. */
 export interface Engine {
   /** The trained parameters. */
   readonly store: LearnedParameters;
@@ -67,4 +66,10 @@ export interface Engine {
    */
   step(learningRate: number, options?: StepOptions): Promise<number>;
   release(): Promise<void>;
+}
+
+/** The engine for an executor: weights, gradients and moments stay in the executor's memory where it has one. */
+export function createEngine(options: EngineOptions): Promise<Engine> {
+  const { resident } = options.executor;
+  return resident === undefined ? GradientEngine.create(options) : ResidentEngine.create(resident, options);
 }

@@ -4,18 +4,16 @@ import { AbortedError } from '../errors.js';
 import {
   type CompileOptions,
   type Feed,
-  type Graph,
   type GraphExecutor,
   type TensorData,
   volume,
 } from '../graph/index.js';
 import { outputsByText, type TextOutputs, type TextWindow } from '../text-reader/index.js';
+import { feedsFor, type PaddedBatch, padBatch, rowsPerRun } from './batches.js';
 import type { TrainingHead } from './head.js';
-import { feedsFor, type PaddedBatch, padBatch } from './padded-batch.js';
-import { rowsPerRun } from './step-memory.js';
 import { buildEvaluationGraph, LOGITS } from './training-graph.js';
 
-/** Most sequences of one run; larger runs are no faster. */
+/** Maximum number of sequences per run; larger runs are no faster. */
 const MAX_ROWS_PER_RUN = 64;
 
 /** A compiled graph that can be fed the weights, wherever they are kept. */
@@ -24,23 +22,19 @@ interface EvaluationGraph {
   release(): Promise<void>;
 }
 
+interface EvaluatorParts {
+  readonly compiled: EvaluationGraph;
+  readonly inputNames: ReadonlySet<string>;
+  readonly head: TrainingHead;
+  readonly encoder: Encoder;
+}
+
 /** Computes a model's outputs for many texts, without dropout. */
 export class Evaluator {
-  readonly #compiled: EvaluationGraph;
-  readonly #inputNames: ReadonlySet<string>;
-  readonly #head: TrainingHead;
-  readonly #encoder: Encoder;
+  readonly #parts: EvaluatorParts;
 
-  private constructor(
-    compiled: EvaluationGraph,
-    inputNames: ReadonlySet<string>,
-    head: TrainingHead,
-    encoder: Encoder,
-  ) {
-    this.#compiled = compiled;
-    this.#inputNames = inputNames;
-    this.#head = head;
-    this.#encoder = encoder;
+  private constructor(parts: EvaluatorParts) {
+    this.#parts = parts;
   }
 
   /**
@@ -55,7 +49,12 @@ export class Evaluator {
   ): Promise<Evaluator> {
     const graph = buildEvaluationGraph(head, encoder, fixed?.quantization && 'inference');
     const inputNames = new Set(graph.inputs.map(({ name }) => name));
-    return new Evaluator(await compiled(graph, executor, fixed), inputNames, head, encoder);
+    const { resident } = executor;
+    const compiled: EvaluationGraph =
+      resident === undefined || fixed?.quantization !== undefined
+        ? await executor.compile(graph, fixed)
+        : await resident.compile(graph, { ...fixed, stays: new Set() });
+    return new Evaluator({ compiled, inputNames, head, encoder });
   }
 
   /**
@@ -69,14 +68,15 @@ export class Evaluator {
     parameters: Readonly<Record<string, Feed>>,
     signal?: AbortSignal,
   ): Promise<TextOutputs[]> {
+    const { compiled, inputNames, encoder } = this.#parts;
     const results = new Map<TextWindow, Float32Array>();
     const order = [...windows].sort((a, b) => a.encoding.ids.length - b.encoding.ids.length);
     for (const run of this.#runs(order)) {
       const encodings = run.map(({ encoding }) => encoding);
-      const batch = padBatch(encodings, this.#encoder);
+      const batch = padBatch(encodings, encoder);
       const { data, dims } = this.#output(batch.sizes);
-      await this.#compiled.run(
-        { ...parameters, ...feedsFor(batch, this.#inputNames) },
+      await compiled.run(
+        { ...parameters, ...feedsFor(batch, inputNames) },
         { [LOGITS]: { type: 'float32', dims, data } },
       );
       for (const [position, window] of run.entries()) {
@@ -90,19 +90,21 @@ export class Evaluator {
   }
 
   release(): Promise<void> {
-    return this.#compiled.release();
+    return this.#parts.compiled.release();
   }
 
   #output({ tokens, batch }: PaddedBatch['sizes']) {
-    const outputs = this.#head.outputs(this.#encoder);
-    const dims = this.#head.per === 'text' ? [batch, outputs] : [tokens, batch, outputs];
+    const { head, encoder } = this.#parts;
+    const outputs = head.outputs(encoder);
+    const dims = head.per === 'text' ? [batch, outputs] : [tokens, batch, outputs];
     return { dims, data: new Float32Array(volume(dims)) };
   }
 
   /** One window's share of a run's outputs, without padding: [outputs], or [tokens, outputs]. */
   #outputsOf(data: Float32Array, batch: number, position: number, tokens: number): Float32Array {
-    const outputs = this.#head.outputs(this.#encoder);
-    if (this.#head.per === 'text') return data.slice(position * outputs, (position + 1) * outputs);
+    const { head, encoder } = this.#parts;
+    const outputs = head.outputs(encoder);
+    if (head.per === 'text') return data.slice(position * outputs, (position + 1) * outputs);
     const own = new Float32Array(tokens * outputs);
     for (let token = 0; token < tokens; token += 1) {
       const at = (token * batch + position) * outputs;
@@ -116,15 +118,9 @@ export class Evaluator {
     let end = order.length;
     while (end > 0) {
       const longest = order[end - 1]?.encoding.ids.length ?? 1;
-      const start = Math.max(0, end - Math.min(MAX_ROWS_PER_RUN, rowsPerRun(this.#encoder, longest)));
+      const start = Math.max(0, end - Math.min(MAX_ROWS_PER_RUN, rowsPerRun(this.#parts.encoder, longest)));
       yield order.slice(start, end);
       end = start;
     }
   }
-}
-
-function compiled(graph: Graph, executor: GraphExecutor, fixed?: CompileOptions): Promise<EvaluationGraph> {
-  const { resident } = executor;
-  if (resident === undefined || fixed?.quantization !== undefined) return executor.compile(graph, fixed);
-  return resident.compile(graph, { ...fixed, stays: new Set() });
 }

@@ -1,14 +1,124 @@
+/** Fits the linear layer that ends a head to what a pretrained encoder gives, before both learn together. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Encoder } from '../encoder/index.js';
 import { AbortedError } from '../errors.js';
 import {
   addGradients,
-  type CompiledGraph,
+  type Feed,
   Graph,
   type GraphExecutor,
   type Tensor,
   type TensorData,
 } from '../graph/index.js';
-import { minimize, type Slope } from './minimize.js';
+import { Random } from '../random.js';
+import type { TextWindow } from '../text-reader/index.js';
+import { Evaluator } from './evaluator.js';
+import type { LabelledTokens, LinearEnd, RowHead, TargetOptions } from './head.js';
+import type { FrozenWeights, Weights } from './parameters.js';
+
+/** A head that ends in a linear layer, and what the layer is fitted to. */
+interface LinearEndFit {
+  readonly executor: GraphExecutor;
+  readonly head: RowHead;
+  readonly end: LinearEnd;
+  readonly encoder: Encoder;
+  /** The encoder's weights, as feeds, but for those that are frozen. */
+  readonly parameters: Readonly<Record<string, Feed>>;
+  readonly frozen?: FrozenWeights | undefined;
+  readonly train: readonly TextWindow[];
+  readonly options: TargetOptions;
+  /** Draws the texts, where there are more than are needed. */
+  readonly seed: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Maximum number of texts that the layer is fitted to, and of their tokens in a head per token: more would take longer
+ * and more memory, and hardly change it.
+ */
+const MAX_TEXTS = 4096;
+const MAX_TOKENS = 32_768;
+
+/**
+ * Weight of half the squared weights relative to the sum of all losses. With a tenth of it the layer memorises its rows and
+ * leaves the encoder little to learn, with ten times as much it starts too low (docs/training.md).
+ */
+const PENALTY = 100;
+
+/**
+ * Fits the linear layer that ends a head to the states that the pretrained encoder gives, before both learn together: a
+ * layer drawn at random would first pull the encoder in random directions (Kumar et al. 2022, "Fine-Tuning can Distort
+ * Pretrained Features and Underperform Out-of-Distribution", LP-FT).
+ * @returns its weight and bias, by name; nothing, if no token has a target.
+ * @throws AbortedError soon after the signal fires
+ */
+export async function fitLinearEnd(fit: LinearEndFit): Promise<Weights> {
+  const { executor, head, end, encoder, options, signal } = fit;
+  const windows = drawnWindows(fit);
+  const texts = await statesOf(windows, fit);
+  const labelled = end.labelledTokens?.(windows, options);
+  const rows = labelled ? tokenRows(texts, labelled.places, encoder.width) : texts;
+  if (rows.length === 0) return new Map();
+  const { feeds } = labelled ?? head.targets(windows, options);
+  const problem = {
+    vectors: joined(rows, encoder.width),
+    width: encoder.width,
+    outputs: head.outputs(encoder),
+    loss: head.loss,
+    feeds,
+    penalty: PENALTY / (rows.length * end.lossesPerRow),
+  };
+  const { weight, bias } = await fitLinear(executor, problem, signal);
+  return new Map([
+    [end.weight, weight],
+    [end.bias, bias],
+  ]);
+}
+
+/** Some of the training texts, in the order of their rows. */
+function drawnWindows({ train, head, seed }: LinearEndFit): TextWindow[] {
+  const shuffled = Random.fromSeed(seed, 1).shuffle([...train]);
+  let tokens = 0;
+  const drawn = shuffled.slice(0, MAX_TEXTS).filter(({ encoding }) => {
+    tokens += encoding.ids.length;
+    return head.per === 'text' || tokens <= MAX_TOKENS;
+  });
+  return drawn.sort((a, b) => a.row - b.row);
+}
+
+/** What the layer reads of each window, [width] or [tokens, width]; the windows are sorted by their rows. */
+async function statesOf(windows: readonly TextWindow[], fit: LinearEndFit): Promise<readonly Float32Array[]> {
+  const { executor, head, end, encoder, frozen, parameters, signal } = fit;
+  // Adapters change nothing yet, so that the states are those of the encoder alone.
+  const own = new Set(encoder.parameters(encoder.prefix).map(({ name }) => name));
+  const below = Object.fromEntries(Object.entries(parameters).filter(([name]) => own.has(name)));
+  const headless: RowHead = { ...head, outputs: ({ width }) => width, logits: end.states };
+  const evaluator = await Evaluator.create(executor, headless, encoder, frozen);
+  try {
+    const texts = await evaluator.outputs(windows, below, signal);
+    return texts.flat().map(({ outputs }) => outputs);
+  } finally {
+    await evaluator.release();
+  }
+}
+
+/** The states of these tokens, text by text. */
+function tokenRows(
+  texts: readonly Float32Array[],
+  places: LabelledTokens['places'],
+  width: number,
+): readonly Float32Array[] {
+  return texts.flatMap((states, text) =>
+    (places[text] ?? []).map((token) => states.subarray(token * width, (token + 1) * width)),
+  );
+}
+
+/** [rows, width] */
+function joined(rows: readonly Float32Array[], width: number): Float32Array {
+  const all = new Float32Array(rows.length * width);
+  for (const [at, row] of rows.entries()) all.set(row, at * width);
+  return all;
+}
 
 /** What a linear layer is fitted to. */
 export interface LinearProblem {
@@ -20,7 +130,7 @@ export interface LinearProblem {
   loss(graph: Graph, logits: Tensor): Tensor;
   /** Inputs of the loss. */
   readonly feeds: Readonly<Record<string, TensorData>>;
-  /** Weight of half the squared weights beside the loss. */
+  /** Weight of half the squared weights, added to the loss. */
   readonly penalty: number;
 }
 
@@ -44,61 +154,33 @@ export async function fitLinear(
   problem: LinearProblem,
   signal?: AbortSignal,
 ): Promise<LinearFit> {
-  const { outputs, width } = problem;
+  const { outputs, width, feeds } = problem;
   const scaling = standardization(problem);
-  const search = new Search(await executor.compile(lossGraph(problem)), problem, scaling);
+  const compiled = await executor.compile(lossGraph(problem));
+  const vectors = matrix(scaled(problem.vectors, scaling), width);
+  const parts = (all: Float32Array) => ({
+    weight: matrix(all.subarray(0, outputs * width), width),
+    bias: { type: 'float32', dims: [outputs], data: all.subarray(outputs * width) } as const,
+  });
+  /** The penalised loss at a point: the weights [outputs, width], then a bias per output. */
+  const slopeAt = async (point: Float64Array): Promise<Slope> => {
+    await nextTurn(); // a request to stop only arrives when the event loop turns
+    if (signal?.aborted) throw new AbortedError('the training');
+    const value = new Float32Array(1);
+    const gradient = new Float32Array(point.length);
+    const { weight, bias } = parts(gradient);
+    const loss: TensorData = { type: 'float32', dims: [], data: value };
+    const at = parts(Float32Array.from(point));
+    await compiled.run({ ...feeds, vectors, ...at }, { loss, 'd weight': weight, 'd bias': bias });
+    return { value: value[0] ?? Number.NaN, gradient: Float64Array.from(gradient) };
+  };
   const weights = new Float64Array(outputs * (width + 1));
   try {
-    const slope = async (point: Float64Array) => {
-      await nextTurn(); // a request to stop only arrives when the event loop turns
-      if (signal?.aborted) throw new AbortedError('the training');
-      return search.slope(point);
-    };
-    await minimize(slope, weights, SEARCH);
+    await minimize(slopeAt, weights, SEARCH);
   } finally {
-    await search.release();
+    await compiled.release();
   }
   return unscaled(weights, problem, scaling);
-}
-
-/** The penalised loss as a function of all weights: [outputs, width], then a bias an output. */
-class Search {
-  readonly #compiled: CompiledGraph;
-  readonly #problem: LinearProblem;
-  readonly #vectors: TensorData;
-
-  constructor(compiled: CompiledGraph, problem: LinearProblem, scaling: Scaling) {
-    const { vectors, width } = problem;
-    this.#compiled = compiled;
-    this.#problem = problem;
-    this.#vectors = matrix(scaled(vectors, scaling), width);
-  }
-
-  async slope(point: Float64Array): Promise<Slope> {
-    const floats = Float32Array.from(point);
-    const loss = new Float32Array(1);
-    const gradient = new Float32Array(point.length);
-    const [at, slopes] = [this.#parts(floats), this.#parts(gradient)];
-    await this.#compiled.run(
-      { ...this.#problem.feeds, vectors: this.#vectors, ...at },
-      {
-        loss: { type: 'float32', dims: [], data: loss },
-        'd weight': slopes.weight,
-        'd bias': slopes.bias,
-      },
-    );
-    return { value: loss[0] ?? Number.NaN, gradient: Float64Array.from(gradient) };
-  }
-
-  #parts(all: Float32Array) {
-    const { outputs, width } = this.#problem;
-    const bias: TensorData = { type: 'float32', dims: [outputs], data: all.subarray(outputs * width) };
-    return { weight: matrix(all.subarray(0, outputs * width), width), bias };
-  }
-
-  release(): Promise<void> {
-    return this.#compiled.release();
-  }
 }
 
 function matrix(data: Float32Array, columns: number): TensorData {
@@ -162,4 +244,110 @@ function unscaled(
     bias[output] = (bias[output] ?? 0) - value * (mean[feature] ?? 0);
   }
   return { weight, bias: Float32Array.from(bias) };
+}
+
+/** A function's value and gradient at a point. */
+interface Slope {
+  readonly value: number;
+  readonly gradient: Float64Array;
+}
+
+interface MinimizeOptions {
+  /** Maximum number of steps. */
+  readonly steps: number;
+  /** Ends when a step lowers the value by a smaller share of it. */
+  readonly tolerance: number;
+}
+
+/** A step that was taken, and how it changed the gradient. */
+interface Step {
+  readonly move: Float64Array;
+  readonly change: Float64Array;
+  /** 1 / (move · change). */
+  readonly rho: number;
+}
+
+/** Steps that are remembered. */
+const MEMORY = 10;
+/** Share of the predicted decrease that a step must reach (Armijo), and how often a step is halved to reach it. */
+const SUFFICIENT_DECREASE = 1e-4;
+const MAX_HALVINGS = 20;
+
+/**
+ * Minimises a smooth convex function by L-BFGS (Nocedal & Wright 2006, algorithm 7.5) with steps that are halved until
+ * they help.
+ * @param at where to begin; becomes the minimum.
+ * @returns the value there.
+ */
+export async function minimize(
+  slopeAt: (point: Float64Array) => Promise<Slope>,
+  at: Float64Array,
+  { steps, tolerance }: MinimizeOptions,
+): Promise<number> {
+  let slope = await slopeAt(at);
+  const memory: Step[] = [];
+  for (let step = 0; step < steps; step += 1) {
+    const direction = descent(slope.gradient, memory);
+    const predicted = dot(direction, slope.gradient);
+    if (predicted >= 0) break;
+    const found = await lineSearch(slopeAt, at, slope.value, direction, predicted);
+    if (found === undefined) break;
+    const change = found.slope.gradient.map((value, i) => value - (slope.gradient[i] ?? 0));
+    const curvature = dot(found.move, change);
+    if (curvature > 0) memory.push({ move: found.move, change, rho: 1 / curvature });
+    if (memory.length > MEMORY) memory.shift();
+    at.set(at.map((value, i) => value + (found.move[i] ?? 0)));
+    const gained = slope.value - found.slope.value;
+    slope = found.slope;
+    if (gained < tolerance * Math.abs(slope.value)) break;
+  }
+  return slope.value;
+}
+
+/** The two loops of L-BFGS: −H·gradient, H being the inverse of the curvature that the last steps have shown. */
+function descent(gradient: Float64Array, memory: readonly Step[]): Float64Array {
+  const direction = gradient.map((value) => -value);
+  const alphas: number[] = [];
+  for (const { move, change, rho } of [...memory].reverse()) {
+    const alpha = rho * dot(move, direction);
+    alphas.push(alpha);
+    addScaled(direction, change, -alpha);
+  }
+  const last = memory.at(-1);
+  const scale =
+    last === undefined
+      ? 1 / Math.max(1, Math.sqrt(dot(gradient, gradient)))
+      : dot(last.move, last.change) / dot(last.change, last.change);
+  for (let i = 0; i < direction.length; i += 1) direction[i] = (direction[i] ?? 0) * scale;
+  for (const { move, change, rho } of memory) {
+    addScaled(direction, move, (alphas.pop() ?? 0) - rho * dot(change, direction));
+  }
+  return direction;
+}
+
+async function lineSearch(
+  slopeAt: (point: Float64Array) => Promise<Slope>,
+  at: Float64Array,
+  value: number,
+  direction: Float64Array,
+  predicted: number,
+): Promise<{ slope: Slope; move: Float64Array } | undefined> {
+  let length = 1;
+  for (let halving = 0; halving < MAX_HALVINGS; halving += 1) {
+    const move = direction.map((each) => each * length);
+    const slope = await slopeAt(at.map((each, i) => each + (move[i] ?? 0)));
+    if (slope.value <= value + SUFFICIENT_DECREASE * length * predicted) return { slope, move };
+    length /= 2;
+  }
+  return undefined;
+}
+
+function dot(a: Float64Array, b: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < a.length; i += 1) sum += (a[i] ?? 0) * (b[i] ?? 0);
+  return sum;
+}
+
+function addScaled(a: Float64Array, b: Float64Array, factor: number): void {
+  for (let i = 0; i < a.length; i += 1) a[i] = (a[i] ?? 0) + factor * (b[i] ?? 0);
 }

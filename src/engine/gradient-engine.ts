@@ -1,3 +1,4 @@
+import type { Encoder, ParameterSpec } from '../encoder/index.js';
 import {
   type CompiledGraph,
   type ParameterGradient,
@@ -7,13 +8,18 @@ import {
   volume,
 } from '../graph/index.js';
 import { Arena, type DropoutState, type Kernels, loadKernels } from '../kernels/index.js';
-import { adamW } from './adamw-optimizer.js';
+import { type AdamWOptions, type StepOptions, stepAdamW } from './adamw.js';
+import {
+  type BatchBounds,
+  feedsFor,
+  type IdFeed,
+  type PaddedBatch,
+  rowsPerRun,
+  splitsBatches,
+} from './batches.js';
 import type { Engine, EngineOptions } from './engine.js';
 import type { LossTargets } from './head.js';
-import type { Optimizer, OptimizerKind, StepOptions } from './optimizer.js';
-import { feedsFor, type IdFeed, type PaddedBatch } from './padded-batch.js';
-import { ParameterStore } from './parameter-store.js';
-import { planStepMemory, type StepMemory } from './step-memory.js';
+import { ParameterStore } from './parameters.js';
 import {
   buildForwardGraph,
   buildTrainingGraph,
@@ -34,69 +40,65 @@ interface EngineParts {
   readonly compiled: CompiledGraph;
   readonly training: TrainingGraph;
   readonly forward: CompiledGraph | undefined;
-  readonly memory: StepMemory;
-  readonly optimizer: OptimizerKind;
 }
 
 /**
- * Computes loss and gradients of batches. Parameters, gradients, dropout masks and sparse gradients lie in
- * one arena that the executor reads and writes in place; it is sized once for the largest batch.
+ * Computes loss and gradients of batches in this process's memory. Parameters, gradients, dropout masks and sparse
+ * gradients lie in one arena that the executor reads and writes in place; it is sized once for the largest batch.
  */
 export class GradientEngine implements Engine {
   readonly store: ParameterStore;
-  readonly optimizer: Optimizer;
+  readonly accumulates: boolean;
+  readonly parameterFeeds: Readonly<Record<string, TensorData>>;
+  steps = 0;
   #dropoutState: DropoutState;
+  readonly #parts: EngineParts;
+  readonly #adamW: AdamWOptions | undefined;
   readonly #kernels: Kernels;
-  readonly #compiled: CompiledGraph;
-  readonly #training: TrainingGraph;
   readonly #inputNames: ReadonlySet<string>;
-  readonly #forward: CompiledGraph | undefined;
   readonly #loss = new Float32Array(1);
   readonly #outputs: number;
-  readonly #memory: StepMemory;
-  readonly #parameterFeeds: Readonly<Record<string, TensorData>>;
   readonly #denseOutputs: Readonly<Record<string, TensorData>>;
   readonly #buffers: ReadonlyMap<string, Float32Array>;
   readonly #rowIds = new Map<IdFeed, RowIds>();
 
-  private constructor(
-    { compiled, training, forward, memory, optimizer }: EngineParts,
-    { head, encoder, trainable, longest, seed }: EngineOptions,
-  ) {
+  private constructor(parts: EngineParts, options: EngineOptions) {
+    const { head, encoder, trainable, longest, seed } = options;
+    const { training } = parts;
+    this.accumulates = splitsBatches(encoder, options);
+    const memory = planStepMemory(training, encoder, trainable, this.accumulates, options);
     const arena = new Arena(memory.arenaBytes);
-    this.#compiled = compiled;
-    this.#training = training;
-    this.#forward = forward;
+    this.#parts = parts;
+    this.#adamW = options.adamW;
     this.#inputNames = new Set(training.graph.inputs.map(({ name }) => name));
     this.#outputs = head.outputs(encoder);
     this.#kernels = loadKernels(arena);
-    this.#memory = memory;
-    const { accumulate } = memory;
-    this.store = new ParameterStore(arena, this.#kernels, trainable, { accumulate, slots: optimizer.slots });
-    this.optimizer = optimizer.create(this.store, this.#kernels);
+    this.store = new ParameterStore(arena, this.#kernels, trainable, this.accumulates);
     this.#buffers = new Map([...memory.buffers].map(([name, size]) => [name, arena.float32(size)]));
     this.#rowIds.set('ids', { buffer: arena.int32(memory.maxTokens), used: 0 });
     this.#rowIds.set('token_types', { buffer: arena.int32(memory.maxTokens), used: 0 });
     this.#rowIds.set('positions', { buffer: arena.int32(longest), used: 0 });
     this.#dropoutState = { seed: seed >>> 0, position: 0 };
-    this.#parameterFeeds = this.#named(trainable, ({ name }) => name, 'weights');
+    this.parameterFeeds = Object.fromEntries(
+      this.store.parameters.map(({ name, shape, weights }) => [name, floats(shape, weights)]),
+    );
     const dense = training.gradients.filter((gradient) => gradient.dense !== undefined);
-    this.#denseOutputs = this.#named(
-      dense.map(({ parameter }) => parameter),
-      ({ name }) => gradientOutput(name),
-      'gradients',
+    this.#denseOutputs = Object.fromEntries(
+      dense.map(({ parameter: { name } }) => {
+        const { shape, gradients } = this.store.get(name);
+        return [gradientOutput(name), floats(shape, gradients)];
+      }),
     );
   }
 
   static async create(options: EngineOptions): Promise<GradientEngine> {
-    const { executor, head, encoder, trainable, frozen, optimizer = adamW() } = options;
+    const { executor, head, encoder, trainable, frozen } = options;
     const training = buildTrainingGraph(head, encoder, new Set(trainable.map(({ name }) => name)));
-    const memory = planStepMemory(training, encoder, trainable, optimizer.slots, options);
     const compiled = await executor.compile(training.graph, frozen);
     const forward = options.forward
       ? await executor.compile(buildForwardGraph(head, encoder), frozen)
       : undefined;
-    return new GradientEngine({ compiled, training, forward, memory, optimizer }, options);
+    return new GradientEngine({ compiled, training, forward }, options);
   }
 
   get dropoutState(): DropoutState {
@@ -107,49 +109,26 @@ export class GradientEngine implements Engine {
     this.#dropoutState = { seed, position };
   }
 
-  get steps(): number {
-    return this.optimizer.steps;
-  }
-
-  set steps(taken: number) {
-    this.optimizer.steps = taken;
-  }
-
-  get parameterFeeds(): Readonly<Record<string, TensorData>> {
-    return this.#parameterFeeds;
-  }
-
-  get accumulates(): boolean {
-    return this.#memory.accumulate;
-  }
-
   /** Computes the loss of a batch, and its gradients into the store. */
   async run(batch: PaddedBatch, targets: LossTargets): Promise<number> {
-    const feeds = {
-      ...this.#parameterFeeds,
-      ...targets.feeds,
-      ...this.#fillMasks(batch),
-      ...feedsFor(batch, this.#inputNames),
-    };
-    const rows = this.#rowOutputs(batch);
-    const loss: TensorData = { type: 'float32', dims: [], data: this.#loss };
-    await this.#compiled.run(feeds, { ...this.#denseOutputs, ...rows, [LOSS]: loss });
-    for (const gradient of this.#training.gradients) this.#zeroRows(gradient);
+    const { compiled, training } = this.#parts;
+    const feeds = { ...this.#feeds(batch), ...targets.feeds };
+    const rows = Object.fromEntries(
+      [...training.rowOutputs].map(([name, tensor]) => [name, this.#buffer(tensor, batch.sizes)]),
+    );
+    await compiled.run(feeds, { ...this.#denseOutputs, ...rows, [LOSS]: floats([], this.#loss) });
+    for (const gradient of training.gradients) this.#zeroRows(gradient);
     this.#takeIds(batch);
-    for (const gradient of this.#training.gradients) this.#sumRows(gradient, rows);
+    for (const gradient of training.gradients) this.#sumRows(gradient, rows);
     return this.#loss[0] ?? Number.NaN;
   }
 
   async outputs(batch: PaddedBatch): Promise<Float32Array> {
-    if (this.#forward === undefined) throw new RangeError('this engine was made without `forward`');
-    const feeds = {
-      ...this.#parameterFeeds,
-      ...this.#fillMasks(batch),
-      ...feedsFor(batch, this.#inputNames),
-    };
+    const { forward } = this.#parts;
+    if (forward === undefined) throw new RangeError('this engine was made without `forward`');
     const dims = [batch.sizes.batch, this.#outputs];
-    const data = new Float32Array(batch.sizes.batch * this.#outputs);
-    await this.#forward.run(feeds, { [LOGITS]: { type: 'float32', dims, data } });
+    const data = new Float32Array(volume(dims));
+    await forward.run(this.#feeds(batch), { [LOGITS]: floats(dims, data) });
     return data;
   }
 
@@ -158,28 +137,27 @@ export class GradientEngine implements Engine {
   }
 
   async step(learningRate: number, options?: StepOptions): Promise<number> {
-    return this.optimizer.step(learningRate, options);
+    const taken = { ...options, step: this.steps + 1, learningRate };
+    const norm = stepAdamW(this.store, this.#kernels, taken, this.#adamW);
+    this.steps += 1;
+    return norm;
   }
 
   async release(): Promise<void> {
-    await this.#compiled.release();
-    await this.#forward?.release();
+    const { compiled, forward } = this.#parts;
+    await compiled.release();
+    await forward?.release();
   }
 
-  #fillMasks({ sizes }: PaddedBatch): Record<string, TensorData> {
-    const feeds: Record<string, TensorData> = {};
-    for (const { mask, probability } of this.#training.dropouts) {
-      const tensor = this.#buffer(mask, sizes);
+  /** Weights, ids and new dropout masks. */
+  #feeds(batch: PaddedBatch): Record<string, TensorData> {
+    const feeds: Record<string, TensorData> = { ...this.parameterFeeds };
+    for (const { mask, probability } of this.#parts.training.dropouts) {
+      const tensor = this.#buffer(mask, batch.sizes);
       this.#dropoutState = this.#kernels.dropoutMask(tensor.data, probability, this.#dropoutState);
       feeds[mask.name] = tensor;
     }
-    return feeds;
-  }
-
-  #rowOutputs({ sizes }: PaddedBatch): Record<string, TensorData & { data: Float32Array }> {
-    return Object.fromEntries(
-      [...this.#training.rowOutputs].map(([name, tensor]) => [name, this.#buffer(tensor, sizes)]),
-    );
+    return { ...feeds, ...feedsFor(batch, this.#inputNames) };
   }
 
   /** Clears the rows that the last run added; a dense gradient overwrites them anyway. */
@@ -197,10 +175,7 @@ export class GradientEngine implements Engine {
     }
   }
 
-  #sumRows(
-    { parameter, rows }: ParameterGradient,
-    outputs: Readonly<Record<string, { readonly data: Float32Array }>>,
-  ): void {
+  #sumRows({ parameter, rows }: ParameterGradient, outputs: Readonly<Record<string, Float32Data>>): void {
     const { gradients } = this.store.get(parameter.name);
     for (const each of rows) {
       const data = outputs[rowsOutput(each.rows)]?.data;
@@ -216,27 +191,53 @@ export class GradientEngine implements Engine {
     throw new RangeError(`no ids are kept for ${indices.name}`);
   }
 
-  #buffer(tensor: Tensor, sizes: PaddedBatch['sizes']) {
+  #buffer(tensor: Tensor, sizes: PaddedBatch['sizes']): Float32Data {
     const dims = resolveShape(tensor.shape, sizes);
     const buffer = this.#buffers.get(tensor.name);
     if (buffer === undefined) throw new RangeError(`no buffer is planned for ${tensor.name}`);
-    return { type: 'float32' as const, dims, data: buffer.subarray(0, volume(dims)) };
+    return floats(dims, buffer.subarray(0, volume(dims)));
   }
+}
 
-  #named<Spec extends { readonly name: string }>(
-    specs: readonly Spec[],
-    nameOf: (spec: Spec) => string,
-    array: 'weights' | 'gradients',
-  ): Record<string, TensorData> {
-    return Object.fromEntries(
-      specs.map((spec) => {
-        const parameter = this.store.get(spec.name);
-        return [nameOf(spec), { type: 'float32' as const, dims: parameter.shape, data: parameter[array] }];
-      }),
-    );
-  }
+type Float32Data = Extract<TensorData, { readonly type: 'float32' }>;
+
+function floats(dims: readonly number[], data: Float32Array): Float32Data {
+  return { type: 'float32', dims, data };
 }
 
 function widthOf({ shape }: Tensor): number {
   return volume(shape.slice(1).map(Number));
+}
+
+/** Memory of the largest training step. */
+interface StepMemory {
+  /** Of the whole arena, parameters included. */
+  readonly arenaBytes: number;
+  /** Floats of each tensor that is written or read outside the graph (dropout masks, sparse gradients), by name. */
+  readonly buffers: ReadonlyMap<string, number>;
+  /** Maximum number of tokens, padding included, of any run. */
+  readonly maxTokens: number;
+}
+
+/** Plans memory that suffices for every batch within the bounds. */
+function planStepMemory(
+  { dropouts, rowOutputs }: TrainingGraph,
+  encoder: Encoder,
+  parameters: readonly ParameterSpec[],
+  accumulate: boolean,
+  { batchSize, longest, tokensPerRun }: BatchBounds,
+): StepMemory {
+  const tensors: Tensor[] = [...dropouts.map(({ mask }) => mask), ...rowOutputs.values()];
+  const buffers = new Map(tensors.map(({ name }) => [name, 0]));
+  let maxTokens = 0;
+  for (let tokens = 1; tokens <= longest; tokens += 1) {
+    const batch = Math.min(batchSize, rowsPerRun(encoder, tokens, tokensPerRun));
+    maxTokens = Math.max(maxTokens, tokens * batch);
+    for (const { name, shape } of tensors) {
+      const size = volume(resolveShape(shape, { tokens, batch }));
+      buffers.set(name, Math.max(buffers.get(name) ?? 0, size));
+    }
+  }
+  const scratch = Arena.bytesFor([...buffers.values(), maxTokens, maxTokens, longest]);
+  return { arenaBytes: ParameterStore.bytesFor(parameters, accumulate) + scratch, buffers, maxTokens };
 }

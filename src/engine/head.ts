@@ -27,12 +27,12 @@ interface TaskHead extends Head {
   parameters(encoder: Encoder): readonly ParameterSpec[];
 }
 
-/** A linear layer at the end of a head, which can be fitted by itself to what the encoder says already. */
+/** A linear layer at the end of a head, which can be fitted to the encoder's states before the encoder is trained. */
 export interface LinearEnd {
   /** Names of its parameters: [outputs, width of the encoder], and [outputs]. */
   readonly weight: string;
   readonly bias: string;
-  /** Losses that the loss averages for each row: its outputs, where each is a yes or no of its own, else 1. */
+  /** Losses that the loss averages for each row: its number of outputs where each is a binary decision, else 1. */
   readonly lossesPerRow: number;
   /** Adds to a graph what the layer reads, without dropout: [batch, width], or [tokens, batch, width] of a head per token. */
   states(graph: Graph, encoder: Encoder, inputs: EncoderInputs): Tensor;
@@ -51,7 +51,7 @@ export interface LabelledTokens {
 /** Every text is an example of its own, so a batch can be split anywhere. */
 export interface RowHead extends TaskHead, LossHead {
   readonly kind: 'rows';
-  /** Absent or undefined: the head ends otherwise, or has layers before the last one that start at random, too. */
+  /** Absent or undefined if the head ends in another way, or has further layers that start at random. */
   linearEnd?(encoder: Encoder): LinearEnd | undefined;
   /** Inputs of the loss for these training texts, padded to the longest. */
   targets(batch: readonly TextWindow[], options: TargetOptions): LossTargets;
@@ -83,7 +83,7 @@ export interface PairExamples {
    * Rows of the training texts that make up each example: an anchor, its match, and others that don't match.
    */
   readonly rows: readonly (readonly number[])[];
-  /** Inputs of the loss, besides the encoder's outputs, for a batch of these examples, given by index. */
+  /** Inputs of the loss, in addition to the encoder's outputs, for a batch of these examples, given by index. */
   feeds(batch: readonly number[]): Readonly<Record<string, TensorData>>;
 }
 

@@ -1,19 +1,128 @@
-import type { BatchGradients } from './batch-gradients.js';
-import type { Engine, MaskState } from './engine.js';
-import { lengthBatches } from './length-batches.js';
+/** The steps of a training: forward, backward, update; batch by batch and epoch by epoch. */
+import { bareName, type Encoder, initialize } from '../encoder/index.js';
+import { type GraphExecutor, volume } from '../graph/index.js';
+import { Random } from '../random.js';
+import type { TextWindow } from '../text-reader/index.js';
+import { type BatchGradients, type LearningOptions, RowGradients } from './batch-gradients.js';
+import { lengthBatches, longestOf } from './batches.js';
+import { createEngine, type Engine, type EngineOptions, type MaskState } from './engine.js';
+import type { PairHead, RowHead, TrainingHead } from './head.js';
+import { PairGradients, withSurrogateLoss } from './pair-gradients.js';
+import { type FrozenWeights, isFrozen, type Weights } from './parameters.js';
 
-export interface LearnerOptions {
-  readonly engine: Engine;
-  readonly gradients: BatchGradients;
-  /** Most examples of a batch. */
+/** Bound on the gradients' joint norm unless a task has its own, as in BERT's fine-tuning. */
+const MAX_GRADIENT_NORM = 1;
+
+/** What an encoder and the head on it are trained for. */
+export interface LearningTask {
+  readonly executor: GraphExecutor;
+  readonly head: TrainingHead;
+  readonly encoder: Encoder;
+  /**
+   * Weights to start from, by the names of a bare encoder's parameters; all others are initialised at random, from the
+   * seed. Default: none.
+   */
+  readonly pretrained?: Weights;
+  /** All other parameters are trained. Default: none. */
+  readonly frozen?: FrozenWeights;
+  /** The texts to learn from. */
+  readonly train: readonly TextWindow[];
+  readonly options: LearningOptions;
+  /** Language of the texts, as in training_config. */
+  readonly language: string;
+  /** Id of [MASK], which takes the place of dropped tokens. */
+  readonly maskId: number;
+  /** Maximum number of examples per batch. */
   readonly batchSize: number;
-  /** Decides the order of the examples. */
+  /** Maximum number of tokens per run, padding included; larger batches are split. Default 4,096. */
+  readonly tokensPerRun?: number;
+  readonly maxGradientNorm?: number;
   readonly seed: number;
-  /** Bound on the gradients' joint norm; larger ones are scaled down to it. */
-  readonly maxGradientNorm: number;
+  readonly signal: AbortSignal;
 }
 
-/** State of a training besides weights and optimizer slots: its position, and all of its random state. */
+/** The engine and the learner of a task. */
+export interface TaskLearner {
+  readonly engine: Engine;
+  readonly learner: Learner;
+  /** Frees what the runtime holds for both. */
+  release(): Promise<void>;
+}
+
+/**
+ * Builds the engine for a task, initialises its parameters and prepares its examples.
+ * @throws AbortedError when the signal fires
+ */
+export async function createTaskLearner(task: LearningTask): Promise<TaskLearner> {
+  const { head } = task;
+  const { engine, gradients } =
+    head.kind === 'rows' ? await rowLearning(task, head) : await pairLearning(task, head);
+  await fillParameters(engine, task);
+  return {
+    engine,
+    learner: new Learner(engine, gradients, task),
+    async release() {
+      await engine.release();
+      await gradients.release?.();
+    },
+  };
+}
+
+interface Learning {
+  readonly engine: Engine;
+  readonly gradients: BatchGradients;
+}
+
+async function rowLearning(task: LearningTask, head: RowHead): Promise<Learning> {
+  const engine = await createEngine({ ...engineOptions(task), head });
+  return { engine, gradients: new RowGradients({ ...task, engine }, head) };
+}
+
+async function pairLearning(task: LearningTask, head: PairHead): Promise<Learning> {
+  const { executor, language, signal } = task;
+  const examples = await head.examples({ language, signal });
+  const texts = examples.rows.reduce((most, { length }) => Math.max(most, length), 1);
+  const options = {
+    ...engineOptions(task),
+    head: withSurrogateLoss(head),
+    batchSize: task.batchSize * texts,
+  };
+  const engine = await createEngine({ ...options, split: true, forward: true });
+  return { engine, gradients: await PairGradients.create({ ...task, engine }, head, examples, executor) };
+}
+
+function engineOptions(task: LearningTask): Omit<EngineOptions, 'head'> {
+  const { executor, encoder, head, frozen, train, batchSize, seed, tokensPerRun } = task;
+  return {
+    executor,
+    encoder,
+    trainable: head.parameters(encoder).filter(({ name }) => !frozen || !isFrozen(frozen, name)),
+    longest: longestOf(train),
+    batchSize,
+    seed,
+    ...(frozen && { frozen }),
+    ...(tokensPerRun !== undefined && { tokensPerRun }),
+  };
+}
+
+/** Fills the parameters, one after the other, from the pretrained weights, or at random where there are none. */
+async function fillParameters(
+  { store }: Engine,
+  { head, encoder, pretrained, frozen, seed }: LearningTask,
+): Promise<void> {
+  const random = Random.fromSeed(seed, 0);
+  for (const spec of head.parameters(encoder)) {
+    if (frozen && isFrozen(frozen, spec.name)) continue;
+    let weights = pretrained?.get(bareName(encoder, spec.name));
+    if (weights === undefined) {
+      weights = new Float32Array(volume(spec.shape));
+      initialize(spec, weights, () => random.normal());
+    }
+    await store.setWeights(new Map([[spec.name, weights]]));
+  }
+}
+
+/** State of a training apart from weights and moments: its position, and all of its random state. */
 export interface LearnerState {
   /** Epochs completed. */
   readonly epoch: number;
@@ -24,52 +133,58 @@ export interface LearnerState {
   readonly dropout: MaskState;
 }
 
-export interface LearnedStep {
-  /** Mean loss of the batch. */
-  readonly loss: number;
-  readonly examples: number;
-}
-
 /**
  * Trains on examples, one batch per step, epoch after epoch. Can be stopped and resumed between any two
  * steps.
  */
 export class Learner {
-  readonly #options: LearnerOptions;
+  readonly #engine: Engine;
+  readonly #gradients: BatchGradients;
+  readonly #options: Pick<LearningTask, 'batchSize' | 'seed' | 'maxGradientNorm'>;
   #batches: readonly (readonly number[])[] = [];
   #epoch = 0;
   #batch = 0;
 
-  constructor(options: LearnerOptions) {
+  /** @param options whose seed decides the order of the examples. */
+  constructor(
+    engine: Engine,
+    gradients: BatchGradients,
+    options: Pick<LearningTask, 'batchSize' | 'seed' | 'maxGradientNorm'>,
+  ) {
+    this.#engine = engine;
+    this.#gradients = gradients;
     this.#options = options;
     this.#shuffle();
   }
 
   get state(): LearnerState {
-    const { steps, dropoutState } = this.#options.engine;
+    const { steps, dropoutState } = this.#engine;
     return { epoch: this.#epoch, batch: this.#batch, steps, dropout: dropoutState };
   }
 
-  /** Resumes from a state. Weights and optimizer slots belong to the store and are restored with it. */
+  /** Resumes from a state. Weights and moments belong to the store and are restored with it. */
   set state({ epoch, batch, steps, dropout }: LearnerState) {
-    const { engine } = this.#options;
-    engine.steps = steps;
-    engine.dropoutState = dropout;
+    this.#engine.steps = steps;
+    this.#engine.dropoutState = dropout;
     this.#epoch = epoch;
     this.#shuffle();
     this.#batch = batch;
   }
 
   get stepsPerEpoch(): number {
-    return Math.ceil(this.#options.gradients.lengths.length / this.#options.batchSize);
+    return Math.ceil(this.#gradients.lengths.length / this.#options.batchSize);
   }
 
-  /** Trains on the next batch, in one optimizer step. @throws TrainingError if training diverged */
-  async step(learningRate: number): Promise<LearnedStep> {
-    const { engine, gradients, maxGradientNorm } = this.#options;
+  /**
+   * Trains on the next batch, in one optimizer step.
+   * @returns the mean loss of the batch, and its number of examples.
+   * @throws TrainingError if training diverged
+   */
+  async step(learningRate: number): Promise<{ readonly loss: number; readonly examples: number }> {
+    const { maxGradientNorm = MAX_GRADIENT_NORM } = this.#options;
     const batch = this.#batches[this.#batch] ?? [];
-    const loss = await gradients.compute(batch, engine.steps);
-    await engine.step(learningRate, { maxGradientNorm });
+    const loss = await this.#gradients.compute(batch, this.#engine.steps);
+    await this.#engine.step(learningRate, { maxGradientNorm });
     this.#batch += 1;
     if (this.#batch >= this.#batches.length) {
       this.#epoch += 1;
@@ -79,8 +194,31 @@ export class Learner {
   }
 
   #shuffle(): void {
-    const { gradients, batchSize, seed } = this.#options;
+    const { batchSize, seed } = this.#options;
     this.#batch = 0;
-    this.#batches = lengthBatches(gradients.lengths, { batchSize, seed, epoch: this.#epoch });
+    this.#batches = lengthBatches(this.#gradients.lengths, { batchSize, seed, epoch: this.#epoch });
   }
+}
+
+export interface LinearSchedule {
+  /** The highest rate, reached at the end of the warm-up. */
+  readonly peak: number;
+  /** Optimizer steps of the whole training. */
+  readonly totalSteps: number;
+  /** Share of the steps that warm up, 0 to 1; rounded up to whole steps. Default 0.1. */
+  readonly warmupFraction?: number;
+}
+
+/**
+ * Linear warm-up to the peak, then linear decay to 0 (Devlin et al. 2019, appendix A.2). No step has rate 0:
+ * the first has peak / (warm-up steps), the last peak / (decay steps).
+ * @param step counted from 0; the rate is 0 from `totalSteps` on.
+ */
+export function linearLearningRate(
+  step: number,
+  { peak, totalSteps, warmupFraction = 0.1 }: LinearSchedule,
+): number {
+  const warmupSteps = Math.ceil(totalSteps * warmupFraction);
+  if (step < warmupSteps) return (peak * (step + 1)) / warmupSteps;
+  return peak * Math.max(0, (totalSteps - step) / (totalSteps - warmupSteps || 1));
 }

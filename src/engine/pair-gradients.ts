@@ -1,16 +1,31 @@
-import type { GraphExecutor, TensorData } from '../graph/index.js';
+import { addGradients, type CompiledGraph, type GraphExecutor, type TensorData } from '../graph/index.js';
 import { pause } from '../pauses.js';
 import type { TextWindow } from '../text-reader/index.js';
 import type { BatchGradients, GradientInput } from './batch-gradients.js';
-import { CompiledPairLoss } from './compiled-pair-loss.js';
-import type { PairExamples, PairHead } from './head.js';
-import { padBatch } from './padded-batch.js';
-import { rowsPerRun } from './step-memory.js';
-import { OUTPUT_GRADIENTS } from './surrogate-loss.js';
-import { dropTokens } from './token-dropout.js';
+import { dropTokens, padBatch, rowsPerRun } from './batches.js';
+import type { LossHead, PairExamples, PairHead, PairLoss } from './head.js';
+import { gradientOutput, LOSS } from './training-graph.js';
 
 /** Shortest text of a run as a share of its longest; shorter ones go into another run. */
-const LEAST_OF_LONGEST = 0.6;
+const MIN_SHARE_OF_LONGEST = 0.6;
+
+/** Input of the surrogate loss: the gradient of the true loss with respect to each output. */
+const OUTPUT_GRADIENTS = 'output_gradients';
+
+/**
+ * A head as part of a training graph whose true loss, over the whole batch, is computed elsewhere. Its own loss is
+ * Σ output · gradient, whose gradients with respect to the parameters are those of the true loss.
+ */
+export function withSurrogateLoss(head: PairHead): LossHead {
+  return {
+    outputs: (encoder) => head.outputs(encoder),
+    logits: (...inputs) => head.logits(...inputs),
+    loss(graph, outputs) {
+      const gradients = graph.input(OUTPUT_GRADIENTS, 'float32', outputs.shape);
+      return graph.reduceSum(graph.multiply(outputs, gradients), [0, 1]);
+    },
+  };
+}
 
 /** Texts of a batch that are encoded together. */
 interface Run {
@@ -63,7 +78,10 @@ export class PairGradients implements BatchGradients {
     const before = engine.dropoutState;
     for (const { places, windows } of runs) {
       await pause(signal);
-      copyRows(await engine.outputs(this.#padded(windows)), places, outputs, width);
+      const ofRun = await engine.outputs(this.#padded(windows));
+      for (const [row, place] of places.entries()) {
+        outputs.set(ofRun.subarray(row * width, (row + 1) * width), place * width);
+      }
     }
     const feeds = this.#examples.feeds(batch);
     const { loss, gradients } = await this.#loss.run(outputs, examples.length, width, feeds);
@@ -98,18 +116,11 @@ export class PairGradients implements BatchGradients {
     for (let start = 0; start < texts.length; ) {
       const longest = texts[start]?.window.encoding.ids.length ?? 0;
       const most = texts.slice(start, start + rowsPerRun(encoder, longest, tokensPerRun));
-      const run = most.filter(({ window }) => window.encoding.ids.length >= LEAST_OF_LONGEST * longest);
+      const run = most.filter(({ window }) => window.encoding.ids.length >= MIN_SHARE_OF_LONGEST * longest);
       runs.push({ places: run.map(({ place }) => place), windows: run.map(({ window }) => window) });
       start += run.length;
     }
     return runs;
-  }
-}
-
-/** Copies the rows of a run to their texts' positions in the batch. */
-function copyRows(run: Float32Array, places: readonly number[], batch: Float32Array, width: number): void {
-  for (const [row, place] of places.entries()) {
-    batch.set(run.subarray(row * width, (row + 1) * width), place * width);
   }
 }
 
@@ -123,6 +134,54 @@ function surrogateTargets(gradients: Float32Array, places: readonly number[], wi
     data.set(gradients.subarray(place * width, (place + 1) * width), row * width);
   }
   const scaled = data.map((value) => value * runs);
-  const tensor: TensorData = { type: 'float32', dims: [places.length, width], data: scaled };
-  return { feeds: { [OUTPUT_GRADIENTS]: tensor }, weight: 1 };
+  return { feeds: { [OUTPUT_GRADIENTS]: matrix(scaled, width) }, weight: 1 };
+}
+
+/** The compiled loss of a batch of pairs, and its gradients with respect to the texts' outputs. */
+class CompiledPairLoss {
+  readonly #compiled: CompiledGraph;
+  readonly #pairLoss: PairLoss;
+
+  private constructor(compiled: CompiledGraph, pairLoss: PairLoss) {
+    this.#compiled = compiled;
+    this.#pairLoss = pairLoss;
+  }
+
+  static async create(pairLoss: PairLoss, executor: GraphExecutor): Promise<CompiledPairLoss> {
+    const { graph, loss } = pairLoss;
+    graph.output(LOSS, loss);
+    for (const { parameter, dense } of addGradients(graph, loss)) {
+      if (dense !== undefined) graph.output(gradientOutput(parameter.name), dense);
+    }
+    return new CompiledPairLoss(await executor.compile(graph), pairLoss);
+  }
+
+  /** @param outputs [texts, width]: first those of the anchors, then those of the candidates. */
+  async run(
+    outputs: Float32Array,
+    anchorCount: number,
+    width: number,
+    feeds: Readonly<Record<string, TensorData>>,
+  ): Promise<{ loss: number; gradients: Float32Array }> {
+    const { anchors, candidates } = this.#pairLoss;
+    const gradients = new Float32Array(outputs.length);
+    const value = new Float32Array(1);
+    const split = (array: Float32Array, nameOf: (tensor: string) => string) => ({
+      [nameOf(anchors.name)]: matrix(array.subarray(0, anchorCount * width), width),
+      [nameOf(candidates.name)]: matrix(array.subarray(anchorCount * width), width),
+    });
+    await this.#compiled.run(
+      { ...split(outputs, (name) => name), ...feeds },
+      { ...split(gradients, gradientOutput), [LOSS]: { type: 'float32', dims: [], data: value } },
+    );
+    return { loss: value[0] ?? Number.NaN, gradients };
+  }
+
+  release(): Promise<void> {
+    return this.#compiled.release();
+  }
+}
+
+function matrix(data: Float32Array, width: number): TensorData {
+  return { type: 'float32', dims: [data.length / width, width], data };
 }

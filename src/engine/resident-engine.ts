@@ -6,11 +6,10 @@ import type {
   ResidentTensor,
   TensorData,
 } from '../graph/index.js';
+import type { StepOptions } from './adamw.js';
+import { feedsFor, type PaddedBatch, splitsBatches } from './batches.js';
 import type { Engine, EngineOptions, MaskState } from './engine.js';
-import { GradientSum, type ResidentGradients } from './gradient-sum.js';
 import type { LossTargets } from './head.js';
-import type { StepOptions } from './optimizer.js';
-import { feedsFor, type PaddedBatch } from './padded-batch.js';
 import {
   buildResidentForward,
   buildResidentTraining,
@@ -18,18 +17,8 @@ import {
   type TrainingOnDevice,
 } from './resident-graphs.js';
 import { ResidentParameters } from './resident-parameters.js';
-import { type GraphOptimizer, ResidentStep } from './resident-step.js';
-import { splitsBatches } from './step-memory.js';
+import { GradientSum, type ResidentGradients, ResidentStep } from './resident-step.js';
 import { LOGITS, LOSS } from './training-graph.js';
-
-interface EngineParts {
-  readonly store: ResidentParameters;
-  readonly step: ResidentStep;
-  readonly training: Compiled<TrainingOnDevice>;
-  readonly forward: Compiled<ForwardOnDevice> | undefined;
-  /** Undefined if every batch is one run. */
-  readonly sum: GradientSum | undefined;
-}
 
 /** A graph before and after compilation. */
 interface Compiled<Built> {
@@ -38,55 +27,59 @@ interface Compiled<Built> {
   readonly inputNames: ReadonlySet<string>;
 }
 
+interface EngineParts {
+  readonly store: ResidentParameters;
+  readonly step: ResidentStep;
+  readonly training: Compiled<TrainingOnDevice>;
+  readonly forward: Compiled<ForwardOnDevice> | undefined;
+}
+
 /**
- * An engine whose weights, gradients and optimizer state stay in an executor's memory, such as a GPU's. Ids and targets
- * go there, losses and the norm of the gradients come back; everything between is computed there, dropout masks and the
+ * An engine whose weights, gradients and moments stay in an executor's memory, such as a GPU's. Ids and targets go
+ * there, losses and the norm of the gradients come back; everything between is computed there, dropout masks and the
  * update of the weights too.
  */
 export class ResidentEngine implements Engine {
   readonly store: ResidentParameters;
+  readonly accumulates: boolean;
+  steps = 0;
   readonly #memory: ResidentMemory;
   readonly #parts: EngineParts;
+  readonly #sum: GradientSum;
   readonly #outputs: number;
   readonly #loss = new Float32Array(1);
   /** Of the last run, unless they were added to the sum. */
   #gradients: ResidentGradients = new Map();
   #dropoutState: MaskState;
 
-  private constructor(memory: ResidentMemory, parts: EngineParts, { head, encoder, seed }: EngineOptions) {
+  private constructor(memory: ResidentMemory, parts: EngineParts, options: EngineOptions) {
+    const { head, encoder, seed, trainable } = options;
     this.#memory = memory;
     this.#parts = parts;
     this.store = parts.store;
+    this.accumulates = splitsBatches(encoder, options);
+    this.#sum = new GradientSum(memory, trainable);
     this.#outputs = head.outputs(encoder);
     this.#dropoutState = { seed: seed >>> 0, position: 0, stream: 'graph' };
   }
 
-  static async create(
-    memory: ResidentMemory,
-    optimizer: GraphOptimizer,
-    options: EngineOptions,
-  ): Promise<ResidentEngine> {
+  static async create(memory: ResidentMemory, options: EngineOptions): Promise<ResidentEngine> {
     const { head, encoder, trainable, frozen } = options;
     const training = buildResidentTraining(head, encoder, trainable);
     const forward = options.forward ? buildResidentForward(head, encoder) : undefined;
-    const store = await ResidentParameters.create(memory, trainable, optimizer.slots);
+    const store = await ResidentParameters.create(memory, trainable);
     const stays = new Set([...training.graph.outputs.keys()].filter((name) => name !== LOSS));
     const parts: EngineParts = {
       store,
       training: await compiled(memory, training, { ...frozen, stays }),
       forward: forward && (await compiled(memory, forward, { ...frozen, stays: new Set() })),
-      step: await ResidentStep.create(memory, store, optimizer),
-      sum: splitsBatches(encoder, options) ? await GradientSum.create(memory, trainable) : undefined,
+      step: await ResidentStep.create(memory, store, options.adamW),
     };
     return new ResidentEngine(memory, parts, options);
   }
 
   get parameterFeeds(): Readonly<Record<string, ResidentTensor>> {
     return this.store.weightFeeds;
-  }
-
-  get accumulates(): boolean {
-    return this.#parts.sum !== undefined;
   }
 
   get dropoutState(): MaskState {
@@ -97,17 +90,10 @@ export class ResidentEngine implements Engine {
     this.#dropoutState = { seed, position, stream: 'graph' };
   }
 
-  get steps(): number {
-    return this.#parts.step.steps;
-  }
-
-  set steps(taken: number) {
-    this.#parts.step.steps = taken;
-  }
-
   async run(batch: PaddedBatch, targets: LossTargets): Promise<number> {
     const { built, graph, inputNames } = this.#parts.training;
     this.#freeGradients();
+    if (!this.accumulates) this.#sum.clear();
     const feeds = {
       ...this.#feeds(batch, built, inputNames),
       ...built.rowSums.feeds(batch),
@@ -116,6 +102,7 @@ export class ResidentEngine implements Engine {
     const loss: TensorData = { type: 'float32', dims: [], data: this.#loss };
     const left = await graph.run(feeds, { [LOSS]: loss });
     this.#gradients = built.gradientsIn(left);
+    if (!this.accumulates) await this.#addToSum(1);
     return this.#loss[0] ?? Number.NaN;
   }
 
@@ -130,27 +117,30 @@ export class ResidentEngine implements Engine {
   }
 
   async accumulate(weight: number): Promise<void> {
-    const { sum } = this.#parts;
-    if (sum === undefined) throw new RangeError('this engine was made for batches that are one run each');
-    const gradients = this.#gradients;
-    this.#gradients = new Map();
-    await sum.add(gradients, weight);
+    if (!this.accumulates) throw new RangeError('this engine was made for batches that are one run each');
+    await this.#addToSum(weight);
   }
 
   async step(learningRate: number, options?: StepOptions): Promise<number> {
-    const { step, sum } = this.#parts;
-    const scaled = sum === undefined ? { gradients: this.#gradients, scale: 1 } : sum.mean;
-    const norm = await step.take(scaled, learningRate, options);
-    sum?.clear();
+    const taken = { ...options, step: this.steps + 1, learningRate };
+    const norm = await this.#parts.step.take(this.#sum.mean, taken);
+    this.steps += 1;
+    this.#sum.clear();
     this.#freeGradients();
     return norm;
   }
 
   async release(): Promise<void> {
-    const { training, forward, step, sum } = this.#parts;
+    const { training, forward, step } = this.#parts;
     this.#freeGradients();
     this.store.free();
-    for (const each of [training.graph, forward?.graph, step, sum]) await each?.release();
+    for (const each of [training.graph, forward?.graph, step, this.#sum]) await each?.release();
+  }
+
+  async #addToSum(weight: number): Promise<void> {
+    const gradients = this.#gradients;
+    this.#gradients = new Map();
+    await this.#sum.add(gradients, weight);
   }
 
   /** Weights, ids and the keys of the dropout masks, whose stream goes on with each run. */

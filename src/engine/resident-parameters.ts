@@ -1,44 +1,31 @@
 import { type ResidentMemory, type ResidentTensor, volume } from '../graph/index.js';
-import type {
-  LearnedParameters,
-  ParameterDefinition,
-  ParameterState,
-  Weights,
-} from './learned-parameters.js';
+import type { AdamWTensors } from './adamw.js';
+import type { LearnedParameters, ParameterDefinition, ParameterState, Weights } from './parameters.js';
 
-/** A parameter's numbers in an executor's memory, all of its shape. */
-export interface ResidentParameter {
-  readonly weights: ResidentTensor;
-  readonly slots: ReadonlyMap<string, ResidentTensor>;
-}
+/** A parameter's weights and moments in an executor's memory, all of its shape. */
+export type ResidentParameter = AdamWTensors<ResidentTensor>;
 
-/** Weights and optimizer slots in an executor's memory. Everything is zero at first. */
+type Shaped = Pick<ParameterDefinition, 'name' | 'shape'>;
+
+/** Weights and moments in an executor's memory. Everything is zero at first. */
 export class ResidentParameters implements LearnedParameters {
   readonly parameters: readonly ParameterDefinition[];
-  readonly slots: readonly string[];
   readonly #memory: ResidentMemory;
   readonly #tensors = new Map<string, ResidentParameter>();
 
-  private constructor(
-    memory: ResidentMemory,
-    parameters: readonly ParameterDefinition[],
-    slots: readonly string[],
-  ) {
+  private constructor(memory: ResidentMemory, parameters: readonly ParameterDefinition[]) {
     this.#memory = memory;
     this.parameters = parameters;
-    this.slots = slots;
   }
 
   static async create(
     memory: ResidentMemory,
     parameters: readonly ParameterDefinition[],
-    slots: readonly string[],
   ): Promise<ResidentParameters> {
-    const made = new ResidentParameters(memory, parameters, slots);
-    for (const parameter of parameters) {
-      const zeros = new Float32Array(volume(parameter.shape));
-      const arrays = new Map(slots.map((slot) => [slot, zeros]));
-      await made.#write(parameter, zeros, arrays);
+    const made = new ResidentParameters(memory, parameters);
+    for (const { name, shape } of parameters) {
+      const zeros = new Float32Array(volume(shape));
+      await made.restore([{ name, shape, weights: zeros, firstMoments: zeros, secondMoments: zeros }]);
     }
     return made;
   }
@@ -50,15 +37,12 @@ export class ResidentParameters implements LearnedParameters {
     return tensors;
   }
 
-  /** Puts new tensors in the place of a parameter's, which are freed. */
+  /** Puts new tensors in the place of a parameter's, which are freed unless they are among the new ones. */
   replace(name: string, tensors: ResidentParameter): void {
     const earlier = this.#tensors.get(name);
     this.#tensors.set(name, tensors);
-    if (earlier === undefined) return;
-    const kept = new Set([tensors.weights, ...tensors.slots.values()]);
-    for (const tensor of [earlier.weights, ...earlier.slots.values()]) {
-      if (!kept.has(tensor)) this.#memory.free(tensor);
-    }
+    const kept = new Set(tensorsOf(tensors));
+    for (const tensor of earlier ? tensorsOf(earlier) : []) if (!kept.has(tensor)) this.#memory.free(tensor);
   }
 
   get weightFeeds(): Readonly<Record<string, ResidentTensor>> {
@@ -83,34 +67,37 @@ export class ResidentParameters implements LearnedParameters {
   async state(): Promise<readonly ParameterState[]> {
     const states: ParameterState[] = [];
     for (const { name, shape } of this.parameters) {
-      const { weights, slots } = this.get(name);
-      const arrays = new Map<string, Float32Array>();
-      for (const [slot, tensor] of slots) arrays.set(slot, await this.#read(tensor));
-      states.push({ name, shape, weights: await this.#read(weights), slots: arrays });
+      const { weights, firstMoments, secondMoments } = this.get(name);
+      states.push({
+        name,
+        shape,
+        weights: await this.#read(weights),
+        firstMoments: await this.#read(firstMoments),
+        secondMoments: await this.#read(secondMoments),
+      });
     }
     return states;
   }
 
   async restore(states: readonly ParameterState[]): Promise<void> {
-    for (const { weights, slots, ...parameter } of states) await this.#write(parameter, weights, slots);
+    for (const state of states) {
+      this.replace(state.name, {
+        weights: await this.#upload(state, state.weights),
+        firstMoments: await this.#upload(state, state.firstMoments),
+        secondMoments: await this.#upload(state, state.secondMoments),
+      });
+    }
   }
 
   free(): void {
-    for (const { weights, slots } of this.#tensors.values()) {
-      for (const tensor of [weights, ...slots.values()]) this.#memory.free(tensor);
+    for (const tensors of this.#tensors.values()) {
+      for (const tensor of tensorsOf(tensors)) this.#memory.free(tensor);
     }
     this.#tensors.clear();
   }
 
-  async #write(parameter: Shaped, weights: Float32Array, arrays: Weights): Promise<void> {
-    const slots = new Map<string, ResidentTensor>();
-    for (const [slot, values] of arrays) slots.set(slot, await this.#upload(parameter, values));
-    this.replace(parameter.name, { weights: await this.#upload(parameter, weights), slots });
-  }
-
   /** @throws RangeError if there are more or fewer numbers than the parameter has. */
-  #upload(parameter: Shaped, data: Float32Array): Promise<ResidentTensor> {
-    const { name, shape } = parameter;
+  #upload({ name, shape }: Shaped, data: Float32Array): Promise<ResidentTensor> {
     const expected = volume(shape);
     if (data.length !== expected)
       throw new RangeError(`${name} has ${expected} elements, but ${data.length} are given`);
@@ -124,4 +111,8 @@ export class ResidentParameters implements LearnedParameters {
   }
 }
 
-type Shaped = Pick<ParameterDefinition, 'name' | 'shape'>;
+const tensorsOf = ({ weights, firstMoments, secondMoments }: ResidentParameter): ResidentTensor[] => [
+  weights,
+  firstMoments,
+  secondMoments,
+];

@@ -1,85 +1,162 @@
+/** What an optimizer step does with gradients in an executor's memory: their weighted sum, their norm, and the update. */
 import {
+  type Feed,
   Graph,
   type ResidentGraph,
   type ResidentMemory,
   type ResidentTensor,
   type Tensor,
   type TensorData,
+  volume,
 } from '../graph/index.js';
-import type { ScaledGradients } from './gradient-sum.js';
-import type { ParameterDefinition } from './learned-parameters.js';
-import { clippingOf, type OptimizerKind, type StepOptions, type UpdateRule } from './optimizer.js';
-import { inGroups } from './parameter-groups.js';
+import {
+  type AdamWOptions,
+  type AdamWStep,
+  adamWInputs,
+  adamWScalars,
+  addAdamW,
+  clippingFactor,
+} from './adamw.js';
+import type { ParameterDefinition } from './parameters.js';
 import type { ResidentParameters } from './resident-parameters.js';
 
-/** An optimizer that can be computed in a graph. */
-export type GraphOptimizer = Required<Pick<OptimizerKind, 'slots' | 'update'>>;
+/** Gradients in an executor's memory, by parameter name. */
+export type ResidentGradients = ReadonlyMap<string, ResidentTensor>;
 
-const SUM_OF_SQUARES = 'sum of squares';
-const NEXT = 'next ';
+type Feeds = Readonly<Record<string, Feed>>;
 
+/**
+ * Sums and updates are computed in groups of parameters, each in one run, with about this many bytes of weights: the old
+ * and the new tensors of one group are in memory together, and not those of all parameters.
+ */
+const GROUP_BYTES = 64 * 1024 ** 2;
+
+/** Some parameters, and a graph all of whose outputs stay. */
 interface Group {
   readonly parameters: readonly ParameterDefinition[];
   readonly graph: ResidentGraph;
 }
 
-/** One optimizer step on tensors that stay: the norm of all gradients, clipping, and the update of every weight. */
-export class ResidentStep {
-  /** Steps taken. */
-  steps = 0;
-  readonly #store: ResidentParameters;
-  readonly #update: UpdateRule;
-  readonly #norm: ResidentGraph;
-  readonly #groups: readonly Group[];
+/** The weighted sum of the gradients of a step's runs. */
+export class GradientSum {
+  readonly #memory: ResidentMemory;
+  readonly #parameters: readonly ParameterDefinition[];
+  /** Compiled when a step has a second run. */
+  #groups: readonly Group[] | undefined;
+  #gradients = new Map<string, ResidentTensor>();
+  /** The sum is this times the gradients. */
+  #factor = 1;
+  #weight = 0;
 
-  private constructor(
-    store: ResidentParameters,
-    update: UpdateRule,
-    norm: ResidentGraph,
-    groups: readonly Group[],
-  ) {
-    this.#store = store;
-    this.#update = update;
-    this.#norm = norm;
-    this.#groups = groups;
+  constructor(memory: ResidentMemory, parameters: readonly ParameterDefinition[]) {
+    this.#memory = memory;
+    this.#parameters = parameters;
   }
 
-  /** @param store made with the optimizer's slots. */
-  static async create(
-    memory: ResidentMemory,
-    store: ResidentParameters,
-    { slots, update }: GraphOptimizer,
-  ): Promise<ResidentStep> {
-    const norm = await memory.compile(sumOfSquares(store.parameters), { stays: new Set() });
-    const groups: Group[] = [];
-    for (const parameters of inGroups(store.parameters)) {
-      const graph = updateGraph(parameters, slots, update);
-      groups.push({
-        parameters,
-        graph: await memory.compile(graph, { stays: new Set(graph.outputs.keys()) }),
-      });
+  /** @param gradients of all parameters; from now on they belong to the sum. */
+  async add(gradients: ResidentGradients, weight: number): Promise<void> {
+    if (this.#weight === 0) {
+      this.#gradients = new Map(gradients);
+      this.#factor = weight;
+    } else {
+      this.#groups ??= await compiledGroups(this.#memory, this.#parameters, sumGraph);
+      for (const group of this.#groups) await this.#addGroup(group, gradients, weight);
+      this.#factor = 1;
     }
-    return new ResidentStep(store, update, norm, groups);
+    this.#weight += weight;
   }
 
   /**
-   * @param gradients of all parameters; they are left as they are.
+   * The mean is `scale` times these gradients.
+   * @throws RangeError if nothing was added since the last step.
+   */
+  get mean(): { readonly gradients: ResidentGradients; readonly scale: number } {
+    if (this.#weight === 0) throw new RangeError('no gradients were accumulated for this step');
+    return { gradients: this.#gradients, scale: this.#factor / this.#weight };
+  }
+
+  /** Starts a new sum. */
+  clear(): void {
+    for (const tensor of this.#gradients.values()) this.#memory.free(tensor);
+    this.#gradients = new Map();
+    this.#weight = 0;
+  }
+
+  async release(): Promise<void> {
+    this.clear();
+    for (const { graph } of this.#groups ?? []) await graph.release();
+  }
+
+  async #addGroup({ parameters, graph }: Group, gradients: ResidentGradients, weight: number): Promise<void> {
+    const feeds: Record<string, Feed> = { factor: scalar(this.#factor), weight: scalar(weight) };
+    const used = parameters.flatMap(({ name }) => {
+      const [sum, added] = [this.#gradients.get(name), gradients.get(name)];
+      if (sum === undefined || added === undefined) throw new RangeError(`${name} has no gradient`);
+      feeds[`sum ${name}`] = sum;
+      feeds[`added ${name}`] = added;
+      return [sum, added];
+    });
+    const next = await graph.run(feeds, {});
+    for (const [name, tensor] of Object.entries(next)) this.#gradients.set(name, tensor);
+    for (const tensor of used) this.#memory.free(tensor);
+  }
+}
+
+/** factor·sum + weight·added, for each parameter under its name. */
+function sumGraph(parameters: readonly ParameterDefinition[]): Graph {
+  const graph = new Graph();
+  const [factor, weight] = [graph.input('factor', 'float32', []), graph.input('weight', 'float32', [])];
+  for (const { name, shape } of parameters) {
+    const sum = graph.multiply(graph.input(`sum ${name}`, 'float32', shape), factor);
+    const added = graph.multiply(graph.input(`added ${name}`, 'float32', shape), weight);
+    graph.output(name, graph.add(sum, added));
+  }
+  return graph;
+}
+
+/** One AdamW step: the norm of all gradients, clipping, and the update of every weight. */
+export class ResidentStep {
+  readonly #store: ResidentParameters;
+  readonly #norm: ResidentGraph;
+  readonly #groups: readonly Group[];
+  readonly #options: AdamWOptions | undefined;
+
+  private constructor(
+    store: ResidentParameters,
+    norm: ResidentGraph,
+    groups: readonly Group[],
+    options: AdamWOptions | undefined,
+  ) {
+    this.#store = store;
+    this.#norm = norm;
+    this.#groups = groups;
+    this.#options = options;
+  }
+
+  static async create(
+    memory: ResidentMemory,
+    store: ResidentParameters,
+    options?: AdamWOptions,
+  ): Promise<ResidentStep> {
+    const norm = await memory.compile(sumOfSquaresGraph(store.parameters), { stays: new Set() });
+    const update = (parameters: readonly ParameterDefinition[]) => updateGraph(parameters, options);
+    const groups = await compiledGroups(memory, store.parameters, update);
+    return new ResidentStep(store, norm, groups, options);
+  }
+
+  /**
+   * @param mean the gradients of all parameters, which are left as they are.
    * @returns their norm before clipping, scaled.
    * @throws TrainingError if it isn't finite; nothing is changed then
    */
-  async take(
-    { gradients, scale }: ScaledGradients,
-    learningRate: number,
-    options: StepOptions = {},
-  ): Promise<number> {
+  async take({ gradients, scale }: GradientSum['mean'], taken: AdamWStep): Promise<number> {
     const squares = new Float32Array(1);
-    const fed = Object.fromEntries([...gradients].map(([name, tensor]) => [gradientInput(name), tensor]));
-    await this.#norm.run(fed, { [SUM_OF_SQUARES]: { type: 'float32', dims: [], data: squares } });
+    const fed = Object.fromEntries([...gradients].map(([name, tensor]) => [gradientOf(name), tensor]));
+    await this.#norm.run(fed, { squares: { type: 'float32', dims: [], data: squares } });
     const norm = scale * Math.sqrt(squares[0] ?? Number.NaN);
-    const gradientScale = scale * clippingOf(norm, this.steps + 1, options);
-    this.steps += 1;
-    const scalars = this.#update.scalarsAt({ step: this.steps, learningRate, gradientScale });
-    for (const group of this.#groups) await this.#updateGroup(group, fed, scalars);
+    const scalars = adamWScalars(taken, scale * clippingFactor(norm, taken), this.#options);
+    const fedScalars = Object.entries(scalars).map(([name, value]) => [name, scalar(value)]);
+    for (const group of this.#groups) await this.#update(group, fed, Object.fromEntries(fedScalars));
     return norm;
   }
 
@@ -88,72 +165,100 @@ export class ResidentStep {
     for (const { graph } of this.#groups) await graph.release();
   }
 
-  async #updateGroup(
-    { parameters, graph }: Group,
-    gradients: Readonly<Record<string, ResidentTensor>>,
-    scalars: Readonly<Record<string, number>>,
-  ): Promise<void> {
-    const feeds = new Map<string, ResidentTensor | TensorData>();
-    for (const [name, value] of Object.entries(scalars)) {
-      feeds.set(name, { type: 'float32', dims: [], data: Float32Array.of(value) });
-    }
+  async #update({ parameters, graph }: Group, gradients: Feeds, scalars: Feeds): Promise<void> {
+    const feeds: Record<string, Feed> = { ...scalars };
     for (const { name } of parameters) {
-      const { weights, slots } = this.#store.get(name);
-      feeds.set(weightInput(name), weights);
-      for (const [slot, tensor] of slots) feeds.set(slotInput(slot, name), tensor);
-      const gradient = gradients[gradientInput(name)];
-      if (gradient !== undefined) feeds.set(gradientInput(name), gradient);
+      const { weights, firstMoments, secondMoments } = this.#store.get(name);
+      feeds[weightsOf(name)] = weights;
+      feeds[firstOf(name)] = firstMoments;
+      feeds[secondOf(name)] = secondMoments;
+      const gradient = gradients[gradientOf(name)];
+      if (gradient !== undefined) feeds[gradientOf(name)] = gradient;
     }
-    const next = new Map(Object.entries(await graph.run(Object.fromEntries(feeds), {})));
+    const next = await graph.run(feeds, {});
+    const left = (name: string): ResidentTensor => {
+      const tensor = next[NEXT + name];
+      if (tensor === undefined) throw new RangeError(`the update left no ${name}`);
+      return tensor;
+    };
     for (const { name } of parameters) {
-      const slots = this.#store.slots.map((slot) => [slot, left(next, slotInput(slot, name))] as const);
-      this.#store.replace(name, { weights: left(next, weightInput(name)), slots: new Map(slots) });
+      this.#store.replace(name, {
+        weights: left(weightsOf(name)),
+        firstMoments: left(firstOf(name)),
+        secondMoments: left(secondOf(name)),
+      });
     }
   }
 }
 
-const weightInput = (name: string): string => `weights ${name}`;
-const gradientInput = (name: string): string => `gradient ${name}`;
-const slotInput = (slot: string, name: string): string => `slot ${slot} ${name}`;
+/** Names in the graph of an update; what it leaves has NEXT before it. */
+const NEXT = 'next ';
+const gradientOf = (name: string): string => `gradient ${name}`;
+const weightsOf = (name: string): string => `weights ${name}`;
+const firstOf = (name: string): string => `first ${name}`;
+const secondOf = (name: string): string => `second ${name}`;
 
-function left(tensors: ReadonlyMap<string, ResidentTensor>, name: string): ResidentTensor {
-  const tensor = tensors.get(NEXT + name);
-  if (tensor === undefined) throw new RangeError(`the update left no ${name}`);
-  return tensor;
-}
-
-/** The update of some parameters as one graph. */
-function updateGraph(
-  parameters: readonly ParameterDefinition[],
-  slots: readonly string[],
-  rule: UpdateRule,
-): Graph {
+/** The update of some parameters. */
+function updateGraph(parameters: readonly ParameterDefinition[], options?: AdamWOptions): Graph {
   const graph = new Graph();
-  const scalars = new Map(rule.scalars.map((name) => [name, graph.input(name, 'float32', [])]));
+  const scalars = adamWInputs(graph);
   for (const { name, shape, decay } of parameters) {
-    const next = rule.add(graph, {
-      weights: graph.input(weightInput(name), 'float32', shape),
-      gradients: graph.input(gradientInput(name), 'float32', shape),
-      slots: new Map(slots.map((slot) => [slot, graph.input(slotInput(slot, name), 'float32', shape)])),
-      scalars,
+    const input = (inputName: string) => graph.input(inputName, 'float32', shape);
+    const parameter = {
+      weights: input(weightsOf(name)),
+      gradients: input(gradientOf(name)),
+      firstMoments: input(firstOf(name)),
+      secondMoments: input(secondOf(name)),
       decay,
-    });
-    graph.output(NEXT + weightInput(name), next.weights);
-    for (const [slot, tensor] of next.slots) graph.output(NEXT + slotInput(slot, name), tensor);
+    };
+    const next = addAdamW(graph, parameter, scalars, options);
+    graph.output(NEXT + weightsOf(name), next.weights);
+    graph.output(NEXT + firstOf(name), next.firstMoments);
+    graph.output(NEXT + secondOf(name), next.secondMoments);
   }
   return graph;
 }
 
-/** The sum of the squares of all gradients, one axis at a time: a device then adds many numbers side by side. */
-function sumOfSquares(parameters: readonly ParameterDefinition[]): Graph {
+/** The sum of the squares of all gradients, one axis at a time, so that a device adds many numbers in parallel. */
+function sumOfSquaresGraph(parameters: readonly ParameterDefinition[]): Graph {
   const graph = new Graph();
   let sum: Tensor = graph.constant([0], []);
   for (const { name, shape } of parameters) {
-    const gradients = graph.input(gradientInput(name), 'float32', shape);
+    const gradients = graph.input(gradientOf(name), 'float32', shape);
     let squares = graph.multiply(gradients, gradients);
     for (const _ of shape) squares = graph.reduceSum(squares, [-1]);
     sum = graph.add(sum, squares);
   }
-  graph.output(SUM_OF_SQUARES, sum);
+  graph.output('squares', sum);
   return graph;
+}
+
+/** Compiles a graph for each group of parameters, of at most 64 MiB unless a single parameter has more. */
+async function compiledGroups(
+  memory: ResidentMemory,
+  parameters: readonly ParameterDefinition[],
+  build: (parameters: readonly ParameterDefinition[]) => Graph,
+): Promise<readonly Group[]> {
+  const cut: ParameterDefinition[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const parameter of parameters) {
+    const own = Float32Array.BYTES_PER_ELEMENT * volume(parameter.shape);
+    if (bytes + own > GROUP_BYTES) {
+      cut.push([]);
+      bytes = 0;
+    }
+    cut.at(-1)?.push(parameter);
+    bytes += own;
+  }
+  const groups: Group[] = [];
+  for (const group of cut) {
+    const graph = build(group);
+    const stays = new Set(graph.outputs.keys());
+    groups.push({ parameters: group, graph: await memory.compile(graph, { stays }) });
+  }
+  return groups;
+}
+
+function scalar(value: number): TensorData {
+  return { type: 'float32', dims: [], data: Float32Array.of(value) };
 }

@@ -1,7 +1,13 @@
+/** Forward pass, loss and backward pass of a training as graphs. */
 import { type Encoder, type GraphForm, trainingInputs } from '../encoder/index.js';
 import { addGradients, Graph, type ParameterGradient, type Tensor } from '../graph/index.js';
-import { type DropoutSite, DropoutSites } from './dropout-sites.js';
 import type { Head, LossHead } from './head.js';
+
+/** One place in a graph that has dropout: its values are multiplied by a mask, which is fed at every run. */
+export interface DropoutSite {
+  readonly mask: Tensor;
+  readonly probability: number;
+}
 
 /** Forward pass, loss and backward pass as one graph. */
 export interface TrainingGraph {
@@ -31,9 +37,7 @@ export function buildTrainingGraph(
   encoder: Encoder,
   trainable?: ReadonlySet<string>,
 ): TrainingGraph {
-  const graph = new Graph();
-  const sites = new DropoutSites(graph);
-  const logits = head.logits(graph, encoder, trainingInputs(graph), sites.apply);
+  const { graph, dropouts, logits } = forwardWithDropout(head, encoder);
   const loss = head.loss(graph, logits);
   graph.output(LOSS, loss);
   const gradients = addGradients(graph, loss, trainable);
@@ -43,15 +47,30 @@ export function buildTrainingGraph(
     for (const each of rows) rowOutputs.set(rowsOutput(each.rows), each.rows);
   }
   for (const [name, rows] of rowOutputs) graph.output(name, rows);
-  return { graph, gradients, dropouts: sites.sites, rowOutputs };
+  return { graph, gradients, dropouts, rowOutputs };
 }
 
 /** The forward pass alone, with dropout at the same sites as in {@link buildTrainingGraph}. */
 export function buildForwardGraph(head: Head, encoder: Encoder): Graph {
-  const graph = new Graph();
-  const sites = new DropoutSites(graph);
-  graph.output(LOGITS, head.logits(graph, encoder, trainingInputs(graph), sites.apply));
+  const { graph, logits } = forwardWithDropout(head, encoder);
+  graph.output(LOGITS, logits);
   return graph;
+}
+
+/**
+ * Dropout masks are made outside the graph, from a seeded stream. This makes a training repeatable and resumable, which
+ * ONNX Runtime's own Dropout operator does not.
+ */
+function forwardWithDropout(head: Head, encoder: Encoder) {
+  const graph = new Graph();
+  const dropouts: DropoutSite[] = [];
+  const logits = head.logits(graph, encoder, trainingInputs(graph), (x, probability) => {
+    if (probability === 0) return x;
+    const mask = graph.input(`dropout.${dropouts.length}`, 'float32', x.shape);
+    dropouts.push({ mask, probability });
+    return graph.multiply(x, mask);
+  });
+  return { graph, dropouts, logits };
 }
 
 /** The forward pass alone, without dropout. @param form Default: that of {@link buildTrainingGraph}. */

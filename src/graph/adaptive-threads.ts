@@ -1,7 +1,19 @@
-import { sizesOf } from './check-tensors.js';
 import type { CompiledGraph, CompileOptions, GraphExecutor, TensorData } from './executor.js';
+import { sizesOf } from './feeds.js';
 import type { Graph } from './graph.js';
+import { onnxExecutor } from './onnx/onnx-executor.js';
 import { ThreadChoice, type ThreadChoiceOptions, type Width } from './thread-choice.js';
+
+/**
+ * ONNX Runtime on the processor, for graphs that run again and again.
+ * @param threads that a run uses. While other processes keep the machine busy, they sleep while they wait for each other
+ *   where that is faster. How many they are stays the same, and so do all results, bit by bit.
+ */
+export function cpuExecutor(threads: number): GraphExecutor {
+  const wide = onnxExecutor({ threads });
+  if (threads === 1) return wide;
+  return adaptiveThreads({ narrow: onnxExecutor({ threads, spinning: false }), wide });
+}
 
 /** Executors that give the same bits and differ in what they take of the processors. */
 export interface AdaptiveThreadsOptions {

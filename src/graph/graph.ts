@@ -1,14 +1,13 @@
-import { createNode, outputAt } from './node.js';
+import { createNode, type ElementType, outputAt, type Tensor, type TensorSource } from './node.js';
+import { operations } from './operations/index.js';
 import type {
   BatchMatMulAttributes,
   GemmAttributes,
   OperationName,
   Several,
   Signatures,
-} from './operations/index.js';
-import { operations } from './operations/index.js';
+} from './operations/operation.js';
 import { mergeDimensions, type Shape, ShapeError } from './shape.js';
-import type { ElementType, Tensor, TensorSource } from './tensor.js';
 
 /** Numbers of a constant that is looked for among those that the graph has. */
 const MOST_COMPARED = 4096;

@@ -1,21 +1,17 @@
-export { type AdaptiveThreadsOptions, adaptiveThreads } from './adaptive-threads.js';
-export { checkFeeds, checkOutputs, type Sizes } from './check-tensors.js';
-export type {
-  CompiledGraph,
-  CompileOptions,
-  GraphExecutor,
-  LoadedGraph,
-  OnnxExecutor,
-  TensorData,
-  TensorDescription,
-} from './executor.js';
+export { type AdaptiveThreadsOptions, adaptiveThreads, cpuExecutor } from './adaptive-threads.js';
+export type * from './executor.js';
 export { graphExecutorContract } from './executor-contract/executor-contract.js';
-export { fedTensors } from './fed-tensors.js';
+export { checkFeeds, checkOutputs, emptyTensor, fedTensors, readStoredWeight, type Sizes } from './feeds.js';
 export { addGradients, type ParameterGradient } from './gradients.js';
 export { Graph } from './graph.js';
-export type { Node, NodeOf } from './node.js';
-export { nodesFor } from './node-order.js';
-export { cpuExecutor } from './onnx/cpu-executor.js';
+export {
+  type ElementType,
+  type Node,
+  type NodeOf,
+  nodesFor,
+  type Tensor,
+  type TensorSource,
+} from './node.js';
 export {
   type DeviceInformation,
   deviceInformation,
@@ -25,7 +21,7 @@ export {
 } from './onnx/devices.js';
 export { type OnnxExecutorOptions, onnxExecutor } from './onnx/onnx-executor.js';
 export { restoredWeights } from './onnx/restored-weights.js';
-export { onnxPieces, toOnnx } from './onnx/to-onnx.js';
+export { onnxPieces } from './onnx/to-onnx.js';
 export type {
   BatchMatMulAttributes,
   Binary,
@@ -38,19 +34,9 @@ export type {
   SliceAttributes,
   Ternary,
   Unary,
-} from './operations/index.js';
+} from './operations/operation.js';
 export { linearInputs, type Quantization, type Range, type TableBits } from './quantization.js';
-export type {
-  Feed,
-  ResidentCompileOptions,
-  ResidentGraph,
-  ResidentMemory,
-  ResidentTensor,
-} from './resident.js';
-export { residentOnBuffers } from './resident-on-buffers.js';
 export { type Dimension, mergeDimensions, resolveShape, type Shape, ShapeError, volume } from './shape.js';
-export { readStoredWeight, type StoredWeights } from './stored-weights.js';
-export type { ElementType, Tensor, TensorSource } from './tensor.js';
 export type { TensorFlow, TensorFlowClasses, TensorFlowTensor } from './tensorflow/tensorflow.js';
 export { tensorflowExecutor } from './tensorflow/tensorflow-executor.js';
 export { ThreadChoice, type ThreadChoiceOptions, type TimedRun, type Width } from './thread-choice.js';

@@ -1,6 +1,25 @@
-import type { OperationName, Signatures } from './operations/signatures.js';
-import { ShapeError } from './shape.js';
-import type { Tensor } from './tensor.js';
+import type { OperationName, Signatures } from './operations/operation.js';
+import { type Shape, ShapeError } from './shape.js';
+
+/** What the numbers of a tensor are. */
+export type ElementType = 'float32' | 'int32' | 'int64';
+
+/** Where a tensor of the graph comes from. */
+export type TensorSource =
+  | { readonly kind: 'input' }
+  | { readonly kind: 'parameter' }
+  | { readonly kind: 'constant'; readonly values: readonly number[] }
+  | { readonly kind: 'node'; readonly node: Node; readonly output: number };
+
+/** A value of the graph: its name, element type and shape. It has no numbers until the graph runs. */
+export interface Tensor {
+  /** Unique in its graph; inputs and parameters are fed by it. */
+  readonly name: string;
+  readonly type: ElementType;
+  readonly shape: Shape;
+  /** What gives its numbers. */
+  readonly source: TensorSource;
+}
 
 /** One application of an operation, with that operation's types. */
 export interface NodeOf<Name extends OperationName> {
@@ -33,4 +52,16 @@ export function outputAt(outputs: readonly Tensor[], position: number): Tensor {
   const output = outputs[position];
   if (output === undefined) throw new ShapeError(`the node has no output ${position}`);
   return output;
+}
+
+/** The nodes that the outputs depend on, producers first. */
+export function nodesFor(outputs: readonly Tensor[]): Node[] {
+  const order = new Set<Node>();
+  const visit = (tensor: Tensor): void => {
+    if (tensor.source.kind !== 'node' || order.has(tensor.source.node)) return;
+    tensor.source.node.inputs.forEach(visit);
+    order.add(tensor.source.node);
+  };
+  outputs.forEach(visit);
+  return [...order];
 }

@@ -1,8 +1,6 @@
 import type { Graph } from './graph.js';
-import type { NodeOf } from './node.js';
-import { nodesFor } from './node-order.js';
-import type { OperationName } from './operations/index.js';
-import type { Tensor } from './tensor.js';
+import { type NodeOf, nodesFor, type Tensor } from './node.js';
+import type { OperationName } from './operations/operation.js';
 
 /** Which float32 parameters of a graph an ONNX file stores as integers. */
 export interface Quantization {

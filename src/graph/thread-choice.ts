@@ -1,6 +1,4 @@
-import { ExpectedTime } from './expected-time.js';
-
-/** What a run takes of the processors: less, by one thread or by threads that sleep while they wait; or all it may. */
+/** How much of the processors a run uses: `narrow`, one thread or threads that sleep while they wait; or all allowed. */
 export type Width = 'narrow' | 'wide';
 
 /** How long a run took. */
@@ -29,19 +27,19 @@ const RUNS_BETWEEN = 64;
 const RUNS_FOLLOWED = 200;
 /** The share of the time that trials may cost. */
 const TRIAL_SHARE = 0.015;
-/** So many runs in a row that are slower, or faster, than expected by such a factor are a reason for a trial. */
+/** This many runs in a row that are slower, or faster, than expected by these factors are a reason for a trial. */
 const CHANGED_RUNS = 3;
 const SLOWER = 1.25;
 const FASTER = 0.8;
-/** The share of the time that trials for this reason may cost besides. */
+/** The further share of the time that trials for this reason may cost. */
 const CHANGE_SHARE = 0.03;
-/** A trial is over if two of its runs take so many times as long. */
+/** A trial ends early if two of its runs take longer than expected by this factor. */
 const WORSE = 1.3;
-/** Otherwise it goes on for so many runs after the first, and further ones if they are short. Their median decides. */
+/** Otherwise it goes on for this many runs after the first, and further ones if they are short. Their median decides. */
 const TRIAL_RUNS = 3;
 const TRIAL_MS = 150;
 const MOST_TRIAL_RUNS = 9;
-/** A run of a trial counts as at most so many runs lost: more was something else's doing. */
+/** A run of a trial counts as at most this many lost runs: anything beyond had another cause. */
 const MOST_LOST = 2;
 
 /** Some runs with the width that is not chosen. */
@@ -51,10 +49,10 @@ interface Trial {
 }
 
 /**
- * Decides how much of the processors runs take, by what runs took before with less and with more: beside busy processes
- * threads wait for each other, so that fewer, or sleeping ones, may be faster, and small runs often are with one thread
- * in any case. What isn't chosen is tried now and then, and soon after runs have become slower or faster; a trial that
- * has cost much is repeated later.
+ * Decides how much of the processors runs use, from the times of earlier runs with either width: while other processes use
+ * the CPU, threads wait for each other, so that fewer or sleeping ones may be faster; small runs are often faster with one
+ * thread in any case. The other width is tried from time to time, and soon after runs have become slower or faster; the
+ * more a trial has cost, the later it is repeated.
  */
 export class ThreadChoice {
   readonly #options: ThreadChoiceOptions;
@@ -201,4 +199,44 @@ const other = (width: Width): Width => (width === 'wide' ? 'narrow' : 'wide');
 function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+/** Weight of a run after each further one: about the last ten count. */
+const KEPT = 0.9;
+/** Sizes whose variance is less than this share of their mean's square don't tell what starting a run costs. */
+const LEAST_VARIANCE = 0.01;
+/** A run counts as at most this many times its expected time: something else may have delayed it. */
+const MOST_HELD_UP = 1.5;
+
+/** How long runs take now, by their size: start + size · rate, fitted to the newest runs by least squares of ms / size. */
+export class ExpectedTime {
+  /** Sums over runs: of 1, 1 / size, 1 / size², ms / size and ms / size². */
+  #ones = 0;
+  #inverses = 0;
+  #squares = 0;
+  #rates = 0;
+  #products = 0;
+
+  /** In milliseconds; undefined as long as nothing is known. */
+  of(size: number): number | undefined {
+    if (this.#ones === 0) return undefined;
+    const spread = this.#ones * this.#squares - this.#inverses ** 2;
+    if (spread > LEAST_VARIANCE * this.#inverses ** 2) {
+      const start = (this.#ones * this.#products - this.#inverses * this.#rates) / spread;
+      const rate = (this.#rates - start * this.#inverses) / this.#ones;
+      if (rate > 0 && start >= 0) return start + rate * size;
+    }
+    return (this.#rates / this.#ones) * size;
+  }
+
+  /** @param size above 0. @param ms above 0. */
+  add(size: number, ms: number): void {
+    const inverse = 1 / size;
+    const rate = Math.min(ms, MOST_HELD_UP * (this.of(size) ?? ms)) / size;
+    this.#ones = KEPT * this.#ones + 1;
+    this.#inverses = KEPT * this.#inverses + inverse;
+    this.#squares = KEPT * this.#squares + inverse ** 2;
+    this.#rates = KEPT * this.#rates + rate;
+    this.#products = KEPT * this.#products + rate * inverse;
+  }
 }

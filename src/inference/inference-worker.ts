@@ -1,7 +1,6 @@
 /** Entry point of an inference worker thread. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { describeError } from '../error-description.js';
-import { toOrchardError } from '../errors.js';
+import { describeError, toOrchardError } from '../errors.js';
 import { InlineLane } from './inline-lane.js';
 import type { BatchAnswer, Loaded } from './lane.js';
 import type { PoolMessage, WorkerMessage, WorkerSettings } from './messages.js';

@@ -1,6 +1,5 @@
 import type { Worker } from 'node:worker_threads';
-import { reviveError } from '../error-description.js';
-import { InstallationError, InternalError, type OrchardError } from '../errors.js';
+import { InstallationError, InternalError, type OrchardError, reviveError } from '../errors.js';
 import { ownFile } from '../own-files.js';
 import { startThread } from '../start-thread.js';
 import type { LaneOptions } from './inline-lane.js';

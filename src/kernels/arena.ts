@@ -9,7 +9,7 @@ const ALIGNMENT = 64;
 const PAGE = 65_536;
 
 /**
- * Most bytes of a 32-bit memory, less its last page, so that the address after the last byte still fits in 32
+ * Maximum size of a 32-bit memory, less its last page, so that the address after the last byte still fits in 32
  * bits.
  */
 const MAX_BYTES = 65_535 * PAGE;

@@ -3,8 +3,7 @@ import { open, rm, stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { StorageError } from '../errors.js';
 import { NetworkFailure } from './network-failure.js';
-import { type RequestOptions, request } from './request.js';
-import { type RetryOptions, retrying } from './retrying.js';
+import { type RequestOptions, type RetryOptions, request, withRetry } from './request.js';
 
 export interface DownloadProgress {
   /** Bytes on disk; falls if the download starts anew. */
@@ -56,7 +55,7 @@ export async function download(options: DownloadOptions): Promise<number> {
     if (!keepsPart) await remove();
     const limited = { ...options, signal };
     const source: Source = { etag: undefined, totalBytes: undefined };
-    await retrying(
+    await withRetry(
       () => fetchRest(limited, source),
       limited,
       () => bytesOf(file),

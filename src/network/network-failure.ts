@@ -1,4 +1,4 @@
-/** What is known about a failed request, besides the reason in words. */
+/** Details of a failed request. */
 interface FailureDetails extends ErrorOptions {
   /** HTTP status of the server's answer, if there was one. */
   readonly status?: number;
@@ -10,7 +10,7 @@ interface FailureDetails extends ErrorOptions {
   readonly isTooLarge?: boolean;
 }
 
-/** A failed request. Its message is for whoever gave the URL; callers turn it into errors of their own. */
+/** A failed request. Its message is for the person who gave the URL; callers turn it into errors of their own. */
 export class NetworkFailure extends Error {
   readonly status: number | undefined;
   readonly isTransient: boolean;
@@ -57,7 +57,7 @@ const permanent: Readonly<Record<string, string>> = {
 
 /**
  * Why a fetch failed: the first in the chain of causes that is a NetworkFailure or has a known code, else the
- * innermost. Messages of system calls tell addresses of the network around us, so only their codes are told.
+ * innermost. Messages of system calls reveal addresses of the local network, so only their codes are included.
  */
 export function networkFailure(thrown: unknown): NetworkFailure {
   let reason = 'the download failed';

@@ -11,10 +11,7 @@ import type { Fetch } from './request.js';
  */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/**
- * False for addresses that lead into one's own machine or network, or nowhere: loopback, link-local, private,
- * …
- */
+/** False for addresses of the own machine or network, or of none: loopback, link-local, private, … */
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 0) return false;
   const parsed = ipaddr.parse(address);
@@ -28,7 +25,7 @@ function literalAddress({ hostname }: URL): string | undefined {
   return isIP(host) === 0 ? undefined : host;
 }
 
-/** Why a host is refused. Never what its name resolves to: that would tell strangers of the network around us. */
+/** Why a host is refused. Never what its name resolves to: that would reveal the local network. */
 function refusalOf(host: string, addresses: readonly string[]): string | undefined {
   if (addresses.every(isPublicAddress)) return undefined;
   return `${host} is an address of a private network; give a URL that is open to the public`;
@@ -53,7 +50,7 @@ const publicLookup: LookupFunction = (hostname, options, callback) => {
 };
 
 /** undici, loaded when first needed, since it takes half as long to load as everything else together. */
-let client: Promise<{ fetch: typeof import('undici').fetch; agent: import('undici').Agent }> | undefined;
+let client: ReturnType<typeof loadClient> | undefined;
 
 async function loadClient() {
   const { Agent, fetch } = await import('undici');

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { isOrchardError } from '../errors.js';
 import { NetworkFailure, networkFailure } from './network-failure.js';
 
@@ -24,12 +25,11 @@ export interface RequestOptions {
   readonly stallTimeoutMs?: number | undefined;
 }
 
-/** Most redirects that are followed. */
 const MAX_REDIRECTS = 5;
 const DEFAULT_STALL_TIMEOUT_MS = 30_000;
 
 const REDIRECT_STATUSES = [301, 302, 303, 307, 308];
-/** Transient statuses besides 5xx: a timeout, "too early", too many requests. */
+/** Transient statuses other than 5xx: a timeout, "too early", too many requests. */
 const TRANSIENT_STATUSES = [408, 425, 429];
 /** Permanent statuses among 5xx: "not implemented", "HTTP version not supported". */
 const PERMANENT_STATUSES = [501, 505];
@@ -175,4 +175,78 @@ class StallWatch {
     clearTimeout(this.#timer);
     this.#controller.abort();
   }
+}
+
+export interface RetryOptions {
+  /** How often work is repeated after a transient error; progress resets the count. Default 4. */
+  readonly retries?: number | undefined;
+  /** Pause before the first repetition; doubled before each further one. Default 500 ms. */
+  readonly retryPauseMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const DEFAULT_RETRIES = 4;
+const DEFAULT_RETRY_PAUSE_MS = 500;
+/** Longest pause, whatever a server asks for. */
+const MAX_PAUSE_MS = 60_000;
+
+/**
+ * Repeats work that fails with a transient NetworkFailure; when the repetitions are used up, the last failure
+ * is thrown.
+ * @param achieved measures progress, such as bytes on disk; when it exceeds its maximum so far, the count of
+ *   repetitions is reset.
+ * @throws whatever else the work throws; the signal's reason, at once if it fires during a pause.
+ */
+export async function withRetry<T>(
+  work: () => Promise<T>,
+  { retries = DEFAULT_RETRIES, retryPauseMs = DEFAULT_RETRY_PAUSE_MS, signal }: RetryOptions,
+  achieved: () => Promise<number> = async () => 0,
+): Promise<T> {
+  let most = await achieved();
+  for (let failures = 1; ; failures += 1) {
+    try {
+      return await work();
+    } catch (thrown) {
+      signal?.throwIfAborted();
+      if (!(thrown instanceof NetworkFailure && thrown.isTransient)) throw thrown;
+      const now = await achieved();
+      if (now > most) failures = 1;
+      most = Math.max(most, now);
+      if (failures > retries) throw thrown;
+      const pauseMs = thrown.pauseMs ?? jittered(retryPauseMs * 2 ** (failures - 1));
+      await delay(Math.min(pauseMs, MAX_PAUSE_MS), undefined, { signal }).catch((aborted: unknown) => {
+        signal?.throwIfAborted();
+        throw aborted;
+      });
+    }
+  }
+}
+
+/**
+ * Between half of the pause and all of it, so that many clients that failed together don't return together.
+ */
+const jittered = (ms: number): number => ms * (0.5 + Math.random() / 2);
+
+/**
+ * The body of a URL as UTF-8 text; a request that breaks off is repeated.
+ * @throws NetworkFailure; the signal's reason; an OrchardError that `options.fetch` rejects with.
+ */
+export async function fetchText(
+  options: RequestOptions & RetryOptions & { readonly maxBytes: number },
+): Promise<string> {
+  const { maxBytes } = options;
+  return withRetry(
+    () =>
+      request(options, async (_, pieces) => {
+        const read: Uint8Array[] = [];
+        let bytes = 0;
+        for await (const piece of pieces) {
+          bytes += piece.byteLength;
+          if (bytes > maxBytes) throw new NetworkFailure(`the answer is larger than ${maxBytes} bytes`);
+          read.push(piece);
+        }
+        return Buffer.concat(read).toString();
+      }),
+    options,
+  );
 }

@@ -255,7 +255,7 @@ function checkPlaces(entries: readonly [string, Entry][], dataBytes: number, fil
 /** Tensors without elements come before the one that starts where they do. */
 const placeOf = ({ data_offsets: [from, to] }: Entry): number => from + to;
 
-/** So much of a tensor's name is told. */
+/** Errors show at most this many characters of a tensor's name. */
 const MAX_NAME_CHARACTERS = 200;
 
 /** @param bytes a copy that may be used in place; F32 is, since every supported platform is little-endian. */

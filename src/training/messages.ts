@@ -1,5 +1,5 @@
 import type { TrainingStats } from '../contract/index.js';
-import type { ErrorDescription } from '../error-description.js';
+import type { ErrorDescription } from '../errors.js';
 import type { TrainingRunEvent } from './training-events.js';
 import type { TrainingSpec } from './training-run.js';
 

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TrainingStats } from '../contract/index.js';
-import { reviveError } from '../error-description.js';
-import { AbortedError, DeviceError, TrainingError } from '../errors.js';
+import { AbortedError, DeviceError, reviveError, TrainingError } from '../errors.js';
 import { ownFile } from '../own-files.js';
 import type { HostMessage, RunnerMessage } from './messages.js';
 import type { TrainingHost, TrainingRunOptions, TrainingSpec } from './training-run.js';

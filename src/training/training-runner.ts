@@ -1,7 +1,6 @@
 /** Entry point of the worker thread or child process in which one training run takes place. */
 import { parentPort } from 'node:worker_threads';
-import { describeError } from '../error-description.js';
-import { toOrchardError } from '../errors.js';
+import { describeError, toOrchardError } from '../errors.js';
 import type { HostMessage, RunnerMessage } from './messages.js';
 import { announceRunner, endEarlierRunner } from './sole-runner.js';
 import { STOP_SIGNALS } from './stop-signals.js';

@@ -3,9 +3,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Graph, onnxExecutor, type TensorData, toOnnx } from '../../src/graph/index.js';
+import { Graph, onnxExecutor, type TensorData } from '../../src/graph/index.js';
 import { deviceModel } from '../../src/graph/onnx/device-model.js';
 import { someNumbers } from '../support/finite-differences.js';
+import { toOnnx } from '../support/to-onnx.js';
 
 let folder: string;
 beforeEach(async () => {
@@ -57,6 +58,16 @@ it('have products without FusedMatMul that give the same', async () => {
   given.forEach((value, at) => {
     expect(value).toBeCloseTo(expected[at] ?? Number.NaN, 6);
   });
+});
+
+it('may be larger than what is read of a file at a time', async () => {
+  const graph = attention();
+  const table = graph.parameter('table', [40_000]);
+  graph.output('same', graph.scale(table, 2));
+  const file = join(folder, 'model.onnx');
+  const weights = new Map([['table', new Float32Array(40_000)]]);
+  await writeFile(file, await toOnnx(graph, weights));
+  expect((await deviceModel(file))?.length).toBeGreaterThan(160_000);
 });
 
 it('stay as they are where they have no such product', async () => {

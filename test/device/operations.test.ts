@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import type { OperationCase } from '../../src/graph/executor-contract/operation-case.js';
-import { operationCases } from '../../src/graph/executor-contract/operation-cases.js';
+
+import { type OperationCase, operationCases } from '../../src/graph/executor-contract/operation-cases.js';
 import { Graph, onnxExecutor, type TensorData } from '../../src/graph/index.js';
 import { operationsByProvider } from '../support/profiles.js';
 import { describeWebGpu } from '../support/software-vulkan.js';

@@ -3,20 +3,21 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { GeneratedDropout } from '../../src/engine/generated-dropout.js';
 import {
   Evaluator,
+  GeneratedDropout,
+  ResidentEngine,
   readCheckpoint,
   restoreParameters,
   saveCheckpoint,
   type TaskLearner,
 } from '../../src/engine/index.js';
-import { ResidentEngine } from '../../src/engine/resident-engine.js';
 import type { TrainingTask } from '../../src/families/index.js';
 import { flatOutputs } from '../../src/families/text-outputs.js';
-import { Graph, type GraphExecutor, onnxExecutor, residentOnBuffers } from '../../src/graph/index.js';
+import { Graph, type GraphExecutor, onnxExecutor } from '../../src/graph/index.js';
 import { classes, largestDifference, learnerOf, lossesOf, pairs, tags } from '../engine/small-tasks.js';
 import { operationsByProvider } from '../support/profiles.js';
+import { residentOnBuffers } from '../support/resident-on-buffers.js';
 import { describeWebGpu, itWithTime } from '../support/software-vulkan.js';
 import { loopInput } from '../training/loop-input.js';
 

@@ -6,15 +6,16 @@ import {
   type Adapters,
   adaptedWeights,
   buildEvaluationGraph,
+  buildTrainingGraph,
   Evaluator,
   GradientEngine,
+  LOSS,
   mergedWeight,
   padBatch,
   type RowHead,
   type Weights,
   withAdapters,
 } from '../../src/engine/index.js';
-import { buildTrainingGraph, LOSS } from '../../src/engine/training-graph.js';
 import { classificationTask } from '../../src/families/papaya/classification-task.js';
 import { flatOutputs } from '../../src/families/text-outputs.js';
 import { Graph, nodesFor, onnxExecutor, type TensorData } from '../../src/graph/index.js';

@@ -1,6 +1,6 @@
 /** Dropout masks that are made in the graph: against the same arithmetic in JavaScript, and as random numbers. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { GeneratedDropout } from '../../src/engine/generated-dropout.js';
+import { GeneratedDropout } from '../../src/engine/index.js';
 import {
   type CompiledGraph,
   Graph,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { linearLearningRate } from '../../src/engine/learning-rate-schedule.js';
+import { linearLearningRate } from '../../src/engine/index.js';
 
 const ratesOf = (totalSteps: number, warmupFraction?: number) =>
   Array.from({ length: totalSteps + 2 }, (_, step) =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { lengthBatches } from '../../src/engine/length-batches.js';
+import { lengthBatches } from '../../src/engine/index.js';
 
 const lengths = fc.array(fc.integer({ min: 1, max: 200 }), { maxLength: 400 });
 const options = fc.record({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ParameterStore } from '../../src/engine/parameter-store.js';
+import { ParameterStore } from '../../src/engine/index.js';
 import { Arena } from '../../src/kernels/index.js';
-import { decayed, slots, storeOf, undecayed } from './parameters.js';
+import { decayed, storeOf, undecayed } from './parameters.js';
 
 const DEFINITIONS = [decayed('dense.weight', 3, 5), undecayed('dense.bias', 5), decayed('embedding', 7, 3)];
 
@@ -10,7 +10,12 @@ describe('ParameterStore', () => {
     const { store } = storeOf(DEFINITIONS);
     expect(store.parameters.map(({ name }) => name)).toEqual(['dense.weight', 'dense.bias', 'embedding']);
     store.parameters.forEach((parameter, index) => {
-      for (const array of [parameter.weights, parameter.gradients, ...parameter.slots.values()]) {
+      for (const array of [
+        parameter.weights,
+        parameter.gradients,
+        parameter.firstMoments,
+        parameter.secondMoments,
+      ]) {
         expect(array).toEqual(new Float32Array([15, 5, 21][index] ?? 0));
         array.fill(1);
       }
@@ -26,10 +31,10 @@ describe('ParameterStore', () => {
     expect(sum(second?.weights)).toBe(2 * 5);
   });
 
-  it.each([{ accumulate: false }, { accumulate: true }])('takes exactly bytesFor %o', (options) => {
-    const { arena } = storeOf(DEFINITIONS, options);
-    expect(arena.usedBytes).toBe(ParameterStore.bytesFor(DEFINITIONS, { ...options, slots }));
-    const runs = options.accumulate ? 5 : 4;
+  it.each([false, true])('takes exactly bytesFor, with accumulate: %s', (accumulate) => {
+    const { arena } = storeOf(DEFINITIONS, accumulate);
+    expect(arena.usedBytes).toBe(ParameterStore.bytesFor(DEFINITIONS, accumulate));
+    const runs = accumulate ? 5 : 4;
     expect(arena.usedBytes).toBe(runs * (16 + 16 + 32) * 4);
   });
 
@@ -49,7 +54,7 @@ describe('ParameterStore', () => {
   });
 
   it('accumulates batches of different sizes to the mean gradient of all their rows', () => {
-    const { store } = storeOf([decayed('w', 3)], { accumulate: true });
+    const { store } = storeOf([decayed('w', 3)], true);
     const rows = [
       [1, 2, 3],
       [4, 5, 6],
@@ -68,7 +73,7 @@ describe('ParameterStore', () => {
   });
 
   it('starts a new sum when cleared', () => {
-    const { store } = storeOf([decayed('w', 1)], { accumulate: true });
+    const { store } = storeOf([decayed('w', 1)], true);
     store.get('w').gradients.fill(4);
     store.accumulateGradients(2);
     store.clearAccumulatedGradients();

@@ -1,19 +1,14 @@
-import { adamW, type ParameterDefinition } from '../../src/engine/index.js';
-import { ParameterStore, type ParameterStoreOptions } from '../../src/engine/parameter-store.js';
+import { type ParameterDefinition, ParameterStore } from '../../src/engine/index.js';
 import { Arena, type Kernels, loadKernels } from '../../src/kernels/index.js';
 
-/** The slots that AdamW keeps for each weight. */
-export const { slots } = adamW();
-
-/** A store with room for AdamW in an arena of just its size, with its kernels. */
+/** A store in an arena of just its size, with its kernels. */
 export function storeOf(
   definitions: readonly ParameterDefinition[],
-  asked: ParameterStoreOptions = {},
+  accumulate = false,
 ): { store: ParameterStore; kernels: Kernels; arena: Arena } {
-  const options = { slots, ...asked };
-  const arena = new Arena(ParameterStore.bytesFor(definitions, options));
+  const arena = new Arena(ParameterStore.bytesFor(definitions, accumulate));
   const kernels = loadKernels(arena);
-  return { store: new ParameterStore(arena, kernels, definitions, options), kernels, arena };
+  return { store: new ParameterStore(arena, kernels, definitions, accumulate), kernels, arena };
 }
 
 export function decayed(name: string, ...shape: number[]): ParameterDefinition {

@@ -4,29 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
-  adamW,
   Evaluator,
-  GradientEngine,
-  type OptimizerKind,
+  ResidentEngine,
   readCheckpoint,
   restoreParameters,
   saveCheckpoint,
   type TaskLearner,
   type Weights,
 } from '../../src/engine/index.js';
-import { ResidentEngine } from '../../src/engine/resident-engine.js';
-import { type GraphExecutor, onnxExecutor, residentOnBuffers } from '../../src/graph/index.js';
+import { type GraphExecutor, onnxExecutor } from '../../src/graph/index.js';
 import { failureOf } from '../support/outcomes.js';
+import { residentOnBuffers } from '../support/resident-on-buffers.js';
 import { loopInput } from '../training/loop-input.js';
-import {
-  classes,
-  type LearnerChanges,
-  largestDifference,
-  learnerOf,
-  lossesOf,
-  smallTasks,
-  tags,
-} from './small-tasks.js';
+import { classes, largestDifference, learnerOf, lossesOf, smallTasks, tags } from './small-tasks.js';
 
 const arena: GraphExecutor = onnxExecutor();
 const resident: GraphExecutor = residentOnBuffers(onnxExecutor());
@@ -189,43 +179,3 @@ async function resumed(first: TaskLearner, create: () => Promise<TaskLearner>): 
   second.learner.state = state;
   return second;
 }
-
-/** Descent with a decay of the weights, and a slot that counts steps. */
-const descent: OptimizerKind = {
-  slots: ['steps'],
-  create: () => expect.fail('it is computed in the graph'),
-  update: {
-    scalars: ['rate'],
-    scalarsAt: ({ learningRate, gradientScale }) => ({ rate: learningRate * gradientScale }),
-    add: (graph, { weights, gradients, slots, scalars }) => {
-      const [rate, steps] = [scalars.get('rate'), slots.get('steps')];
-      if (rate === undefined || steps === undefined) throw new Error('it was given neither');
-      return {
-        weights: graph.subtract(weights, graph.multiply(gradients, rate)),
-        slots: new Map([['steps', graph.add(steps, graph.constant([1], []))]]),
-      };
-    },
-  },
-};
-
-describe('an optimizer', () => {
-  const of = (changes: LearnerChanges) => learnerOf(classes(), 0, { executor: resident, ...changes });
-
-  it('may be another rule in the graph, with slots of its own', async () => {
-    const learning = await of({ optimizer: descent });
-    const before = await learning.engine.store.copyWeights();
-    await lossesOf(learning, 2);
-    const [{ name, weights, slots } = expect.fail('there is no parameter')] =
-      await learning.engine.store.state();
-    expect(slots.get('steps')?.every((steps) => steps === 2)).toBe(true);
-    expect(weights).not.toEqual(before.get(name));
-    await learning.release();
-  });
-
-  it('that has no form as a graph keeps its weights in this process', async () => {
-    const { slots, create } = adamW();
-    const learning = await of({ optimizer: { slots, create } });
-    expect(learning.engine).toBeInstanceOf(GradientEngine);
-    await learning.release();
-  });
-});

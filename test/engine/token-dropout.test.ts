@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dropTokens } from '../../src/engine/token-dropout.js';
+import { dropTokens } from '../../src/engine/index.js';
 import { englishTokenizer, loadTokenizer } from '../../src/tokenizer/index.js';
 
 const tokenizer = loadTokenizer(englishTokenizer());

@@ -1,10 +1,11 @@
 import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Graph, onnxExecutor, toOnnx } from '../../src/graph/index.js';
+import { Graph, onnxExecutor } from '../../src/graph/index.js';
 import { checkOnnxFile } from '../../src/graph/onnx/check-onnx-file.js';
 import { failureOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { toOnnx } from '../support/to-onnx.js';
 
 /** Protobuf, written by hand: https://protobuf.dev/programming-guides/encoding */
 function varint(value: number): Buffer {

@@ -5,11 +5,11 @@ import {
   Graph,
   type GraphExecutor,
   onnxExecutor,
-  residentOnBuffers,
   type TensorData,
   tensorflowExecutor,
 } from '../../src/graph.js';
 import { graphExecutorContract } from '../../src/testing.js';
+import { residentOnBuffers } from '../support/resident-on-buffers.js';
 import { describeWebGpu } from '../support/software-vulkan.js';
 
 beforeAll(async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { Graph, type Quantization, restoredWeights, toOnnx } from '../../src/graph/index.js';
+import { Graph, type Quantization, restoredWeights } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
+import { toOnnx } from '../support/to-onnx.js';
 
 const random = Random.fromSeed(3);
 const normals = (count: number) => Float32Array.from({ length: count }, () => random.normal());

@@ -1,6 +1,6 @@
 /** What is told where onnxruntime-node can't be loaded, by what loaders of systems say. */
 import { describe, expect, it } from 'vitest';
-import { runtimeFailure } from '../../src/graph/onnx/runtime-failure.js';
+import { runtimeFailure } from '../../src/graph/onnx/runtime.js';
 
 const linux = { platform: 'linux', arch: 'x64' };
 const binding = 'node_modules/onnxruntime-node/bin/napi-v6/linux/x64/onnxruntime_binding.node';

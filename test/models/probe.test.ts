@@ -5,7 +5,7 @@ import { probeTexts, probeWords } from '../../models/recipes/backbones/check/pro
 import { completeWeights, startingWeights } from '../../models/recipes/backbones/check/starts.js';
 import { WorkFolder } from '../../models/recipes/backbones/work-folder.js';
 import { newBert } from '../../src/encoder/index.js';
-import { minimize } from '../../src/engine/minimize.js';
+import { minimize } from '../../src/engine/index.js';
 import { onnxExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
 import { englishTokenizer, loadTokenizer } from '../../src/tokenizer/index.js';

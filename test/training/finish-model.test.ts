@@ -1,7 +1,7 @@
 /** Whether a model may answer with integer weights: only where dev falls by half a point at most. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { exportedInputs, initialize } from '../../src/encoder/index.js';
-import { Evaluator } from '../../src/engine/evaluator.js';
+import { Evaluator } from '../../src/engine/index.js';
 import type { PartFigures, TrainedExpert } from '../../src/families/index.js';
 import { classificationTask } from '../../src/families/papaya/classification-task.js';
 import { flatOutputs } from '../../src/families/text-outputs.js';

@@ -2,10 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { initialize, type Pooling, readEncoder } from '../../src/encoder/index.js';
-import { GradientEngine } from '../../src/engine/gradient-engine.js';
 import type { RowHead } from '../../src/engine/index.js';
-import { padBatch } from '../../src/engine/padded-batch.js';
-import { LOSS } from '../../src/engine/training-graph.js';
+import { GradientEngine, LOSS, padBatch } from '../../src/engine/index.js';
 import { sequenceTask } from '../../src/families/grapefruit/sequence-task.js';
 import { classificationTask } from '../../src/families/papaya/classification-task.js';
 import {

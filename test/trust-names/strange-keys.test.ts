@@ -6,12 +6,13 @@ import { ProblemList } from '../../src/datasets/index.js';
 import { describeDatasetProblem } from '../../src/errors.js';
 import { readRetrievalArchive } from '../../src/families/dragonfruit/read-archive.js';
 import { readRecords } from '../../src/families/source-records.js';
-import { checkFeeds, Graph, onnxExecutor, ShapeError, toOnnx } from '../../src/graph/index.js';
+import { checkFeeds, Graph, onnxExecutor, ShapeError } from '../../src/graph/index.js';
 import { decodeSafetensors, encodeSafetensors } from '../../src/safetensors/index.js';
 import { loadTokenizer } from '../../src/tokenizer/index.js';
 import { aRetrievalArchive, entries, PASSAGES } from '../families/dragonfruit/retrieval-archive-builder.js';
 import { failureOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { toOnnx } from '../support/to-onnx.js';
 
 const names = ['__proto__', 'constructor', 'toString'];
 

@@ -3,14 +3,11 @@ import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ContractCase } from '../../contract-case.js';
-import { emptyTensor } from '../empty-tensor.js';
-import type { CompiledGraph, GraphExecutor, TensorData } from '../executor.js';
+import type { CompiledGraph, GraphExecutor, ResidentMemory, TensorData } from '../executor.js';
+import { emptyTensor } from '../feeds.js';
 import { Graph } from '../graph.js';
-import type { ResidentMemory } from '../resident.js';
-import { assertClose } from './assert-close.js';
-import { floats, type OperationCase } from './operation-case.js';
-import { operationCases } from './operation-cases.js';
-import { residentChecks } from './resident-checks.js';
+import { floats, type OperationCase, operationCases } from './operation-cases.js';
+import { assertClose, doubled, residentChecks } from './resident-checks.js';
 
 type ExecutorChecks = Readonly<Record<string, (executor: GraphExecutor) => Promise<void>>>;
 
@@ -175,13 +172,6 @@ const runChecks: ExecutorChecks = {
     await assert.rejects(compiled.run({ x }, { y: emptyTensor(x.type, x.dims) }));
   },
 };
-
-/** y = 2·x for x [rows, 2]. */
-function doubled(): Graph {
-  const graph = new Graph();
-  graph.output('y', graph.scale(graph.input('x', 'float32', ['rows', 2]), 2));
-  return graph;
-}
 
 async function refuses(
   executor: GraphExecutor,

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
-import { emptyTensor } from '../empty-tensor.js';
-import type { TensorData } from '../executor.js';
+import type { ResidentMemory, ResidentTensor, TensorData } from '../executor.js';
+import { emptyTensor } from '../feeds.js';
 import { Graph } from '../graph.js';
-import type { ResidentMemory, ResidentTensor } from '../resident.js';
-import { assertClose } from './assert-close.js';
-import { floats, ints } from './operation-case.js';
+import { floats, ints } from './operation-cases.js';
 
 type ResidentChecks = Readonly<Record<string, (memory: ResidentMemory) => Promise<void>>>;
 
@@ -21,7 +19,7 @@ export const residentChecks: ResidentChecks = {
     }
   },
 
-  async 'feeds what one run left to the next, beside ordinary tensors'(memory) {
+  async 'feeds what one run left to the next, together with ordinary tensors'(memory) {
     const graph = new Graph();
     const x = graph.input('x', 'float32', ['rows', 2]);
     graph.output('next', graph.multiply(x, graph.input('factor', 'float32', [])));
@@ -141,10 +139,24 @@ export const residentChecks: ResidentChecks = {
 };
 
 /** y = 2·x for x [rows, 2]. */
-function doubled(): Graph {
+export function doubled(): Graph {
   const graph = new Graph();
   graph.output('y', graph.scale(graph.input('x', 'float32', ['rows', 2]), 2));
   return graph;
+}
+
+/** Largest relative error of an executor's numbers. */
+const TOLERANCE = 1e-5;
+
+export function assertClose(actual: TensorData, expected: TensorData): void {
+  const [given, wanted] = [actual, expected].map(({ data }) => Array.from(data, Number));
+  for (const [index, value] of (wanted ?? []).entries()) {
+    const got = given?.[index] ?? Number.NaN;
+    assert(
+      Math.abs(got - value) <= TOLERANCE * Math.max(1, Math.abs(value)),
+      `element ${index}: ${got}, expected ${value}`,
+    );
+  }
 }
 
 function required(tensor: ResidentTensor | undefined): ResidentTensor {

@@ -1,7 +1,7 @@
 /**
- * What of an ONNX file can be checked before the runtime sees it: that it is one, that its tensors have the numbers that
- * they say, that data outside the file stays in its folder, and that nothing in it can run for ever. What its operations
- * take, in memory and in time, nobody can tell without running them.
+ * Checks of an ONNX file before the runtime reads it: that it is one, that its tensors have as many numbers as their shapes
+ * say, that data outside the file stays in its folder, and that nothing in it can run forever. The memory and time that its
+ * operations take can't be known without running them.
  */
 import { open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -176,13 +176,13 @@ class OnnxCheck {
   }
 
   #checkSize(dims: readonly number[], type: number, raw: Span | undefined): void {
-    const told = `it has a tensor of the shape [${dims.join(', ')}]`;
-    if (dims.some((dimension) => dimension > MAX_BYTES)) throw new Error(told);
+    const described = `it has a tensor of the shape [${dims.join(', ')}]`;
+    if (dims.some((dimension) => dimension > MAX_BYTES)) throw new Error(described);
     const width = widths.get(type);
     if (raw === undefined || width === undefined) return;
     const bytes = dims.reduce((product, dimension) => product * dimension, width);
     if (raw.to - raw.from !== bytes)
-      throw new Error(`${told}, with ${raw.to - raw.from} bytes instead of ${bytes}`);
+      throw new Error(`${described}, with ${raw.to - raw.from} bytes instead of ${bytes}`);
   }
 
   #externalOf(entries: readonly Span[]): ExternalData {

@@ -1,4 +1,4 @@
-/** Which devices there are, found out by computing on each. */
+/** Which devices are available, found by computing on each. */
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { EXECUTION_PROVIDERS, type ExecutionProvider } from '../../device-names.js';
@@ -12,11 +12,11 @@ import { loadRuntime } from './runtime.js';
 export interface DeviceInformation {
   /** As the option `device` takes it. */
   readonly device: ExecutionProvider;
-  /** Whether it was tried just now and computed what it should. */
+  /** Whether a test on it succeeded just now. */
   readonly isAvailable: boolean;
   /**
    * Milliseconds that a product of two 512×512 matrices took, with one thread on the CPU; with the copies there and back on
-   * another device. It tells a GPU from software that plays one, and little else.
+   * another device. It distinguishes a GPU from a software renderer, and little else.
    */
   readonly productMs?: number;
   /** Why it is not available. */
@@ -25,18 +25,18 @@ export interface DeviceInformation {
 
 /** A device must take at most this share of the CPU's time for `auto` to take it: it has risks that the CPU hasn't. */
 export const WORTH_A_DEVICE = 0.9;
-/** One that takes so many times as long as the CPU for a single product is no GPU. */
+/** A device that takes more than this many times the CPU's time for a single product is no GPU. */
 const HOPELESS = 5;
 
 /** Width of the matrices that are multiplied. */
 const WIDTH = 512;
-/** Runs before the one whose time is told, in which a device compiles its programs. */
+/** Runs before the measured one, in which a device compiles its programs. */
 const WARM_UP = 1;
 
 /**
  * What the option `device` can be here: each place that the installed ONNX Runtime knows is tried with a small product,
- * which takes some hundred milliseconds and blocks the calling thread for part of them. What there is not is listed with
- * the reason.
+ * which takes a few hundred milliseconds and blocks the calling thread for part of them. Devices that are not available are
+ * listed with the reason.
  */
 export async function listDevices(): Promise<readonly DeviceInformation[]> {
   const found: DeviceInformation[] = [];
@@ -95,7 +95,7 @@ async function isKnown(device: ExecutionProvider): Promise<boolean> {
   return (await backends()).some(({ name }) => name === device);
 }
 
-/** What doesn't come with the package is a library beside it; trying without would make the runtime complain aloud. */
+/** A provider that isn't bundled needs a library in the package's folder; without it the runtime writes to stderr. */
 async function isInstalled(device: ExecutionProvider): Promise<boolean> {
   const backend = (await backends()).find(({ name }) => name === device);
   if (backend === undefined || backend.bundled) return backend !== undefined;

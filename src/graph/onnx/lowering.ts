@@ -1,7 +1,7 @@
 /** How operations are written for a provider that lacks the nodes of their usual form. */
 import type { ExecutionProvider } from '../../device-names.js';
 import type { NodeOf } from '../node.js';
-import type { BatchMatMulAttributes, OperationName } from '../operations/index.js';
+import type { BatchMatMulAttributes, OperationName } from '../operations/operation.js';
 import type { Dimension } from '../shape.js';
 import type { OnnxBuilder } from './onnx-builder.js';
 

@@ -1,6 +1,5 @@
+import type { ElementType, Tensor } from '../node.js';
 import { type Dimension, numeral, type Shape, ShapeError, symbolsOf, volume } from '../shape.js';
-import { FLOAT_BYTES } from '../stored-weights.js';
-import type { ElementType, Tensor } from '../tensor.js';
 import {
   AttributeTypeCode,
   ElementTypeCode,
@@ -85,9 +84,9 @@ export class OnnxBuilder {
     this.initializers.push({ name, dataType: ElementTypeCode[type], dims, rawData });
   }
 
-  /** An initializer of float32 that lies in a file, whose folder the runtime is told. @param offset in bytes. */
+  /** An initializer of float32 that lies in a file; the session option names the file's folder. @param offset in bytes. */
   storedInitializer(name: string, dims: readonly number[], file: string, offset: number): void {
-    const entries = { location: file, offset, length: FLOAT_BYTES * volume(dims) };
+    const entries = { location: file, offset, length: Float32Array.BYTES_PER_ELEMENT * volume(dims) };
     this.initializers.push({
       name,
       dataType: ElementTypeCode.float32,
@@ -151,7 +150,7 @@ export class OnnxBuilder {
     );
   }
 
-  /** The same for Reshape, which finds out one dimension by itself. */
+  /** The same for Reshape, which can infer one dimension. */
   target(shape: Shape): string {
     const known = shape.map((dimension) => (typeof dimension === 'number' ? dimension : -1));
     return known.filter((dimension) => dimension < 0).length === 1 ? this.integers(known) : this.shape(shape);

@@ -1,12 +1,13 @@
 import { stat } from 'node:fs/promises';
 import type { ExecutionProvider } from '../../device-names.js';
 import type { CompileOptions, OnnxExecutor } from '../executor.js';
+import { fedTensors } from '../feeds.js';
 import type { Graph } from '../graph.js';
 import { checkOnnxFile } from './check-onnx-file.js';
 import { FILE_LOWERING, loweringFor } from './lowering.js';
 import { OnnxFile, OnnxGraph } from './onnx-graph.js';
 import { OnnxMemory } from './onnx-memory.js';
-import { createSession, loadRuntime } from './runtime.js';
+import { Session } from './runtime.js';
 
 /** Where and how ONNX Runtime computes. */
 export interface OnnxExecutorOptions {
@@ -47,42 +48,26 @@ export function onnxExecutor({
   profile,
 }: OnnxExecutorOptions = {}): OnnxExecutor {
   const settings = { provider, threads, idleSpinning, spinning, profile };
-  const profiles = profile !== undefined;
   return {
     specificationVersion: 1,
     quantizes: true,
     ...(provider === 'webgpu' && { resident: new OnnxMemory(settings) }),
     async compile(graph: Graph, fixed: CompileOptions = {}) {
-      const runtime = await loadRuntime();
-      const [{ lowerGraph }, { fedTensors }] = await Promise.all([
-        import('./to-onnx.js'),
-        import('../fed-tensors.js'),
-      ]);
+      const { lowerGraph } = await import('./to-onnx.js');
       const { model, shapeInputs } = await lowerGraph(graph, fixed, loweringFor(provider));
-      const session = await createSession(runtime, model, settings, { stored: fixed.stored });
-      const fed = fedTensors(graph, fixed);
-      return new OnnxGraph({
-        runtime,
-        session,
-        provider,
-        fed,
-        outputs: graph.outputs,
-        shapeInputs,
-        profiles,
-      });
+      const session = await Session.create(model, settings, { stored: fixed.stored });
+      return new OnnxGraph({ session, fed: fedTensors(graph, fixed), outputs: graph.outputs, shapeInputs });
     },
     async load(file) {
       await checkOnnxFile(file);
-      const runtime = await loadRuntime();
       const { size } = await stat(file);
-      const session = await createSession(runtime, await asLoaded(file, provider), settings);
-      return new OnnxFile({ runtime, session, provider, profiles }, size);
+      return new OnnxFile(await Session.create(await modelFor(file, provider), settings), size);
     },
   };
 }
 
 /** The file, or its bytes as the provider takes them. */
-async function asLoaded(file: string, provider: ExecutionProvider): Promise<string | Uint8Array> {
+async function modelFor(file: string, provider: ExecutionProvider): Promise<string | Uint8Array> {
   if (loweringFor(provider) === FILE_LOWERING) return file;
   const { deviceModel } = await import('./device-model.js');
   return (await deviceModel(file)) ?? file;

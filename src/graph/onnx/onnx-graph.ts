@@ -1,60 +1,44 @@
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
-import type { ExecutionProvider } from '../../device-names.js';
-import { checkFeeds, checkOutputs, type Sizes } from '../check-tensors.js';
 import type { CompiledGraph, LoadedGraph, TensorData, TensorDescription } from '../executor.js';
+import { checkFeeds, checkOutputs, type Sizes } from '../feeds.js';
+import type { ElementType } from '../node.js';
 import { resolveShape, type Shape, ShapeError } from '../shape.js';
-import type { ElementType } from '../tensor.js';
-import { deviceWork } from './device-work.js';
-import type { Runtime } from './runtime.js';
+import type { Runtime, Session } from './runtime.js';
 
-/** A session of the runtime, and what goes into it and comes out of it. */
-export interface OnnxGraphParts {
-  readonly runtime: Runtime;
-  readonly session: InferenceSession;
-  readonly provider: ExecutionProvider;
+/** A session of the runtime, with its inputs and outputs. */
+interface OnnxGraphParts {
+  readonly session: Session;
   readonly fed: readonly TensorDescription[];
   readonly outputs: ReadonlyMap<string, Omit<TensorDescription, 'name'>>;
   /** Inputs that are fed the sizes of these shapes. Default: none. */
   readonly shapeInputs?: ReadonlyMap<string, Shape>;
-  /** Whether the runtime writes a profile at the end. Default false. */
-  readonly profiles?: boolean;
 }
 
 const NO_SHAPES: ReadonlyMap<string, Shape> = new Map();
 
 export class OnnxGraph implements CompiledGraph {
   readonly #parts: OnnxGraphParts;
-  #session: InferenceSession | undefined;
   /** Wrappers around buffers that are passed again at every run, such as the parameters. */
   readonly #wrappers = new WeakMap<TensorData, Tensor>();
 
   constructor(parts: OnnxGraphParts) {
     this.#parts = parts;
-    this.#session = parts.session;
   }
 
   async run(
     feeds: Readonly<Record<string, TensorData>>,
     outputs: Readonly<Record<string, TensorData>>,
   ): Promise<void> {
-    const session = this.#session;
-    if (session === undefined) throw new Error('the compiled graph was released');
-    const { runtime, provider, fed, shapeInputs = NO_SHAPES } = this.#parts;
+    const { session, fed, shapeInputs = NO_SHAPES } = this.#parts;
+    session.requireOpen();
     const sizes = checkFeeds(fed, feeds);
     checkOutputs(this.#parts.outputs, outputs, sizes);
-    const given = { ...this.#wrapAll(feeds), ...shapeFeeds(runtime, shapeInputs, sizes) };
-    await deviceWork(provider, 'run', () => session.run(given, this.#wrapAll(outputs)));
+    const given = { ...this.#wrapAll(feeds), ...shapeFeeds(session.runtime, shapeInputs, sizes) };
+    await session.run(given, this.#wrapAll(outputs));
   }
 
   async release(): Promise<void> {
-    const session = this.#session;
-    this.#session = undefined;
-    if (session === undefined) return;
-    const { provider, profiles } = this.#parts;
-    await deviceWork(provider, 'run', async () => {
-      if (profiles) session.endProfiling();
-      await session.release();
-    });
+    await this.#parts.session.release();
   }
 
   #wrapAll(tensors: Readonly<Record<string, TensorData>>): Record<string, Tensor> {
@@ -69,7 +53,7 @@ export class OnnxGraph implements CompiledGraph {
   #wrap(tensor: TensorData): Tensor {
     const known = this.#wrappers.get(tensor);
     if (known !== undefined) return known;
-    const wrapper = toOrtTensor(this.#parts.runtime, tensor);
+    const wrapper = toOrtTensor(this.#parts.session.runtime, tensor);
     this.#wrappers.set(tensor, wrapper);
     return wrapper;
   }
@@ -81,12 +65,12 @@ export class OnnxFile extends OnnxGraph implements LoadedGraph {
   readonly outputs: readonly TensorDescription[];
 
   constructor(
-    parts: Pick<OnnxGraphParts, 'runtime' | 'session' | 'provider' | 'profiles'>,
+    session: Session,
     readonly bytes: number,
   ) {
-    const inputs = parts.session.inputMetadata.map(described);
-    const outputs = parts.session.outputMetadata.map(described);
-    super({ ...parts, fed: inputs, outputs: new Map(outputs.map((each) => [each.name, each])) });
+    const inputs = session.inputs.map(described);
+    const outputs = session.outputs.map(described);
+    super({ session, fed: inputs, outputs: new Map(outputs.map((each) => [each.name, each])) });
     this.inputs = inputs;
     this.outputs = outputs;
   }
@@ -114,7 +98,7 @@ export function toOrtTensor({ Tensor }: Runtime, tensor: TensorData): Tensor {
   return new Tensor('int64', tensor.data, tensor.dims);
 }
 
-/** What inputs are fed that take the sizes of shapes. */
+/** Feeds for the inputs that take the sizes of shapes. */
 export function shapeFeeds(
   runtime: Runtime,
   shapeInputs: ReadonlyMap<string, Shape>,

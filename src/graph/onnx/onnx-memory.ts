@@ -1,16 +1,21 @@
 import type { Tensor } from 'onnxruntime-node';
-import { emptyTensor } from '../empty-tensor.js';
-import type { TensorData } from '../executor.js';
-import type { Graph } from '../graph.js';
 import {
+  type CompileOptions,
+  type Feed,
   notHere,
   type ResidentCompileOptions,
   type ResidentGraph,
   type ResidentMemory,
   type ResidentTensor,
-} from '../resident.js';
+  type TensorData,
+  type TensorDescription,
+} from '../executor.js';
+import { checkFeeds, checkOutputs, emptyTensor, fedTensors } from '../feeds.js';
+import type { Graph } from '../graph.js';
+import { resolveShape, type Shape } from '../shape.js';
 import { loweringFor } from './lowering.js';
-import { createSession, loadRuntime, type SessionSettings } from './runtime.js';
+import { shapeFeeds, toOrtTensor } from './onnx-graph.js';
+import { Session, type SessionSettings } from './runtime.js';
 
 /**
  * The memory of a WebGPU device. Its tensors are `gpu-buffer` tensors of onnxruntime-node: outputs of one session that
@@ -23,7 +28,7 @@ export class OnnxMemory implements ResidentMemory {
   #freed: Tensor[] = [];
   /** Graphs that copy a tensor, by where it goes, its type and its number of axes. */
   readonly #copiers = new Map<string, Promise<ResidentGraph>>();
-  /** Compiled graphs besides the copiers, which are released with the last of them. */
+  /** Number of compiled graphs other than the copiers, which are released with the last of them. */
   #open = 0;
 
   constructor(settings: SessionSettings) {
@@ -83,22 +88,16 @@ export class OnnxMemory implements ResidentMemory {
     { stays, ...fixed }: ResidentCompileOptions,
     released: () => Promise<void>,
   ): Promise<ResidentGraph> {
-    const runtime = await loadRuntime();
     const { lowerGraph } = await import('./to-onnx.js');
-    const { OnnxResidentGraph } = await import('./onnx-resident-graph.js');
-    const lowering = loweringFor(this.#settings.provider);
-    const { model, shapeInputs } = await lowerGraph(graph, fixed, lowering);
+    const { model, shapeInputs } = await lowerGraph(graph, fixed, loweringFor(this.#settings.provider));
     const places = [...graph.outputs.keys()].map(
       (name) => [name, stays.has(name) ? 'gpu-buffer' : 'cpu'] as const,
     );
-    const session = await createSession(runtime, model, this.#settings, {
+    const session = await Session.create(model, this.#settings, {
       stored: fixed.stored,
       preferredOutputLocation: Object.fromEntries(places),
     });
-    const { provider, profile } = this.#settings;
-    const profiles = profile !== undefined;
-    const ways = { memory: this, runtime, session, provider, profiles, released };
-    return new OnnxResidentGraph({ ...ways, graph, fixed, stays, shapeInputs });
+    return new OnnxResidentGraph({ memory: this, session, released, graph, fixed, stays, shapeInputs });
   }
 
   async #released(): Promise<void> {
@@ -134,4 +133,77 @@ async function copying(type: TensorData['type'], axes: number): Promise<Graph> {
   const shape = Array.from({ length: axes }, (_, axis) => `size ${axis}`);
   graph.output(COPY, graph.input(ORIGINAL, type, shape));
   return graph;
+}
+
+interface ResidentGraphParts {
+  readonly memory: OnnxMemory;
+  /** Made with the places of the graph's outputs. */
+  readonly session: Session;
+  /** Called once it is released. */
+  readonly released: () => Promise<void>;
+  readonly graph: Graph;
+  /** What it was compiled with. */
+  readonly fixed: CompileOptions;
+  readonly stays: ReadonlySet<string>;
+  /** Inputs that are fed the sizes of these shapes. */
+  readonly shapeInputs: ReadonlyMap<string, Shape>;
+}
+
+type Outputs = ReadonlyMap<string, Omit<TensorDescription, 'name'>>;
+
+/** A session some of whose inputs and outputs stay on the device. */
+class OnnxResidentGraph implements ResidentGraph {
+  readonly #parts: ResidentGraphParts;
+  readonly #fed: readonly TensorDescription[];
+  readonly #staying: Outputs;
+  readonly #written: Outputs;
+
+  constructor(parts: ResidentGraphParts) {
+    const { graph, fixed, stays } = parts;
+    const outputs = [...graph.outputs];
+    this.#parts = parts;
+    this.#fed = fedTensors(graph, fixed);
+    this.#staying = new Map(outputs.filter(([name]) => stays.has(name)));
+    this.#written = new Map(outputs.filter(([name]) => !stays.has(name)));
+  }
+
+  async run(
+    feeds: Readonly<Record<string, Feed>>,
+    outputs: Readonly<Record<string, TensorData>>,
+  ): Promise<Readonly<Record<string, ResidentTensor>>> {
+    const { memory, session, shapeInputs } = this.#parts;
+    session.requireOpen();
+    const sizes = checkFeeds(this.#fed, feeds);
+    checkOutputs(this.#written, outputs, sizes);
+    const given = { ...this.#wrapAll(feeds), ...shapeFeeds(session.runtime, shapeInputs, sizes) };
+    const results = await session.run(given, undefined, () => memory.giveBack());
+    for (const name of this.#written.keys()) copyInto(outputs[name], results[name]);
+    const left = [...this.#staying].flatMap(([name, { type, shape }]) => {
+      const buffer = results[name];
+      return buffer ? [[name, memory.keep(buffer, { type, dims: resolveShape(shape, sizes) })] as const] : [];
+    });
+    return Object.fromEntries(left);
+  }
+
+  async release(): Promise<void> {
+    const { memory, session, released } = this.#parts;
+    if (await session.release(() => memory.giveBack())) await released();
+  }
+
+  #wrapAll(feeds: Readonly<Record<string, Feed>>): Record<string, Tensor> {
+    const { memory, session } = this.#parts;
+    const wrapped = Object.entries(feeds).map(([name, feed]) => {
+      return [name, 'data' in feed ? toOrtTensor(session.runtime, feed) : memory.bufferOf(feed)] as const;
+    });
+    return Object.fromEntries(wrapped);
+  }
+}
+
+/** The runtime makes arrays of its own for outputs that don't stay. */
+function copyInto(buffer: TensorData | undefined, result: Tensor | undefined): void {
+  const data = result?.data;
+  if (buffer?.type === 'float32' && data instanceof Float32Array) buffer.data.set(data);
+  else if (buffer?.type === 'int32' && data instanceof Int32Array) buffer.data.set(data);
+  else if (buffer?.type === 'int64' && data instanceof BigInt64Array) buffer.data.set(data);
+  else throw new TypeError(`the runtime gave ${result?.type} for an output ${buffer?.type}`);
 }

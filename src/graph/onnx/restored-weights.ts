@@ -1,9 +1,20 @@
 /** The weights of graphs that hold them as integers, in float32 again, up to what rounding has lost. */
+import { fields, type JsonShape, listOf, oneOf, type Shaped, shaped, text, whole } from '../../json-shape.js';
 import type { NamedTensor } from '../../safetensors/index.js';
 import { restoredFactor, restoredRows } from './integer-weights.js';
 import { unpackedRows } from './packed-rows.js';
-import type { StoredNode, StoredTensor } from './read-model.js';
-import { ElementTypeCode } from './schema.js';
+import { decodeModel, ElementTypeCode, PRODUCER } from './schema.js';
+
+const bytesShape: JsonShape<Uint8Array> = (value): value is Uint8Array => value instanceof Uint8Array;
+const tensorShape = fields(
+  { name: text, dataType: whole(), dims: listOf(whole(0)), rawData: bytesShape },
+  {},
+);
+const nodeShape = fields({ opType: text, input: listOf(text) }, {});
+const graphShape = fields({ node: listOf(nodeShape), initializer: listOf(tensorShape) }, {});
+const modelShape = fields({ producerName: oneOf(PRODUCER), graph: graphShape }, {});
+type StoredTensor = Shaped<typeof tensorShape>;
+type StoredNode = Shaped<typeof nodeShape>;
 
 /**
  * @param bytes of an `.onnx` file that this library wrote, with its weights inside.
@@ -11,8 +22,9 @@ import { ElementTypeCode } from './schema.js';
  * @throws Error if it is none, or lacks a part of a weight.
  */
 export async function restoredWeights(bytes: Uint8Array): Promise<ReadonlyMap<string, NamedTensor>> {
-  const { readModel } = await import('./read-model.js');
-  const { node, initializer } = await readModel(bytes);
+  const model = shaped(modelShape, await decodeModel(bytes));
+  if (model === undefined) throw new Error('is not a graph that this library wrote');
+  const { node, initializer } = model.graph;
   return new IntegerGraph(initializer, node).weights();
 }
 
@@ -26,7 +38,7 @@ interface LinearForm {
 }
 const LINEAR: Readonly<Record<string, LinearForm>> = {
   MatMulIntegerToFloat: { integers: 1, scales: 3, bias: 6 },
-  // What releases before 2026-11-21 wrote.
+  // In models of the catalogue.
   QGemm: { inputScale: 1, integers: 3, scales: 4, bias: 6 },
 };
 

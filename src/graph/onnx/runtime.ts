@@ -1,11 +1,11 @@
 import { dirname } from 'node:path';
-import type { InferenceSession } from 'onnxruntime-node';
+import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { ExecutionProvider } from '../../device-names.js';
+import { takeDeviceTurn } from '../../device-turns.js';
+import { DeviceError, InstallationError } from '../../errors.js';
 import { requireFor } from '../../own-files.js';
 import { turnTelemetryOff } from '../../runtime-telemetry.js';
-import type { StoredWeights } from '../stored-weights.js';
-import { deviceWork } from './device-work.js';
-import { runtimeFailure } from './runtime-failure.js';
+import type { StoredWeights } from '../executor.js';
 
 export type Runtime = typeof import('onnxruntime-node');
 
@@ -38,54 +38,106 @@ export interface SessionSettings {
   readonly profile?: string | undefined;
 }
 
-/** What one session needs besides. */
-export interface SessionNeeds {
+interface SessionOptions {
   /** Weights of the model that lie in a file. Default: none. */
   readonly stored?: StoredWeights | undefined;
   /** Default: every output is written to the processor's memory. */
   readonly preferredOutputLocation?: NonNullable<InferenceSession.SessionOptions['preferredOutputLocation']>;
 }
 
-/**
- * @param model the path or the bytes of an ONNX model.
- * @throws RangeError for a provider that the runtime lacks; DeviceError for a device that doesn't start
- */
-export async function createSession(
-  { InferenceSession, listSupportedBackends }: Runtime,
-  model: string | Uint8Array,
-  { provider, threads, idleSpinning, spinning, profile }: SessionSettings,
-  { stored, ...places }: SessionNeeds = {},
-): Promise<InferenceSession> {
-  const providers = listSupportedBackends().map(({ name }) => name);
-  if (!providers.includes(provider)) {
-    const there = providers.join(', ');
-    throw new RangeError(`ONNX Runtime has no provider ${provider} here; use one of ${there}`);
+/** A session of the runtime. On a device other than the CPU, it takes turns with those of other threads. */
+export class Session {
+  readonly runtime: Runtime;
+  readonly #settings: SessionSettings;
+  readonly #session: InferenceSession;
+  #isReleased = false;
+
+  private constructor(runtime: Runtime, session: InferenceSession, settings: SessionSettings) {
+    this.runtime = runtime;
+    this.#session = session;
+    this.#settings = settings;
   }
-  const options: InferenceSession.SessionOptions = {
-    executionProviders: [provider],
-    intraOpNumThreads: threads,
-    interOpNumThreads: 1,
-    executionMode: 'sequential',
-    graphOptimizationLevel: 'all',
-    // Without the arena, every intermediate result is allocated anew, which costs more than some operations.
-    enableCpuMemArena: true,
-    // What fails is thrown; the runtime would write it to the standard error of the application, too.
-    logSeverityLevel: 4,
-    ...(profile !== undefined && { enableProfiling: true, profileFilePrefix: profile }),
-    extra: {
-      session: {
-        ...(!idleSpinning && { force_spinning_stop: '1' }),
-        ...(!spinning && { intra_op: { allow_spinning: '0' } }),
-        ...(stored && storedSettings(stored)),
+
+  /**
+   * @param model the path or the bytes of an ONNX model.
+   * @throws RangeError for a provider that the runtime lacks; DeviceError for a device that doesn't start
+   */
+  static async create(
+    model: string | Uint8Array,
+    settings: SessionSettings,
+    { stored, ...places }: SessionOptions = {},
+  ): Promise<Session> {
+    const runtime = await loadRuntime();
+    const { provider, threads, idleSpinning, spinning, profile } = settings;
+    const providers = runtime.listSupportedBackends().map(({ name }) => name);
+    if (!providers.includes(provider)) {
+      const there = providers.join(', ');
+      throw new RangeError(`ONNX Runtime has no provider ${provider} here; use one of ${there}`);
+    }
+    const options: InferenceSession.SessionOptions = {
+      executionProviders: [provider],
+      intraOpNumThreads: threads,
+      interOpNumThreads: 1,
+      executionMode: 'sequential',
+      graphOptimizationLevel: 'all',
+      // Without the arena, every intermediate result is allocated anew, which costs more than some operations.
+      enableCpuMemArena: true,
+      // Failures are thrown; the runtime would write them to the standard error of the application, too.
+      logSeverityLevel: 4,
+      ...(profile !== undefined && { enableProfiling: true, profileFilePrefix: profile }),
+      extra: {
+        session: {
+          ...(!idleSpinning && { force_spinning_stop: '1' }),
+          ...(!spinning && { intra_op: { allow_spinning: '0' } }),
+          ...(stored && storedSettings(stored)),
+        },
       },
-    },
-    ...places,
-  };
-  return deviceWork(provider, 'start', () =>
-    typeof model === 'string'
-      ? InferenceSession.create(model, options)
-      : InferenceSession.create(model, options),
-  );
+      ...places,
+    };
+    const session = await deviceWork(provider, 'start', () =>
+      typeof model === 'string'
+        ? runtime.InferenceSession.create(model, options)
+        : runtime.InferenceSession.create(model, options),
+    );
+    return new Session(runtime, session, settings);
+  }
+
+  get inputs(): readonly InferenceSession.ValueMetadata[] {
+    return this.#session.inputMetadata;
+  }
+
+  get outputs(): readonly InferenceSession.ValueMetadata[] {
+    return this.#session.outputMetadata;
+  }
+
+  /** @throws Error once it was released. */
+  requireOpen(): void {
+    if (this.#isReleased) throw new Error('the compiled graph was released');
+  }
+
+  /** @param fetches tensors to write outputs to. @param before work on the device that precedes the run. */
+  run(
+    feeds: InferenceSession.FeedsType,
+    fetches?: Readonly<Record<string, Tensor>>,
+    before: () => void = () => undefined,
+  ): Promise<InferenceSession.ReturnType> {
+    return deviceWork(this.#settings.provider, 'run', async () => {
+      before();
+      return fetches === undefined ? this.#session.run(feeds) : this.#session.run(feeds, fetches);
+    });
+  }
+
+  /** @param before work on the device that precedes the release. @returns whether it was open until now. */
+  async release(before: () => void = () => undefined): Promise<boolean> {
+    if (this.#isReleased) return false;
+    this.#isReleased = true;
+    await deviceWork(this.#settings.provider, 'run', async () => {
+      before();
+      if (this.#settings.profile !== undefined) this.#session.endProfiling();
+      await this.#session.release();
+    });
+    return true;
+  }
 }
 
 /**
@@ -95,3 +147,89 @@ export async function createSession(
 function storedSettings({ file }: StoredWeights): Readonly<Record<string, string>> {
   return { model_external_initializers_file_folder_path: dirname(file), disable_prepacking: '1' };
 }
+
+/**
+ * Has the runtime work on a device. The CPU needs no turn, and what fails there is not the device's fault.
+ * @throws DeviceError for whatever the runtime throws on another device.
+ */
+async function deviceWork<Value>(
+  provider: ExecutionProvider,
+  when: DeviceError['when'],
+  work: () => Promise<Value>,
+): Promise<Value> {
+  if (provider === 'cpu') return work();
+  const done = await takeDeviceTurn(provider);
+  try {
+    return await work();
+  } catch (cause) {
+    throw new DeviceError(provider, when, reasonOf(cause), { cause });
+  } finally {
+    done();
+  }
+}
+
+/** The runtime's message, without the place in its own source. */
+function reasonOf(thrown: unknown): string {
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return message.replace(/^\/\S+:\d+ .* was false\. /s, '');
+}
+
+const RUNTIME = 'onnxruntime-node';
+
+/** What the machine is; of interest to tests alone. */
+export interface Machine {
+  readonly platform: string;
+  readonly arch: string;
+}
+
+/** A kind of failure: the pattern of the loader's message, and the advice. */
+interface Known {
+  readonly sign: RegExp;
+  readonly advice: (machine: Machine) => string;
+}
+
+const known: readonly Known[] = [
+  {
+    // musl's loader, which Alpine has: the binaries ask for glibc's.
+    sign: /Error loading shared library (?:ld-linux|libc\.so|libstdc\+\+|libgcc_s)|Error relocating/,
+    advice: (machine) =>
+      `onnxruntime has no binary for this platform (${nameOf(machine)} with musl, as in Alpine); use a system with glibc, such as the image node:22-slim`,
+  },
+  {
+    sign: /version [`'"](?:GLIBC|GLIBCXX|CXXABI)_[\d.]+[`'"]? not found/,
+    advice: (machine) =>
+      `onnxruntime has no binary for this platform (${nameOf(machine)} with a C or C++ library that is too old); use a newer system: glibc 2.28 and libstdc++ of GCC 8 at least, as in Debian 10 or RHEL 8`,
+  },
+  {
+    sign: /libonnxruntime|onnxruntime\.dll/,
+    advice: () =>
+      `its library lies beside onnxruntime_binding.node and was left out; copy the whole folder node_modules/${RUNTIME}/bin, as a bundler or a tracer of files must too (docs/bundlers.md)`,
+  },
+  {
+    sign: /lib(?:stdc\+\+|gcc_s)\.so/,
+    advice: () =>
+      'the system lacks the C++ library; install it (Debian: apt-get install libstdc++6), or use an image that has it, such as node:22-slim or distroless/nodejs22 on Debian',
+  },
+];
+
+/**
+ * The failure in words that say what to do.
+ * @param thrown what loading the package threw.
+ */
+export function runtimeFailure(thrown: unknown, machine: Machine = process): InstallationError {
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return new InstallationError(RUNTIME, adviceFor(message, machine), { cause: thrown });
+}
+
+function adviceFor(message: string, machine: Machine): string {
+  if (/Cannot find (?:module|package) ['"]onnxruntime-node['"]/.test(message)) {
+    return `the package is not installed where this application looks for it; npm install --ignore-scripts ${RUNTIME}. It can't be put into a bundle: leave it out (external), and ship node_modules/${RUNTIME} and node_modules/onnxruntime-common with the bundle (docs/bundlers.md)`;
+  }
+  if (/Cannot find module .*onnxruntime_binding\.node/.test(message)) {
+    return `onnxruntime has no binary for this platform (${nameOf(machine)}), or its folder node_modules/${RUNTIME}/bin was left out; there are binaries for Linux and Windows on x64 and arm64, and for macOS on arm64`;
+  }
+  const found = known.find(({ sign }) => sign.test(message));
+  return found?.advice(machine) ?? `its native library can't be loaded on ${nameOf(machine)}: ${message}`;
+}
+
+const nameOf = ({ platform, arch }: Machine): string => `${platform} ${arch}`;

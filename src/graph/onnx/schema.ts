@@ -3,6 +3,7 @@
  * Message names, field names and numbers: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
  */
 import type protobuf from 'protobufjs/light.js';
+import { varint } from './wire-file.js';
 
 export const ElementTypeCode = { float32: 1, uint8: 2, int8: 3, int32: 6, int64: 7 } as const;
 /** What the files that we write say of themselves. */
@@ -141,24 +142,11 @@ export interface ModelProto {
   };
 }
 
-/** The bytes of an `.onnx` file. */
-export async function encodeModel(model: ModelProto): Promise<Uint8Array> {
-  return encode('ModelProto', model);
-}
-
-/** Nodes and initializers as fields that a graph can be continued with. */
-export async function encodeGraphFields(
-  node: readonly NodeProto[],
-  initializer: readonly TensorProto[],
-): Promise<Uint8Array> {
-  return encode('GraphProto', { node, initializer });
-}
-
-/** What an `.onnx` file holds, as plain objects; a field that it lacks has its type's default. @throws Error if it is none */
+/** The contents of an `.onnx` file as plain objects; absent fields are left out, but for lists. @throws Error if it is none */
 export async function decodeModel(bytes: Uint8Array): Promise<unknown> {
   types ??= loadTypes();
   const type = (await types).lookupType('ModelProto');
-  return type.toObject(type.decode(bytes), { longs: Number, defaults: true });
+  return type.toObject(type.decode(bytes), { longs: Number, arrays: true });
 }
 
 /** The bytes of one message, of which any field may be absent. */
@@ -169,4 +157,48 @@ export async function encode(
   types ??= loadTypes();
   const type = (await types).lookupType(name);
   return type.encode(type.fromObject(message)).finish();
+}
+
+/** An initializer of float32 whose numbers are asked for when they are written. */
+export interface LateInitializer {
+  readonly tensor: TensorProto;
+  /** Of its numbers. */
+  readonly bytes: number;
+  readonly read: () => Float32Array;
+}
+
+/** Wire types and field numbers of onnx.proto. */
+const GRAPH_TAG = 0x3a; // ModelProto.graph
+const INITIALIZER_TAG = 0x2a; // GraphProto.initializer
+const RAW_DATA_TAG = 0x4a; // TensorProto.raw_data
+
+/**
+ * An ONNX model piece by piece, so that a large one is never in memory as a whole.
+ * @param late further initializers; each is read when it is its turn.
+ */
+export async function modelPieces(
+  { graph, ...model }: ModelProto,
+  late: readonly LateInitializer[],
+): Promise<Iterable<Uint8Array>> {
+  const around = await encode('ModelProto', model);
+  const fields = await encode('GraphProto', graph);
+  const heads = await Promise.all(
+    late.map(async ({ tensor, bytes }) => {
+      const described = await encode('TensorProto', tensor);
+      const raw = [RAW_DATA_TAG, ...varint(bytes)];
+      const length = described.length + raw.length + bytes;
+      return Uint8Array.of(INITIALIZER_TAG, ...varint(length), ...described, ...raw);
+    }),
+  );
+  const length = late.reduce((sum, { bytes }, at) => sum + (heads[at]?.length ?? 0) + bytes, fields.length);
+  return (function* () {
+    yield around;
+    yield Uint8Array.of(GRAPH_TAG, ...varint(length));
+    yield fields;
+    for (const [at, { read }] of late.entries()) {
+      yield heads[at] ?? new Uint8Array();
+      const { buffer, byteOffset, byteLength } = read();
+      yield new Uint8Array(buffer, byteOffset, byteLength);
+    }
+  })();
 }

@@ -1,18 +1,22 @@
 import { basename } from 'node:path';
 import type { CompileOptions } from '../executor.js';
 import type { Graph } from '../graph.js';
-import type { Node } from '../node.js';
-import { nodesFor } from '../node-order.js';
+import { type Node, nodesFor, type Tensor } from '../node.js';
 import { operations } from '../operations/index.js';
 import type { Quantization } from '../quantization.js';
 import { type Dimension, type Shape, ShapeError, volume } from '../shape.js';
-import { FLOAT_BYTES, type StoredWeights } from '../stored-weights.js';
-import type { Tensor } from '../tensor.js';
 import { FILE_LOWERING, type Lowering } from './lowering.js';
-import { type LateInitializer, modelPieces } from './model-pieces.js';
 import { OnnxBuilder } from './onnx-builder.js';
 import { quantizedForms } from './quantized-forms.js';
-import { ElementTypeCode, encodeModel, type ModelProto, PRODUCER, type ValueInfoProto } from './schema.js';
+import {
+  ElementTypeCode,
+  encode,
+  type LateInitializer,
+  type ModelProto,
+  modelPieces,
+  PRODUCER,
+  type ValueInfoProto,
+} from './schema.js';
 
 /** Operator set 21 (ONNX 1.16) is the first with every operator used here in its present form. */
 const OPERATOR_SET = 21;
@@ -20,33 +24,19 @@ const IR_VERSION = 10;
 
 const NOT_QUANTIZED: Quantization = { linear: new Map(), tables: new Map() };
 
-/**
- * The graph as the bytes of an ONNX model. Only what the outputs need is written.
- * @param weights values of parameters to store in the model; a parameter without values becomes an input.
- * @param quantization which of them to store as integers. Default: none.
- * @param stored further values, which lie in a file. The model names the file without its folder. Default: none.
- */
-export async function toOnnx(
-  graph: Graph,
-  weights: ReadonlyMap<string, Float32Array> = new Map(),
-  quantization: Quantization = NOT_QUANTIZED,
-  stored?: StoredWeights,
-): Promise<Uint8Array> {
-  const { model } = await lowerGraph(graph, { weights, quantization, ...(stored && { stored }) });
-  return model;
-}
-
-/** A graph as a runtime takes it. */
-export interface LoweredGraph {
+/** A graph in the form that a runtime takes. */
+interface LoweredGraph {
   /** The bytes of an ONNX model. */
   readonly model: Uint8Array;
-  /** Inputs beside those of the graph: int64 vectors of these shapes' sizes in the run. */
+  /** Inputs in addition to those of the graph: int64 vectors of these shapes' sizes in the run. */
   readonly shapeInputs: ReadonlyMap<string, Shape>;
 }
 
 /**
- * The same file as {@link toOnnx} makes, but for the order of its initializers, piece by piece: each float32 weight is
- * asked for when it is its turn.
+ * The graph as an ONNX model, piece by piece: each float32 weight is requested when it is written. Only what the outputs
+ * need is written.
+ * @param weights values of parameters to store in the model; a parameter without values becomes an input.
+ * @param quantization which of them to store as integers. Default: none.
  */
 export async function onnxPieces(
   graph: Graph,
@@ -57,11 +47,11 @@ export async function onnxPieces(
   return modelPieces(model, late);
 }
 
-/** The graph for one provider, with the weights that are fixed. @param lowering Default: that of files. */
+/** The graph for one provider, with the weights that are fixed. */
 export async function lowerGraph(
   graph: Graph,
   options: CompileOptions,
-  lowering: Lowering = FILE_LOWERING,
+  lowering: Lowering,
 ): Promise<LoweredGraph> {
   const { model, late, shapeInputs } = describeModel(graph, options, lowering);
   const read = late.map(({ tensor, read: values }) => {
@@ -69,7 +59,10 @@ export async function lowerGraph(
     return { ...tensor, rawData: new Uint8Array(buffer, byteOffset, byteLength) };
   });
   const initializer = [...model.graph.initializer, ...read];
-  return { model: await encodeModel({ ...model, graph: { ...model.graph, initializer } }), shapeInputs };
+  return {
+    model: await encode('ModelProto', { ...model, graph: { ...model.graph, initializer } }),
+    shapeInputs,
+  };
 }
 
 interface DescribedModel {
@@ -131,7 +124,7 @@ function lateInitializer(
     if (values?.length === volume(dims)) return values;
     throw new ShapeError(`the weight ${name} has ${values?.length} numbers, its parameter ${volume(dims)}`);
   };
-  return { tensor, bytes: FLOAT_BYTES * volume(dims), read };
+  return { tensor, bytes: Float32Array.BYTES_PER_ELEMENT * volume(dims), read };
 }
 
 function inputsOf(nodes: readonly Node[]): ReadonlySet<Tensor> {

@@ -10,11 +10,11 @@ export interface Span {
 /** A field of a message. */
 export interface WireField extends Span {
   readonly number: number;
-  /** Of a number; NaN if it has no value of its own, as messages, texts and bytes have none. */
+  /** The value of a number; NaN for messages, texts and bytes. */
   readonly value: number;
 }
 
-/** So much is read at once. */
+/** How much is read at a time. */
 const WINDOW_BYTES = 1 << 16;
 /** Numbers of 64 bits. */
 const MAX_VARINT_BYTES = 10;
@@ -24,6 +24,8 @@ const WireType = { varint: 0, eight: 1, span: 2, four: 5 } as const;
 
 /** @throws Error, from all methods, for what is not protobuf or is cut off. */
 export class WireFile {
+  #buffer: Buffer | undefined;
+  /** The part of the buffer that was read. */
   #window: Buffer = Buffer.alloc(0);
   #start = 0;
   /** Where the last number that was read ended. */
@@ -102,10 +104,19 @@ export class WireFile {
   }
 
   #read(at: number): void {
-    if (this.#window.length === 0) this.#window = Buffer.alloc(WINDOW_BYTES);
-    const read = readSync(this.descriptor, this.#window, 0, WINDOW_BYTES, at);
+    this.#buffer ??= Buffer.alloc(WINDOW_BYTES);
+    const read = readSync(this.descriptor, this.#buffer, 0, WINDOW_BYTES, at);
     if (read === 0) throw new Error(`it ends at byte ${at}`);
     this.#start = at;
-    this.#window = this.#window.subarray(0, read);
+    this.#window = this.#buffer.subarray(0, read);
+  }
+}
+
+/** A whole number as protobuf writes it: seven bits a byte, the lowest first. */
+export function varint(value: number): number[] {
+  const bytes: number[] = [];
+  for (let rest = value; ; rest = Math.floor(rest / 128)) {
+    if (rest < 128) return [...bytes, rest];
+    bytes.push((rest % 128) + 128);
   }
 }

@@ -1,7 +1,6 @@
 import type { Graph } from '../graph.js';
-import { outputAt } from '../node.js';
+import { outputAt, type Tensor } from '../node.js';
 import { broadcastAxes, broadcastShapes, dimensionAt, ShapeError, sameShape } from '../shape.js';
-import type { Tensor } from '../tensor.js';
 import type { Operation } from './operation.js';
 
 type Binary = 'add' | 'subtract' | 'multiply' | 'divide';

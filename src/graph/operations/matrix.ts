@@ -1,9 +1,7 @@
 import type { Graph } from '../graph.js';
-import type { Dimension, Shape } from '../shape.js';
-import { dimensionAt, ShapeError, sameShape } from '../shape.js';
-import type { Tensor } from '../tensor.js';
-import type { Operation } from './operation.js';
-import type { BatchMatMulAttributes } from './signatures.js';
+import type { Tensor } from '../node.js';
+import { type Dimension, dimensionAt, type Shape, ShapeError, sameShape } from '../shape.js';
+import type { BatchMatMulAttributes, Operation } from './operation.js';
 
 /** Rows and columns of a matrix after an optional transposition. */
 function rowsAndColumns(shape: Shape, transpose: boolean): readonly [Dimension, Dimension] {

@@ -1,9 +1,99 @@
 import type { Graph } from '../graph.js';
-import type { NodeOf } from '../node.js';
+import type { ElementType, NodeOf, Tensor } from '../node.js';
 import type { OnnxBuilder } from '../onnx/onnx-builder.js';
 import type { Shape } from '../shape.js';
-import type { ElementType, Tensor } from '../tensor.js';
-import type { OperationName, Signatures } from './signatures.js';
+
+/** The inputs of an operation on one tensor. */
+export type Unary = readonly [Tensor];
+/** The inputs of an operation on two tensors. */
+export type Binary = readonly [Tensor, Tensor];
+/** The inputs of an operation on three tensors. */
+export type Ternary = readonly [Tensor, Tensor, Tensor];
+/** The inputs of an operation on any number of tensors. */
+export type Several = readonly [Tensor, ...Tensor[]];
+/** Of an operation that its inputs alone decide. */
+export type NoAttributes = Readonly<Record<never, never>>;
+
+/** α·op(a)·op(b) + β·c: what op is, and the factors. */
+export interface GemmAttributes {
+  /** Whether op(a) is aᵀ. */
+  readonly transposeA: boolean;
+  /** Whether op(b) is bᵀ. */
+  readonly transposeB: boolean;
+  /** α. */
+  readonly alpha: number;
+  /** β; without a c it means nothing. */
+  readonly beta: number;
+}
+
+/** α·op(a)·op(b), matrix by matrix: what op is, how the operands are stored, and the factor. */
+export interface BatchMatMulAttributes {
+  /** Whether op(a) is aᵀ, for each matrix. */
+  readonly transposeA: boolean;
+  /** Whether op(b) is bᵀ, for each matrix. */
+  readonly transposeB: boolean;
+  /** Whether a is stored [rows, …batch, columns] instead of […batch, rows, columns]. */
+  readonly rowsFirstA: boolean;
+  /** The same of b. */
+  readonly rowsFirstB: boolean;
+  /** α. */
+  readonly alpha: number;
+}
+
+/** Which part of a tensor: from ≤ index < to along an axis, which is not negative. */
+export interface SliceAttributes {
+  readonly axis: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * What each operation takes; the method of `Graph` with the same name says what it computes. Attributes that
+ * are optional there are always present here.
+ */
+export interface Signatures {
+  add: { inputs: Binary; attributes: NoAttributes };
+  subtract: { inputs: Binary; attributes: NoAttributes };
+  multiply: { inputs: Binary; attributes: NoAttributes };
+  divide: { inputs: Binary; attributes: NoAttributes };
+  scale: { inputs: Unary; attributes: { readonly factor: number } };
+  exp: { inputs: Unary; attributes: NoAttributes };
+  sqrt: { inputs: Unary; attributes: NoAttributes };
+  tanh: { inputs: Unary; attributes: NoAttributes };
+  sigmoid: { inputs: Unary; attributes: NoAttributes };
+  softplus: { inputs: Unary; attributes: NoAttributes };
+  gaussianGate: { inputs: Unary; attributes: NoAttributes };
+  gelu: { inputs: Unary; attributes: NoAttributes };
+  geluTanh: { inputs: Unary; attributes: NoAttributes };
+  greater: { inputs: Binary; attributes: NoAttributes };
+  equal: { inputs: Binary; attributes: NoAttributes };
+  gemm: { inputs: Binary | Ternary; attributes: GemmAttributes };
+  batchMatMul: { inputs: Binary; attributes: BatchMatMulAttributes };
+  softmax: { inputs: Unary; attributes: NoAttributes };
+  logSoftmax: { inputs: Unary; attributes: NoAttributes };
+  layerNorm: { inputs: Ternary; attributes: { readonly epsilon: number } };
+  gather: { inputs: Binary; attributes: NoAttributes };
+  firstRows: { inputs: Binary; attributes: { readonly first: number } };
+  placeRows: { inputs: Binary; attributes: { readonly count: number } };
+  reduceSum: {
+    inputs: Unary;
+    attributes: { readonly axes: readonly number[]; readonly keepDimensions: boolean };
+  };
+  columnSum: { inputs: Unary; attributes: NoAttributes };
+  expand: { inputs: Unary; attributes: { readonly shape: Shape } };
+  reshape: { inputs: Unary; attributes: { readonly shape: Shape } };
+  transpose: { inputs: Unary; attributes: { readonly permutation: readonly number[] } };
+  slice: { inputs: Unary; attributes: SliceAttributes };
+  concat: { inputs: Several; attributes: { readonly axis: number } };
+  relativeToAbsolute: { inputs: Unary; attributes: NoAttributes };
+  absoluteToRelative: { inputs: Unary; attributes: NoAttributes };
+  rowDistances: { inputs: Unary; attributes: NoAttributes };
+  rowNumbers: { inputs: Unary; attributes: NoAttributes };
+  cast: { inputs: Unary; attributes: { readonly type: ElementType } };
+}
+
+/** An operation, by the name of the method of `Graph` that applies it. */
+export type OperationName = keyof Signatures;
 
 export interface OutputDescription {
   readonly shape: Shape;

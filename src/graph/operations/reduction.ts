@@ -1,5 +1,6 @@
-import type { Dimension, Shape } from '../shape.js';
-import { dimensionAt, ShapeError } from '../shape.js';
+/** Operations on whole rows, and sums. */
+import { outputAt } from '../node.js';
+import { type Dimension, dimensionAt, type Shape, ShapeError, sameShape } from '../shape.js';
 import type { Operation } from './operation.js';
 
 /** The shape with the given axes (negative from the end) replaced by 1 or dropped. */
@@ -39,4 +40,64 @@ export const columnSum: Operation<'columnSum'> = {
     builder.node('Reshape', [sums, builder.shape([dimensionAt(matrix.shape, 1)])], outputs);
   },
   gradient: ({ graph, inputs: [x], outputGradient: dy }) => [graph.expand(dy, x.shape)],
+};
+
+/** y = softmax of x over its last axis; dx = (dy − Σ dy·y)·y. */
+export const softmax: Operation<'softmax'> = {
+  describe: ([x]) => [{ shape: x.shape }],
+  onnx: ({ builder, inputs, outputs }) => builder.node('Softmax', inputs, outputs, { axis: { int: -1 } }),
+  gradient: ({ graph, outputs, outputGradient: dy }) => {
+    const y = outputAt(outputs, 0);
+    const weighted = graph.reduceSum(graph.multiply(dy, y), [-1], true);
+    return [graph.multiply(graph.subtract(dy, weighted), y)];
+  },
+};
+
+/** y = ln softmax of x over its last axis; dx = dy − eʸ·Σ dy. */
+export const logSoftmax: Operation<'logSoftmax'> = {
+  describe: ([x]) => [{ shape: x.shape }],
+  onnx: ({ builder, inputs, outputs }) => builder.node('LogSoftmax', inputs, outputs, { axis: { int: -1 } }),
+  gradient: ({ graph, outputs, outputGradient: dy }) => {
+    const y = outputAt(outputs, 0);
+    const total = graph.reduceSum(dy, [-1], true);
+    return [graph.subtract(dy, graph.multiply(graph.exp(y), total))];
+  },
+};
+
+/**
+ * y = γ·(x − mean)/√(variance + ε) + β over the last axis (Ba, Kiros & Hinton 2016).
+ * Shapes: x [rows, width], γ and β [width] → y [rows, width], mean and 1/√(variance + ε) [rows, 1].
+ * The two row means of the gradient are computed as matrix products with γ/width, in one pass each.
+ */
+export const layerNorm: Operation<'layerNorm'> = {
+  describe: ([x, gamma, beta]) => {
+    const width = dimensionAt(x.shape, -1);
+    if (x.shape.length !== 2) throw new ShapeError('layerNorm takes [rows, width]');
+    if (!sameShape(gamma.shape, [width]) || !sameShape(beta.shape, [width])) {
+      throw new ShapeError(`layerNorm: γ and β must be [${width}]`);
+    }
+    const perRow = { shape: [dimensionAt(x.shape, 0), 1] };
+    return [{ shape: x.shape }, perRow, perRow];
+  },
+  onnx: ({ builder, node, inputs, outputs }) =>
+    builder.node('LayerNormalization', inputs, outputs, {
+      axis: { int: -1 },
+      epsilon: { float: node.attributes.epsilon },
+    }),
+  gradient: ({ graph, inputs: [x, gamma], outputs, outputGradient: dy }) => {
+    const mean = outputAt(outputs, 1);
+    const inverseDeviation = outputAt(outputs, 2);
+    const width = dimensionAt(gamma.shape, 0);
+    if (typeof width !== 'number') throw new ShapeError('layerNorm needs a fixed width');
+    const meanWeights = graph.reshape(graph.scale(gamma, 1 / width), [width, 1]);
+    const normalized = graph.multiply(graph.subtract(x, mean), inverseDeviation);
+    const weighted = graph.multiply(dy, normalized);
+    const meanOfGradient = graph.gemm(dy, meanWeights);
+    const meanOfWeighted = graph.gemm(weighted, meanWeights);
+    const centred = graph.subtract(
+      graph.subtract(graph.multiply(dy, gamma), graph.multiply(normalized, meanOfWeighted)),
+      meanOfGradient,
+    );
+    return [graph.multiply(centred, inverseDeviation), graph.columnSum(weighted), graph.columnSum(dy)];
+  },
 };

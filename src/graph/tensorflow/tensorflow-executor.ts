@@ -1,10 +1,8 @@
-import { checkFeeds, checkOutputs } from '../check-tensors.js';
 import type { CompiledGraph, CompileOptions, GraphExecutor, TensorData } from '../executor.js';
-import { fedTensors } from '../fed-tensors.js';
+import { checkFeeds, checkOutputs, fedTensors, readStoredWeight } from '../feeds.js';
 import type { Graph } from '../graph.js';
+import type { Tensor } from '../node.js';
 import { volume } from '../shape.js';
-import { readStoredWeight } from '../stored-weights.js';
-import type { Tensor } from '../tensor.js';
 import { evaluate } from './evaluate.js';
 import type { TensorFlow, TensorFlowClasses, TensorFlowTensor } from './tensorflow.js';
 

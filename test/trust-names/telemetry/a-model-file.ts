@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Graph } from '../../../src/graph/index.js';
-import { toOnnx } from '../../../src/graph/onnx/to-onnx.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
+import { toOnnx } from '../../support/to-onnx.js';
 
 /** The path of a small graph for ONNX Runtime. */
 export async function aModelFile(): Promise<string> {

@@ -1,6 +1,5 @@
 import { type Encoder, initialize, readEncoder } from '../../../../src/encoder/index.js';
 import {
-  adamW,
   GradientEngine,
   Learner,
   type ParameterStore,
@@ -44,7 +43,7 @@ export class Student {
     this.#options = options;
     this.#engine = engine;
     this.#gradients = gradients;
-    this.#learner = new Learner({ engine, gradients, batchSize, seed, maxGradientNorm });
+    this.#learner = new Learner(engine, gradients, { batchSize, seed, maxGradientNorm });
   }
 
   /** @throws RangeError if a batch is too large for one run. */
@@ -52,13 +51,12 @@ export class Student {
     const { executor, encoder, objective, batchSize, seed } = options;
     const { head, parameters: trainable, longest } = objective;
     const still = { ...encoder.config, hidden_dropout_prob: 0, attention_probs_dropout_prob: 0 };
-    const optimizer = adamW(learningSettings.optimizer);
     const engine = await GradientEngine.create({
       executor,
       head,
       encoder: readEncoder(still, 'config.json'),
       trainable,
-      optimizer,
+      adamW: learningSettings.optimizer,
       batchSize,
       longest,
       tokensPerRun: batchSize * longest,

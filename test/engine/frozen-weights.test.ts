@@ -1,17 +1,9 @@
-/** What may be put into the engine: frozen weights beside trainable ones, and another optimizer. */
+/** Frozen weights together with trainable ones. */
 
 import * as tf from '@tensorflow/tfjs';
 import { describe, expect, it } from 'vitest';
 import { initialize } from '../../src/encoder/index.js';
-import {
-  adamW,
-  Evaluator,
-  GradientEngine,
-  type OptimizerKind,
-  padBatch,
-  type RowHead,
-  type Weights,
-} from '../../src/engine/index.js';
+import { Evaluator, GradientEngine, padBatch, type RowHead, type Weights } from '../../src/engine/index.js';
 import { classificationTask } from '../../src/families/papaya/classification-task.js';
 import { flatOutputs } from '../../src/families/text-outputs.js';
 import { onnxExecutor, tensorflowExecutor } from '../../src/graph/index.js';
@@ -47,10 +39,9 @@ interface Sockets {
   readonly executor?: Parameters<typeof GradientEngine.create>[0]['executor'];
   /** Which parameters learn. Default: all. */
   readonly learns?: (name: string) => boolean;
-  readonly optimizer?: OptimizerKind;
 }
 
-async function engineWith({ executor = onnxExecutor(), learns = () => true, optimizer }: Sockets) {
+async function engineWith({ executor = onnxExecutor(), learns = () => true }: Sockets) {
   const engine = await GradientEngine.create({
     executor,
     head,
@@ -60,7 +51,6 @@ async function engineWith({ executor = onnxExecutor(), learns = () => true, opti
     batchSize: rows.length,
     longest: 16,
     seed: 1,
-    ...(optimizer && { optimizer }),
   });
   engine.store.setWeights(start);
   return engine;
@@ -108,37 +98,4 @@ it('frozen and trained weights together give the same as feeding all of them', a
   const outputs = flatOutputs(await fixed.outputs(input.dev, part.parameterFeeds));
   expect(distance(outputs, expected)).toBeLessThan(1e-6);
   await Promise.all([whole, part, fed, fixed].map((each) => each.release()));
-});
-
-/** Stochastic gradient descent without momentum: w ← w − rate · gradient. */
-const descent: OptimizerKind = {
-  slots: [],
-  create: (store) => ({
-    steps: 0,
-    step(rate) {
-      for (const { weights, gradients } of store.regions) {
-        for (const [at, gradient] of gradients.entries()) weights[at] = (weights[at] ?? 0) - rate * gradient;
-      }
-      this.steps += 1;
-      return 0;
-    },
-  }),
-};
-
-describe('an optimizer', () => {
-  it('may be other than AdamW, and keep no state', async () => {
-    const engine = await engineWith({ optimizer: descent });
-    await computeGradients(engine);
-    const { weights, gradients, slots } = engine.store.get('classifier.weight');
-    const expected = weights.map((value, at) => value - 0.5 * (gradients[at] ?? 0));
-    engine.optimizer.step(0.5);
-    expect(weights).toEqual(expected);
-    expect([engine.optimizer.steps, slots.size]).toEqual([1, 0]);
-    await engine.release();
-  });
-
-  it('says which slot a store lacks', async () => {
-    const unfit: OptimizerKind = { ...adamW(), slots: ['first'] };
-    await expect(engineWith({ optimizer: unfit })).rejects.toThrow('no slot "second"');
-  });
 });

@@ -1,5 +1,8 @@
-import type { TensorData, TensorDescription } from './executor.js';
-import type { Feed } from './resident.js';
+/** What a run of a graph is fed and writes, and its checks. */
+import { closeSync, openSync, readSync } from 'node:fs';
+import type { CompileOptions, Feed, StoredWeights, TensorData, TensorDescription } from './executor.js';
+import type { Graph } from './graph.js';
+import { type ElementType, nodesFor, type Tensor } from './node.js';
 import { resolveShape, type Shape, ShapeError, symbolsOf, volume } from './shape.js';
 
 /** Values of the symbols in shapes, in one run. */
@@ -72,4 +75,51 @@ function checkLength(what: string, { dims, data }: TensorData): void {
 
 function wrongDims(what: string, dims: readonly number[], shape: Shape): ShapeError {
   return new ShapeError(`${what} is [${dims.join(', ')}], but the graph expects [${shape.join(', ')}]`);
+}
+
+/** What a run must feed: every input, and every parameter without fixed values that the outputs depend on. */
+export function fedTensors(
+  graph: Graph,
+  { weights, stored }: Pick<CompileOptions, 'weights' | 'stored'> = {},
+): Tensor[] {
+  const outputs = [...graph.outputs.values()];
+  const isFixed = (name: string) => weights?.has(name) || stored?.offsets.has(name);
+  const used = new Set([...outputs, ...nodesFor(outputs).flatMap(({ inputs }) => inputs)]);
+  const parameters = graph.parameters.filter((each) => used.has(each) && !isFixed(each.name));
+  return [...graph.inputs, ...parameters];
+}
+
+/** A tensor of zeros. */
+export function emptyTensor(type: ElementType, dims: readonly number[]): TensorData {
+  const count = volume(dims);
+  if (type === 'float32') return { type, dims, data: new Float32Array(count) };
+  if (type === 'int32') return { type, dims, data: new Int32Array(count) };
+  return { type, dims, data: new BigInt64Array(count) };
+}
+
+/**
+ * Reads one weight.
+ * @param count of its numbers.
+ * @throws RangeError if it isn't stored; Error if the file ends before it does, or the file system's.
+ */
+export function readStoredWeight(
+  { file, offsets }: StoredWeights,
+  name: string,
+  count: number,
+): Float32Array {
+  const offset = offsets.get(name);
+  if (offset === undefined) throw new RangeError(`${file} has no weight ${name}`);
+  const values = new Float32Array(count);
+  const bytes = new Uint8Array(values.buffer);
+  const descriptor = openSync(file, 'r');
+  try {
+    for (let read = 0; read < bytes.length; ) {
+      const more = readSync(descriptor, bytes, read, bytes.length - read, offset + read);
+      if (more === 0) throw new Error(`${file} ends within the weight ${name}`);
+      read += more;
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+  return values;
 }

@@ -1,18 +1,19 @@
-import { checkFeeds } from './check-tensors.js';
-import { emptyTensor } from './empty-tensor.js';
-import type { CompiledGraph, GraphExecutor, TensorData } from './executor.js';
-import { fedTensors } from './fed-tensors.js';
-import type { Graph } from './graph.js';
 import {
+  type CompiledGraph,
+  checkFeeds,
+  emptyTensor,
   type Feed,
-  notHere,
+  fedTensors,
+  type Graph,
+  type GraphExecutor,
   type ResidentCompileOptions,
   type ResidentGraph,
   type ResidentMemory,
   type ResidentTensor,
-} from './resident.js';
-import { resolveShape } from './shape.js';
-import type { Tensor } from './tensor.js';
+  resolveShape,
+  type Tensor,
+  type TensorData,
+} from '../../src/graph/index.js';
 
 /**
  * An executor with a {@link ResidentMemory} of ordinary arrays. It saves nothing on a processor, where all memory is
@@ -63,7 +64,7 @@ class BufferMemory implements ResidentMemory {
 
   numbersOf(tensor: ResidentTensor): TensorData {
     const numbers = this.#numbers.get(tensor);
-    if (numbers === undefined) throw notHere(tensor);
+    if (numbers === undefined) throw new RangeError('the tensor was freed before');
     return numbers;
   }
 }

@@ -1,0 +1,211 @@
+/** The parameters of a training, and their place in this process's memory. */
+import { type CompileOptions, volume } from '../graph/index.js';
+import { type AdamWArrays, Arena, type Kernels } from '../kernels/index.js';
+
+/** Weights by parameter name, each row-major in the parameter's shape. */
+export type Weights = ReadonlyMap<string, Float32Array>;
+
+/**
+ * Weights that don't learn, by parameter name, as the graphs are compiled with them: in memory, or in a file that all
+ * graphs share.
+ */
+export type FrozenWeights = Pick<CompileOptions, 'weights' | 'stored'>;
+
+export function isFrozen({ weights, stored }: FrozenWeights, name: string): boolean {
+  return weights?.has(name) === true || stored?.offsets.has(name) === true;
+}
+
+/** A tensor to be trained, before it has a place in memory. */
+export interface ParameterDefinition {
+  readonly name: string;
+  readonly shape: readonly number[];
+  /** Whether weight decay applies: false for biases and LayerNorm. */
+  readonly decay: boolean;
+}
+
+/** All that has been learned about one parameter. */
+export interface ParameterState extends Omit<AdamWArrays, 'gradients'> {
+  readonly name: string;
+  readonly shape: readonly number[];
+}
+
+type MaybePromise<T> = T | Promise<T>;
+
+/** The parameters of a training, in this process's memory or in a device's. */
+export interface LearnedParameters {
+  /** In the order in which they were given. */
+  readonly parameters: readonly ParameterDefinition[];
+  /** A copy of all weights. */
+  copyWeights(): MaybePromise<Weights>;
+  /** Overwrites the weights that are given; the others stay. */
+  setWeights(given: Weights): MaybePromise<void>;
+  /** Weights and moments of all parameters. The arrays are only valid until the next step. */
+  state(): MaybePromise<readonly ParameterState[]>;
+  /** Overwrites weights and moments of these parameters. */
+  restore(states: readonly ParameterState[]): MaybePromise<void>;
+}
+
+/** A tensor being trained, row-major in `shape`. Every array is a view of the arena. */
+interface Parameter extends ParameterDefinition, AdamWArrays {}
+
+/** All parameters with the same decay setting, as one contiguous piece of memory. */
+interface ParameterRegion extends AdamWArrays {
+  readonly decay: boolean;
+}
+
+/**
+ * Floats per cache line, at which every parameter starts. The padding between them stays 0 throughout
+ * training.
+ */
+const ALIGNMENT = 16;
+
+/**
+ * Weights, gradients and moments of a model's trained parameters, each kind contiguous in an arena: first the
+ * parameters with weight decay, then the others. Everything is zero at first.
+ */
+export class ParameterStore implements LearnedParameters {
+  /** In the order of the definitions. */
+  readonly parameters: readonly Parameter[];
+  /** The decayed parameters, then the others; `gradients` is what an optimizer step reads. */
+  readonly regions: readonly ParameterRegion[];
+  readonly #byName: ReadonlyMap<string, Parameter>;
+  readonly #kernels: Kernels;
+  readonly #batchGradients: Float32Array;
+  readonly #gradientSum: Float32Array | undefined;
+  #accumulatedWeight = 0;
+
+  /**
+   * @param kernels loaded over the same arena.
+   * @param accumulate reserves room for a sum of gradients, so that one step can average several batches.
+   * @throws RangeError if the arena has too little room left (see {@link ParameterStore.bytesFor}) or a name
+   *   occurs twice.
+   */
+  constructor(
+    arena: Arena,
+    kernels: Kernels,
+    definitions: readonly ParameterDefinition[],
+    accumulate = false,
+  ) {
+    const { count, decayedCount, starts } = layOut(definitions);
+    const arrays: AdamWArrays = {
+      weights: arena.float32(count),
+      gradients: arena.float32(count),
+      firstMoments: arena.float32(count),
+      secondMoments: arena.float32(count),
+    };
+    this.#kernels = kernels;
+    this.#batchGradients = arrays.gradients;
+    this.#gradientSum = accumulate ? arena.float32(count) : undefined;
+    this.parameters = definitions.map((definition, at) => {
+      const start = starts[at] ?? 0;
+      return { ...definition, ...slice(arrays, start, start + volume(definition.shape)) };
+    });
+    this.#byName = new Map(this.parameters.map((parameter) => [parameter.name, parameter]));
+    const stepped = { ...arrays, gradients: this.#gradientSum ?? arrays.gradients };
+    this.regions = [
+      { decay: true, ...slice(stepped, 0, decayedCount) },
+      { decay: false, ...slice(stepped, decayedCount, count) },
+    ];
+  }
+
+  /** Bytes that a store of these parameters takes in an arena. */
+  static bytesFor(definitions: readonly ParameterDefinition[], accumulate = false): number {
+    const { count } = layOut(definitions);
+    return Arena.bytesFor(Array.from({ length: accumulate ? 5 : 4 }, () => count));
+  }
+
+  /** @throws RangeError if no parameter has this name. */
+  get(name: string): Parameter {
+    const parameter = this.#byName.get(name);
+    if (parameter === undefined) throw new RangeError(`no parameter ${JSON.stringify(name)}`);
+    return parameter;
+  }
+
+  copyWeights(): Weights {
+    return new Map(this.parameters.map(({ name, weights }) => [name, weights.slice()]));
+  }
+
+  setWeights(given: Weights): void {
+    for (const { name, weights } of this.parameters) weights.set(given.get(name) ?? weights);
+  }
+
+  /** Views of this store's own arrays. */
+  state(): readonly ParameterState[] {
+    return this.parameters;
+  }
+
+  /** @throws RangeError if one of them isn't here, or has more elements. */
+  restore(states: readonly ParameterState[]): void {
+    for (const { name, weights, firstMoments, secondMoments } of states) {
+      const parameter = this.get(name);
+      parameter.weights.set(weights);
+      parameter.firstMoments.set(firstMoments);
+      parameter.secondMoments.set(secondMoments);
+    }
+  }
+
+  /**
+   * Adds the parameters' current gradients to the sum that the next optimizer step averages.
+   * @param weight what the batch's mean loss was divided by, such as its number of rows: with these weights,
+   *   batches of any sizes add up to the gradient of one large batch.
+   * @throws RangeError if the store was made without `accumulate`.
+   */
+  accumulateGradients(weight: number): void {
+    if (this.#gradientSum === undefined) throw new RangeError('this store was made without `accumulate`');
+    this.#kernels.accumulate(this.#gradientSum, this.#batchGradients, weight);
+    this.#accumulatedWeight += weight;
+  }
+
+  /**
+   * Factor that turns the regions' gradients into their mean; 1 without accumulation.
+   * @throws RangeError if nothing was accumulated since the last step.
+   */
+  get gradientScale(): number {
+    if (this.#gradientSum === undefined) return 1;
+    if (this.#accumulatedWeight === 0) throw new RangeError('no gradients were accumulated for this step');
+    return 1 / this.#accumulatedWeight;
+  }
+
+  /** Resets the sum, after a step. */
+  clearAccumulatedGradients(): void {
+    if (this.#gradientSum === undefined) return;
+    this.#kernels.fill(this.#gradientSum, 0);
+    this.#accumulatedWeight = 0;
+  }
+}
+
+interface Layout {
+  /** Floats of all parameters, padding included. */
+  readonly count: number;
+  /** Floats of the decayed ones, which come first. */
+  readonly decayedCount: number;
+  /** Where each parameter starts, in floats, in the order of the definitions. */
+  readonly starts: readonly number[];
+}
+
+function layOut(definitions: readonly ParameterDefinition[]): Layout {
+  const names = new Set<string>();
+  const counts = { decayed: 0, others: 0 };
+  const starts = definitions.map(({ name, shape, decay }) => {
+    if (names.has(name)) throw new RangeError(`parameter ${JSON.stringify(name)} is defined twice`);
+    names.add(name);
+    const kind = decay ? 'decayed' : 'others';
+    const start = counts[kind];
+    counts[kind] += ALIGNMENT * Math.ceil(volume(shape) / ALIGNMENT);
+    return start;
+  });
+  return {
+    count: counts.decayed + counts.others,
+    decayedCount: counts.decayed,
+    starts: starts.map((start, at) => (definitions[at]?.decay ? start : counts.decayed + start)),
+  };
+}
+
+function slice(arrays: AdamWArrays, start: number, end: number): AdamWArrays {
+  return {
+    weights: arrays.weights.subarray(start, end),
+    gradients: arrays.gradients.subarray(start, end),
+    firstMoments: arrays.firstMoments.subarray(start, end),
+    secondMoments: arrays.secondMoments.subarray(start, end),
+  };
+}
