@@ -23,6 +23,7 @@ export {
   type MatchedWord,
   type ModelResult,
 } from './explanation.js';
+export { families, familyOfModel, familyOfType, taskOf, typeFacts } from './families.js';
 export type {
   Blend,
   CardFacts,
@@ -33,10 +34,8 @@ export type {
   ExportedOutput,
   Family,
   FamilyTraining,
-  FamilyType,
   FinishedTask,
   LongTexts,
-  Metric,
   ModelFile,
   ModelFiles,
   PartFigures,
@@ -44,6 +43,7 @@ export type {
   TaskDescription,
   TrainedExpert,
   TrainingTask,
+  TypeFacts,
 } from './family.js';
 export { bioConstraints } from './grapefruit/bio-constraints.js';
 export { createSequenceArchive } from './grapefruit/create-archive.js';
@@ -71,16 +71,5 @@ export {
 } from './papaya/source-rows.js';
 export { withoutPunctuation, withSlips } from './papaya/typing.js';
 export type { ClassificationArchiveOptions, ClassificationArchiveSummary } from './papaya/write-archive.js';
-export {
-  familyNamed,
-  familyOfType,
-  type ModelKind,
-  modelKind,
-  modelTypes,
-  registerFamily,
-  taskOf,
-  typeNamed,
-} from './registry.js';
 export { type RecordFile, readRecords, recordColumns, type SourceFormat } from './source-records.js';
-export { transformersUsage } from './transformers-usage.js';
 export { splitWords } from './words.js';
