@@ -1,5 +1,5 @@
 import { type Graph, ShapeError, type Tensor } from '../graph/index.js';
-import type { LinearAdapter } from './linear-adapter.js';
+import type { LinearAdapter } from './encoder-builder.js';
 
 /**
  * What a graph is for: `differentiable` takes the operations whose gradients are cheap, `inference` those that

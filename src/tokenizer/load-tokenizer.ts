@@ -1,21 +1,20 @@
 /** Makes a tokenizer from the parsed files of a model folder. */
 import { ModelFolderError } from '../errors.js';
 import { requireShape } from '../json-shape.js';
-import { createJsonTokenizer } from './json-tokenizer.js';
-import { requireLimits } from './json-tokenizer-limits.js';
+import { createJsonTokenizer, requireLimits } from './json-tokenizer.js';
 import { createPipelineTokenizer } from './pipeline-tokenizer.js';
 import { readTemplates } from './post-processors.js';
-import { findSpecialTokens } from './special-tokens.js';
-import { UnknownPartError } from './steps/unknown-part.js';
 import type { Tokenizer } from './tokenizer.js';
 import {
   type AnyTokenizerJson,
   anyTokenizerJsonShape,
   bertTokenizerJsonShape,
+  findSpecialTokens,
   idShape,
   type ReadBertTokenizerJson,
   type SpecialTokenNames,
   specialTokenNamesShape,
+  UnknownPartError,
 } from './tokenizer-json.js';
 import { WordPieceTokenizer } from './word-piece-tokenizer.js';
 

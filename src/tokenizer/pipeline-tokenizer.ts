@@ -1,18 +1,15 @@
 /** A tokenizer of steps: added tokens, normaliser, pre-tokenizer, model. The ids and places of the Rust package. */
 import { isWhitespace } from './character-classes.js';
-import { PieceBuffer } from './piece-buffer.js';
+import { assemble, PieceBuffer } from './encoding.js';
 import { type PostProcessing, readPostProcessor, type SpaceTrimming } from './post-processors.js';
-import { assemble } from './special-token-template.js';
-import { findSpecialTokens } from './special-tokens.js';
 import { AddedTokens } from './steps/added-tokens.js';
 import { AlignedText } from './steps/aligned-text.js';
-import { BYTE_SPACE } from './steps/byte-level.js';
 import { makeNormalizer, type Normalizer } from './steps/normalizers.js';
 import type { PieceModel } from './steps/piece-model.js';
 import { makePieceModel } from './steps/piece-models.js';
-import { makePreTokenizer, type PreTokenizer } from './steps/pre-tokenizers.js';
+import { BYTE_SPACE, makePreTokenizer, type PreTokenizer } from './steps/pre-tokenizers.js';
 import type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
-import type { AnyTokenizerJson, SpecialTokenNames } from './tokenizer-json.js';
+import { type AnyTokenizerJson, findSpecialTokens, type SpecialTokenNames } from './tokenizer-json.js';
 
 interface Steps {
   /** Looked for in the text as it is, and in the normalised text. */

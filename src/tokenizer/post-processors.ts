@@ -1,13 +1,13 @@
 /** The post-processors of tokenizer.json: which special tokens stand around a text, and whose spans lose their spaces. */
 import { ModelFolderError } from '../errors.js';
 import { fields, flag, listOf, object, requireShape, text } from '../json-shape.js';
-import type { SpecialTokenTemplates, TemplatePart } from './special-token-template.js';
-import { UnknownPartError } from './steps/unknown-part.js';
+import type { SpecialTokenTemplates, TemplatePart } from './encoding.js';
 import {
   bertProcessingShape,
   type TemplatePiece,
   templateProcessingShape,
   tokenAndId,
+  UnknownPartError,
 } from './tokenizer-json.js';
 
 /** What is done to the pieces of a text before special tokens are put around them. */

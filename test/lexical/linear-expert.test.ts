@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LinearExpert, trainLinearExpert } from '../../src/lexical/index.js';
-import { SVM_C, svmMemory as svmMemorySteps } from '../../src/lexical/svm-problem.js';
 import { TfIdf } from '../../src/lexical/tf-idf.js';
+import { SVM_C, svmMemory as svmMemorySteps } from '../../src/lexical/train-linear-expert.js';
 import { Random } from '../../src/random.js';
 import {
   decodeSafetensors,

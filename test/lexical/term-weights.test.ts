@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { termWeights as termWeightsSteps } from '../../src/lexical/term-weights.js';
 import { TfIdf } from '../../src/lexical/tf-idf.js';
+import { termWeights as termWeightsSteps } from '../../src/lexical/train-linear-expert.js';
 import { atOnce } from '../support/at-once.js';
 
 const termWeights = atOnce(termWeightsSteps);

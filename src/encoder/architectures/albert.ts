@@ -12,7 +12,7 @@ import {
   probabilityField,
   typesField,
   widthField,
-} from '../parts/index.js';
+} from '../parts.js';
 import {
   bertEmbeddings,
   bertFields,

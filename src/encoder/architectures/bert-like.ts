@@ -25,7 +25,7 @@ import {
   tokenIdField,
   vocabularyField,
   widthField,
-} from '../parts/index.js';
+} from '../parts.js';
 
 /** Fields of {@link BertLike}, in the order in which they are written. */
 export const bertFields = {

@@ -20,7 +20,7 @@ import {
   tokenIdField,
   vocabularyField,
   widthField,
-} from '../parts/index.js';
+} from '../parts.js';
 
 const schema = z.object({
   model_type: z.literal('distilbert'),

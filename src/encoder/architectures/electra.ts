@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { architecture } from '../architecture.js';
 import { inPart, linearParameters } from '../parameter.js';
-import { innerHead, plainHead, robertaHead, typesField, widthField } from '../parts/index.js';
+import { innerHead, plainHead, robertaHead, typesField, widthField } from '../parts.js';
 import {
   bertEmbeddings,
   bertFields,

@@ -11,7 +11,7 @@ import {
   postNormLayer,
   robertaHead,
   stackParameters,
-} from '../parts/index.js';
+} from '../parts.js';
 import {
   bertEmbeddings,
   bertFields,

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { architecture } from '../architecture.js';
-import { innerHead, plainHead, robertaHead, tokenIdField, typesField } from '../parts/index.js';
+import { innerHead, plainHead, robertaHead, tokenIdField, typesField } from '../parts.js';
 import {
   bertEmbeddings,
   bertFields,

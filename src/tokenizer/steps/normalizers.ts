@@ -18,11 +18,11 @@ import {
   isWhitespace,
   nonspacingMarks,
 } from '../character-classes.js';
+import { UnknownPartError } from '../tokenizer-json.js';
 import { type AlignedText, filtered, mapped, prepended, Rewriting } from './aligned-text.js';
 import { canonicalForm } from './canonical-forms.js';
 import { CharacterMap } from './character-map.js';
 import { compiledPattern, matchesOf, patternShape } from './patterns.js';
-import { UnknownPartError } from './unknown-part.js';
 
 export type Normalizer = (text: AlignedText) => AlignedText;
 

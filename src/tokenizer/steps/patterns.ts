@@ -1,7 +1,7 @@
 /** The patterns of tokenizer.json, and where they match. */
 import { fields, type Shaped, shortText } from '../../json-shape.js';
+import { UnknownPartError } from '../tokenizer-json.js';
 import type { AlignedText } from './aligned-text.js';
-import { UnknownPartError } from './unknown-part.js';
 
 /** UTF-16 code units; o200k's pattern has 500. */
 export const MAX_PATTERN = 4096;
