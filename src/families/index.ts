@@ -1,8 +1,6 @@
 export { type ArchiveOptions, type ArchiveSummary, DEFAULT_DEV_FRACTION } from './archive-writing.js';
-export { type Decision, expectedCalibrationError } from './calibration-error.js';
-export { figuresOf, share } from './class-figures.js';
 export { createRetrievalArchive } from './dragonfruit/create-archive.js';
-export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './dragonfruit/passage-files.js';
+export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './dragonfruit/passages.js';
 export {
   type QuestionFile,
   type QuestionRow,
@@ -11,14 +9,24 @@ export {
 } from './dragonfruit/source-questions.js';
 export { meanOfRows, unitVector } from './dragonfruit/unit-vector.js';
 export type { RetrievalArchiveOptions, RetrievalArchiveSummary } from './dragonfruit/write-archive.js';
-export { ExplainedText, MAX_EXPLAINED_CHARACTERS } from './explained-text.js';
+export {
+  confusionOf,
+  type Decision,
+  expectedCalibrationError,
+  figuresOf,
+  type JudgedLabels,
+  labelMistake,
+  share,
+} from './evaluation.js';
 export {
   type ExplainedAnswer,
+  ExplainedText,
   type ExplainedWord,
   type Explainer,
   type Explanation,
   type ExplanationChoice,
   type JudgedResult,
+  MAX_EXPLAINED_CHARACTERS,
   MAX_LEFT_OUT,
   type MatchedWord,
   type ModelResult,
@@ -45,10 +53,9 @@ export type {
   TrainingTask,
   TypeFacts,
 } from './family.js';
-export { bioConstraints } from './grapefruit/bio-constraints.js';
+export { bioConstraints, spansOf } from './grapefruit/bio-tags.js';
 export { createSequenceArchive } from './grapefruit/create-archive.js';
-export { entityScores } from './grapefruit/entity-scores.js';
-export { spansOf } from './grapefruit/entity-spans.js';
+export { entityScores } from './grapefruit/evaluation.js';
 export { sequenceTypes } from './grapefruit/sequence-dataset.js';
 export {
   type ConllFile,
@@ -58,18 +65,20 @@ export {
 } from './grapefruit/source-sentences.js';
 export { sentencePlaces, sentenceText } from './grapefruit/word-pieces.js';
 export type { SequenceArchiveOptions, SequenceArchiveSummary } from './grapefruit/write-archive.js';
-export { confusionOf, type JudgedLabels, labelMistake } from './judged-labels.js';
+export { withoutPunctuation, withSlips } from './papaya/augmentation.js';
 export { type ClassificationType, classificationTypes } from './papaya/classification-dataset.js';
-export { classificationScores } from './papaya/classification-scores.js';
-export { classificationTask } from './papaya/classification-task.js';
 export { createClassificationArchive } from './papaya/create-archive.js';
+export { classificationScores } from './papaya/evaluation.js';
 export {
   type RowSource,
   readSource as readLabelledTexts,
   type SourceFile,
   type SourceRow,
 } from './papaya/source-rows.js';
-export { withoutPunctuation, withSlips } from './papaya/typing.js';
-export type { ClassificationArchiveOptions, ClassificationArchiveSummary } from './papaya/write-archive.js';
+export { classificationTask } from './papaya/training.js';
+export type {
+  ClassificationArchiveOptions,
+  ClassificationArchiveSummary,
+} from './papaya/write-archive.js';
 export { type RecordFile, readRecords, recordColumns, type SourceFormat } from './source-records.js';
 export { splitWords } from './words.js';

@@ -4,16 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { GeneratedDropout } from '../../src/engine/generated-dropout.js';
-import {
-  Evaluator,
-  readCheckpoint,
-  restoreParameters,
-  saveCheckpoint,
-  type TaskLearner,
-} from '../../src/engine/index.js';
+import { Evaluator, type TaskLearner, readCheckpoint, restoreParameters, saveCheckpoint } from '../../src/engine/index.js';
 import { ResidentEngine } from '../../src/engine/resident-engine.js';
 import type { TrainingTask } from '../../src/families/index.js';
-import { flatOutputs } from '../../src/families/text-outputs.js';
+import { flatOutputs } from '../../src/families/softmax.js';
 import { Graph, type GraphExecutor, onnxExecutor, residentOnBuffers } from '../../src/graph/index.js';
 import { classes, largestDifference, learnerOf, lossesOf, pairs, tags } from '../engine/small-tasks.js';
 import { operationsByProvider } from '../support/profiles.js';

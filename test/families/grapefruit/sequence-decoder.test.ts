@@ -1,17 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bioConstraints } from '../../../src/families/grapefruit/bio-constraints.js';
-import {
-  blendEmissions,
-  blendTransitions,
-  type TagWeights,
-} from '../../../src/families/grapefruit/blend-tags.js';
-import { spansOf } from '../../../src/families/grapefruit/entity-spans.js';
 import {
   entityResult,
   logProbabilities,
   SequenceDecoder,
-} from '../../../src/families/grapefruit/sequence-decoder.js';
+} from '../../../src/families/grapefruit/bio-decoding.js';
+import { bioConstraints, spansOf } from '../../../src/families/grapefruit/bio-tags.js';
+import {
+  blendEmissions,
+  blendTransitions,
+  type TagWeights,
+} from '../../../src/families/grapefruit/calibration.js';
 import { everyPath } from '../../lexical/crf/every-path.js';
 
 const tags = ['O', 'B-PER', 'I-PER', 'B-LOC', 'I-LOC'];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sequenceTask } from '../../../src/families/grapefruit/sequence-task.js';
+import { sequenceTask } from '../../../src/families/grapefruit/training.js';
 import { sentenceText } from '../../../src/families/grapefruit/word-pieces.js';
 import type { TextOutputs } from '../../../src/text-reader/index.js';
 import { loadTokenizer, trainWordPiece } from '../../../src/tokenizer/index.js';

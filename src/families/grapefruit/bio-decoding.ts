@@ -2,9 +2,8 @@ import type { InferenceResult } from '../../contract/index.js';
 import { type CrfExpert, LogMatrix, TagLattice, type TagTransitions, viterbi } from '../../lexical/index.js';
 import { allAtOnce } from '../../pauses.js';
 import type { Word } from '../words.js';
-import { type BioTag, beginTag, insideTag, parseTag } from './bio-tags.js';
-import { blendEmissions, blendTransitions, type TagEvidence, type TagWeights } from './blend-tags.js';
-import { type EntitySpan, spansOfParsed } from './entity-spans.js';
+import { type BioTag, beginTag, type EntitySpan, insideTag, parseTag, spansOfParsed } from './bio-tags.js';
+import { blendEmissions, blendTransitions, type TagEvidence, type TagWeights } from './calibration.js';
 
 /** The encoder's logits as log-probabilities of the tags of each word. [words, tags] */
 export function logProbabilities(logits: Float32Array, tags: number): Float32Array {

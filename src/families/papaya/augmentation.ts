@@ -1,5 +1,29 @@
-/** What becomes of texts where people type in a hurry, and where they post. */
-import type { Random } from '../../random.js';
+import { Random } from '../../random.js';
+import { editWords } from '../edit-words.js';
+import type { LabelledText } from './classification-dataset.js';
+
+/**
+ * One edited copy of every row, its label kept: words dropped or swapped with a neighbour, words mistyped, punctuation
+ * left out, or handles, hashtags, addresses and emoji around it; one or two of these. Edits that change nothing give no
+ * copy, and texts too short to do without a word keep all of theirs.
+ */
+export function augmentTexts(rows: readonly LabelledText[], seed: number): LabelledText[] {
+  const random = Random.fromSeed(seed);
+  return rows.flatMap(({ text, labelIds }) => {
+    const edited = random
+      .shuffle(edits)
+      .slice(0, 1 + random.integer(2))
+      .reduce((sofar, edit) => edit(sofar, random), text);
+    return edited === text ? [] : [{ text: edited, labelIds }];
+  });
+}
+
+const edits: readonly ((text: string, random: Random) => string)[] = [
+  (text, random) => editWords(text, random),
+  withSlips,
+  withoutPunctuation,
+  asPosted,
+];
 
 /** Share of the words that get a slip. */
 const SLIPS = 0.2;
@@ -7,11 +31,12 @@ const SLIPS = 0.2;
 const SPELLED = /^[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}]{4,}$/u;
 
 /** A text in which about one word in five is mistyped. */
-export const withSlips = (text: string, random: Random): string =>
-  text
+export function withSlips(text: string, random: Random): string {
+  return text
     .split(' ')
     .map((word) => (SPELLED.test(word) && random.uniform() < SLIPS ? slip(word, random) : word))
     .join(' ');
+}
 
 /**
  * A word with one slip: two letters that change places, or one that is missing, doubled or another of the word's. First
@@ -44,7 +69,7 @@ const EMOJI = ['👀', '📌', '🤔', '📱', '👇', '🙋', '💬', '🔔'];
 const ADDRESS_CHARACTERS = 'ABCDEFabcdefghijkmnpqrstuvwxyz0123456789';
 
 /** A text among what stands around it in posts: a handle before it, hashtags, an address or an emoji behind it. */
-export function asPosted(text: string, random: Random): string {
+function asPosted(text: string, random: Random): string {
   const tag = () => TAGS[random.integer(TAGS.length)] ?? '';
   const address = () =>
     Array.from({ length: 8 }, () =>

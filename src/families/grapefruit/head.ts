@@ -1,9 +1,8 @@
-import type { RowHead, TargetOptions } from '../../engine/index.js';
-import { type TensorData, volume } from '../../graph/index.js';
+import type { Dropout, Encoder, EncoderInputs, ParameterSpec } from '../../encoder/index.js';
+import type { LinearEnd, RowHead, TargetOptions } from '../../engine/index.js';
+import { type Graph, type Tensor, type TensorData, volume } from '../../graph/index.js';
 import type { TextWindow } from '../../text-reader/index.js';
-import type { SequenceDataset } from './sequence-dataset.js';
-import { tagWeights } from './tag-weights.js';
-import { tokenEnd, tokenLogits, tokenLoss, tokenParameters } from './token-head.js';
+import type { SequenceDataset, TaggedSentence } from './sequence-dataset.js';
 import { firstPieces, sentencePlaces } from './word-pieces.js';
 
 /** The weight of a batch without a labelled token. Its loss is 0, but weights are divided by. */
@@ -82,4 +81,64 @@ function tagTargets(
     data[at + tag] = share * (1 - labelSmoothing + labelSmoothing / tags);
   }
   return { targets: { type: 'float32', dims, data }, weight: total };
+}
+
+/** The encoder's parameters and those of transformers' token classifier. */
+function tokenParameters(encoder: Encoder, tags: number): readonly ParameterSpec[] {
+  return [...encoder.parameters(encoder.prefix), ...encoder.tokenHead.parameters(tags)];
+}
+
+/** Encoder and transformers' token classifier over every hidden state. @returns logits [tokens, batch, tags]. */
+export function tokenLogits(
+  graph: Graph,
+  encoder: Encoder,
+  inputs: EncoderInputs,
+  tags: number,
+  dropout?: Dropout,
+): Tensor {
+  const states = encoder.states(graph, inputs, { prefix: encoder.prefix, ...(dropout && { dropout }) });
+  return graph.reshape(encoder.tokenHead.logits(graph, states, tags, dropout), ['tokens', 'batch', tags]);
+}
+
+/** What {@link tokenLogits} ends with, unless layers that start at random come before it. */
+function tokenEnd(
+  encoder: Encoder,
+  tags: number,
+  labelledTokens: NonNullable<LinearEnd['labelledTokens']>,
+): LinearEnd | undefined {
+  const { prefix, width, tokenHead } = encoder;
+  const [weight, bias] = tokenHead.parameters(tags);
+  if (tokenHead.inner.length > 0 || weight === undefined || bias === undefined) return undefined;
+  return {
+    weight: weight.name,
+    bias: bias.name,
+    lossesPerRow: 1,
+    states: (graph, _, inputs) =>
+      graph.reshape(encoder.states(graph, inputs, { prefix }), ['tokens', 'batch', width]),
+    labelledTokens,
+  };
+}
+
+/** Cross-entropy of logits [tokens, batch, tags] or [tokens, tags]; `targets`, as many, are the shares, 1 in all. */
+function tokenLoss(graph: Graph, logits: Tensor): Tensor {
+  const targets = graph.input('targets', 'float32', logits.shape);
+  const terms = graph.multiply(graph.logSoftmax(logits), targets);
+  return graph.scale(graph.reduceSum(terms, [...logits.shape.keys()]), -1);
+}
+
+/** No tag counts more than this many times the mean, or rare tags would drown out the others. */
+const LARGEST_WEIGHT = 10;
+
+/**
+ * The weight of a word by its tag, if rare tags are to count as much as frequent ones: words / (tags · words
+ * so tagged).
+ */
+function tagWeights(sentences: readonly TaggedSentence[], tags: number): number[] {
+  const counts = new Array<number>(tags).fill(0);
+  let words = 0;
+  for (const sentence of sentences) {
+    for (const tag of sentence.tags) counts[tag] = (counts[tag] ?? 0) + 1;
+    words += sentence.tags.length;
+  }
+  return counts.map((count) => Math.min(LARGEST_WEIGHT, words / (tags * Math.max(1, count))));
 }

@@ -1,8 +1,9 @@
 import { mapSteps, type Steps } from '../../pauses.js';
 import type { Scored } from '../../top-scores.js';
+import { type Derivatives, newtonFit } from '../newton-fit.js';
 import { softmax } from '../softmax.js';
-import type { Candidates } from './candidates.js';
-import { pessimisticRank } from './topk-scores.js';
+import { pessimisticRank } from './evaluation.js';
+import type { Candidates } from './passages.js';
 
 /**
  * How the two experts become one score: vector · cosine + bm25 · share of the best BM25 score. No weight is
@@ -21,13 +22,8 @@ export interface JudgedCandidates {
 
 /** Where fitting starts, and stays close to if questions are few; see docs/retrieval.md. */
 const STARTING_WEIGHTS: RetrievalWeights = { vector: 10, bm25: 10 };
-/** The pull towards the starting weights, in questions of evidence. */
-const PRIOR_QUESTIONS = 5;
 /** The smallest factor of a mixture: with 0, all passages would score the same. */
 const MIN_SCALE = 0.01;
-const MAX_SWEEPS = 60;
-/** A sweep that moves no weight by more than this share of its start ends the fit. */
-const TOLERANCE = 1e-4;
 /** The shares of the vectors in the mixtures that are tried if the likeliest weights are no clear gain. */
 const VECTOR_SHARES = [0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05];
 
@@ -124,7 +120,7 @@ function* bestOf(
 }
 
 /** The sum of −log p of the right passages, over the questions where it is a candidate. */
-export function logLoss(questions: readonly JudgedCandidates[], weights: RetrievalWeights): number {
+function logLoss(questions: readonly JudgedCandidates[], weights: RetrievalWeights): number {
   return questions.reduce((loss, { candidates, passage }) => {
     const right = candidates.passages.indexOf(passage);
     const probability = softmax(blendedScores(candidates, weights))[right];
@@ -132,32 +128,19 @@ export function logLoss(questions: readonly JudgedCandidates[], weights: Retriev
   }, 0);
 }
 
-/**
- * Fits weights = Σ tᵢ · directionᵢ, no t below `least`, by Newton steps on one t at a time; as the loss is
- * convex, that finds the optimum in spite of the bounds. Every t starts at 1 and is pulled towards it.
- */
+/** Fits weights = Σ tᵢ · directionᵢ, no t below `least`; every t starts at 1. */
 function* fitAlong(
   questions: readonly JudgedCandidates[],
   directions: readonly RetrievalWeights[],
   least = 0,
 ): Steps<RetrievalWeights> {
-  const steps = directions.map(() => 1);
-  const weights = () =>
-    sum(...directions.map((direction, at): [number, RetrievalWeights] => [steps[at] ?? 0, direction]));
-  for (let sweep = 0; sweep < MAX_SWEEPS; sweep += 1) {
-    let moved = 0;
-    for (const [at, direction] of directions.entries()) {
-      const before = steps[at] ?? 0;
-      const { slope, curvature } = yield* derivatives(questions, weights(), direction);
-      const step = -(slope + PRIOR_QUESTIONS * (before - 1)) / (curvature + PRIOR_QUESTIONS);
-      const longest = Math.max(1, before);
-      const after = Math.max(least, before + Math.min(longest, Math.max(-longest, step)));
-      steps[at] = after;
-      moved = Math.max(moved, Math.abs(after - before));
-    }
-    if (moved < TOLERANCE) break;
-  }
-  return weights();
+  const weightsOf = (values: readonly number[]) =>
+    sum(...directions.map((direction, at) => [values[at] ?? 0, direction] as const));
+  const numbers = directions.map(() => ({ start: 1, scale: 1, least }));
+  const values = yield* newtonFit(numbers, (current, at) =>
+    derivatives(questions, weightsOf(current), directions[at] ?? STARTING_WEIGHTS),
+  );
+  return weightsOf(values);
 }
 
 function sum(...terms: readonly (readonly [factor: number, weights: RetrievalWeights])[]): RetrievalWeights {
@@ -175,7 +158,7 @@ function* derivatives(
   questions: readonly JudgedCandidates[],
   weights: RetrievalWeights,
   direction: RetrievalWeights,
-): Steps<{ readonly slope: number; readonly curvature: number }> {
+): Steps<Derivatives> {
   let slope = 0;
   let curvature = 0;
   for (const { candidates, passage } of questions) {
