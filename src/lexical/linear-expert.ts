@@ -38,7 +38,7 @@ const optionsShape = fields(
 
 /** What a linear expert says about a text. */
 interface LexicalReading {
-  /** [outputs] */
+  /** The signed distance of the text from each output's hyperplane; above 0 means yes. [outputs] */
   readonly margins: Float32Array;
   /** The share of its n-grams that the expert has seen in training, 0 to 1. */
   readonly coverage: number;
@@ -89,16 +89,6 @@ export class LinearExpert {
 
   get outputs(): number {
     return this.#weights.bias.length;
-  }
-
-  /** The memory that it takes, estimated. */
-  get memoryBytes(): number {
-    return 2 * this.#weights.bytes.length + 32 * this.#tfIdf.size;
-  }
-
-  /** The signed distance of a text from each output's hyperplane; above 0 means yes. [outputs] */
-  margins(text: string): Float32Array {
-    return this.read(text).margins;
   }
 
   /** The margins of a text, and how much of it the expert knows. */

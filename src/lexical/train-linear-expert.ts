@@ -45,7 +45,7 @@ export async function trainLinearExpert(
   { outputs, lowercase, seed, classWeights = [], signal }: LinearExpertOptions,
 ): Promise<LinearExpert> {
   const nGrams = chooseNGrams(texts, lowercase);
-  const byFrequency = await withPauses(TfIdf.fitting(texts, nGrams, featureLimit(outputs)), signal);
+  const byFrequency = await withPauses(TfIdf.fit(texts, nGrams, featureLimit(outputs)), signal);
   const weights = await withPauses(termWeights(byFrequency, texts, active, outputs), signal);
   const tfIdf = byFrequency.withWeights(weights);
   const rows = { texts, active, outputs, classWeights };

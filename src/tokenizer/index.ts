@@ -3,5 +3,5 @@ export { englishTokenizer } from './english-tokenizer.js';
 export { loadTokenizer } from './load-tokenizer.js';
 export type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
 export type { BertTokenizerJson } from './tokenizer-json.js';
-export { type TokenizerConfig, tokenizerConfig, vocabularyTokenizer } from './word-piece-json.js';
+export { tokenizerConfig, vocabularyTokenizer } from './word-piece-json.js';
 export { trainWordPiece, type WordPieceTrainingOptions, wordPieceSteps } from './word-piece-trainer.js';

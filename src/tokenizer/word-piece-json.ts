@@ -73,28 +73,15 @@ function postProcessor(idOf: (token: string) => number): NonNullable<BertTokeniz
   };
 }
 
-/** What transformers and transformers.js read to load the tokenizer as a BertTokenizer. */
-export interface TokenizerConfig {
-  readonly tokenizer_class: 'BertTokenizer';
-  readonly do_lower_case: boolean;
-  readonly strip_accents: boolean | null;
-  readonly tokenize_chinese_chars: boolean;
-  /** The most tokens that the model reads, including special tokens. */
-  readonly model_max_length: number;
-  readonly pad_token: string;
-  readonly unk_token: string;
-  readonly cls_token: string;
-  readonly sep_token: string;
-  readonly mask_token: string;
-}
-
 /**
- * The normaliser's options are repeated: Python's BertTokenizerFast lets this file override tokenizer.json.
+ * The tokenizer_config.json that transformers and transformers.js read to load the tokenizer as a BertTokenizer. The
+ * normaliser's options are repeated: Python's BertTokenizerFast lets this file override tokenizer.json.
+ * @param modelMaxLength the most tokens that the model reads, including special tokens.
  */
 export function tokenizerConfig(
   { normalizer }: Pick<BertTokenizerJson, 'normalizer'>,
   modelMaxLength: number,
-): TokenizerConfig {
+) {
   return {
     tokenizer_class: 'BertTokenizer',
     do_lower_case: normalizer.lowercase,
@@ -113,37 +100,11 @@ export function tokenizerConfig(
  * European languages in Latin and Greek script, in which a word without its accents is still recognised as
  * the same word, as uncased BERT assumes.
  */
-const LANGUAGES_READABLE_WITHOUT_ACCENTS = new Set([
-  'albanian',
-  'basque',
-  'catalan',
-  'croatian',
-  'czech',
-  'danish',
-  'dutch',
-  'english',
-  'estonian',
-  'finnish',
-  'french',
-  'galician',
-  'german',
-  'greek',
-  'hungarian',
-  'icelandic',
-  'irish',
-  'italian',
-  'latvian',
-  'lithuanian',
-  'norwegian',
-  'polish',
-  'portuguese',
-  'romanian',
-  'slovak',
-  'slovenian',
-  'spanish',
-  'swedish',
-  'welsh',
-]);
+const LANGUAGES_READABLE_WITHOUT_ACCENTS = new Set(
+  `albanian basque catalan croatian czech danish dutch english estonian finnish french galician german
+    greek hungarian icelandic irish italian latvian lithuanian norwegian polish portuguese romanian
+    slovak slovenian spanish swedish welsh`.split(/\s+/),
+);
 
 /**
  * Whether a lower-case vocabulary of the language may strip accents, as BERT does. In other languages marks

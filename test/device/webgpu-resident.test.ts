@@ -4,7 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { GeneratedDropout } from '../../src/engine/generated-dropout.js';
-import { Evaluator, type TaskLearner, readCheckpoint, restoreParameters, saveCheckpoint } from '../../src/engine/index.js';
+import {
+  Evaluator,
+  readCheckpoint,
+  restoreParameters,
+  saveCheckpoint,
+  type TaskLearner,
+} from '../../src/engine/index.js';
 import { ResidentEngine } from '../../src/engine/resident-engine.js';
 import type { TrainingTask } from '../../src/families/index.js';
 import { flatOutputs } from '../../src/families/softmax.js';

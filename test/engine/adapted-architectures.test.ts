@@ -1,7 +1,17 @@
 /** Adapters in every architecture: layers that are shared, used twice, or that give query, key and value at once. */
 import { describe, expect, it } from 'vitest';
 import { type Encoder, initialize, readEncoder } from '../../src/encoder/index.js';
-import { type AdapterTarget, type Adapters, Evaluator, GradientEngine, type Weights, adaptedWeights, mergedWeight, padBatch, withAdapters } from '../../src/engine/index.js';
+import {
+  type Adapters,
+  type AdapterTarget,
+  adaptedWeights,
+  Evaluator,
+  GradientEngine,
+  mergedWeight,
+  padBatch,
+  type Weights,
+  withAdapters,
+} from '../../src/engine/index.js';
 import { classificationTask } from '../../src/families/papaya/training.js';
 import { flatOutputs } from '../../src/families/softmax.js';
 import { onnxExecutor } from '../../src/graph/index.js';

@@ -2,16 +2,27 @@
 import * as tf from '@tensorflow/tfjs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Dropout, initialize, trainingInputs } from '../../src/encoder/index.js';
-import { type Adapters, Evaluator, GradientEngine, type RowHead, type Weights, adaptedWeights, buildEvaluationGraph, mergedWeight, padBatch, withAdapters } from '../../src/engine/index.js';
-import { LOSS, buildTrainingGraph } from '../../src/engine/training-graph.js';
+import {
+  type Adapters,
+  adaptedWeights,
+  buildEvaluationGraph,
+  Evaluator,
+  GradientEngine,
+  mergedWeight,
+  padBatch,
+  type RowHead,
+  type Weights,
+  withAdapters,
+} from '../../src/engine/index.js';
+import { buildTrainingGraph, LOSS } from '../../src/engine/training-graph.js';
 import { classificationTask } from '../../src/families/papaya/training.js';
 import { flatOutputs } from '../../src/families/softmax.js';
-import { Graph, type TensorData, nodesFor, onnxExecutor } from '../../src/graph/index.js';
+import { Graph, nodesFor, onnxExecutor, type TensorData } from '../../src/graph/index.js';
 import { evaluate } from '../../src/graph/tensorflow/evaluate.js';
 import { Random } from '../../src/random.js';
 import { gradientError, someNumbers } from '../support/finite-differences.js';
 import { loopInput, words } from '../training/loop-input.js';
-import { type Step, deviating, toTensor } from './step.js';
+import { deviating, type Step, toTensor } from './step.js';
 
 beforeAll(async () => {
   await tf.setBackend('cpu');

@@ -4,15 +4,23 @@
 import * as tf from '@tensorflow/tfjs';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { initialize } from '../../src/encoder/index.js';
-import { GradientEngine, LOGITS, type PairExamples, PairGradients, type PairHead, padBatch, withSurrogateLoss } from '../../src/engine/index.js';
+import {
+  GradientEngine,
+  LOGITS,
+  type PairExamples,
+  PairGradients,
+  type PairHead,
+  padBatch,
+  withSurrogateLoss,
+} from '../../src/engine/index.js';
 import type { RetrievalDataset } from '../../src/families/dragonfruit/retrieval-dataset.js';
 import { retrievalTask } from '../../src/families/dragonfruit/training.js';
-import { type Graph, type GraphExecutor, type TensorData, onnxExecutor } from '../../src/graph/index.js';
+import { type Graph, type GraphExecutor, onnxExecutor, type TensorData } from '../../src/graph/index.js';
 import { evaluate } from '../../src/graph/tensorflow/evaluate.js';
 import { Random } from '../../src/random.js';
 import type { LoopInput } from '../../src/training/training-loop.js';
 import { loopInput, words } from '../training/loop-input.js';
-import { type Step, deviating, toTensor } from './step.js';
+import { deviating, type Step, toTensor } from './step.js';
 
 beforeAll(async () => {
   await tf.setBackend('cpu');

@@ -1,5 +1,5 @@
 /** Small trainings of every family, as a learner takes them. */
-import { type TaskLearner, createTaskLearner } from '../../src/engine/index.js';
+import { createTaskLearner, type TaskLearner } from '../../src/engine/index.js';
 import { retrievalTask } from '../../src/families/dragonfruit/training.js';
 import { sequenceTask } from '../../src/families/grapefruit/training.js';
 import type { TrainingTask } from '../../src/families/index.js';

@@ -3,7 +3,15 @@
 import * as tf from '@tensorflow/tfjs';
 import { describe, expect, it } from 'vitest';
 import { initialize } from '../../src/encoder/index.js';
-import { Evaluator, GradientEngine, type OptimizerKind, type RowHead, type Weights, adamW, padBatch } from '../../src/engine/index.js';
+import {
+  adamW,
+  Evaluator,
+  GradientEngine,
+  type OptimizerKind,
+  padBatch,
+  type RowHead,
+  type Weights,
+} from '../../src/engine/index.js';
 import { classificationTask } from '../../src/families/papaya/training.js';
 import { flatOutputs } from '../../src/families/softmax.js';
 import { onnxExecutor, tensorflowExecutor } from '../../src/graph/index.js';

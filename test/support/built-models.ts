@@ -1,13 +1,18 @@
 /** Model folders with random weights, of any encoder, through the code that exports trained ones. */
-import { type JsonObject, initialize, readEncoder } from '../../src/encoder/index.js';
+import { initialize, type JsonObject, readEncoder } from '../../src/encoder/index.js';
 import type { RowHead } from '../../src/engine/index.js';
 import { sequenceTask } from '../../src/families/grapefruit/training.js';
-import { type TrainingTask, families } from '../../src/families/index.js';
+import { families, type TrainingTask } from '../../src/families/index.js';
 import { classificationTask } from '../../src/families/papaya/training.js';
 import { writeModelFolder } from '../../src/model-folder/index.js';
 import { Random } from '../../src/random.js';
 import type { NamedTensor } from '../../src/safetensors/index.js';
-import { type BertTokenizerJson, loadTokenizer, tokenizerConfig, trainWordPiece } from '../../src/tokenizer/index.js';
+import {
+  type BertTokenizerJson,
+  loadTokenizer,
+  tokenizerConfig,
+  trainWordPiece,
+} from '../../src/tokenizer/index.js';
 import { configForOthers, exportOnnx, modelFolderConfig } from '../../src/training/export-model.js';
 import { MAX_TOKENS } from '../../src/training/hyperparameters.js';
 

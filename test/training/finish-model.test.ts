@@ -5,7 +5,7 @@ import { Evaluator } from '../../src/engine/evaluator.js';
 import type { PartFigures, TrainedExpert } from '../../src/families/index.js';
 import { classificationTask } from '../../src/families/papaya/training.js';
 import { flatOutputs } from '../../src/families/softmax.js';
-import { Graph, type GraphExecutor, type TensorData, onnxExecutor } from '../../src/graph/index.js';
+import { Graph, type GraphExecutor, onnxExecutor, type TensorData } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
 import type { TextOutputs } from '../../src/text-reader/index.js';
 import { finishModel } from '../../src/training/finish-model.js';

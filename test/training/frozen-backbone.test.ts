@@ -10,7 +10,7 @@ import { classificationTask } from '../../src/families/papaya/training.js';
 import { flatOutputs } from '../../src/families/softmax.js';
 import { onnxExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
-import { type NamedTensor, encodeSafetensors } from '../../src/safetensors/index.js';
+import { encodeSafetensors, type NamedTensor } from '../../src/safetensors/index.js';
 import { trainWordPiece } from '../../src/tokenizer/index.js';
 import { frozenBackbone } from '../../src/training/frozen-backbone.js';
 import type { Tuning } from '../../src/training/hyperparameters.js';

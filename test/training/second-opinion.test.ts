@@ -1,17 +1,23 @@
 /** Loss and all gradients of whole training steps, checked against TensorFlow.js' own differentiation. */
 import * as tf from '@tensorflow/tfjs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Pooling, initialize, readEncoder } from '../../src/encoder/index.js';
+import { initialize, type Pooling, readEncoder } from '../../src/encoder/index.js';
 import { GradientEngine } from '../../src/engine/gradient-engine.js';
 import type { RowHead } from '../../src/engine/index.js';
 import { padBatch } from '../../src/engine/padded-batch.js';
 import { LOSS } from '../../src/engine/training-graph.js';
 import { sequenceTask } from '../../src/families/grapefruit/training.js';
 import { classificationTask } from '../../src/families/papaya/training.js';
-import { type Graph, type GraphExecutor, type TensorData, onnxExecutor, tensorflowExecutor } from '../../src/graph/index.js';
+import {
+  type Graph,
+  type GraphExecutor,
+  onnxExecutor,
+  type TensorData,
+  tensorflowExecutor,
+} from '../../src/graph/index.js';
 import { evaluate } from '../../src/graph/tensorflow/evaluate.js';
 import { Random } from '../../src/random.js';
-import { type Step, deviating, toTensor } from '../engine/step.js';
+import { deviating, type Step, toTensor } from '../engine/step.js';
 
 beforeAll(async () => {
   await tf.setBackend('cpu');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { initialize } from '../../src/encoder/index.js';
-import { GradientEngine, type RowHead, padBatch } from '../../src/engine/index.js';
+import { GradientEngine, padBatch, type RowHead } from '../../src/engine/index.js';
 import type { ClassificationDataset } from '../../src/families/papaya/classification-dataset.js';
 import { classificationTask } from '../../src/families/papaya/training.js';
 import { flatOutputs } from '../../src/families/softmax.js';

@@ -1,6 +1,6 @@
 /** A job that needs too much memory ends in ERROR, and nothing else ends with it. */
 import { rm } from 'node:fs/promises';
-import { Trainer, memoryStorage } from 'orchard-nlp';
+import { memoryStorage, Trainer } from 'orchard-nlp';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ClassificationDataset } from '../../src/families/papaya/classification-dataset.js';
 import { classificationTask } from '../../src/families/papaya/training.js';

@@ -58,12 +58,7 @@ export class SequenceDecoder {
   }
 
   /** The entities of the most probable valid tags, left to right. */
-  entities(evidence: TagEvidence): FoundEntity[] {
-    return allAtOnce(this.entitiesInSteps(evidence));
-  }
-
-  /** The same in steps, between which other texts may be decoded. */
-  *entitiesInSteps(evidence: TagEvidence): Generator<undefined, FoundEntity[]> {
+  *entities(evidence: TagEvidence): Generator<undefined, FoundEntity[]> {
     const emissions = blendEmissions(evidence, this.#weights);
     const path = viterbi(emissions, this.#transitions);
     yield;
@@ -98,18 +93,7 @@ export class SequenceDecoder {
 }
 
 /** What both experts say about words. @param logits of the encoder, [words, tags]. */
-export function tagEvidence(
-  words: readonly Word[],
-  logits: Float32Array,
-  tags: number,
-  expert: CrfExpert,
-  lowercase: boolean,
-): TagEvidence {
-  return allAtOnce(tagEvidenceInSteps(words, logits, tags, expert, lowercase));
-}
-
-/** The same in steps, between which other texts may be decoded. */
-export function* tagEvidenceInSteps(
+export function* tagEvidence(
   words: readonly Word[],
   logits: Float32Array,
   tags: number,

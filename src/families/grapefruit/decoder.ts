@@ -7,7 +7,7 @@ import type { TextOutputs } from '../../text-reader/index.js';
 import { type Explainer, logOdds, shareByWords, type WordSpan } from '../explanation.js';
 import type { Decoder, ModelFiles } from '../family.js';
 import { splitWords, type Word, type WordSplitting } from '../words.js';
-import { entityResult, SequenceDecoder, tagEvidenceInSteps } from './bio-decoding.js';
+import { entityResult, SequenceDecoder, tagEvidence } from './bio-decoding.js';
 import { bioConstraints } from './bio-tags.js';
 import { wordOutputs } from './word-pieces.js';
 
@@ -29,8 +29,8 @@ export function grapefruitDecoder({ orchard }: ModelFolderConfig, files: ModelFi
     yield;
     const logits = wordOutputs(outputs, words, tags.length);
     yield;
-    const evidence = yield* tagEvidenceInSteps(words, logits, tags.length, expert, lowercase);
-    const entities = yield* decoder.entitiesInSteps(evidence);
+    const evidence = yield* tagEvidence(words, logits, tags.length, expert, lowercase);
+    const entities = yield* decoder.entities(evidence);
     return entityResult(text, words, entities);
   }
   const explainer = entityExplainer({ tags: tags.length, splitting, lowercase, expert, decoder });
@@ -57,13 +57,13 @@ interface ExplainedTagger {
 function entityExplainer(tagger: ExplainedTagger): Explainer {
   const { tags, expert, lowercase, decoder } = tagger;
   const evidenceOf = (words: readonly Word[], places: readonly Word[], outputs: TextOutputs) =>
-    tagEvidenceInSteps(words, wordOutputs(outputs, places, tags), tags, expert, lowercase);
+    tagEvidence(words, wordOutputs(outputs, places, tags), tags, expert, lowercase);
   return {
     leavesOut: 'masked',
     wordsOf: (text) => splitWords(text, tagger.splitting),
     *explain(text, words, outputs, leftOut) {
       yield;
-      const entities = yield* decoder.entitiesInSteps(yield* evidenceOf(words, words, outputs));
+      const entities = yield* decoder.entities(yield* evidenceOf(words, words, outputs));
       const lost: { readonly span: WordSpan; readonly scores: readonly number[] }[] = [];
       for (const { span, outputs: without } of entities.length === 0 ? [] : leftOut) {
         const evidence = yield* evidenceOf(withUnseen(words, span), words, without);

@@ -5,7 +5,7 @@ import {
   type Mistake,
   type ModelEvaluation,
 } from '../../model-folder/index.js';
-import { mapSteps, type Steps } from '../../pauses.js';
+import { allAtOnce, mapSteps, type Steps } from '../../pauses.js';
 import { calibrationBins, expectedCalibrationError, figuresOf } from '../evaluation.js';
 import { type FoundEntity, SequenceDecoder } from './bio-decoding.js';
 import { type EntitySpan, entityTypes, spansOf } from './bio-tags.js';
@@ -128,8 +128,8 @@ export function* sequenceEvaluation(
     (sentence, row): Answer => ({
       words: dev[row]?.words ?? [],
       actual: decoder.scored(sentence, spansOf(actualTags[row] ?? [])),
-      found: decoder.entities(sentence),
-      foundBefore: unweighed.entities(sentence),
+      found: allAtOnce(decoder.entities(sentence)),
+      foundBefore: allAtOnce(unweighed.entities(sentence)),
     }),
   );
   const calibration = calibrationOf(answers);

@@ -7,7 +7,7 @@ import {
   viterbi,
 } from '../../lexical/index.js';
 import { EXPERT_FILE } from '../../model-folder/index.js';
-import { mapSteps, pacedMap, type Steps, withPauses } from '../../pauses.js';
+import { allAtOnce, mapSteps, pacedMap, type Steps, withPauses } from '../../pauses.js';
 import type { TextOutputs } from '../../text-reader/index.js';
 import type {
   Blend,
@@ -104,7 +104,7 @@ function devEvidence(
   return mapSteps(dev, (sentence, row) => {
     const places = sentencePlaces(sentence.words);
     const logits = wordOutputs(outputs[row] ?? [], places, tags.length);
-    return { ...tagEvidence(places, logits, tags.length, expert, lowercase), tags: sentence.tags };
+    return { ...allAtOnce(tagEvidence(places, logits, tags.length, expert, lowercase)), tags: sentence.tags };
   });
 }
 

@@ -2,11 +2,13 @@
 import {
   fields,
   flag,
+  type JsonShape,
   listOf,
   nullable,
   object,
   oneOf,
   requireShape,
+  type Shaped,
   shortText,
   text,
 } from '../../json-shape.js';
@@ -19,68 +21,69 @@ import { charactersThat, compiledPattern, matchesOf, patternShape, type Span } f
 export type PreTokenizer = (text: AlignedText) => readonly AlignedText[];
 
 const behaviors = oneOf('Removed', 'Isolated', 'MergedWithPrevious', 'MergedWithNext', 'Contiguous');
-const typeShape = fields({ type: text }, {});
-const listShape = fields({ pretokenizers: listOf(object) }, {});
 const byteLevelShape = fields({}, { add_prefix_space: flag, use_regex: flag });
 const metaspaceShape = fields(
   {},
   {
     replacement: nullable(shortText(1)),
     prepend_scheme: oneOf('always', 'first', 'never'),
+    /** Of older files; false: `never`. */
     add_prefix_space: nullable(flag),
     split: nullable(flag),
   },
 );
-const punctuationShape = fields({}, { behavior: behaviors });
-const digitsShape = fields({}, { individual_digits: flag });
 const splitShape = fields({ pattern: patternShape, behavior: behaviors }, { invert: flag });
 
 type Maker = (part: unknown, file: string) => PreTokenizer;
 
+/** A maker of parts that have these fields. */
+function of<Fields>(shape: JsonShape<Fields>, make: (fields: Fields, file: string) => PreTokenizer): Maker {
+  return (part, file) => make(requireShape(shape, part, file, 'pre_tokenizer'), file);
+}
+
+const splittingAt =
+  (accepts: (character: string) => boolean, behavior: SplitBehavior): PreTokenizer =>
+  (source) =>
+    splitAt(source, charactersThat(source, accepts), behavior);
+
 const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
   ['BertPreTokenizer', () => bertWords],
-  ['WhitespaceSplit', () => (source) => splitAt(source, charactersThat(source, isWhitespace), 'Removed')],
+  ['WhitespaceSplit', () => splittingAt(isWhitespace, 'Removed')],
   ['Whitespace', () => (source) => splitAt(source, matchesOf(source, WORDS), 'Removed', true)],
-  ['ByteLevel', (part, file) => byteLevel(requireShape(byteLevelShape, part, file, 'pre_tokenizer'))],
-  ['Metaspace', (part, file) => metaspace(requireShape(metaspaceShape, part, file, 'pre_tokenizer'))],
+  ['ByteLevel', of(byteLevelShape, byteLevel)],
+  ['Metaspace', of(metaspaceShape, metaspace)],
   [
     'Punctuation',
-    (part, file) => {
-      const { behavior = 'Isolated' } = requireShape(punctuationShape, part, file, 'pre_tokenizer');
-      return (source) => splitAt(source, charactersThat(source, isPunctuation), behavior);
-    },
+    of(fields({}, { behavior: behaviors }), ({ behavior = 'Isolated' }) =>
+      splittingAt(isPunctuation, behavior),
+    ),
   ],
   [
     'Digits',
-    (part, file) => {
-      const { individual_digits } = requireShape(digitsShape, part, file, 'pre_tokenizer');
-      const behavior: SplitBehavior = individual_digits === true ? 'Isolated' : 'Contiguous';
-      return (source) => splitAt(source, charactersThat(source, isNumeric), behavior);
-    },
+    of(fields({}, { individual_digits: flag }), ({ individual_digits }) =>
+      splittingAt(isNumeric, individual_digits === true ? 'Isolated' : 'Contiguous'),
+    ),
   ],
   [
     'Split',
-    (part, file) => {
-      const { pattern, behavior, invert = false } = requireShape(splitShape, part, file, 'pre_tokenizer');
+    of(splitShape, ({ pattern, behavior, invert = false }) => {
       const compiled = compiledPattern(pattern);
       return (source) => splitAt(source, matchesOf(source, compiled), behavior, invert);
-    },
+    }),
   ],
   [
     'Sequence',
-    (part, file) => {
-      const steps = requireShape(listShape, part, file, 'pre_tokenizer').pretokenizers.map((step) =>
-        makePreTokenizer(step, file),
-      );
+    of(fields({ pretokenizers: listOf(object) }, {}), ({ pretokenizers }, file) => {
+      const steps = pretokenizers.map((step) => makePreTokenizer(step, file));
       return (source) => steps.reduce<readonly AlignedText[]>((words, step) => words.flatMap(step), [source]);
-    },
+    }),
   ],
 ]);
 
 /** @throws UnknownPartError for a type that isn't in the table. @throws ModelFolderError for wrong fields. */
 export function makePreTokenizer(part: unknown, file: string): PreTokenizer {
   if (part === null || part === undefined) return (source) => [source];
-  const { type } = requireShape(typeShape, part, file, 'pre_tokenizer');
+  const { type } = requireShape(fields({ type: text }, {}), part, file, 'pre_tokenizer');
   const make = makers.get(type);
   if (make === undefined) throw new UnknownPartError(`the pre-tokenizer ${type}`);
   return make(part, file);
@@ -103,10 +106,7 @@ function bertWords(source: AlignedText): AlignedText[] {
 function byteLevel({
   add_prefix_space = true,
   use_regex = true,
-}: {
-  add_prefix_space?: boolean;
-  use_regex?: boolean;
-}): PreTokenizer {
+}: Shaped<typeof byteLevelShape>): PreTokenizer {
   return (source) => {
     const whole = add_prefix_space && source.characters[0] !== ' ' ? prepended(source, ' ') : source;
     const words = use_regex ? splitAt(whole, matchesOf(whole, GPT2_WORDS), 'Isolated') : [whole];
@@ -114,20 +114,12 @@ function byteLevel({
   };
 }
 
-interface MetaspaceFields {
-  readonly replacement?: string | null;
-  readonly prepend_scheme?: 'always' | 'first' | 'never';
-  /** Of older files; false: `never`. */
-  readonly add_prefix_space?: boolean | null;
-  readonly split?: boolean | null;
-}
-
 function metaspace({
   replacement,
   prepend_scheme = 'always',
   add_prefix_space,
   split,
-}: MetaspaceFields): PreTokenizer {
+}: Shaped<typeof metaspaceShape>): PreTokenizer {
   const mark = replacement ?? '▁';
   const scheme = add_prefix_space === false ? 'never' : prepend_scheme;
   return (source) => {

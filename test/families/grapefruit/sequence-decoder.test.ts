@@ -11,6 +11,7 @@ import {
   blendTransitions,
   type TagWeights,
 } from '../../../src/families/grapefruit/calibration.js';
+import { allAtOnce } from '../../../src/pauses.js';
 import { everyPath } from '../../lexical/crf/every-path.js';
 
 const tags = ['O', 'B-PER', 'I-PER', 'B-LOC', 'I-LOC'];
@@ -48,8 +49,10 @@ describe('SequenceDecoder', () => {
         const found = decoder.tagsOf(evidence);
         const own = paths.find(({ names }) => names.join() === found.join())?.weight ?? 0;
         expect(own).toBeGreaterThanOrEqual(Math.max(...paths.map(({ weight }) => weight)) * (1 - 1e-5));
-        expect(decoder.entities(evidence).map(({ score: _, ...span }) => span)).toEqual(spansOf(found));
-        for (const { score, ...span } of decoder.entities(evidence)) {
+        expect(allAtOnce(decoder.entities(evidence)).map(({ score: _, ...span }) => span)).toEqual(
+          spansOf(found),
+        );
+        for (const { score, ...span } of allAtOnce(decoder.entities(evidence))) {
           const same = ({ type, start, end }: typeof span) =>
             type === span.type && start === span.start && end === span.end;
           const share = paths
@@ -85,7 +88,7 @@ describe('SequenceDecoder', () => {
     const transitions = { start: new Float32Array(5), between: new Float32Array(25) };
     const decoder = new SequenceDecoder(tags, constraints, transitions, { encoder: 1, expert: 0, bias: [] });
     const evidence = { encoder, expert: new Float32Array(5) };
-    expect(decoder.entities(evidence)).toEqual([]);
+    expect(allAtOnce(decoder.entities(evidence))).toEqual([]);
     const spans = ['PER', 'LOC'].map((type) => ({ type, start: 0, end: 1 }));
     expect(decoder.scored(evidence, spans).map((entity) => entity.score)).toEqual([
       expect.closeTo(0.3, 6),
@@ -98,7 +101,7 @@ describe('SequenceDecoder', () => {
     const decoder = new SequenceDecoder(tags, constraints, transitions, { encoder: 1, expert: 1, bias: [] });
     const evidence = { encoder: new Float32Array(), expert: new Float32Array() };
     expect(decoder.tagsOf(evidence)).toEqual([]);
-    expect(decoder.entities(evidence)).toEqual([]);
+    expect(allAtOnce(decoder.entities(evidence))).toEqual([]);
   });
 });
 
