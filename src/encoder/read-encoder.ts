@@ -41,8 +41,7 @@ function architectureOf({ model_type }: JsonObject): Architecture | undefined {
 export const modelTypes = (): string[] => architectures.flatMap((each) => each.modelTypes);
 
 function otherType({ model_type }: JsonObject): string {
-  const told = JSON.stringify(model_type);
-  return `an encoder of model_type ${told} can't be run here; use one of ${modelTypes().join(', ')}`;
+  return `an encoder of model_type ${JSON.stringify(model_type)} can't be run here; use one of ${modelTypes().join(', ')}`;
 }
 
 /** The shape of an encoder. */

@@ -88,7 +88,7 @@ export interface Explainer {
    * others keep their places.
    */
   readonly leavesOut: 'removed' | 'masked';
-  /** The words whose weights are told. */
+  /** The words that get weights. */
   wordsOf(text: string): readonly Word[];
   /**
    * In steps of some milliseconds each.
@@ -105,7 +105,7 @@ export interface Explainer {
   ): Generator<undefined, Explanation>;
 }
 
-/** The encoder reads a text at most so many times more: in a longer one, neighbouring words are left out together. */
+/** How many times more the encoder reads a text, at most: in a longer text, neighbouring words are left out together. */
 export const MAX_LEFT_OUT = 128;
 
 /** Which words are left out together. */
@@ -116,8 +116,8 @@ export function spansToLeaveOut(words: number): WordSpan[] {
 }
 
 /** A text without some of its words, and without the white space before them. */
-export function textWithout(text: string, words: readonly Word[], { first, end }: WordSpan): string {
-  const { from, to } = placeOf(words, { first, end });
+export function textWithout(text: string, words: readonly Word[], span: WordSpan): string {
+  const { from, to } = placeOf(words, span);
   return text.slice(0, from).trimEnd() + text.slice(to);
 }
 
@@ -161,6 +161,11 @@ export function shareByWords(
   return shares;
 }
 
+/** Words with what each of them adds. */
+export function weighedWords(words: readonly Word[], weightOf: (at: number) => number): ExplainedWord[] {
+  return words.map(({ text: word, start }, at) => ({ word, start, weight: weightOf(at) }));
+}
+
 /** ln(p / (1 − p)); probabilities that are 0 or 1 but for rounding count as a millionth from it. */
 export function logOdds(probability: number): number {
   const inside = Math.min(1 - SMALLEST, Math.max(SMALLEST, probability));
@@ -168,7 +173,8 @@ export function logOdds(probability: number): number {
 }
 const SMALLEST = 1e-6;
 
-function placeOf(words: readonly Word[], { first, end }: WordSpan): { from: number; to: number } {
+/** Where some words begin and end in their text, in UTF-16 code units. */
+export function placeOf(words: readonly Word[], { first, end }: WordSpan): { from: number; to: number } {
   const last = words[end - 1];
   return { from: words[first]?.start ?? 0, to: (last?.start ?? 0) + (last?.text.length ?? 0) };
 }
@@ -198,7 +204,7 @@ export const MAX_EXPLAINED_CHARACTERS = MAX_QUERY_CHARACTERS / 10;
 
 /** A text that is to be explained: its words, and how the encoder reads it without them. */
 export class ExplainedText {
-  /** The windows that the encoder has to read beside those of the whole text. */
+  /** The windows that the encoder has to read in addition to those of the whole text. */
   readonly windows: TextWindow[] = [];
   readonly #explainer: Explainer;
   readonly #text: string;

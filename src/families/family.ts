@@ -61,7 +61,7 @@ export interface FamilyTraining {
   transformersClass?(config: ModelFolderConfig): TransformersClass | undefined;
   /** Extra files in the model folder for other libraries, by name. */
   companions?(encoder: Encoder, config: ModelFolderConfig): ReadonlyMap<string, Uint8Array>;
-  /** Tensors of model.safetensors beside the weights, for other libraries, by name. */
+  /** Further tensors of model.safetensors, for other libraries, by name. */
   companionTensors?(encoder: Encoder, config: ModelFolderConfig): ReadonlyMap<string, NamedTensor>;
 }
 
@@ -233,7 +233,7 @@ export interface Scores {
 /** Fields of config.json that name a class of transformers. */
 export interface TransformersClass {
   readonly architectures: string[];
-  /** Classes that the folder brings along, by the one that they are found by: `file.Class`. */
+  /** Classes that the folder has, by the class of transformers that looks them up: `file.Class`. */
   readonly auto_map: Readonly<Record<string, string>>;
 }
 

@@ -37,7 +37,7 @@ const TERM_SEPARATOR = '\n';
 
 /** How many words of queries are remembered, in some 2 MB. */
 const REMEMBERED_WORDS = 20_000;
-/** Stands for the id of a word that no passage has. */
+/** The id of a word that no passage has. */
 const NO_TERM = -1;
 
 /** The contents of an index as they are stored. */

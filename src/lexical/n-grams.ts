@@ -49,7 +49,7 @@ export class NGramHasher {
   #codePoints = new Int32Array(INITIAL_CODE_POINTS);
   #hashes = new Int32Array(INITIAL_HASHES);
   #end = 0;
-  /** Where places are written; undefined while nobody asks for them. */
+  /** Where places are written; undefined while they are not asked for. */
   #places: { readonly starts: Int32Array; readonly ends: Int32Array } | undefined;
 
   constructor(readonly options: NGramOptions) {}
@@ -94,7 +94,7 @@ export class NGramHasher {
     return length;
   }
 
-  /** A word is a run of letters, digits, marks and underscores; a symbol is a word by itself. */
+  /** A word is a run of letters, digits, marks and underscores; a symbol is a word of its own. */
   #hashWords(length: number, triples: boolean): void {
     this.#reserve(3 * length);
     const codePoints = this.#codePoints;

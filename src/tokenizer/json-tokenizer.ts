@@ -258,7 +258,7 @@ function growthOf(step: Step): number {
 /** What a pattern may take on an empty text, in milliseconds. */
 const MAX_PATTERN_MS = 500;
 
-/** Whether a pattern may match between characters, so that its replacement is put in beside each of them. */
+/** Whether a pattern may match between characters, so that its replacement is put in next to each of them. */
 function matchesNothing(expression: string): boolean {
   if (/\(\?[=!<]|\\[bBAzZGK]|[$^]/.test(expression)) return true;
   try {

@@ -21,8 +21,8 @@ import { WordPieceTokenizer } from './word-piece-tokenizer.js';
 /** Named in errors. */
 const TOKENIZER_FILE = 'tokenizer.json';
 
-/** So much of a piece is told in errors. */
-const MAX_TOLD_CHARACTERS = 100;
+/** Characters of a piece that errors quote. */
+const MAX_QUOTED_CHARACTERS = 100;
 
 /** Most code points of a word that is split, unless the file says otherwise. */
 const MAX_CHARACTERS_PER_WORD = 100;
@@ -117,7 +117,7 @@ function readVocabulary(vocab: Readonly<Record<string, unknown>>): ReadonlyMap<s
   for (const piece of Object.keys(vocab)) {
     const id = vocab[piece];
     if (!idShape(id, problem)) {
-      const reason = `model.vocab.${piece.slice(0, MAX_TOLD_CHARACTERS)}: expected ${problem.expected}`;
+      const reason = `model.vocab.${piece.slice(0, MAX_QUOTED_CHARACTERS)}: expected ${problem.expected}`;
       throw new ModelFolderError(TOKENIZER_FILE, reason);
     }
     vocabulary.set(piece, id);

@@ -81,7 +81,7 @@ export class PipelineTokenizer implements Tokenizer {
     for (const [index, id] of ids.entries()) this.#push(id, word, from[index] ?? 0, to[index] ?? 0, pieces);
   }
 
-  /** Adds a piece that stands for the characters from `from` up to `to`. */
+  /** Adds the piece of the characters from `from` up to `to`. */
   #push(
     id: number,
     { characters, starts, ends }: AlignedText,
@@ -101,7 +101,7 @@ export class PipelineTokenizer implements Tokenizer {
   }
 }
 
-/** Turns spans that count characters into such that count UTF-16 code units. */
+/** Turns spans in characters into spans in UTF-16 code units. */
 function inCodeUnits({ offsets, length }: PieceBuffer, text: string): void {
   const units: number[] = [];
   let unit = 0;

@@ -77,7 +77,7 @@ const textPieceShape = fields(
 const templatePieceShape = either(specialPieceShape, textPieceShape);
 export type TemplatePiece = Shaped<typeof templatePieceShape>;
 
-/** Of a template, with the tokens that each of its pieces stands for. */
+/** Of a template, and tokens of each of its pieces. */
 const MAX_TEMPLATE_PIECES = 32;
 
 /** A template with each of these texts once: a text that is repeated would take as much memory as a file says. */
@@ -116,7 +116,7 @@ export const bertProcessingShape = fields(
 );
 
 type Processor = Shaped<typeof templateProcessingShape> | Shaped<typeof bertProcessingShape>;
-/** By its type, so that what is told of a wrong one is about its own fields. */
+/** By its type, so that the error for a wrong one is about its own fields. */
 const processorShape: JsonShape<Processor> = (value, problem): value is Processor =>
   shaped(fields({ type: oneOf('BertProcessing') }, {}), value)
     ? bertProcessingShape(value, problem)

@@ -22,7 +22,7 @@ export interface WordPieceTrainingOptions {
  *
  * Characters become the first pieces and the most frequent pair of neighbours is merged until the vocabulary
  * is full. The alphabet gets at most half of the vocabulary, so that `vocabularySize` is never exceeded.
- * @throws RangeError if `vocabularySize` has no room beside the special tokens.
+ * @throws RangeError if `vocabularySize` has no room for more than the special tokens.
  */
 export function trainWordPiece(
   texts: Iterable<string>,

@@ -300,7 +300,7 @@ function bucketOf({ buckets, largest }: RelativePositions, distance: number): nu
 
 const log32 = (x: number): number => Math.fround(Math.log(Math.fround(x)));
 
-/** Content-to-position and position-to-content: which parts the scores have beside content-to-content. */
+/** Content-to-position and position-to-content: which parts the scores have besides content-to-content. */
 type PositionTerm = 'c2p' | 'p2c';
 
 /** The rows of the distances between the tokens of a batch, for one of the terms. */

@@ -10,9 +10,10 @@ import {
   shareByWords,
   textWithout,
   type WordSpan,
+  weighedWords,
 } from '../explanation.js';
 import type { Decoder, ModelFile, ModelFiles } from '../family.js';
-import { splitWords, type Word } from '../words.js';
+import { splitWords } from '../words.js';
 import { blendedScores, type RetrievalWeights, rankCandidates } from './calibration.js';
 import {
   type Candidates,
@@ -140,7 +141,8 @@ function retrievalExplainer(model: ExplainedRetrieval): Explainer {
         }));
         const passage = passages[id] ?? '';
         const matches = matchesIn(passage, (each) => bm25.shares(text, each));
-        const explainedWords = weighed(words, shareByWords(words.length, added));
+        const weights = shareByWords(words.length, added);
+        const explainedWords = weighedWords(words, (each) => weights[each] ?? 0);
         return { answer: passage, score, position, words: explainedWords, matches };
       });
       return {
@@ -150,10 +152,6 @@ function retrievalExplainer(model: ExplainedRetrieval): Explainer {
       };
     },
   };
-}
-
-function weighed(words: readonly Word[], weights: Float64Array) {
-  return words.map(({ text: word, start }, at) => ({ word, start, weight: weights[at] ?? 0 }));
 }
 
 function matchesIn(passage: string, isMatch: (words: readonly string[]) => readonly boolean[]) {

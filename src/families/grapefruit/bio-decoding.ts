@@ -1,6 +1,7 @@
 import type { InferenceResult } from '../../contract/index.js';
 import { type CrfExpert, LogMatrix, TagLattice, type TagTransitions, viterbi } from '../../lexical/index.js';
 import { allAtOnce } from '../../pauses.js';
+import { placeOf } from '../explanation.js';
 import type { Word } from '../words.js';
 import { type BioTag, beginTag, type EntitySpan, insideTag, parseTag, spansOfParsed } from './bio-tags.js';
 import { blendEmissions, blendTransitions, type TagEvidence, type TagWeights } from './calibration.js';
@@ -117,10 +118,7 @@ export function entityResult(
   words: readonly Word[],
   entities: readonly FoundEntity[],
 ): InferenceResult {
-  const places = entities.map(({ start, end }) => {
-    const last = words[end - 1];
-    return { from: words[start]?.start ?? 0, to: (last?.start ?? 0) + (last?.text.length ?? 0) };
-  });
+  const places = entities.map(({ start, end }) => placeOf(words, { first: start, end }));
   return {
     labels: entities.map(({ type }) => type),
     scores: entities.map(({ score }) => score),

@@ -4,7 +4,7 @@ import { CrfExpert } from '../../lexical/index.js';
 import { CONFIG_FILE, EXPERT_FILE, type ModelFolderConfig } from '../../model-folder/index.js';
 import { allAtOnce } from '../../pauses.js';
 import type { TextOutputs } from '../../text-reader/index.js';
-import { type Explainer, logOdds, shareByWords, type WordSpan } from '../explanation.js';
+import { type Explainer, logOdds, shareByWords, type WordSpan, weighedWords } from '../explanation.js';
 import type { Decoder, ModelFiles } from '../family.js';
 import { splitWords, type Word, type WordSplitting } from '../words.js';
 import { entityResult, SequenceDecoder, tagEvidence } from './bio-decoding.js';
@@ -38,7 +38,7 @@ export function grapefruitDecoder({ orchard }: ModelFolderConfig, files: ModelFi
   return Object.assign(decode, { inSteps, explainer });
 }
 
-/** Stands for a word that nobody has seen. */
+/** A word that no training text has. */
 const UNSEEN = '\uFFFD';
 
 /** A model of entities whose answers are explained. */
@@ -77,12 +77,7 @@ function entityExplainer(tagger: ExplainedTagger): Explainer {
           added: logOdds(score) - logOdds(scores[position] ?? 0),
         }));
         const weights = shareByWords(words.length, added);
-        const explainedWords = words.map(({ text: word, start }, at) => ({
-          word,
-          start,
-          weight: weights[at] ?? 0,
-        }));
-        return { answer: type, score, position, words: explainedWords };
+        return { answer: type, score, position, words: weighedWords(words, (at) => weights[at] ?? 0) };
       });
       return { ...result, explained };
     },

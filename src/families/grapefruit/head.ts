@@ -2,6 +2,7 @@ import type { Dropout, Encoder, EncoderInputs, ParameterSpec } from '../../encod
 import type { LinearEnd, RowHead, TargetOptions } from '../../engine/index.js';
 import { type Graph, type Tensor, type TensorData, volume } from '../../graph/index.js';
 import type { TextWindow } from '../../text-reader/index.js';
+import { crossEntropy, fillTargets } from '../cross-entropy.js';
 import type { SequenceDataset, TaggedSentence } from './sequence-dataset.js';
 import { firstPieces, sentencePlaces } from './word-pieces.js';
 
@@ -25,7 +26,7 @@ export function sequenceHead({ tags, train }: SequenceDataset): RowHead {
     outputs: () => tags.length,
     parameters: (encoder) => tokenParameters(encoder, tags.length),
     logits: (graph, encoder, inputs, dropout) => tokenLogits(graph, encoder, inputs, tags.length, dropout),
-    loss: tokenLoss,
+    loss: crossEntropy,
     linearEnd: (encoder) =>
       tokenEnd(encoder, tags.length, (batch, options) => {
         const tokens = labelled(batch);
@@ -67,19 +68,15 @@ function tagTargets(
   labelled: readonly LabelledRow[],
   { dims, options: { labelSmoothing, balanced }, tagWeights }: TargetShape,
 ): { readonly targets: TensorData; readonly weight: number } {
-  const weightOf = (tag: number) => (balanced ? (tagWeights[tag] ?? 1) : 1);
+  const rows = labelled.map(({ row, tag }) => {
+    return { row, id: tag, weight: balanced ? (tagWeights[tag] ?? 1) : 1 };
+  });
   const total = Math.max(
     MIN_WEIGHT,
-    labelled.reduce((sum, { tag }) => sum + weightOf(tag), 0),
+    rows.reduce((sum, { weight }) => sum + weight, 0),
   );
-  const tags = dims.at(-1) ?? 0;
   const data = new Float32Array(volume(dims));
-  for (const { row, tag } of labelled) {
-    const at = row * tags;
-    const share = weightOf(tag) / total;
-    data.fill((share * labelSmoothing) / tags, at, at + tags);
-    data[at + tag] = share * (1 - labelSmoothing + labelSmoothing / tags);
-  }
+  fillTargets(data, rows, { classes: dims.at(-1) ?? 0, total, labelSmoothing });
   return { targets: { type: 'float32', dims, data }, weight: total };
 }
 
@@ -117,13 +114,6 @@ function tokenEnd(
       graph.reshape(encoder.states(graph, inputs, { prefix }), ['tokens', 'batch', width]),
     labelledTokens,
   };
-}
-
-/** Cross-entropy of logits [tokens, batch, tags] or [tokens, tags]; `targets`, as many, are the shares, 1 in all. */
-function tokenLoss(graph: Graph, logits: Tensor): Tensor {
-  const targets = graph.input('targets', 'float32', logits.shape);
-  const terms = graph.multiply(graph.logSoftmax(logits), targets);
-  return graph.scale(graph.reduceSum(terms, [...logits.shape.keys()]), -1);
 }
 
 /** No tag counts more than this many times the mean, or rare tags would drown out the others. */

@@ -49,7 +49,7 @@ export interface ClassificationDataset {
 }
 
 /**
- * How logits are read. `softmax`: one class of several. `sigmoid`: each logit says yes or no by itself, which
+ * How logits are read. `softmax`: one class of several. `sigmoid`: each logit says yes or no on its own, which
  * is a multilabel model, or a binary one with its single logit.
  */
 export type Link = 'softmax' | 'sigmoid';

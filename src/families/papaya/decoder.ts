@@ -15,6 +15,7 @@ import {
   type LeftOut,
   type ModelResult,
   shareByWords,
+  weighedWords,
 } from '../explanation.js';
 import type { Decoder, ModelFiles } from '../family.js';
 import { flatOutputs, logOddsSlope } from '../softmax.js';
@@ -130,9 +131,10 @@ function explain(
   const byEncoder = shareByWords(words.length, lost);
   const byCharacters = lexical?.expert.contributions(text, direction);
   const { encoder, expert } = lexical?.blend ?? { encoder: 1, expert: 0 };
-  const explained = words.map(({ text: word, start }, at) => {
+  const explained = weighedWords(words, (at) => {
+    const { start = 0, text: word = '' } = words[at] ?? {};
     const written = byCharacters?.subarray(start, start + word.length).reduce((sum, each) => sum + each, 0);
-    return { word, start, weight: encoder * (byEncoder[at] ?? 0) + expert * (written ?? 0) };
+    return encoder * (byEncoder[at] ?? 0) + expert * (written ?? 0);
   });
   const score = result.scores[position] ?? 0;
   return { ...result, explained: [{ answer, score, position, words: explained }] };

@@ -11,6 +11,7 @@ import {
 import type { LinearEnd, LossTargets } from '../../engine/index.js';
 import type { Graph, Tensor, TensorData } from '../../graph/index.js';
 import type { ClassWeights } from '../../lexical/index.js';
+import { crossEntropy, fillTargets } from '../cross-entropy.js';
 import type { Link } from './classification-dataset.js';
 
 /** The linear layer over the mean of the states. */
@@ -78,14 +79,9 @@ function pooled(
   });
 }
 
-/** Cross-entropy over the batch; `targets` [batch, outputs] is the share of each row and class, 1 in all. */
-function softmaxLoss(graph: Graph, logits: Tensor, targets: Tensor): Tensor {
-  const terms = graph.multiply(graph.logSoftmax(logits), targets);
-  return graph.scale(graph.reduceSum(terms, [0, 1]), -1);
-}
-
 /** Weighted binary cross-entropy over every logit: ln(1 + eˣ) − x·target. */
-function sigmoidLoss(graph: Graph, logits: Tensor, targets: Tensor): Tensor {
+function sigmoidLoss(graph: Graph, logits: Tensor): Tensor {
+  const targets = graph.input('targets', 'float32', logits.shape);
   const weights = graph.input('target_weights', 'float32', logits.shape);
   const terms = graph.subtract(graph.softplus(logits), graph.multiply(logits, targets));
   return graph.reduceSum(graph.multiply(terms, weights), [0, 1]);
@@ -93,8 +89,7 @@ function sigmoidLoss(graph: Graph, logits: Tensor, targets: Tensor): Tensor {
 
 /** Adds the loss of a batch to the graph; {@link lossTargets} makes its feeds. */
 export function classificationLoss(graph: Graph, logits: Tensor, link: Link): Tensor {
-  const targets = graph.input('targets', 'float32', logits.shape);
-  return link === 'softmax' ? softmaxLoss(graph, logits, targets) : sigmoidLoss(graph, logits, targets);
+  return link === 'softmax' ? crossEntropy(graph, logits) : sigmoidLoss(graph, logits);
 }
 
 interface TargetRules {
@@ -122,17 +117,11 @@ function classTargets(
   outputs: number,
   { labelSmoothing, classWeights }: TargetRules,
 ): LossTargets {
-  const rowWeights = labels.map(([id = 0]) => classWeights?.[id]?.active ?? 1);
-  const weight = rowWeights.reduce((sum, each) => sum + each, 0);
+  const rows = labels.map(([id = 0], row) => ({ row, id, weight: classWeights?.[id]?.active ?? 1 }));
+  const total = rows.reduce((sum, { weight }) => sum + weight, 0);
   const targets = new Float32Array(labels.length * outputs);
-  for (const [row, ids] of labels.entries()) {
-    const share = (rowWeights[row] ?? 1) / weight;
-    targets.fill((share * labelSmoothing) / outputs, row * outputs, (row + 1) * outputs);
-    for (const id of ids) {
-      targets[row * outputs + id] = share * (1 - labelSmoothing + labelSmoothing / outputs);
-    }
-  }
-  return { feeds: { targets: matrix(targets, outputs) }, weight };
+  fillTargets(targets, rows, { classes: outputs, total, labelSmoothing });
+  return { feeds: { targets: matrix(targets, outputs) }, weight: total };
 }
 
 /** Any number of classes per row: a yes or no for each output, and its weight in the batch. */

@@ -193,8 +193,7 @@ export class CrfExpert {
 }
 
 /**
- * The version of what the hashes stand for; a change in feature-templates, word-features or word-traits
- * raises it.
+ * The version of what is hashed; a change of the features in word-features.ts raises it.
  */
 const FEATURES_VERSION = '1';
 

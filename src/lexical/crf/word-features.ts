@@ -77,7 +77,7 @@ const LONGEST_AFFIX = 4;
 /** The start of every hash. */
 const SEED = 0x2f0b4c47;
 
-/** What a word is by itself: its letters, affixes and shape, the same in every sentence. */
+/** What a word is without its sentence: its letters, affixes and shape, the same in every sentence. */
 interface WordTraits {
   /** Hashes by {@link Trait}. [TRAITS] */
   readonly traits: Int32Array;
@@ -204,7 +204,7 @@ const partPlaces = Int32Array.from(templates.flat(), ([column, offset]) => offse
 /** Where each template's parts end. */
 const partEnds = Int32Array.from(templates, (_, index) => templates.slice(0, index + 1).flat().length);
 
-/** Stands for a word outside the sentence. */
+/** The hash of a word outside the sentence. */
 const BOUNDARY = 0x6b43a9b5;
 const NO_WORD: WordTraits = { traits: new Int32Array(TRAITS).fill(BOUNDARY), capitalised: false };
 /** How many words' traits are cached, in some 10 MB. */
@@ -302,7 +302,7 @@ export class WordFeatureHasher {
   }
 }
 
-/** One row of traits for each word, between rows that stand for what is outside the sentence. */
+/** One row of traits for each word, between rows for what is outside the sentence. */
 function fillTable(table: Int32Array, words: readonly WordTraits[]): void {
   for (let row = 0; row < words.length + 2 * REACH; row += 1) {
     copyTraits(table, (words[row - REACH] ?? NO_WORD).traits, row * COLUMNS);

@@ -21,7 +21,7 @@ export interface Span {
 
 /**
  * A character or kind of character and how often it is repeated: ` {2,}`, `\s+`. What a longer pattern matches can
- * depend on the engine, and a stranger's may take for ever.
+ * depend on the engine, and an untrusted one may take forever.
  */
 const SIMPLE_PATTERN = /^(?<one>[^\\^$.|?*+()[\]{}]|\\s|\\n|\\r|\\t)(?<times>\+|\{\d{1,3}(?:,\d{0,3})?\})?$/u;
 
@@ -63,7 +63,7 @@ function places({ characters, length }: AlignedText, joined: string): (unit: num
   };
 }
 
-/** Where characters fit a description, each by itself. */
+/** Where single characters fit a description. */
 export function charactersThat(text: AlignedText, accepts: (character: string) => boolean): Span[] {
   const spans: Span[] = [];
   const { characters, length } = text;

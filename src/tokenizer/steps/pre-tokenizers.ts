@@ -204,7 +204,7 @@ function joined(parts: readonly Part[], joins: (part: Part, last: Part) => boole
   return groups;
 }
 
-/** Printable Latin-1 stands for itself, the other 68 bytes are U+0100 and up, in order. */
+/** Printable Latin-1 stays as it is, the other 68 bytes are U+0100 and up, in order. */
 const characterOfByte: readonly string[] = (() => {
   const characters: string[] = [];
   let next = 256;
