@@ -1,4 +1,4 @@
-/** Fields that the config.json of several architectures have, and what may be in them. */
+/** What several architectures have in common: fields of config.json, embeddings, layers and heads. */
 import * as z from 'zod';
 import type { Dimension, Graph, Shape, Tensor } from '../graph/index.js';
 import type { HeadDefinition } from './architecture.js';
@@ -12,22 +12,25 @@ const MAX_WIDTH = 65_536;
 /** A size is known before its weights are: none is so large that lists of that length take up memory. */
 const size = (most: number) => z.int().positive().max(most);
 
-export const vocabularyField = size(2 ** 24);
-export const widthField = size(MAX_WIDTH);
-export const layersField = size(1024);
-export const headsField = size(MAX_WIDTH);
-export const innerWidthField = size(16 * MAX_WIDTH);
-export const positionsField = size(2 ** 20);
-export const typesField = size(256);
-export const tokenIdField = z
-  .int()
-  .nonnegative()
-  .max(2 ** 24);
-export const probabilityField = z.number().min(0).max(1);
-export const epsilonField = z.number().positive();
-export const deviationField = z.number().positive();
-/** Dropout of a head; absent or null: that of the hidden states. */
-export const headDropoutField = probabilityField.nullable().exactOptional();
+/** Fields that the config.json of several architectures have, and what may be in them. */
+export const field = {
+  vocabulary: size(2 ** 24),
+  width: size(MAX_WIDTH),
+  layers: size(1024),
+  heads: size(MAX_WIDTH),
+  innerWidth: size(16 * MAX_WIDTH),
+  positions: size(2 ** 20),
+  types: size(256),
+  tokenId: z
+    .int()
+    .nonnegative()
+    .max(2 ** 24),
+  probability: z.number().min(0).max(1),
+  epsilon: z.number().positive(),
+  deviation: z.number().positive(),
+  /** Between the layers of a feed-forward block. */
+  activation: z.enum(['gelu', 'gelu_new', 'gelu_pytorch_tanh', 'relu']),
+};
 
 /** Why heads can't share a width evenly; undefined if they can. */
 export function reasonAgainstHeads(
@@ -52,9 +55,6 @@ const activations = {
 } satisfies Readonly<Record<string, ActivationRule>>;
 
 type Activation = keyof typeof activations;
-
-/** Those that encoders have between the layers of a feed-forward block. */
-export const activationField = z.enum(['gelu', 'gelu_new', 'gelu_pytorch_tanh', 'relu']);
 
 /** The activation by transformers' name, element by element. */
 export function activate(graph: Graph, name: Activation, x: Tensor): Tensor {

@@ -4,22 +4,8 @@ import { architecture } from '../architecture.js';
 import type { EncoderBuilder } from '../encoder-builder.js';
 import type { EncoderInputs } from '../encoder-inputs.js';
 import { inPart, type LinearRole, type ParameterSpec, vector, weight } from '../parameter.js';
-import {
-  activate,
-  activationField,
-  deviationField,
-  epsilonField,
-  headsField,
-  innerWidthField,
-  layersField,
-  positionsField,
-  probabilityField,
-  reasonAgainstHeads,
-  tokenIdField,
-  vocabularyField,
-  widthField,
-} from '../parts.js';
-import { traitsOf } from './bert-like.js';
+import { activate, field, reasonAgainstHeads } from '../parts.js';
+import { traitsOf } from './bert.js';
 
 /** Which tokens a layer's tokens attend to: all, or those in a window. */
 const kindField = z.enum(['full_attention', 'sliding_attention']);
@@ -31,22 +17,22 @@ const ropeField = z
 
 const schema = z.object({
   model_type: z.literal('modernbert'),
-  vocab_size: vocabularyField.default(50_368),
-  hidden_size: widthField.default(768),
-  intermediate_size: innerWidthField.default(1152),
-  num_hidden_layers: layersField.default(22),
-  num_attention_heads: headsField.default(12),
+  vocab_size: field.vocabulary.default(50_368),
+  hidden_size: field.width.default(768),
+  intermediate_size: field.innerWidth.default(1152),
+  num_hidden_layers: field.layers.default(22),
+  num_attention_heads: field.heads.default(12),
   hidden_activation: z.literal('gelu').default('gelu'),
-  max_position_embeddings: positionsField.default(8192),
-  initializer_range: deviationField.default(0.02),
-  norm_eps: epsilonField.default(1e-5),
+  max_position_embeddings: field.positions.default(8192),
+  initializer_range: field.deviation.default(0.02),
+  norm_eps: field.epsilon.default(1e-5),
   norm_bias: z.boolean().default(false),
-  pad_token_id: tokenIdField.default(50_283),
+  pad_token_id: field.tokenId.default(50_283),
   attention_bias: z.boolean().default(false),
-  attention_dropout: probabilityField.default(0),
-  embedding_dropout: probabilityField.default(0),
+  attention_dropout: field.probability.default(0),
+  embedding_dropout: field.probability.default(0),
   mlp_bias: z.boolean().default(false),
-  mlp_dropout: probabilityField.default(0),
+  mlp_dropout: field.probability.default(0),
   local_attention: z
     .int()
     .positive()
@@ -63,9 +49,9 @@ const schema = z.object({
     .enum(['cls', 'mean'])
     .default('cls')
     .transform(() => 'cls' as const),
-  classifier_dropout: probabilityField.default(0),
+  classifier_dropout: field.probability.default(0),
   classifier_bias: z.boolean().default(false),
-  classifier_activation: activationField.default('gelu'),
+  classifier_activation: field.activation.default('gelu'),
 });
 type ModernBertConfig = z.infer<typeof schema>;
 
