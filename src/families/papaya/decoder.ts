@@ -9,17 +9,10 @@ import {
   ONNX_FILE,
 } from '../../model-folder/index.js';
 import type { TextOutputs } from '../../text-reader/index.js';
-import {
-  type Explainer,
-  type Explanation,
-  type LeftOut,
-  type ModelResult,
-  shareByWords,
-  weighedWords,
-} from '../explanation.js';
+import { type Explainer, type ModelResult, shareByWords, weighedWords } from '../explanation.js';
 import type { Decoder, ModelFiles } from '../family.js';
 import { flatOutputs, logOddsSlope } from '../softmax.js';
-import { splitWords, type Word } from '../words.js';
+import { splitWords } from '../words.js';
 import { blendLogits } from './calibration.js';
 import { classificationKind, type Link, linkOf } from './classification-dataset.js';
 import { classificationResult, trustIn } from './probabilities.js';
@@ -52,7 +45,7 @@ interface Classifier {
   readonly link: Link;
   /** Absent in a folder without a lexical expert: then the encoder answers alone. */
   readonly lexical?: { readonly expert: LinearExpert; readonly blend: BlendWeights } | undefined;
-  /** Absent in folders of earlier releases: then scores are as the blend gives them. */
+  /** Absent: scores are as the blend gives them. */
   readonly evidence?: Evidence | undefined;
 }
 
@@ -72,15 +65,12 @@ function classify(
   outputs: TextOutputs,
 ): ClassifiedText {
   const encoded = flatOutputs([outputs]);
-  if (lexical === undefined) {
-    return { result: classificationResult(encoded, labels, link), logits: encoded, encoded };
-  }
-  const { margins, coverage } = lexical.expert.read(text);
-  const logits = blendLogits(lexical.blend, encoded, margins);
-  if (evidence === undefined) {
+  const reading = lexical?.expert.read(text);
+  const logits = lexical && reading ? blendLogits(lexical.blend, encoded, reading.margins) : encoded;
+  if (evidence === undefined || reading === undefined) {
     return { result: classificationResult(logits, labels, link), logits, encoded };
   }
-  const result = classificationResult(logits, labels, link, trustIn(evidence, coverage));
+  const result = classificationResult(logits, labels, link, trustIn(evidence, reading.coverage));
   const none_of_these = (result.scores[0] ?? 0) < evidence.none_below;
   return { result: { ...result, none_of_these }, logits, encoded };
 }
@@ -98,46 +88,33 @@ function classificationExplainer(classifier: Classifier): Explainer {
     wordsOf: (text) => splitWords(text, 'punctuation'),
     *explain(text, words, outputs, leftOut, { label }) {
       yield;
-      return explain(classifier, { text, words, outputs, leftOut }, label);
+      const { labels, link, lexical } = classifier;
+      const { result, logits, encoded } = classify(classifier, text, outputs);
+      const answer = label ?? result.labels[0] ?? '';
+      const position = result.labels.indexOf(answer);
+      if (position < 0) throw unknownLabel(answer, labels);
+      const direction = slopeOf(logits, labels.indexOf(answer), link);
+      const along = (values: Float32Array) =>
+        values.reduce((sum, value, output) => sum + value * (direction[output] ?? 0), 0);
+      const whole = along(encoded);
+      const lost = leftOut.map(({ span, outputs: without }) => ({
+        span,
+        added: whole - along(flatOutputs([without])),
+      }));
+      const byEncoder = shareByWords(words.length, lost);
+      const byCharacters = lexical?.expert.contributions(text, direction);
+      const { encoder, expert } = lexical?.blend ?? { encoder: 1, expert: 0 };
+      const explained = weighedWords(words, (at) => {
+        const { start = 0, text: word = '' } = words[at] ?? {};
+        const written = byCharacters
+          ?.subarray(start, start + word.length)
+          .reduce((sum, each) => sum + each, 0);
+        return encoder * (byEncoder[at] ?? 0) + expert * (written ?? 0);
+      });
+      const score = result.scores[position] ?? 0;
+      return { ...result, explained: [{ answer, score, position, words: explained }] };
     },
   };
-}
-
-interface Question {
-  readonly text: string;
-  readonly words: readonly Word[];
-  readonly outputs: TextOutputs;
-  readonly leftOut: readonly LeftOut[];
-}
-
-function explain(
-  classifier: Classifier,
-  { text, words, outputs, leftOut }: Question,
-  label: string | undefined,
-): Explanation {
-  const { labels, link, lexical } = classifier;
-  const { result, logits, encoded } = classify(classifier, text, outputs);
-  const answer = label ?? result.labels[0] ?? '';
-  const position = result.labels.indexOf(answer);
-  if (position < 0) throw unknownLabel(answer, labels);
-  const direction = slopeOf(logits, labels.indexOf(answer), link);
-  const along = (values: Float32Array) =>
-    values.reduce((sum, value, output) => sum + value * (direction[output] ?? 0), 0);
-  const whole = along(encoded);
-  const lost = leftOut.map(({ span, outputs: without }) => ({
-    span,
-    added: whole - along(flatOutputs([without])),
-  }));
-  const byEncoder = shareByWords(words.length, lost);
-  const byCharacters = lexical?.expert.contributions(text, direction);
-  const { encoder, expert } = lexical?.blend ?? { encoder: 1, expert: 0 };
-  const explained = weighedWords(words, (at) => {
-    const { start = 0, text: word = '' } = words[at] ?? {};
-    const written = byCharacters?.subarray(start, start + word.length).reduce((sum, each) => sum + each, 0);
-    return encoder * (byEncoder[at] ?? 0) + expert * (written ?? 0);
-  });
-  const score = result.scores[position] ?? 0;
-  return { ...result, explained: [{ answer, score, position, words: explained }] };
 }
 
 /** How fast the log-odds of a label grow with each logit. [outputs] */
