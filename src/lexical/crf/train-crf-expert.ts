@@ -42,9 +42,8 @@ export async function trainCrfExpert(
   const hasher = new WordFeatureHasher();
   const features = await chooseFeatures(sentences, hasher, Math.floor(MAX_WEIGHTS / tags), signal);
   const bags = await collectBags(sentences, hasher, features, signal);
-  const memory = crfMemory(sentences, bags, features.size, tags);
   const random = Random.fromSeed(seed);
-  const training = new CrfTraining(memory, tags, random);
+  const training = new CrfTraining({ sentences, bags, features: features.size, tags, random });
   const placed = withFirstWords(sentences);
   for (let pass = 0; pass < passes; pass += 1) {
     await forEachSentence(random.shuffle(placed), signal, ({ firstWord, tags }) =>
@@ -52,7 +51,7 @@ export async function trainCrfExpert(
     );
     await withPauses(training.shrinking(regularization), signal);
   }
-  const weights = { hashes: features.hashes(), weights: memory.arrays.table, width: memory.width };
+  const weights = { hashes: features.hashes(), weights: training.weights, width: training.width };
   return CrfExpert.fromWeights(weights, training.transitions, maxBytes);
 }
 
@@ -108,18 +107,12 @@ async function chooseFeatures(
     const end = starts.at(-1) ?? 0;
     for (let at = 0; at < end; at += 1) {
       const id = table.add(hashes[at] ?? 0);
-      if (id >= counts.length) counts = doubled(counts);
+      counts = withRoom(counts, id + 1);
       counts[id] = (counts[id] ?? 0) + 1;
     }
   });
   const least = Math.max(MIN_WORDS, leastCount(counts.subarray(0, table.size), maxFeatures));
   return HashTable.of(table.hashes().filter((_, id) => (counts[id] ?? 0) >= least));
-}
-
-function doubled(array: Int32Array): Int32Array<ArrayBuffer> {
-  const larger = new Int32Array(2 * array.length);
-  larger.set(array);
-  return larger;
 }
 
 /** The lowest count that at most `limit` features reach. */
@@ -234,54 +227,6 @@ async function forEachSentence<T extends { readonly words: readonly string[] }>(
  */
 const FIRST_SQUARE = 0.1;
 
-/** Features and weights of a training run in one arena, with the kernels over it. */
-interface CrfMemory {
-  /** Tags padded to whole vectors: the columns of all tables. */
-  readonly width: number;
-  /** One bag of feature ids for each word of each sentence. */
-  readonly bags: IdBags;
-  /** Room for the bags of the longest sentence. */
-  readonly keptBags: IdBags;
-  /** Weights and squares [features, width]; gradients [words, width] have room for the longest sentence. */
-  readonly arrays: AdaGradArrays;
-  readonly kernels: Kernels;
-}
-
-function crfMemory(
-  sentences: readonly TaggedWords[],
-  bags: IdBags,
-  features: number,
-  tags: number,
-): CrfMemory {
-  const width = paddedOutputs(tags);
-  const longest = sentences.reduce((most, { words }) => Math.max(most, words.length), 0);
-  const sizes = {
-    ids: bags.ids.length,
-    starts: bags.starts.length,
-    keptIds: longest * MAX_FEATURES_A_WORD,
-    keptStarts: longest + 1,
-    table: features * width,
-    squares: features * width,
-    gradients: longest * width,
-  };
-  const arena = new Arena(Arena.bytesFor(Object.values(sizes)));
-  const ids = arena.int32(sizes.ids);
-  ids.set(bags.ids);
-  const starts = arena.int32(sizes.starts);
-  starts.set(bags.starts);
-  return {
-    width,
-    bags: { ids, starts },
-    keptBags: { ids: arena.int32(sizes.keptIds), starts: arena.int32(sizes.keptStarts) },
-    arrays: {
-      table: arena.float32(sizes.table),
-      squares: arena.float32(sizes.squares).fill(FIRST_SQUARE),
-      gradients: arena.float32(sizes.gradients),
-    },
-    kernels: loadKernels(arena),
-  };
-}
-
 /** Step size of AdaGrad. */
 const RATE = 0.2;
 /**
@@ -292,6 +237,16 @@ const IGNORED_GRADIENT = 1e-3;
 /** Weights that are shrunk between two pauses. */
 const WEIGHTS_A_STEP = 2 ** 16;
 
+interface CrfTrainingInput {
+  readonly sentences: readonly TaggedWords[];
+  /** One bag for each of their words. */
+  readonly bags: IdBags;
+  /** How many there are. */
+  readonly features: number;
+  readonly tags: number;
+  readonly random: Random;
+}
+
 /**
  * Trains the weights with AdaGrad (Duchi et al. 2011), one step per sentence, on the negative log-likelihood.
  * Each feature is left out half of the time, so that affixes and context learn to do without the word itself
@@ -300,19 +255,49 @@ const WEIGHTS_A_STEP = 2 ** 16;
  */
 class CrfTraining {
   readonly transitions: TagTransitions;
+  /** Tags padded to whole vectors: the columns of all tables. */
+  readonly width: number;
   readonly #start: AdaGradArrays;
   readonly #between: AdaGradArrays;
-  readonly #memory: CrfMemory;
+  /** One bag of feature ids for each word of each sentence. */
+  readonly #bags: IdBags;
+  /** Room for the bags of the longest sentence. */
+  readonly #keptBags: IdBags;
+  /** Weights and squares [features, width]; gradients [words, width] have room for the longest sentence. */
+  readonly #arrays: AdaGradArrays;
+  readonly #kernels: Kernels;
   readonly #tags: number;
   readonly #random: Random;
 
-  constructor(memory: CrfMemory, tags: number, random: Random) {
-    this.#memory = memory;
+  /** Puts features and weights into one arena, with the kernels over it. */
+  constructor({ sentences, bags, features, tags, random }: CrfTrainingInput) {
     this.#tags = tags;
     this.#random = random;
+    this.width = paddedOutputs(tags);
+    const longest = sentences.reduce((most, { words }) => Math.max(most, words.length), 0);
+    const kept = longest * MAX_FEATURES_A_WORD;
+    const table = features * this.width;
+    const gradients = longest * this.width;
+    const sizes = [bags.ids.length, bags.starts.length, kept, longest + 1, table, table, gradients];
+    const arena = new Arena(Arena.bytesFor(sizes));
+    this.#bags = { ids: arena.int32(bags.ids.length), starts: arena.int32(bags.starts.length) };
+    this.#bags.ids.set(bags.ids);
+    this.#bags.starts.set(bags.starts);
+    this.#keptBags = { ids: arena.int32(kept), starts: arena.int32(longest + 1) };
+    this.#arrays = {
+      table: arena.float32(table),
+      squares: arena.float32(table).fill(FIRST_SQUARE),
+      gradients: arena.float32(gradients),
+    };
+    this.#kernels = loadKernels(arena);
     this.#start = zeroArrays(tags);
     this.#between = zeroArrays(tags * tags);
     this.transitions = { start: this.#start.table, between: this.#between.table };
+  }
+
+  /** Of the features. [features, width] */
+  get weights(): Float32Array {
+    return this.#arrays.table;
   }
 
   /**
@@ -321,14 +306,17 @@ class CrfTraining {
    * @param tags one for each of its words, and at least one.
    */
   learn(firstWord: number, tags: readonly number[]): void {
-    const { arrays, bags, keptBags, kernels, width } = this.#memory;
-    const starts = bags.starts.subarray(firstWord, firstWord + tags.length + 1);
-    const kept = dropHalf({ ids: bags.ids, starts }, keptBags, this.#random);
-    const scores = arrays.gradients.subarray(0, tags.length * width);
-    kernels.sumRows(arrays.table, kept, scores);
+    const arrays = this.#arrays;
+    const starts = this.#bags.starts.subarray(firstWord, firstWord + tags.length + 1);
+    const kept = dropHalf({ ids: this.#bags.ids, starts }, this.#keptBags, this.#random);
+    const scores = arrays.gradients.subarray(0, tags.length * this.width);
+    this.#kernels.sumRows(arrays.table, kept, scores);
     const loss = sentenceLoss(this.#unpadded(scores), this.transitions, tags);
     this.#pad(loss.emissions, scores);
-    kernels.adaGradRows({ ...arrays, gradients: scores }, kept, { rate: RATE, ignored: IGNORED_GRADIENT });
+    this.#kernels.adaGradRows({ ...arrays, gradients: scores }, kept, {
+      rate: RATE,
+      ignored: IGNORED_GRADIENT,
+    });
     step(this.#start, loss.transitions.start);
     step(this.#between, loss.transitions.between);
   }
@@ -338,7 +326,7 @@ class CrfTraining {
    * rate.
    */
   *shrinking(strength: number): Steps<void> {
-    for (const { table, squares } of [this.#memory.arrays, this.#start, this.#between]) {
+    for (const { table, squares } of [this.#arrays, this.#start, this.#between]) {
       for (let at = 0; at < table.length; at += 1) {
         if (at % WEIGHTS_A_STEP === 0) yield;
         table[at] = (table[at] ?? 0) / (1 + (RATE * strength) / Math.sqrt(squares[at] ?? 1));
@@ -349,7 +337,7 @@ class CrfTraining {
   /** [words, width] as [words, tags]. */
   #unpadded(scores: Float32Array): Float32Array {
     const tags = this.#tags;
-    const { width } = this.#memory;
+    const { width } = this;
     const emissions = new Float32Array((scores.length / width) * tags);
     for (let from = 0, to = 0; to < emissions.length; from += width, to += tags) {
       emissions.set(scores.subarray(from, from + tags), to);
@@ -361,7 +349,7 @@ class CrfTraining {
   #pad(gradients: Float32Array, padded: Float32Array): void {
     const tags = this.#tags;
     padded.fill(0);
-    for (let from = 0, to = 0; from < gradients.length; from += tags, to += this.#memory.width) {
+    for (let from = 0, to = 0; from < gradients.length; from += tags, to += this.width) {
       padded.set(gradients.subarray(from, from + tags), to);
     }
   }
