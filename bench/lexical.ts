@@ -41,7 +41,7 @@ async function measure(dataset: LabelledTexts) {
   const bytes = trained.encode();
   const expert = LinearExpert.decode(bytes, 'the expert');
   const predictedAt = performance.now();
-  const predicted = dataset.test.map(({ text }) => labelsOn(dataset, expert.margins(text)));
+  const predicted = dataset.test.map(({ text }) => labelsOn(dataset, expert.read(text).margins));
   const microseconds = (1000 * (performance.now() - predictedAt)) / dataset.test.length;
   const nGrams: unknown = JSON.parse(decodeSafetensors(bytes, 'the expert').metadata.n_grams ?? '{}');
   const peer = linearSvc(dataset, nGrams, options.python);

@@ -48,7 +48,7 @@ export function predictWithExpert(
   return dataset.test.map(({ text }) =>
     labelsOn(
       dataset,
-      expert.margins(text).map((margin, output) => weight * margin + (bias[output] ?? 0)),
+      expert.read(text).margins.map((margin, output) => weight * margin + (bias[output] ?? 0)),
     ),
   );
 }

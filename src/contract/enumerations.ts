@@ -1,6 +1,6 @@
 /** The service's enumerations (docs/service.md, "Enumerations"). */
 
-/** Types of the models that come along. Families from elsewhere bring others. */
+/** Everything that a model can be trained to do. */
 export const documentedModelTypes = [
   'binary-text-classification',
   'multiclass-text-classification',
@@ -9,23 +9,22 @@ export const documentedModelTypes = [
   'sequence-labeling',
   'question-answering',
 ] as const;
-/**
- * What a model does; one of those that come along, or of a family from elsewhere. `named-entity-recognition` and
- * `sequence-labeling` name the same task.
- */
-export type ModelType = (typeof documentedModelTypes)[number] | (string & Record<never, never>);
+/** What a model does. `named-entity-recognition` and `sequence-labeling` name the same task. */
+export type ModelType = (typeof documentedModelTypes)[number];
 
-/**
- * Papaya classifies text, Grapefruit labels sequences, Dragonfruit answers questions with passages. Others are families
- * from elsewhere.
- */
-export type FamilyName = 'Papaya' | 'Grapefruit' | 'Dragonfruit' | (string & Record<never, never>);
+export const familyNames = ['Papaya', 'Grapefruit', 'Dragonfruit'] as const;
+/** Papaya classifies text, Grapefruit labels sequences, Dragonfruit answers questions with passages. */
+export type FamilyName = (typeof familyNames)[number];
 
-/** A type of model that can be trained here, and the family that trains it. */
-export interface TrainableType {
-  readonly type: ModelType;
-  readonly family: FamilyName;
-}
+/** The family of each type of model. */
+export const familyNameOf: Readonly<Record<ModelType, FamilyName>> = {
+  'binary-text-classification': 'Papaya',
+  'multiclass-text-classification': 'Papaya',
+  'multilabel-text-classification': 'Papaya',
+  'named-entity-recognition': 'Grapefruit',
+  'sequence-labeling': 'Grapefruit',
+  'question-answering': 'Dragonfruit',
+};
 
 /** The sizes that a model may have. */
 export const modelSizes = ['mini', 'base'] as const;

@@ -1,7 +1,7 @@
 /** Which jobs or models a listing has, and its pages (docs/service.md, "Lists"). */
 import * as z from 'zod';
-import { trainingJobStatusSchema } from './enumeration-schemas.js';
-import type { ModelType, TrainableType, TrainingJobStatus } from './enumerations.js';
+import { modelTypeSchema, trainingJobStatusSchema } from './enumeration-schemas.js';
+import type { ModelType, TrainingJobStatus } from './enumerations.js';
 import type { FieldsOf } from './fields.js';
 
 /** Where a page stands in its listing. */
@@ -40,20 +40,16 @@ export interface ListFilter {
   readonly cursor?: string | undefined;
 }
 
-/** @param types that models here may have. */
-export function listFilterSchema(types: readonly TrainableType[]) {
-  const modelType: z.ZodType<ModelType> = z.enum(types.map(({ type }) => type));
-  return z.strictObject({
-    modelType: modelType.optional().meta({
-      description: 'named-entity-recognition and sequence-labeling name one task; either finds both.',
-    }),
-    trainingStatus: trainingJobStatusSchema
-      .optional()
-      .meta({ description: 'Without it, all but those that are DELETED are listed.' }),
-    limit: z.int().min(1).max(100).optional().meta({ description: 'Most items of a page; 20 unless given.' }),
-    cursor: z
-      .uuid('not a cursor of this listing; pass the next_cursor of the page before as it came')
-      .optional()
-      .meta({ description: 'The next_cursor of the page before.' }),
-  } satisfies FieldsOf<ListFilter>);
-}
+export const listFilterSchema = z.strictObject({
+  modelType: modelTypeSchema.optional().meta({
+    description: 'named-entity-recognition and sequence-labeling name one task; either finds both.',
+  }),
+  trainingStatus: trainingJobStatusSchema
+    .optional()
+    .meta({ description: 'Without it, all but those that are DELETED are listed.' }),
+  limit: z.int().min(1).max(100).optional().meta({ description: 'Most items of a page; 20 unless given.' }),
+  cursor: z
+    .uuid('not a cursor of this listing; pass the next_cursor of the page before as it came')
+    .optional()
+    .meta({ description: 'The next_cursor of the page before.' }),
+} satisfies FieldsOf<ListFilter>);

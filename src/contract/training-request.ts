@@ -1,7 +1,7 @@
 /** The training request, with every rule on its fields (docs/service.md, "The training request"). */
 import * as z from 'zod';
 import { familyNameSchema, modelSizeSchema, modelTypeSchema } from './enumeration-schemas.js';
-import type { FamilyName, ModelSize, ModelType, TrainableType } from './enumerations.js';
+import { type FamilyName, familyNameOf, type ModelSize, type ModelType } from './enumerations.js';
 import type { FieldsOf } from './fields.js';
 
 /** A model name has fewer than 25 characters (docs/service.md, "Limits"). */
@@ -37,7 +37,7 @@ export interface ModelConfig {
   readonly preprocessing?: Preprocessing | undefined;
 }
 
-const modelFields = {
+export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject({
   name: z
     .string()
     .min(1, 'the model name is empty; give 1 to 24 of a–z, 0–9 and "-"')
@@ -47,22 +47,15 @@ const modelFields = {
   family: familyNameSchema,
   size: modelSizeSchema,
   preprocessing: preprocessingSchema.optional(),
-} satisfies FieldsOf<ModelConfig>;
+} satisfies FieldsOf<ModelConfig>);
 
-/** Of a model that there is already, whose type and family may be unknown here. */
-export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject(modelFields);
-
-/** Of a model to be trained: its type is one of these, and its family the one of the type. */
-export function trainableModelSchema(types: readonly TrainableType[]): z.ZodType<ModelConfig> {
-  const type: z.ZodType<ModelType> = z.enum(types.map((each) => each.type));
-  const family: z.ZodType<FamilyName> = z.enum([...new Set(types.map((each) => each.family))]);
-  return z.strictObject({ ...modelFields, type, family }).superRefine((model, context) => {
-    const right = types.find((each) => each.type === model.type)?.family;
-    if (right === model.family) return;
-    const message = `a ${model.type} model is of family ${right}, not ${model.family}`;
-    context.addIssue({ code: 'custom', path: ['family'], message });
-  });
-}
+/** Of a model to be trained: its family is that of its type. */
+export const trainableModelSchema = modelConfigSchema.superRefine(({ type, family }, context) => {
+  const right = familyNameOf[type];
+  if (right === family) return;
+  const message = `a ${type} model is of family ${right}, not ${family}`;
+  context.addIssue({ code: 'custom', path: ['family'], message });
+});
 
 /** How to train (docs/service.md, "The training request"); docs/training.md says where the defaults come from. */
 export interface TrainingConfig {
@@ -105,25 +98,6 @@ export interface TrainingRequest {
   readonly training_config?: TrainingConfig | undefined;
 }
 
-/** @param types that can be trained; `modelTypes()` of families/ has them. */
-export function trainingRequestSchema(types: readonly TrainableType[]): z.ZodType<TrainingRequest> {
-  const requestSchema = z.strictObject({
-    dataset_url: datasetUrlSchema,
-    model_config: trainableModelSchema(types),
-    training_config: trainingConfigSchema.optional(),
-  } satisfies FieldsOf<TrainingRequest>);
-  return requestSchema.superRefine(({ model_config, training_config }, context) => {
-    const here = model_config.preprocessing?.lowercase;
-    const there = training_config?.preprocessing?.lowercase;
-    if (here === undefined || there === undefined || here === there) return;
-    context.addIssue({
-      code: 'custom',
-      path: ['training_config', 'preprocessing', 'lowercase'],
-      message: `preprocessing.lowercase is ${there} here and ${here} in model_config; give it once`,
-    });
-  });
-}
-
 const datasetUrlSchema = z
   .string()
   .min(1, 'dataset_url is empty; give the URL of a dataset zip')
@@ -134,6 +108,23 @@ const datasetUrlSchema = z
   .meta({
     format: 'uri',
     description: 'Where the zip is downloaded from, without a key, user name or password.',
+  });
+
+export const trainingRequestSchema: z.ZodType<TrainingRequest> = z
+  .strictObject({
+    dataset_url: datasetUrlSchema,
+    model_config: trainableModelSchema,
+    training_config: trainingConfigSchema.optional(),
+  } satisfies FieldsOf<TrainingRequest>)
+  .superRefine(({ model_config, training_config }, context) => {
+    const here = model_config.preprocessing?.lowercase;
+    const there = training_config?.preprocessing?.lowercase;
+    if (here === undefined || there === undefined || here === there) return;
+    context.addIssue({
+      code: 'custom',
+      path: ['training_config', 'preprocessing', 'lowercase'],
+      message: `preprocessing.lowercase is ${there} here and ${here} in model_config; give it once`,
+    });
   });
 
 /** Also in what is no URL, since messages about that quote it. */

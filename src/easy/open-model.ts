@@ -9,7 +9,7 @@ import {
   validate,
 } from '../contract/index.js';
 import { ClosedError, type OrchardError, toOrchardError } from '../errors.js';
-import { modelKind } from '../families/index.js';
+import { familyOfModel } from '../families/index.js';
 import {
   type CallOptions,
   type ExplainOptions,
@@ -63,10 +63,10 @@ export class OpenModel implements Model {
   #closing: Promise<void> | undefined;
 
   protected constructor({ name, directory }: PlacedModel, config: ModelFolderConfig, options: OpenOptions) {
-    const { family, type } = modelKind(config, join(directory, CONFIG_FILE));
+    const family = familyOfModel(config, join(directory, CONFIG_FILE));
     this.name = name;
     this.directory = directory;
-    this.type = type.name;
+    this.type = config.orchard.type;
     this.family = family.name;
     this.kind = family.answerView;
     this.labels = family.classNames(config).names;

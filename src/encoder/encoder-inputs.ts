@@ -1,9 +1,9 @@
 import { type Graph, ShapeError, type Tensor } from '../graph/index.js';
-import type { LinearAdapter } from './linear-adapter.js';
+import type { LinearAdapter } from './encoder-builder.js';
 
 /**
  * What a graph is for: `differentiable` takes the operations whose gradients are cheap, `inference` those that
- * are fastest by themselves. Results differ by rounding alone.
+ * are fastest on their own. Results differ by rounding alone.
  */
 export type GraphForm = 'differentiable' | 'inference';
 

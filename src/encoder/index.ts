@@ -1,5 +1,7 @@
 export { bareName, type CheckpointWeights, checkpointWeights } from './checkpoint.js';
-export type { Encoder, EncoderHead, EncoderTraits, StatesOptions } from './encoder.js';
+export type { Encoder, EncoderHead, EncoderTraits, JsonObject, StatesOptions } from './encoder.js';
+export { type Pooling, pooledStates } from './encoder.js';
+export type { LinearAdapter, LinearLayer } from './encoder-builder.js';
 export { type Dropout, NO_DROPOUT } from './encoder-builder.js';
 export {
   type EncoderInputs,
@@ -8,8 +10,6 @@ export {
   PADDING_BIAS,
   trainingInputs,
 } from './encoder-inputs.js';
-export type { JsonObject } from './json-object.js';
-export type { LinearAdapter, LinearLayer } from './linear-adapter.js';
 export {
   type EncoderPart,
   initialize,
@@ -19,5 +19,4 @@ export {
   type ParameterRole,
   type ParameterSpec,
 } from './parameter.js';
-export { type Pooling, pooledStates } from './pooling.js';
 export { type Geometry, modelTypes, newBert, newEncoder, readEncoder } from './read-encoder.js';

@@ -2,9 +2,15 @@ import * as z from 'zod';
 import type { ModelSize } from '../contract/index.js';
 import { ModelFolderError } from '../errors.js';
 import type { Architecture } from './architecture.js';
-import { architectures } from './architectures/index.js';
-import type { Encoder } from './encoder.js';
-import type { JsonObject } from './json-object.js';
+import { albert } from './architectures/albert.js';
+import { bert } from './architectures/bert.js';
+import { debertaV2 } from './architectures/deberta-v2.js';
+import { distilbert } from './architectures/distilbert.js';
+import { electra } from './architectures/electra.js';
+import { modernBert } from './architectures/modernbert.js';
+import { mpnet } from './architectures/mpnet.js';
+import { roberta } from './architectures/roberta.js';
+import type { Encoder, JsonObject } from './encoder.js';
 
 const jsonSchema = z.record(z.string(), z.unknown());
 
@@ -35,8 +41,7 @@ function architectureOf({ model_type }: JsonObject): Architecture | undefined {
 export const modelTypes = (): string[] => architectures.flatMap((each) => each.modelTypes);
 
 function otherType({ model_type }: JsonObject): string {
-  const told = JSON.stringify(model_type);
-  return `an encoder of model_type ${told} can't be run here; use one of ${modelTypes().join(', ')}`;
+  return `an encoder of model_type ${JSON.stringify(model_type)} can't be run here; use one of ${modelTypes().join(', ')}`;
 }
 
 /** The shape of an encoder. */
@@ -72,3 +77,15 @@ export function newBert({ layers, width, heads }: Geometry, vocabularySize: numb
   };
   return readEncoder(config, 'config.json');
 }
+
+/** Every kind of encoder that can be run here. */
+const architectures: readonly Architecture[] = [
+  bert,
+  roberta,
+  electra,
+  distilbert,
+  mpnet,
+  albert,
+  debertaV2,
+  modernBert,
+];

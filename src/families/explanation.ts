@@ -1,5 +1,6 @@
 /** What explains an answer: words are left out of the text, and what becomes of the answer then is read. */
-import type { InferenceResult } from '../contract/index.js';
+import { type InferenceResult, MAX_QUERY_CHARACTERS } from '../contract/index.js';
+import { ValidationError } from '../errors.js';
 import type { TextOutputs, TextReader, TextWindow } from '../text-reader/index.js';
 import type { Encoding } from '../tokenizer/index.js';
 import type { Word } from './words.js';
@@ -87,7 +88,7 @@ export interface Explainer {
    * others keep their places.
    */
   readonly leavesOut: 'removed' | 'masked';
-  /** The words whose weights are told. */
+  /** The words that get weights. */
   wordsOf(text: string): readonly Word[];
   /**
    * In steps of some milliseconds each.
@@ -104,7 +105,7 @@ export interface Explainer {
   ): Generator<undefined, Explanation>;
 }
 
-/** The encoder reads a text at most so many times more: in a longer one, neighbouring words are left out together. */
+/** How many times more the encoder reads a text, at most: in a longer text, neighbouring words are left out together. */
 export const MAX_LEFT_OUT = 128;
 
 /** Which words are left out together. */
@@ -115,8 +116,8 @@ export function spansToLeaveOut(words: number): WordSpan[] {
 }
 
 /** A text without some of its words, and without the white space before them. */
-export function textWithout(text: string, words: readonly Word[], { first, end }: WordSpan): string {
-  const { from, to } = placeOf(words, { first, end });
+export function textWithout(text: string, words: readonly Word[], span: WordSpan): string {
+  const { from, to } = placeOf(words, span);
   return text.slice(0, from).trimEnd() + text.slice(to);
 }
 
@@ -124,7 +125,7 @@ export function textWithout(text: string, words: readonly Word[], { first, end }
  * What the encoder reads of a text without some words. Windows that have none of them are those of the whole text.
  * @param whole the windows of the whole text. @param row of the text.
  */
-export function windowsWithout(
+function windowsWithout(
   text: string,
   words: readonly Word[],
   span: WordSpan,
@@ -141,7 +142,7 @@ export function windowsWithout(
 }
 
 /** How a whole text was read, and by whom. */
-export interface WholeText {
+interface WholeText {
   readonly whole: readonly TextWindow[];
   readonly row: number;
   readonly reader: TextReader;
@@ -160,6 +161,11 @@ export function shareByWords(
   return shares;
 }
 
+/** Words with what each of them adds. */
+export function weighedWords(words: readonly Word[], weightOf: (at: number) => number): ExplainedWord[] {
+  return words.map(({ text: word, start }, at) => ({ word, start, weight: weightOf(at) }));
+}
+
 /** ln(p / (1 − p)); probabilities that are 0 or 1 but for rounding count as a millionth from it. */
 export function logOdds(probability: number): number {
   const inside = Math.min(1 - SMALLEST, Math.max(SMALLEST, probability));
@@ -167,7 +173,8 @@ export function logOdds(probability: number): number {
 }
 const SMALLEST = 1e-6;
 
-function placeOf(words: readonly Word[], { first, end }: WordSpan): { from: number; to: number } {
+/** Where some words begin and end in their text, in UTF-16 code units. */
+export function placeOf(words: readonly Word[], { first, end }: WordSpan): { from: number; to: number } {
   const last = words[end - 1];
   return { from: words[first]?.start ?? 0, to: (last?.start ?? 0) + (last?.text.length ?? 0) };
 }
@@ -190,4 +197,55 @@ function readsAlike(one: Encoding, other: Encoding): boolean {
     one.ids.every((id, at) => id === other.ids[at]) &&
     one.typeIds.every((type, at) => type === other.typeIds[at])
   );
+}
+
+/** UTF-16 code units of a text that is explained: the encoder reads it again many times. */
+export const MAX_EXPLAINED_CHARACTERS = MAX_QUERY_CHARACTERS / 10;
+
+/** A text that is to be explained: its words, and how the encoder reads it without them. */
+export class ExplainedText {
+  /** The windows that the encoder has to read in addition to those of the whole text. */
+  readonly windows: TextWindow[] = [];
+  readonly #explainer: Explainer;
+  readonly #text: string;
+  readonly #words: readonly Word[];
+  readonly #without: { readonly span: WordSpan; readonly windows: readonly TextWindow[] }[] = [];
+
+  /** @throws ValidationError for a text that is too long, or a model whose family explains nothing. */
+  constructor(explainer: Explainer | undefined, text: string) {
+    if (explainer === undefined) {
+      const msg = "models of this family can't be explained: their decoder has no explainer";
+      throw new ValidationError([{ loc: ['model'], msg, type: 'unsupported' }]);
+    }
+    if (text.length > MAX_EXPLAINED_CHARACTERS) {
+      const most = MAX_EXPLAINED_CHARACTERS.toLocaleString('en-US');
+      const msg = `at most ${most} UTF-16 code units can be explained; ask about parts of the text instead`;
+      throw new ValidationError([{ loc: ['query'], msg, type: 'too_long' }]);
+    }
+    this.#explainer = explainer;
+    this.#text = text;
+    this.#words = explainer.wordsOf(text);
+  }
+
+  /** Reads the text without its words, step by step. @param whole its windows. */
+  *read(reader: TextReader, whole: readonly TextWindow[], row: number): Generator<undefined, void> {
+    const known = new Set(whole);
+    const reading = { whole, row, reader, leavesOut: this.#explainer.leavesOut };
+    for (const span of spansToLeaveOut(this.#words.length)) {
+      const windows = windowsWithout(this.#text, this.#words, span, reading);
+      this.#without.push({ span, windows });
+      for (const window of windows) if (!known.has(window)) this.windows.push(window);
+      yield;
+    }
+  }
+
+  /** @param outputsOf what the encoder gave for windows. @throws ValidationError */
+  explain(
+    outputs: TextOutputs,
+    outputsOf: (windows: readonly TextWindow[]) => TextOutputs,
+    choice: ExplanationChoice,
+  ): Generator<undefined, Explanation> {
+    const leftOut = this.#without.map(({ span, windows }) => ({ span, outputs: outputsOf(windows) }));
+    return this.#explainer.explain(this.#text, this.#words, outputs, leftOut, choice);
+  }
 }

@@ -1,5 +1,5 @@
 import type { AnswerView, FamilyName, InferenceResult, ModelType, Tier, Topk } from '../contract/index.js';
-import type { DatasetWarning, DatasetWarningKind } from '../datasets/index.js';
+import type { DatasetWarning } from '../datasets/index.js';
 import type { Encoder, EncoderInputs } from '../encoder/index.js';
 import type { TrainingHead } from '../engine/index.js';
 import type { Graph, Tensor } from '../graph/index.js';
@@ -11,12 +11,10 @@ import type { Explainer, ModelResult } from './explanation.js';
 /**
  * A kind of model as a value: how its archive is read, which head stands on the encoder, what is measured and
  * how outputs become a result. Everything in which families differ is here, so no other code asks which
- * family it deals with. A new family is a folder here and a line in the registry; `registerFamily` adds one
- * from outside.
+ * family it deals with. A new family is a folder here and an entry in families.ts.
  */
 export interface Family {
   readonly name: FamilyName;
-  readonly types: readonly FamilyType[];
   /** The tier that an account needs to train it. */
   readonly tier: Tier;
   /**
@@ -24,10 +22,6 @@ export interface Family {
    * backbone (docs/backbones.md).
    */
   readonly durations: { readonly scratch: Duration; readonly backbone: Duration };
-  /** The metrics that {@link TrainingTask.evaluate} gives and jobs report. */
-  readonly metrics: readonly Metric[];
-  /** The kinds of warnings that its archives can cause. */
-  readonly warningKinds: readonly DatasetWarningKind[];
   /** How its answers are best shown to people. */
   readonly answerView: AnswerView;
   readonly longTexts: LongTexts;
@@ -67,14 +61,13 @@ export interface FamilyTraining {
   transformersClass?(config: ModelFolderConfig): TransformersClass | undefined;
   /** Extra files in the model folder for other libraries, by name. */
   companions?(encoder: Encoder, config: ModelFolderConfig): ReadonlyMap<string, Uint8Array>;
-  /** Tensors of model.safetensors beside the weights, for other libraries, by name. */
+  /** Further tensors of model.safetensors, for other libraries, by name. */
   companionTensors?(encoder: Encoder, config: ModelFolderConfig): ReadonlyMap<string, NamedTensor>;
 }
 
-/** A type of model, as model_config names it. */
-export interface FamilyType {
-  readonly name: ModelType;
-  /** An earlier type of the family that names the same task: a filter by either finds both. */
+/** What types of models differ in, within a family. */
+export interface TypeFacts {
+  /** Another type that names the same task: a filter by either finds both. */
   readonly sameTaskAs?: ModelType;
   /** The metric that decides which epoch is kept; undefined for retrieval, which is judged by its ranks. */
   readonly mainMetric: 'accuracy' | 'f1' | undefined;
@@ -103,9 +96,6 @@ export interface Duration {
   readonly minEpochs: number;
   readonly maxEpochs: number;
 }
-
-/** A validation metric of a job. */
-export type Metric = 'accuracy' | 'f1' | 'topk';
 
 /** The classes of a model, by what one of them is called: `label`, `entity type`. */
 export interface ClassNames {
@@ -154,8 +144,8 @@ export interface TrainingTask<Head extends TrainingHead = TrainingHead> {
   readonly dev: readonly string[];
   /** The numbers of examples, where not every text is one: in retrieval, texts are questions and passages. */
   readonly examples?: { readonly train: number; readonly dev: number };
-  /** As in {@link FamilyType}. */
-  readonly mainMetric: FamilyType['mainMetric'];
+  /** As in {@link TypeFacts}. */
+  readonly mainMetric: TypeFacts['mainMetric'];
   readonly head: Head;
   /** A copy of the task with edited copies of training rows added; dev stays as it is. */
   augmented(options: AugmentOptions): TrainingTask<Head>;
@@ -243,7 +233,7 @@ export interface Scores {
 /** Fields of config.json that name a class of transformers. */
 export interface TransformersClass {
   readonly architectures: string[];
-  /** Classes that the folder brings along, by the one that they are found by: `file.Class`. */
+  /** Classes that the folder has, by the class of transformers that looks them up: `file.Class`. */
   readonly auto_map: Readonly<Record<string, string>>;
 }
 

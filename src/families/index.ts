@@ -1,8 +1,6 @@
 export { type ArchiveOptions, type ArchiveSummary, DEFAULT_DEV_FRACTION } from './archive-writing.js';
-export { type Decision, expectedCalibrationError } from './calibration-error.js';
-export { figuresOf, share } from './class-figures.js';
 export { createRetrievalArchive } from './dragonfruit/create-archive.js';
-export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './dragonfruit/passage-files.js';
+export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './dragonfruit/passages.js';
 export {
   type QuestionFile,
   type QuestionRow,
@@ -11,18 +9,29 @@ export {
 } from './dragonfruit/source-questions.js';
 export { meanOfRows, unitVector } from './dragonfruit/unit-vector.js';
 export type { RetrievalArchiveOptions, RetrievalArchiveSummary } from './dragonfruit/write-archive.js';
-export { ExplainedText, MAX_EXPLAINED_CHARACTERS } from './explained-text.js';
+export {
+  confusionOf,
+  type Decision,
+  expectedCalibrationError,
+  figuresOf,
+  type JudgedLabels,
+  labelMistake,
+  share,
+} from './evaluation.js';
 export {
   type ExplainedAnswer,
+  ExplainedText,
   type ExplainedWord,
   type Explainer,
   type Explanation,
   type ExplanationChoice,
   type JudgedResult,
+  MAX_EXPLAINED_CHARACTERS,
   MAX_LEFT_OUT,
   type MatchedWord,
   type ModelResult,
 } from './explanation.js';
+export { families, familyOfModel, familyOfType, taskOf, typeFacts } from './families.js';
 export type {
   Blend,
   CardFacts,
@@ -33,10 +42,8 @@ export type {
   ExportedOutput,
   Family,
   FamilyTraining,
-  FamilyType,
   FinishedTask,
   LongTexts,
-  Metric,
   ModelFile,
   ModelFiles,
   PartFigures,
@@ -44,11 +51,11 @@ export type {
   TaskDescription,
   TrainedExpert,
   TrainingTask,
+  TypeFacts,
 } from './family.js';
-export { bioConstraints } from './grapefruit/bio-constraints.js';
+export { bioConstraints, spansOf } from './grapefruit/bio-tags.js';
 export { createSequenceArchive } from './grapefruit/create-archive.js';
-export { entityScores } from './grapefruit/entity-scores.js';
-export { spansOf } from './grapefruit/entity-spans.js';
+export { entityScores } from './grapefruit/evaluation.js';
 export { sequenceTypes } from './grapefruit/sequence-dataset.js';
 export {
   type ConllFile,
@@ -58,29 +65,20 @@ export {
 } from './grapefruit/source-sentences.js';
 export { sentencePlaces, sentenceText } from './grapefruit/word-pieces.js';
 export type { SequenceArchiveOptions, SequenceArchiveSummary } from './grapefruit/write-archive.js';
-export { confusionOf, type JudgedLabels, labelMistake } from './judged-labels.js';
+export { withoutPunctuation, withSlips } from './papaya/augmentation.js';
 export { type ClassificationType, classificationTypes } from './papaya/classification-dataset.js';
-export { classificationScores } from './papaya/classification-scores.js';
-export { classificationTask } from './papaya/classification-task.js';
 export { createClassificationArchive } from './papaya/create-archive.js';
+export { classificationScores } from './papaya/evaluation.js';
 export {
   type RowSource,
   readSource as readLabelledTexts,
   type SourceFile,
   type SourceRow,
 } from './papaya/source-rows.js';
-export { withoutPunctuation, withSlips } from './papaya/typing.js';
-export type { ClassificationArchiveOptions, ClassificationArchiveSummary } from './papaya/write-archive.js';
-export {
-  familyNamed,
-  familyOfType,
-  type ModelKind,
-  modelKind,
-  modelTypes,
-  registerFamily,
-  taskOf,
-  typeNamed,
-} from './registry.js';
+export { classificationTask } from './papaya/training.js';
+export type {
+  ClassificationArchiveOptions,
+  ClassificationArchiveSummary,
+} from './papaya/write-archive.js';
 export { type RecordFile, readRecords, recordColumns, type SourceFormat } from './source-records.js';
-export { transformersUsage } from './transformers-usage.js';
 export { splitWords } from './words.js';

@@ -1,3 +1,5 @@
+import type { TextOutputs } from '../text-reader/index.js';
+
 /** Probabilities in proportion to e to the power of the logits; they sum to 1. [logits] */
 export function softmax(logits: Float32Array | Float64Array): Float64Array {
   let highest = Number.NEGATIVE_INFINITY;
@@ -22,4 +24,12 @@ export function logOddsSlope(logits: Float32Array | Float64Array, own: number): 
     Float64Array.from(logits, (logit, at) => (at === own ? Number.NEGATIVE_INFINITY : logit)),
   );
   return others.map((share, at) => (at === own ? 1 : -share));
+}
+
+/** The outputs of texts that were read in one window each, in one array. [texts, outputs] */
+export function flatOutputs(texts: readonly TextOutputs[]): Float32Array {
+  const width = texts[0]?.[0]?.outputs.length ?? 0;
+  const flat = new Float32Array(texts.length * width);
+  for (const [row, [window]] of texts.entries()) if (window) flat.set(window.outputs, row * width);
+  return flat;
 }

@@ -1,7 +1,6 @@
 import { Hono } from 'hono';
 import { requestId } from 'hono/request-id';
 import { Registry } from 'prom-client';
-import { modelTypes } from '../families/index.js';
 import { admit } from './admission.js';
 import type { Admission } from './admission-options.js';
 import type { Connection } from './connection.js';
@@ -49,7 +48,7 @@ const DEFAULT_BODY_TIMEOUT_MS = 10_000;
 
 /** Those of docs/service.md, for the types of models that are known by now. */
 export function operations(): readonly Operation[] {
-  return [...trainerOperations(modelTypes()), ...inferenceOperations];
+  return [...trainerOperations(), ...inferenceOperations];
 }
 
 /**
@@ -62,7 +61,7 @@ export function createHandler(options: HandlerOptions): Handler {
   app.use(requestId(), observe(registry, log));
   const { page } = options;
   const described = operations();
-  const all = page === undefined ? described : [...described, ...pageOperations(page, modelTypes())];
+  const all = page === undefined ? described : [...described, ...pageOperations(page)];
   for (const operation of all) addOperation(app, operation, options);
   addProbes(app, registry, options);
   addReference(app, openApiDocument(described, options));

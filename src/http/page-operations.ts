@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import {
   type AnswerView,
+  documentedModelTypes,
   querySchema,
-  type TrainableType,
   trainableModelSchema,
   trainingConfigSchema,
 } from '../contract/index.js';
@@ -14,16 +14,15 @@ import { createdSchema, explanationSchema, noQuery, pageModelsSchema } from './s
 
 /**
  * What the page asks for in JSON beyond the service's operations; not in the OpenAPI document.
- * @param types that can be trained.
  */
-export function pageOperations(page: PageServices, types: readonly TrainableType[]): readonly Operation[] {
+export function pageOperations(page: PageServices): readonly Operation[] {
   /** As the training request, with an upload where that has a dataset_url. */
   const uploadedRequest = z.strictObject({
     upload: z.string(),
-    model_config: trainableModelSchema(types),
+    model_config: trainableModelSchema,
     training_config: trainingConfigSchema.optional(),
   });
-  const answer_views = answerViewsOf(types);
+  const answer_views = answerViews;
   return [
     operation({
       method: 'GET',
@@ -74,11 +73,6 @@ const explanationRequest = z.strictObject({
   label: z.string().optional(),
 });
 
-function answerViewsOf(types: readonly TrainableType[]): Readonly<Record<string, AnswerView>> {
-  return Object.fromEntries(
-    types.flatMap(({ type }) => {
-      const view = familyOfType(type)?.answerView;
-      return view === undefined ? [] : [[type, view]];
-    }),
-  );
-}
+const answerViews: Readonly<Record<string, AnswerView>> = Object.fromEntries(
+  documentedModelTypes.map((type) => [type, familyOfType(type).answerView]),
+);

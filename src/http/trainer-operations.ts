@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { listFilterSchema, type TrainableType, trainingRequestSchema } from '../contract/index.js';
+import { listFilterSchema, trainingRequestSchema } from '../contract/index.js';
 import { jobAnswer } from './job-answer.js';
 import { type Operation, operation } from './operation.js';
 import {
@@ -17,9 +17,8 @@ import { outcomeOf } from './services.js';
 
 const one = z.object({ path: modelPathSchema, query: noQuery });
 
-/** @param types that models here may have. */
-export function trainerOperations(types: readonly TrainableType[]): readonly Operation[] {
-  const list = z.object({ query: listFilterSchema(types) });
+export function trainerOperations(): readonly Operation[] {
+  const list = z.object({ query: listFilterSchema });
   return [
     operation({
       method: 'GET',
@@ -82,7 +81,7 @@ export function trainerOperations(types: readonly TrainableType[]): readonly Ope
       input: z.object({
         query: noQuery,
         header: idempotencySchema,
-        body: trainingRequestSchema(types),
+        body: trainingRequestSchema,
       }),
       output: createdSchema,
       failures: ['tier', 'queue_full'],

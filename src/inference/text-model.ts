@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Device, ExecutionProvider } from '../device-names.js';
 import { isOrchardError, ModelFolderError } from '../errors.js';
-import { modelKind } from '../families/index.js';
+import { familyOfModel } from '../families/index.js';
 import { type LoadedGraph, onnxExecutor } from '../graph/index.js';
 import { CONFIG_FILE, ONNX_FILE, openModelFolder } from '../model-folder/index.js';
 import { outputsByText, type TextOutputs, TextReader, type TextWindow } from '../text-reader/index.js';
@@ -49,7 +49,7 @@ export class TextModel {
     device: Device = 'cpu',
   ): Promise<TextModel> {
     const { config, files, onnxPath, ...folder } = await openModelFolder(directory);
-    const { family } = modelKind(config, join(directory, CONFIG_FILE));
+    const family = familyOfModel(config, join(directory, CONFIG_FILE));
     const tokenizer = tokenizers.load(folder.tokenizerKey, folder.tokenizer, folder.tokenizerConfig);
     checkReading(directory, config, tokenizer);
     const decode = await family.decoder(config, files);

@@ -8,7 +8,7 @@ import { stored } from './stored.js';
 /** What a job's model is called where its record doesn't tell. */
 const UNKNOWN_MODEL: ModelConfig = {
   name: 'damaged-record',
-  type: 'text-classification',
+  type: 'multiclass-text-classification',
   family: 'Papaya',
   size: 'base',
 };

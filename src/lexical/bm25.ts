@@ -1,12 +1,11 @@
 import { LRUCache } from 'lru-cache';
+import { stemmer } from 'stemmer';
 import { ModelFolderError } from '../errors.js';
 import { fields, flag, type JsonShape, number } from '../json-shape.js';
 import { allAtOnce, type Steps } from '../pauses.js';
 import { decodeSafetensors, encodeSafetensors, type IntegerTensor } from '../safetensors/index.js';
 import { type Scored, topScores } from '../top-scores.js';
-import { parseEntry } from './parse-entry.js';
-import { findPostingsProblem, type Postings, PostingsBuilder } from './postings.js';
-import { searchWords, stemEnglish } from './search-terms.js';
+import { parseEntry } from './expert-file.js';
 
 export interface Bm25Options {
   /** Compare English words by their stems. */
@@ -38,7 +37,7 @@ const TERM_SEPARATOR = '\n';
 
 /** How many words of queries are remembered, in some 2 MB. */
 const REMEMBERED_WORDS = 20_000;
-/** Stands for the id of a word that no passage has. */
+/** The id of a word that no passage has. */
 const NO_TERM = -1;
 
 /** The contents of an index as they are stored. */
@@ -241,4 +240,127 @@ class TermNumbering {
     this.#ofWords.set(word, id);
     return id;
   }
+}
+
+/** Where the terms of a collection occur, term by term. */
+interface Postings {
+  /** Where each term's entries start in the two arrays below; one more entry at the end. [terms + 1] */
+  readonly starts: Int32Array;
+  /** Ascending for each term. [entries] */
+  readonly passages: Int32Array;
+  /** How often the term occurs in the passage, at most {@link MAX_FREQUENCY}. [entries] */
+  readonly frequencies: Int8Array;
+}
+
+/** More occurrences than this count as this many, which changes a BM25 score by less than a hundredth. */
+const MAX_FREQUENCY = 127;
+
+/** Gathers postings passage by passage. */
+class PostingsBuilder {
+  readonly #terms = new IntegerList();
+  readonly #passages = new IntegerList();
+  readonly #frequencies = new IntegerList();
+  #passageCount = 0;
+
+  /** @param terms ids of the next passage's terms, repeated as often as they occur. */
+  addPassage(terms: Iterable<number>): void {
+    const frequencies = new Map<number, number>();
+    for (const term of terms) frequencies.set(term, (frequencies.get(term) ?? 0) + 1);
+    for (const [term, frequency] of frequencies) {
+      this.#terms.push(term);
+      this.#passages.push(this.#passageCount);
+      this.#frequencies.push(Math.min(MAX_FREQUENCY, frequency));
+    }
+    this.#passageCount += 1;
+  }
+
+  /** Sorts what was gathered by term (counting sort, which keeps the passages ascending). */
+  build(termCount: number): Postings {
+    const terms = this.#terms.values();
+    const starts = new Int32Array(termCount + 1);
+    for (const term of terms) starts[term + 1] = (starts[term + 1] ?? 0) + 1;
+    for (let term = 0; term < termCount; term += 1)
+      starts[term + 1] = (starts[term + 1] ?? 0) + (starts[term] ?? 0);
+    const next = starts.slice();
+    const passages = new Int32Array(terms.length);
+    const frequencies = new Int8Array(terms.length);
+    const givenPassages = this.#passages.values();
+    const givenFrequencies = this.#frequencies.values();
+    for (const [entry, term] of terms.entries()) {
+      const place = next[term] ?? 0;
+      next[term] = place + 1;
+      passages[place] = givenPassages[entry] ?? 0;
+      frequencies[place] = givenFrequencies[entry] ?? 0;
+    }
+    return { starts, passages, frequencies };
+  }
+}
+
+/** What is wrong with postings read from a file; undefined if nothing is. */
+function findPostingsProblem(postings: Postings, termCount: number, lengths: Int32Array): string | undefined {
+  const passageCount = lengths.length;
+  const { starts, passages, frequencies } = postings;
+  if (starts.length !== termCount + 1) return `${termCount} terms need ${termCount + 1} starts`;
+  const ascending = starts.every((start, term) => start >= (starts[term - 1] ?? 0));
+  if (!ascending || starts[0] !== 0 || starts.at(-1) !== passages.length) return "its starts don't fit";
+  if (frequencies.length !== passages.length) return 'passages and frequencies differ in length';
+  const inRange = passages.every((passage) => passage >= 0 && passage < passageCount);
+  if (!frequencies.every((frequency) => frequency > 0)) return 'a posting has no occurrence';
+  if (!lengths.every((length) => length >= 0)) return 'a passage has a length below 0';
+  return inRange ? undefined : `a posting names a passage beyond the ${passageCount} there are`;
+}
+
+/** Integers in a buffer that grows. */
+class IntegerList {
+  #buffer = new Int32Array(1024);
+  #length = 0;
+
+  push(value: number): void {
+    if (this.#length === this.#buffer.length) {
+      const grown = new Int32Array(2 * this.#length);
+      grown.set(this.#buffer);
+      this.#buffer = grown;
+    }
+    this.#buffer[this.#length] = value;
+    this.#length += 1;
+  }
+
+  values(): Int32Array {
+    return this.#buffer.subarray(0, this.#length);
+  }
+}
+
+const word = /[\p{L}\p{N}\p{M}]+/gu;
+/** Letters and marks of scripts that are written without spaces between words. */
+const unspaced =
+  /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]+/gu;
+/** The mark first, so that a look-behind is tried at marks only. */
+const englishPossessive = /['’](?<=\p{L}.)s(?![\p{L}\p{N}\p{M}])/gu;
+
+/**
+ * The words of a text as a search compares them: compatibility forms folded (NFKC), in lower case. In scripts
+ * without spaces between words, every two consecutive letters are a word.
+ */
+export function searchWords(text: string): string[] {
+  const folded = text.normalize('NFKC').toLowerCase().replace(englishPossessive, '');
+  const words = folded.match(word) ?? [];
+  if (folded.search(unspaced) === -1) return words;
+  return words.flatMap((each) => (each.search(unspaced) === -1 ? [each] : split(each)));
+}
+
+/** `東京tower` → `東京`, `tower`; `東京都` → `東京`, `京都`. */
+function split(mixed: string): string[] {
+  const runs = mixed.replace(unspaced, ' $& ').trim().split(/ +/);
+  return runs.flatMap((run) => (run.search(unspaced) === -1 ? [run] : bigrams(run)));
+}
+
+function bigrams(run: string): string[] {
+  const letters = [...run];
+  if (letters.length < 2) return letters;
+  return letters.slice(1).map((letter, before) => `${letters[before]}${letter}`);
+}
+
+/** The stem of an English word (Porter 1980); a word with other letters than a to z stays as it is. */
+export function stemEnglish(word: string): string {
+  return /^[a-z]+$/.test(word) ? stemmer(word) : word;
 }

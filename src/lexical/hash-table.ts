@@ -4,11 +4,11 @@ export function combineHash(hash: number, value: number): number {
   return mixed ^ (mixed >>> 15);
 }
 
-/** At least so many slots for each hash, so that a look-up seldom meets more than one other. */
+/** Slots for each hash, at least, so that a look-up seldom meets more than one other. */
 const SLOTS_FOR_EACH = 1.5;
 
 /**
- * A hash of a stored table may be so many slots from where it belongs, and each of them so many on average: chance
+ * How many slots a hash of a stored table may be from where it belongs, at most and on average: chance
  * stays below a tenth of both. Hashes that were chosen to collide would make every look-up a walk through all of them.
  */
 const MAX_STEPS = 4096;

@@ -1,5 +1,16 @@
 export { Bm25Index, type Bm25Options } from './bm25.js';
-export * from './crf/index.js';
+export { CrfExpert } from './crf/crf-expert.js';
+export { LogMatrix, TagLattice, type TagTransitions, viterbi } from './crf/tag-lattice.js';
+export {
+  type CrfTrainingOptions,
+  crfExpertBytes,
+  type TaggedWords,
+  trainCrfExpert,
+} from './crf/train-crf-expert.js';
 export { LinearExpert } from './linear-expert.js';
-export type { ClassWeights } from './svm-problem.js';
-export { type LinearExpertOptions, linearExpertBytes, trainLinearExpert } from './train-linear-expert.js';
+export {
+  type ClassWeights,
+  type LinearExpertOptions,
+  linearExpertBytes,
+  trainLinearExpert,
+} from './train-linear-expert.js';

@@ -9,10 +9,8 @@ import {
   type NamedTensor,
   roundedToFloat16,
 } from '../safetensors/index.js';
-import { areModerate } from './moderate.js';
-import { paddedOutputs, padRows } from './padded-rows.js';
-import { parseEntry } from './parse-entry.js';
-import { spreadOverText } from './spread-over-text.js';
+import { areModerate, paddedOutputs, padRows, parseEntry } from './expert-file.js';
+import { CharacterKind, characterKind } from './n-grams.js';
 import { type SparseVector, TfIdf } from './tf-idf.js';
 
 /** The byte for a feature's largest weight; its other weights are stored in proportion. */
@@ -39,8 +37,8 @@ const optionsShape = fields(
 );
 
 /** What a linear expert says about a text. */
-export interface LexicalReading {
-  /** [outputs] */
+interface LexicalReading {
+  /** The signed distance of the text from each output's hyperplane; above 0 means yes. [outputs] */
   readonly margins: Float32Array;
   /** The share of its n-grams that the expert has seen in training, 0 to 1. */
   readonly coverage: number;
@@ -91,16 +89,6 @@ export class LinearExpert {
 
   get outputs(): number {
     return this.#weights.bias.length;
-  }
-
-  /** The memory that it takes, estimated. */
-  get memoryBytes(): number {
-    return 2 * this.#weights.bytes.length + 32 * this.#tfIdf.size;
-  }
-
-  /** The signed distance of a text from each output's hyperplane; above 0 means yes. [outputs] */
-  margins(text: string): Float32Array {
-    return this.read(text).margins;
   }
 
   /** The margins of a text, and how much of it the expert knows. */
@@ -199,3 +187,50 @@ export class LinearExpert {
 
 /** How many features the kernel sums at once; a text with more takes several calls. */
 const MAX_FEATURES_A_TEXT = 4096;
+
+/** What an n-gram adds, and where it stands, in code points of a text as it is read. */
+interface PlacedValue {
+  readonly value: number;
+  readonly start: number;
+  /** Exclusive. */
+  readonly end: number;
+}
+
+/**
+ * Spreads values over the characters that they stand on, evenly, white space left out, so that all of them together are
+ * the sum of the values. A value that stands on white space alone, which no n-gram does, is left out.
+ * @param lowercase whether the text was read in lower case, in which some characters are several.
+ * @returns the sum for each character, at its first UTF-16 code unit. [text.length]
+ */
+export function spreadOverText(
+  text: string,
+  lowercase: boolean,
+  values: Iterable<PlacedValue>,
+): Float64Array {
+  const spread = new Float64Array(text.length);
+  const places = placesOf(text, lowercase);
+  for (const { value, start, end } of values) {
+    const covered = places.slice(Math.max(0, start), end).filter(({ isSpace }) => !isSpace);
+    for (const { at } of covered) spread[at] = (spread[at] ?? 0) + value / covered.length;
+  }
+  return spread;
+}
+
+/** A code point as it is read. */
+interface Place {
+  /** The first UTF-16 code unit of the character that it is read from. */
+  readonly at: number;
+  readonly isSpace: boolean;
+}
+
+function placesOf(text: string, lowercase: boolean): Place[] {
+  const places: Place[] = [];
+  let at = 0;
+  for (const character of text) {
+    for (const read of lowercase ? character.toLowerCase() : character) {
+      places.push({ at, isSpace: characterKind(read.codePointAt(0) ?? 0) === CharacterKind.space });
+    }
+    at += character.length;
+  }
+  return places;
+}

@@ -1,4 +1,4 @@
-import { allAtOnce, type Steps } from '../pauses.js';
+import type { Steps } from '../pauses.js';
 import { HashTable } from './hash-table.js';
 import { NGramHasher, type NGramOptions, type PlacedNGrams } from './n-grams.js';
 
@@ -53,12 +53,7 @@ export class TfIdf {
   }
 
   /** Chooses the n-grams that are in the most texts, at most `maxFeatures`, and weights them by idf. */
-  static fit(texts: readonly string[], options: NGramOptions, maxFeatures: number): TfIdf {
-    return allAtOnce(TfIdf.fitting(texts, options, maxFeatures));
-  }
-
-  /** As {@link TfIdf.fit}, step by step. */
-  static *fitting(texts: readonly string[], options: NGramOptions, maxFeatures: number): Steps<TfIdf> {
+  static *fit(texts: readonly string[], options: NGramOptions, maxFeatures: number): Steps<TfIdf> {
     const { hashes, frequencies } = yield* countTexts(texts, options);
     const kept = chooseFeatures(frequencies, maxFeatures);
     const idf = (id: number) => Math.log((1 + texts.length) / (1 + (frequencies[id] ?? 0))) + 1;

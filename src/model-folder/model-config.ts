@@ -1,5 +1,5 @@
 import type { FamilyName, ModelSize, ModelType } from '../contract/index.js';
-import { modelSizes } from '../contract/index.js';
+import { documentedModelTypes, familyNames, modelSizes } from '../contract/index.js';
 import { ModelFolderError } from '../errors.js';
 import { isInnerName } from '../files/index.js';
 import {
@@ -103,7 +103,7 @@ const MAX_FILES = 32;
 /** More than a model has sources of data. */
 const MAX_REASONS = 100;
 
-/** Of a family, a type or a backbone. */
+/** Of a backbone. */
 const name = shortText(500);
 /** Weights that were fitted are 0 to 100; larger ones would leave float32. */
 const MAX_WEIGHT = 1e6;
@@ -119,8 +119,8 @@ const innerName: JsonShape<string> = (value, problem): value is string => {
 const orchardShape: JsonShape<OrchardConfig> = fields(
   {
     format: oneOf(1),
-    family: name,
-    type: name,
+    family: oneOf(...familyNames),
+    type: oneOf(...documentedModelTypes),
     size: oneOf(...modelSizes),
     labels: listOf(text),
     pooling: oneOf('first', 'mean', 'none'),

@@ -1,6 +1,6 @@
 /** The README.md of a model folder: a model card as the Hugging Face Hub reads it. */
 import { readEncoder } from '../encoder/index.js';
-import { modelKind } from '../families/index.js';
+import { typeFacts } from '../families/index.js';
 import {
   type ClassFigures,
   CONFIG_FILE,
@@ -41,7 +41,7 @@ export function modelCard(report: ReportInput): string {
 }
 
 /** What the cards of all models of this type say. */
-const factsOf = ({ config }: ReportInput) => modelKind(config, CONFIG_FILE).type.card;
+const factsOf = ({ config }: ReportInput) => typeFacts[config.orchard.type].card;
 
 function frontMatter(report: ReportInput): string {
   const { model_config, hyperparameters, backbone } = report.training;

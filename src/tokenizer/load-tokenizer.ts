@@ -1,29 +1,28 @@
 /** Makes a tokenizer from the parsed files of a model folder. */
 import { ModelFolderError } from '../errors.js';
 import { requireShape } from '../json-shape.js';
-import { createJsonTokenizer } from './json-tokenizer.js';
-import { requireLimits } from './json-tokenizer-limits.js';
+import { createJsonTokenizer, requireLimits } from './json-tokenizer.js';
 import { createPipelineTokenizer } from './pipeline-tokenizer.js';
 import { readTemplates } from './post-processors.js';
-import { findSpecialTokens } from './special-tokens.js';
-import { UnknownPartError } from './steps/unknown-part.js';
 import type { Tokenizer } from './tokenizer.js';
 import {
   type AnyTokenizerJson,
   anyTokenizerJsonShape,
   bertTokenizerJsonShape,
+  findSpecialTokens,
   idShape,
   type ReadBertTokenizerJson,
   type SpecialTokenNames,
   specialTokenNamesShape,
+  UnknownPartError,
 } from './tokenizer-json.js';
 import { WordPieceTokenizer } from './word-piece-tokenizer.js';
 
 /** Named in errors. */
 const TOKENIZER_FILE = 'tokenizer.json';
 
-/** So much of a piece is told in errors. */
-const MAX_TOLD_CHARACTERS = 100;
+/** Characters of a piece that errors quote. */
+const MAX_QUOTED_CHARACTERS = 100;
 
 /** Most code points of a word that is split, unless the file says otherwise. */
 const MAX_CHARACTERS_PER_WORD = 100;
@@ -118,7 +117,7 @@ function readVocabulary(vocab: Readonly<Record<string, unknown>>): ReadonlyMap<s
   for (const piece of Object.keys(vocab)) {
     const id = vocab[piece];
     if (!idShape(id, problem)) {
-      const reason = `model.vocab.${piece.slice(0, MAX_TOLD_CHARACTERS)}: expected ${problem.expected}`;
+      const reason = `model.vocab.${piece.slice(0, MAX_QUOTED_CHARACTERS)}: expected ${problem.expected}`;
       throw new ModelFolderError(TOKENIZER_FILE, reason);
     }
     vocabulary.set(piece, id);

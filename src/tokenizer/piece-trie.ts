@@ -1,5 +1,5 @@
 const ROOT = 0;
-/** No node, as only the root, which is nobody's child, has this number; and no piece. */
+/** No node, as only the root, which is no node's child, has this number; and no piece. */
 const NONE = 0;
 
 /** The table of edges has four fields for each edge. */

@@ -1,18 +1,15 @@
 /** A tokenizer of steps: added tokens, normaliser, pre-tokenizer, model. The ids and places of the Rust package. */
 import { isWhitespace } from './character-classes.js';
-import { PieceBuffer } from './piece-buffer.js';
+import { assemble, PieceBuffer } from './encoding.js';
 import { type PostProcessing, readPostProcessor, type SpaceTrimming } from './post-processors.js';
-import { assemble } from './special-token-template.js';
-import { findSpecialTokens } from './special-tokens.js';
 import { AddedTokens } from './steps/added-tokens.js';
 import { AlignedText } from './steps/aligned-text.js';
-import { BYTE_SPACE } from './steps/byte-level.js';
 import { makeNormalizer, type Normalizer } from './steps/normalizers.js';
 import type { PieceModel } from './steps/piece-model.js';
 import { makePieceModel } from './steps/piece-models.js';
-import { makePreTokenizer, type PreTokenizer } from './steps/pre-tokenizers.js';
+import { BYTE_SPACE, makePreTokenizer, type PreTokenizer } from './steps/pre-tokenizers.js';
 import type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
-import type { AnyTokenizerJson, SpecialTokenNames } from './tokenizer-json.js';
+import { type AnyTokenizerJson, findSpecialTokens, type SpecialTokenNames } from './tokenizer-json.js';
 
 interface Steps {
   /** Looked for in the text as it is, and in the normalised text. */
@@ -84,7 +81,7 @@ export class PipelineTokenizer implements Tokenizer {
     for (const [index, id] of ids.entries()) this.#push(id, word, from[index] ?? 0, to[index] ?? 0, pieces);
   }
 
-  /** Adds a piece that stands for the characters from `from` up to `to`. */
+  /** Adds the piece of the characters from `from` up to `to`. */
   #push(
     id: number,
     { characters, starts, ends }: AlignedText,
@@ -104,7 +101,7 @@ export class PipelineTokenizer implements Tokenizer {
   }
 }
 
-/** Turns spans that count characters into such that count UTF-16 code units. */
+/** Turns spans in characters into spans in UTF-16 code units. */
 function inCodeUnits({ offsets, length }: PieceBuffer, text: string): void {
   const units: number[] = [];
   let unit = 0;

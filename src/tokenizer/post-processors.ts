@@ -1,13 +1,13 @@
 /** The post-processors of tokenizer.json: which special tokens stand around a text, and whose spans lose their spaces. */
 import { ModelFolderError } from '../errors.js';
-import { fields, flag, listOf, object, requireShape, text } from '../json-shape.js';
-import type { SpecialTokenTemplates, TemplatePart } from './special-token-template.js';
-import { UnknownPartError } from './steps/unknown-part.js';
+import { fields, flag, type JsonShape, listOf, object, requireShape, text } from '../json-shape.js';
+import type { SpecialTokenTemplates, TemplatePart } from './encoding.js';
 import {
   bertProcessingShape,
   type TemplatePiece,
   templateProcessingShape,
   tokenAndId,
+  UnknownPartError,
 } from './tokenizer-json.js';
 
 /** What is done to the pieces of a text before special tokens are put around them. */
@@ -34,6 +34,11 @@ const robertaShape = fields(
   { trim_offsets: flag, add_prefix_space: flag },
 );
 
+/** @throws ModelFolderError */
+function fieldsOf<Fields>(shape: JsonShape<Fields>, part: unknown, file: string): Fields {
+  return requireShape(shape, part, file, 'post_processor');
+}
+
 /** @throws UnknownPartError, and ModelFolderError for wrong fields. @param file named in errors. */
 export function readPostProcessor(part: unknown, file: string): PostProcessing {
   const steps = stepsOf(part, file).map((step) => readStep(step, file));
@@ -44,19 +49,17 @@ export function readPostProcessor(part: unknown, file: string): PostProcessing {
 
 function stepsOf(part: unknown, file: string): readonly unknown[] {
   if (part === null || part === undefined) return [];
-  if (requireShape(typeShape, part, file, 'post_processor').type !== 'Sequence') return [part];
-  return requireShape(listShape, part, file, 'post_processor').processors.flatMap((step) =>
-    stepsOf(step, file),
-  );
+  if (fieldsOf(typeShape, part, file).type !== 'Sequence') return [part];
+  return fieldsOf(listShape, part, file).processors.flatMap((step) => stepsOf(step, file));
 }
 
 type Step = Partial<PostProcessing> & Pick<PostProcessing, 'trimmings'>;
 
 function readStep(part: unknown, file: string): Step {
-  const { type } = requireShape(typeShape, part, file, 'post_processor');
+  const { type } = fieldsOf(typeShape, part, file);
   if (type === 'ByteLevel') return { trimmings: trimmingsOf(part, file) };
   if (type === 'RobertaProcessing') {
-    const { cls, sep } = requireShape(robertaShape, part, file, 'post_processor');
+    const { cls, sep } = fieldsOf(robertaShape, part, file);
     return { templates: robertaTemplates(cls[1], sep[1]), trimmings: trimmingsOf(part, file) };
   }
   if (type === 'BertProcessing' || type === 'TemplateProcessing') {
@@ -66,12 +69,7 @@ function readStep(part: unknown, file: string): Step {
 }
 
 function trimmingsOf(part: unknown, file: string): SpaceTrimming[] {
-  const { trim_offsets = true, add_prefix_space = true } = requireShape(
-    trimmingShape,
-    part,
-    file,
-    'post_processor',
-  );
+  const { trim_offsets = true, add_prefix_space = true } = fieldsOf(trimmingShape, part, file);
   return trim_offsets ? [{ addsPrefixSpace: add_prefix_space }] : [];
 }
 
@@ -89,19 +87,14 @@ function robertaTemplates(cls: number, sep: number): SpecialTokenTemplates {
  */
 export function readTemplates(part: unknown, file: string): SpecialTokenTemplates {
   if (part === null || part === undefined) return PLAIN;
-  if (requireShape(typeShape, part, file, 'post_processor').type === 'BertProcessing') {
-    const { cls, sep } = requireShape(bertProcessingShape, part, file, 'post_processor');
+  if (fieldsOf(typeShape, part, file).type === 'BertProcessing') {
+    const { cls, sep } = fieldsOf(bertProcessingShape, part, file);
     const classifier: TemplatePart = { kind: 'special', id: cls[1], typeId: 0 };
     const separator: TemplatePart = { kind: 'special', id: sep[1], typeId: 0 };
     const single = [classifier, FIRST, separator];
     return { single, pair: [...single, SECOND, { ...separator, typeId: 1 }] };
   }
-  const { single, pair, special_tokens } = requireShape(
-    templateProcessingShape,
-    part,
-    file,
-    'post_processor',
-  );
+  const { single, pair, special_tokens } = fieldsOf(templateProcessingShape, part, file);
   const missing = [...single, ...pair]
     .map((piece) => ('SpecialToken' in piece ? piece.SpecialToken.id : undefined))
     .find((token) => token !== undefined && !Object.hasOwn(special_tokens, token));

@@ -1,4 +1,6 @@
 /** The parts of Hugging Face's tokenizer.json and tokenizer_config.json that we read and write. */
+
+import { ModelFolderError } from '../errors.js';
 import {
   either,
   fields,
@@ -17,6 +19,7 @@ import {
   text,
   whole,
 } from '../json-shape.js';
+import type { SpecialTokenIds } from './tokenizer.js';
 
 /** 16 million: sixteen times the largest vocabulary of the Hub. */
 const MAX_ID = 2 ** 24 - 1;
@@ -74,7 +77,7 @@ const textPieceShape = fields(
 const templatePieceShape = either(specialPieceShape, textPieceShape);
 export type TemplatePiece = Shaped<typeof templatePieceShape>;
 
-/** Of a template, with the tokens that each of its pieces stands for. */
+/** Of a template, and tokens of each of its pieces. */
 const MAX_TEMPLATE_PIECES = 32;
 
 /** A template with each of these texts once: a text that is repeated would take as much memory as a file says. */
@@ -113,7 +116,7 @@ export const bertProcessingShape = fields(
 );
 
 type Processor = Shaped<typeof templateProcessingShape> | Shaped<typeof bertProcessingShape>;
-/** By its type, so that what is told of a wrong one is about its own fields. */
+/** By its type, so that the error for a wrong one is about its own fields. */
 const processorShape: JsonShape<Processor> = (value, problem): value is Processor =>
   shaped(fields({ type: oneOf('BertProcessing') }, {}), value)
     ? bertProcessingShape(value, problem)
@@ -183,3 +186,61 @@ export const specialTokenNamesShape = fields(
   },
 );
 export type SpecialTokenNames = Shaped<typeof specialTokenNamesShape>;
+
+/** Ids of the special tokens in vocabularies that we train. */
+export const TRAINED_SPECIAL_TOKENS = {
+  '[PAD]': 0,
+  '[UNK]': 1,
+  '[CLS]': 2,
+  '[SEP]': 3,
+  '[MASK]': 4,
+} as const;
+
+/** The field of tokenizer_config.json that names each token, and its usual names if the field is absent. */
+const ROLES = {
+  pad: { field: 'pad_token', names: ['[PAD]', '<pad>'] },
+  unknown: { field: 'unk_token', names: ['[UNK]', '<unk>'] },
+  classifier: { field: 'cls_token', names: ['[CLS]', '<s>'] },
+  separator: { field: 'sep_token', names: ['[SEP]', '</s>'] },
+  mask: { field: 'mask_token', names: ['[MASK]', '<mask>'] },
+} as const;
+
+/**
+ * Looks up the five tokens by the names that `config` gives, else by the usual ones.
+ * @throws ModelFolderError unless all exist.
+ */
+export function findSpecialTokens(
+  idOf: (token: string) => number | undefined,
+  config: SpecialTokenNames,
+): SpecialTokenIds {
+  const missing: string[] = [];
+  const find = ({ field, names }: (typeof ROLES)[keyof typeof ROLES]): number => {
+    const named = config[field];
+    const name = typeof named === 'string' ? named : named?.content;
+    const candidates = name === undefined ? names : [name];
+    const id = candidates.map(idOf).find((found) => found !== undefined);
+    if (id === undefined) missing.push(`${field} (${candidates.join(' or ')})`);
+    return id ?? 0;
+  };
+  const ids = {
+    pad: find(ROLES.pad),
+    unknown: find(ROLES.unknown),
+    classifier: find(ROLES.classifier),
+    separator: find(ROLES.separator),
+    mask: find(ROLES.mask),
+  };
+  if (missing.length === 0) return ids;
+  const reason = `has no entry for ${missing.join(', ')}; name the tokens in tokenizer_config.json`;
+  throw new ModelFolderError('tokenizer.json', `its vocabulary ${reason}`);
+}
+
+/** A part of a tokenizer.json that we don't compute as the Rust package does. */
+export class UnknownPartError extends Error {
+  override readonly name = 'UnknownPartError';
+  constructor(
+    /** For people, as in "… can't be followed": `the normalizer "Foo"`. */
+    readonly part: string,
+  ) {
+    super(`unknown: ${part}`);
+  }
+}

@@ -14,7 +14,7 @@ export interface Encoding {
   readonly sequenceIds: Int32Array;
   /**
    * Two entries per token: start and end (exclusive) in UTF-16 code units of the text that `sequenceIds`
-   * names, so `text.slice(start, end)` is what the token stands for. Added tokens have 0, 0. Offsets never
+   * names, so `text.slice(start, end)` is what the token was read from. Added tokens have 0, 0. Offsets never
    * decrease within a text; pieces of one character that decomposes into several (Hangul, byte-level pieces)
    * share its span. The span of a piece can begin with the white space before its word, where its tokenizer says so.
    * Null if they are unknown: {@link Tokenizer.withoutOffsets}.

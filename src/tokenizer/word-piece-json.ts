@@ -1,11 +1,12 @@
-import { TRAINED_SPECIAL_TOKENS } from './special-tokens.js';
-import type { BertTokenizerJson, TemplatePiece } from './tokenizer-json.js';
+import { ModelFolderError } from '../errors.js';
+import { fields, flag, nullable, requireShape } from '../json-shape.js';
+import { type BertTokenizerJson, type TemplatePiece, TRAINED_SPECIAL_TOKENS } from './tokenizer-json.js';
 
 /** Marks a piece that continues a word. */
 export const CONTINUING_PREFIX = '##';
 const MAX_CHARACTERS_PER_WORD = 100;
 
-export interface WordPieceJsonOptions {
+interface WordPieceJsonOptions {
   readonly lowercase: boolean;
   /** Null: the same as `lowercase`. */
   readonly stripAccents: boolean | null;
@@ -70,4 +71,76 @@ function postProcessor(idOf: (token: string) => number): NonNullable<BertTokeniz
     pair: [...single, text('B', 1), special('[SEP]', 1)],
     special_tokens: { '[CLS]': entry('[CLS]'), '[SEP]': entry('[SEP]') },
   };
+}
+
+/**
+ * The tokenizer_config.json that transformers and transformers.js read to load the tokenizer as a BertTokenizer. The
+ * normaliser's options are repeated: Python's BertTokenizerFast lets this file override tokenizer.json.
+ * @param modelMaxLength the most tokens that the model reads, including special tokens.
+ */
+export function tokenizerConfig(
+  { normalizer }: Pick<BertTokenizerJson, 'normalizer'>,
+  modelMaxLength: number,
+) {
+  return {
+    tokenizer_class: 'BertTokenizer',
+    do_lower_case: normalizer.lowercase,
+    strip_accents: normalizer.strip_accents,
+    tokenize_chinese_chars: normalizer.handle_chinese_chars,
+    model_max_length: modelMaxLength,
+    pad_token: '[PAD]',
+    unk_token: '[UNK]',
+    cls_token: '[CLS]',
+    sep_token: '[SEP]',
+    mask_token: '[MASK]',
+  };
+}
+
+/**
+ * European languages in Latin and Greek script, in which a word without its accents is still recognised as
+ * the same word, as uncased BERT assumes.
+ */
+const LANGUAGES_READABLE_WITHOUT_ACCENTS = new Set(
+  `albanian basque catalan croatian czech danish dutch english estonian finnish french galician german
+    greek hungarian icelandic irish italian latvian lithuanian norwegian polish portuguese romanian
+    slovak slovenian spanish swedish welsh`.split(/\s+/),
+);
+
+/**
+ * Whether a lower-case vocabulary of the language may strip accents, as BERT does. In other languages marks
+ * are part of letters: decomposing and removing them turns Japanese が into か, Russian й into и, Hindi vowels
+ * into nothing, Korean syllables into separate letters. (Tohoku University's Japanese BERT models keep them
+ * too.)
+ */
+export function keepsMeaningWithoutAccents(language: string): boolean {
+  return LANGUAGES_READABLE_WITHOUT_ACCENTS.has(language.trim().toLowerCase());
+}
+
+/** What the BertTokenizer of transformers reads of tokenizer_config.json, and its defaults. */
+const optionsShape = fields(
+  {},
+  { do_lower_case: flag, strip_accents: nullable(flag), tokenize_chinese_chars: flag },
+);
+
+/**
+ * The tokenizer.json of a BERT's vocab.txt: one piece per line, with the line's number (from 0) as its id.
+ * @param config the parsed tokenizer_config.json, or {}.
+ * @throws ModelFolderError
+ */
+export function vocabularyTokenizer(vocabulary: string, config: unknown): BertTokenizerJson {
+  const options = requireShape(optionsShape, config, 'tokenizer_config.json');
+  const pieces = vocabulary.replace(/\r?\n$/, '').split(/\r?\n/);
+  const missing = Object.keys(TRAINED_SPECIAL_TOKENS).filter((token) => !pieces.includes(token));
+  if (missing.length > 0) {
+    const advice = 'only a tokenizer.json says how the tokenizers of other models split a text';
+    throw new ModelFolderError(
+      'vocab.txt',
+      `not a BERT vocabulary: it lacks ${missing.join(', ')}; ${advice}`,
+    );
+  }
+  return wordPieceTokenizerJson(pieces, {
+    lowercase: options.do_lower_case ?? true,
+    stripAccents: options.strip_accents ?? null,
+    splitChineseCharacters: options.tokenize_chinese_chars ?? true,
+  });
 }

@@ -21,7 +21,7 @@ export interface BertNormalization {
 
 /**
  * What a character does to the word being read, by its code unit. UNSEEN ones are classified when they are
- * first met; NEEDS_LOOKUP ones aren't a character by themselves, or don't stay one.
+ * first met; NEEDS_LOOKUP ones aren't a character alone, or don't stay one.
  */
 const UNSEEN = 0;
 const JOINS = 1;
@@ -60,7 +60,7 @@ export class WordReader {
 
   readonly #normalization: BertNormalization;
   /**
-   * Role and form of every code unit that is a character by itself and stays one; filled in when first met.
+   * Role and form of every code unit that is a character alone and stays one; filled in when first met.
    */
   readonly #roles = new Uint8Array(0x10000);
   readonly #forms = new Uint16Array(0x10000);
@@ -185,7 +185,7 @@ function normalizeCharacter(codePoint: number, normalization: BertNormalization)
 }
 
 /**
- * Decomposes one character by itself. The reference also brings the marks of several characters into
+ * Decomposes a single character. The reference also brings the marks of several characters into
  * canonical order, which makes a difference only if two marks that aren't removed stand in another order.
  */
 function stripAccents(character: string, codePoint: number): string {

@@ -1,6 +1,6 @@
 import { type Account, type TrainingRequest, trainingRequestSchema, validate } from '../contract/index.js';
 import { TierError, ValidationError } from '../errors.js';
-import { familyNamed, modelTypes } from '../families/index.js';
+import { families } from '../families/index.js';
 
 export interface RequestRules {
   readonly account: Account;
@@ -12,7 +12,7 @@ export function checkTrainingRequest(
   input: TrainingRequest,
   { account, allowFileUrls }: RequestRules,
 ): TrainingRequest {
-  const request = validate(trainingRequestSchema(modelTypes()), input);
+  const request = validate(trainingRequestSchema, input);
   checkDatasetUrl(request.dataset_url, allowFileUrls);
   checkTier(request, account);
   return request;
@@ -26,6 +26,6 @@ function checkDatasetUrl(url: string, allowFileUrls: boolean): void {
 }
 
 function checkTier({ model_config }: TrainingRequest, { tier }: Account): void {
-  if (familyNamed(model_config.family)?.tier !== 'pro' || tier === 'pro') return;
+  if (families[model_config.family].tier !== 'pro' || tier === 'pro') return;
   throw new TierError(`training a ${model_config.type} model`);
 }

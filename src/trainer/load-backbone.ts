@@ -57,7 +57,7 @@ export async function loadBackbone(
 /** The backbones for a job, the best first. */
 function usualNames({ model_config, training_config }: AskedModel): string[] {
   const general = `${trainingLanguage(training_config)}-${model_config.size}`;
-  const ending = familyOfType(model_config.type)?.backboneEnding;
+  const ending = familyOfType(model_config.type).backboneEnding;
   return ending === undefined ? [general] : [`${general}-${ending}`, general];
 }
 

@@ -9,7 +9,7 @@ import {
   validate,
 } from '../contract/index.js';
 import { AbortedError, ClosedError, type OrchardError, toOrchardError } from '../errors.js';
-import { modelTypes, taskOf } from '../families/index.js';
+import { taskOf } from '../families/index.js';
 import {
   type JobQueue,
   type JobRecord,
@@ -272,7 +272,7 @@ export class Trainer {
     toItem: (job: JobRecord) => Item,
   ): ResultAsync<Page<Item>, OrchardError> {
     return this.#call(doing, async () => {
-      const { data, pagination } = await this.#jobs.page(validate(listFilterSchema(modelTypes()), filter));
+      const { data, pagination } = await this.#jobs.page(validate(listFilterSchema, filter));
       return { data: data.map(toItem), pagination };
     });
   }

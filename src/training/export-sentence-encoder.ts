@@ -1,5 +1,4 @@
 import { exportedInputs, pooledStates } from '../encoder/index.js';
-import { familyOfType } from '../families/index.js';
 import { Graph, onnxPieces } from '../graph/index.js';
 import { type ModelFolderConfig, writeModelFolder } from '../model-folder/index.js';
 import { type BackboneSource, readBackbone } from './backbone.js';
@@ -23,7 +22,7 @@ export async function exportSentenceEncoder(source: BackboneSource, directory: s
     label2id: {},
     orchard: {
       format: 1,
-      family: familyOfType(TYPE)?.name ?? '',
+      family: 'Dragonfruit',
       type: TYPE,
       size: 'mini',
       backbone: source.name,

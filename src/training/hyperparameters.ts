@@ -5,8 +5,7 @@ import {
   type TrainingConfig,
 } from '../contract/index.js';
 import type { Encoder } from '../encoder/index.js';
-import { InternalError } from '../errors.js';
-import { type Duration, type Family, familyNamed } from '../families/index.js';
+import { type Duration, families, typeFacts } from '../families/index.js';
 import { type AdapterTuning, tunedParts, tunedRate } from './adapter-tuning.js';
 import type { Backbone } from './backbone.js';
 import { languageName } from './language-name.js';
@@ -148,10 +147,10 @@ export function resolveHyperparameters(
   backbone?: Pick<Backbone, 'encoder' | 'lowercase' | 'maxTokens'>,
 ): Hyperparameters {
   const rows = texts.length;
-  const { durations, types } = familyOf(model);
+  const { durations } = families[model.family];
   const backboneRate = backbone && backboneLearningRate(backbone.encoder);
   const duration = backbone ? durations.backbone : durations.scratch;
-  const ownSmoothing = types.find(({ name }) => name === model.type)?.labelSmoothing;
+  const ownSmoothing = typeFacts[model.type].labelSmoothing;
   return {
     batchSize: training.batch_size ?? (rows < SMALL_DATASET ? SMALL_BATCH_SIZE : DEFAULT_BATCH_SIZE),
     learningRate: training.learning_rate ?? tunedRate(tuning, backboneRate) ?? learningRates[model.size],
@@ -166,13 +165,6 @@ export function resolveHyperparameters(
     balanced: tuning.classWeights === 'balanced',
     ...tunedParts(tuning),
   };
-}
-
-/** @throws InternalError for a family that is not registered; its request should have been refused */
-function familyOf({ family: name }: ModelConfig): Family {
-  const family = familyNamed(name);
-  if (family === undefined) throw new InternalError(`the family ${name} is not registered in this thread`);
-  return family;
 }
 
 /** The English name of the language, in lower case. */

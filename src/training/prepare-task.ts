@@ -1,8 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fetchDataset, unzip } from '../datasets/index.js';
-import { ValidationError } from '../errors.js';
-import { type Family, familyNamed, type TrainingTask } from '../families/index.js';
+import { type Family, families, type TrainingTask } from '../families/index.js';
 import { publicFetch } from '../network/index.js';
 import { requireMemoryToRead } from './memory-estimate.js';
 import type { ProgressReporter } from './progress-reporter.js';
@@ -23,9 +22,8 @@ export async function prepareTask(
   signal: AbortSignal,
   progress: ProgressReporter,
 ): Promise<PreparedTask> {
-  const { family: familyName, type } = spec.model_config;
-  const family = familyNamed(familyName);
-  if (family === undefined) throw unavailable(familyName);
+  const { type } = spec.model_config;
+  const family = families[spec.model_config.family];
   progress.entered('download');
   const { allowFileUrls: allowFile, allowPrivateAddresses = true } = spec;
   const fetch = allowPrivateAddresses ? undefined : publicFetch;
@@ -42,9 +40,4 @@ export async function prepareTask(
 async function bytesOf(files: readonly string[], folder: string): Promise<number> {
   const all = await Promise.all(files.map((file) => stat(join(folder, file))));
   return all.reduce((sum, { size }) => sum + size, 0);
-}
-
-function unavailable(family: string): ValidationError {
-  const msg = `this version of Orchard can't train the family ${family}`;
-  return new ValidationError([{ loc: ['model_config', 'family'], msg, type: 'unavailable' }]);
 }

@@ -3,7 +3,7 @@ import { cp, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { readEncoder } from '../encoder/index.js';
 import { ModelFolderError } from '../errors.js';
-import { modelKind } from '../families/index.js';
+import { familyOfModel } from '../families/index.js';
 import { onnxPieces, restoredWeights } from '../graph/index.js';
 import {
   CONFIG_FILE,
@@ -49,7 +49,7 @@ function isKept(directory: string): (path: string) => boolean {
 async function floatFiles(directory: string, config: ModelFolderConfig): Promise<Map<string, Content>> {
   const file = join(directory, CONFIG_FILE);
   const encoder = readEncoder(config, file);
-  const { family } = modelKind(config, file);
+  const family = familyOfModel(config, file);
   const training = await family.training();
   const { graph: _, ...orchard } = config.orchard;
   const described = configForOthers({ ...config, orchard }, training);

@@ -13,7 +13,7 @@ import {
   type TaskLearner,
 } from '../../src/engine/index.js';
 import type { TrainingTask } from '../../src/families/index.js';
-import { flatOutputs } from '../../src/families/text-outputs.js';
+import { flatOutputs } from '../../src/families/softmax.js';
 import { Graph, type GraphExecutor, onnxExecutor } from '../../src/graph/index.js';
 import { classes, largestDifference, learnerOf, lossesOf, pairs, tags } from '../engine/small-tasks.js';
 import { operationsByProvider } from '../support/profiles.js';

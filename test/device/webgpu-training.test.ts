@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
 import { Evaluator } from '../../src/engine/index.js';
 import type { TrainingTask } from '../../src/families/index.js';
-import { classificationTask } from '../../src/families/papaya/classification-task.js';
+import { classificationTask } from '../../src/families/papaya/training.js';
 import { type GraphExecutor, onnxExecutor } from '../../src/graph/index.js';
 import { classes, largestDifference, learnerOf, lossesOf } from '../engine/small-tasks.js';
 import { operationsByProvider } from '../support/profiles.js';

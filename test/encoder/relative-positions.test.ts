@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type RelativePositions, rowOfDistance } from '../../src/encoder/parts/relative-positions.js';
+import { type RelativePositions, rowOfDistance } from '../../src/encoder/architectures/deberta-v2.js';
 
 describe('the row of a distance in the table of relative positions', () => {
   // By build_relative_position of transformers 5.23.0, clamped as its attention does.

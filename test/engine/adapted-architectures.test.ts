@@ -12,8 +12,8 @@ import {
   type Weights,
   withAdapters,
 } from '../../src/engine/index.js';
-import { classificationTask } from '../../src/families/papaya/classification-task.js';
-import { flatOutputs } from '../../src/families/text-outputs.js';
+import { classificationTask } from '../../src/families/papaya/training.js';
+import { flatOutputs } from '../../src/families/softmax.js';
 import { onnxExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/random.js';
 import { smallConfigs } from '../encoder/small-configs.js';

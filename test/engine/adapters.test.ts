@@ -16,8 +16,8 @@ import {
   type Weights,
   withAdapters,
 } from '../../src/engine/index.js';
-import { classificationTask } from '../../src/families/papaya/classification-task.js';
-import { flatOutputs } from '../../src/families/text-outputs.js';
+import { classificationTask } from '../../src/families/papaya/training.js';
+import { flatOutputs } from '../../src/families/softmax.js';
 import { Graph, nodesFor, onnxExecutor, type TensorData } from '../../src/graph/index.js';
 import { evaluate } from '../../src/graph/tensorflow/evaluate.js';
 import { Random } from '../../src/random.js';

@@ -14,7 +14,7 @@ import {
   withSurrogateLoss,
 } from '../../src/engine/index.js';
 import type { RetrievalDataset } from '../../src/families/dragonfruit/retrieval-dataset.js';
-import { retrievalTask } from '../../src/families/dragonfruit/retrieval-task.js';
+import { retrievalTask } from '../../src/families/dragonfruit/training.js';
 import { type Graph, type GraphExecutor, onnxExecutor, type TensorData } from '../../src/graph/index.js';
 import { evaluate } from '../../src/graph/tensorflow/evaluate.js';
 import { Random } from '../../src/random.js';

@@ -1,9 +1,9 @@
 /** Small trainings of every family, as a learner takes them. */
 import { createTaskLearner, type TaskLearner } from '../../src/engine/index.js';
-import { retrievalTask } from '../../src/families/dragonfruit/retrieval-task.js';
-import { sequenceTask } from '../../src/families/grapefruit/sequence-task.js';
+import { retrievalTask } from '../../src/families/dragonfruit/training.js';
+import { sequenceTask } from '../../src/families/grapefruit/training.js';
 import type { TrainingTask } from '../../src/families/index.js';
-import { classificationTask } from '../../src/families/papaya/classification-task.js';
+import { classificationTask } from '../../src/families/papaya/training.js';
 import { Random } from '../../src/random.js';
 import { loopInput, words } from '../training/loop-input.js';
 

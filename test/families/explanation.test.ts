@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MAX_LEFT_OUT, spansToLeaveOut, textWithout } from '../../src/families/explanation.js';
-import { labelProbabilities } from '../../src/families/papaya/classification-decoder.js';
-import { slopeOf } from '../../src/families/papaya/explainer.js';
+import { slopeOf } from '../../src/families/papaya/decoder.js';
+import { labelProbabilities } from '../../src/families/papaya/probabilities.js';
 import { splitWords } from '../../src/families/words.js';
 
 describe('words that are left out', () => {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { modelTypes } from '../../src/families/index.js';
+import { documentedModelTypes, familyNameOf } from '../../src/contract/index.js';
 import {
   accountServices,
   createHandler,
@@ -108,8 +108,8 @@ describe('the files of the page', () => {
       return of('data-family') === undefined ? [] : [[of('value'), of('data-family')]];
     });
     // The same task by another name.
-    const types = modelTypes().filter(({ type }) => type !== 'sequence-labeling');
-    expect(offered).toEqual(types.map(({ type, family }) => [type, family]));
+    const types = documentedModelTypes.filter((type) => type !== 'sequence-labeling');
+    expect(offered).toEqual(types.map((type) => [type, familyNameOf[type]]));
   });
 
   it('are not there where the services of the page are not', async () => {

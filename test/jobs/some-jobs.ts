@@ -5,13 +5,11 @@ import { aRequest } from '../trainer/request.js';
 
 export const app_id = 'acme';
 export const INDEX = 'job-index';
-/** The last is of a family from elsewhere. */
 export const types = [
   'binary-text-classification',
   'sequence-labeling',
   'named-entity-recognition',
   'question-answering',
-  'tone-of-voice',
 ] as const satisfies readonly ModelType[];
 
 /** The id of the n-th job in time. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { trainLinearExpert } from '../../src/lexical/index.js';
+import { spreadOverText } from '../../src/lexical/linear-expert.js';
 import { NGramHasher } from '../../src/lexical/n-grams.js';
-import { spreadOverText } from '../../src/lexical/spread-over-text.js';
 
 const texts = [
   'The film was great, great!',
@@ -15,7 +15,7 @@ const expert = await trainLinearExpert(texts, [[0], [1], [0, 2], [1, 2]], {
   lowercase: true,
   seed: 1,
 });
-const bias = expert.margins('');
+const bias = expert.read('').margins;
 const vocabulary = texts.join(' ').split(' ');
 
 /** Texts of known words and of anything else. */
@@ -31,7 +31,7 @@ describe('what characters add to a margin', () => {
         const added = expert.contributions(text, weights).reduce((sum, each) => sum + each, 0);
         const along = (values: Float32Array) =>
           values.reduce((sum, value, output) => sum + value * (weights[output] ?? 0), 0);
-        expect(added).toBeCloseTo(along(expert.margins(text)) - along(bias), 4);
+        expect(added).toBeCloseTo(along(expert.read(text).margins) - along(bias), 4);
       }),
     );
   });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { LinearExpert, trainLinearExpert } from '../../src/lexical/index.js';
-import { SVM_C, svmMemory as svmMemorySteps } from '../../src/lexical/svm-problem.js';
 import { TfIdf } from '../../src/lexical/tf-idf.js';
+import { SVM_C, svmMemory as svmMemorySteps } from '../../src/lexical/train-linear-expert.js';
+import { allAtOnce } from '../../src/pauses.js';
 import { Random } from '../../src/random.js';
 import {
   decodeSafetensors,
@@ -49,11 +50,11 @@ describe('the linear expert', () => {
     const rows = reviews(120);
     const held = reviews(60, 2);
     const binary = await trainOn(rows, ({ praise }) => (praise ? [0] : []), 1);
-    expect(held.every(({ text, praise }) => (binary.margins(text)[0] ?? 0) > 0 === praise)).toBe(true);
+    expect(held.every(({ text, praise }) => (binary.read(text).margins[0] ?? 0) > 0 === praise)).toBe(true);
     const classes = await trainOn(rows, ({ subject }) => [subject], 3);
     expect(
       held.every(({ text, subject }) => {
-        const margins = classes.margins(text);
+        const margins = classes.read(text).margins;
         return margins.indexOf(Math.max(...margins)) === subject;
       }),
     ).toBe(true);
@@ -64,7 +65,9 @@ describe('the linear expert', () => {
     );
     expect(
       held.every(({ text, praise, subject }) => {
-        const on = [...labels.margins(text).keys()].filter((label) => (labels.margins(text)[label] ?? 0) > 0);
+        const on = [...labels.read(text).margins.keys()].filter(
+          (label) => (labels.read(text).margins[label] ?? 0) > 0,
+        );
         return on.join() === (praise ? [0, subject + 1] : [subject + 1]).join();
       }),
     ).toBe(true);
@@ -86,17 +89,17 @@ describe('the linear expert', () => {
       outputs: 1,
       classWeights: [{ active: 10, inactive: 1 }],
     });
-    expect(plain.margins('same words')[0]).toBeLessThan(0);
-    expect(weighed.margins('same words')[0]).toBeGreaterThan(0);
+    expect(plain.read('same words').margins[0]).toBeLessThan(0);
+    expect(weighed.read('same words').margins[0]).toBeGreaterThan(0);
   });
 
   it('reads texts with more features than fit into one sum', async () => {
     const rows = reviews(40);
     const expert = await trainOn(rows, ({ praise }) => (praise ? [0] : []), 1);
     const long = Array.from({ length: 9000 }, (_, at) => `word${at}`).join(' ');
-    expect(expert.margins(long)).toHaveLength(1);
+    expect(expert.read(long).margins).toHaveLength(1);
     const memory = await trainLinearExpert([long, 'short'], [[0], []], { ...options, outputs: 1 });
-    expect(memory.margins(long)[0]).toBeGreaterThan(0);
+    expect(memory.read(long).margins[0]).toBeGreaterThan(0);
   });
 
   it('stops soon after the signal', async () => {
@@ -109,10 +112,12 @@ describe('the linear expert', () => {
 
 describe('dual coordinate descent', () => {
   const rows = reviews(40, 5);
-  const tfIdf = TfIdf.fit(
-    rows.map(({ text }) => text),
-    { lowercase: true, words: true, characters: null },
-    1000,
+  const tfIdf = allAtOnce(
+    TfIdf.fit(
+      rows.map(({ text }) => text),
+      { lowercase: true, words: true, characters: null },
+      1000,
+    ),
   );
   /** ½‖w‖² + C·Σ max(0, 1 − y·w·x)², over the vectors that the solver itself reads. */
   function objective(
@@ -176,7 +181,8 @@ describe('the file of an expert', () => {
     const rows = reviews(60);
     const trained = await trainOn(rows, ({ subject }) => [subject], 3);
     const read = LinearExpert.decode(trained.encode(), 'lexical.safetensors');
-    for (const { text } of reviews(20, 3)) expect(read.margins(text)).toEqual(trained.margins(text));
+    for (const { text } of reviews(20, 3))
+      expect(read.read(text).margins).toEqual(trained.read(text).margins);
   });
 
   it('keeps the option of word triples, which long texts have', async () => {
@@ -191,7 +197,7 @@ describe('the file of an expert', () => {
       characters: null,
     });
     const read = LinearExpert.decode(bytes, 'lexical.safetensors');
-    for (const { text } of long) expect(read.margins(text)).toEqual(trained.margins(text));
+    for (const { text } of long) expect(read.read(text).margins).toEqual(trained.read(text).margins);
   });
 
   it('is refused with its name if it is not what it should be', async () => {

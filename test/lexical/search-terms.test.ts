@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { searchWords, stemEnglish } from '../../src/lexical/search-terms.js';
+import { searchWords, stemEnglish } from '../../src/lexical/bm25.js';
 
 describe('searchWords', () => {
   it.each([

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { modelCard, reportFiles } from '../../src/report/index.js';
 import { languageCode } from '../../src/report/language-code.js';
-import { failureOf } from '../support/outcomes.js';
 import { aReport, aTagger } from './a-report.js';
 
 /** The cells of each row below a table's header. */
@@ -100,14 +99,6 @@ describe('the model card', () => {
     ['question-answering', 'Dragonfruit', 'SentenceTransformer('],
   ] as const)('shows how other libraries load a %s model', (type, family, call) => {
     expect(modelCard(aReport({ model: { type, family } }))).toContain(call);
-  });
-
-  it('needs a family that is known here', async () => {
-    const model = { type: 'ripeness', family: 'Pear' };
-    const { message } = await failureOf('model_folder', () => modelCard(aReport({ model })));
-    expect(message).toBe(
-      'config.json: its family Pear is not known here, only Papaya, Grapefruit, Dragonfruit',
-    );
   });
 
   it('warns about labels that no dev row has', () => {

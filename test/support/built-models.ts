@@ -1,9 +1,9 @@
 /** Model folders with random weights, of any encoder, through the code that exports trained ones. */
 import { initialize, type JsonObject, readEncoder } from '../../src/encoder/index.js';
 import type { RowHead } from '../../src/engine/index.js';
-import { sequenceTask } from '../../src/families/grapefruit/sequence-task.js';
-import { familyNamed, type TrainingTask } from '../../src/families/index.js';
-import { classificationTask } from '../../src/families/papaya/classification-task.js';
+import { sequenceTask } from '../../src/families/grapefruit/training.js';
+import { families, type TrainingTask } from '../../src/families/index.js';
+import { classificationTask } from '../../src/families/papaya/training.js';
 import { writeModelFolder } from '../../src/model-folder/index.js';
 import { Random } from '../../src/random.js';
 import type { NamedTensor } from '../../src/safetensors/index.js';
@@ -73,8 +73,7 @@ export async function buildModel(
   }
   const name = head === 'tokens' ? 'Grapefruit' : 'Papaya';
   const type = head === 'tokens' ? 'sequence-labeling' : 'multiclass-text-classification';
-  const family = familyNamed(name);
-  if (family === undefined) throw new Error(`no ${name}`);
+  const family = families[name];
   const training = await family.training();
   const described = modelFolderConfig(
     encoder,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadTokenizer, type Tokenizer } from '../../src/tokenizer/index.js';
-import { TimeLimitError, withTimeLimit } from '../../src/tokenizer/time-limit.js';
+import { TimeLimitError, withTimeLimit } from '../../src/tokenizer/json-tokenizer.js';
 import { failureOf } from '../support/outcomes.js';
 import { characterMap } from './character-map-builder.js';
 import { encodeByRust, rustTokenizer, withoutRust } from './rust-tokenizers.js';

@@ -4,8 +4,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { initialize, type Pooling, readEncoder } from '../../src/encoder/index.js';
 import type { RowHead } from '../../src/engine/index.js';
 import { GradientEngine, LOSS, padBatch } from '../../src/engine/index.js';
-import { sequenceTask } from '../../src/families/grapefruit/sequence-task.js';
-import { classificationTask } from '../../src/families/papaya/classification-task.js';
+import { sequenceTask } from '../../src/families/grapefruit/training.js';
+import { classificationTask } from '../../src/families/papaya/training.js';
 import {
   type Graph,
   type GraphExecutor,

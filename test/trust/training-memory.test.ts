@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { memoryStorage, Trainer } from 'orchard-nlp';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ClassificationDataset } from '../../src/families/papaya/classification-dataset.js';
-import { classificationTask } from '../../src/families/papaya/classification-task.js';
+import { classificationTask } from '../../src/families/papaya/training.js';
 import { estimateMemory, requireMemory } from '../../src/training/memory-estimate.js';
 import { workerHost } from '../../src/training/worker-host.js';
 import { sentimentRequest, temporaryFolder } from '../public/sentiments.js';

@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { familyNamed } from '../../../src/families/index.js';
+import { families } from '../../../src/families/index.js';
 import { exportModel, writeCard, writeConfig } from './export-model.js';
 import { recipesNamed } from './models/index.js';
 import type { Recipe } from './recipe.js';
@@ -45,7 +45,7 @@ const catalogue = values.catalogue ?? folder('../../catalogue');
 function backboneOf({ language, family }: Recipe): string | undefined {
   if (values.backbone !== undefined) return values.backbone === 'none' ? undefined : values.backbone;
   const general = folder(`../../backbones/${language}-mini`);
-  const ending = familyNamed(family)?.backboneEnding;
+  const ending = families[family].backboneEnding;
   const names = ending === undefined ? [general] : [`${general}-${ending}`, general];
   return names.find((each) => existsSync(each));
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { AbortedError } from '../../errors.js';
-import { familyNamed } from '../../families/index.js';
+import { families } from '../../families/index.js';
 import { TemporaryDirectory } from '../../files/index.js';
 import { withPauses } from '../../pauses.js';
 import { Random } from '../../random.js';
@@ -102,7 +102,7 @@ function requireDivisible({ checked, origin }: RowTable, units: readonly FoldUni
 }
 
 function judgedModel({ checked }: RowTable, { type, family }: FoundType, name: string): JudgedModel {
-  const kind = familyNamed(family)?.answerView ?? 'labels';
+  const kind = families[family].answerView;
   const labels = [...new Set(labelsOf(checked).flat())].sort();
   return { kind, type, name, labels };
 }

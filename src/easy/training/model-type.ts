@@ -1,7 +1,6 @@
 /** Which type of model fits some rows. */
-import type { FamilyName, ModelType } from '../../contract/index.js';
+import { type FamilyName, familyNameOf, type ModelType } from '../../contract/index.js';
 import { counted, quoted } from '../../datasets/index.js';
-import { familyOfType } from '../../families/index.js';
 import { fieldsOf, invalid, type RowTable } from '../rows/index.js';
 
 /** The type of a model to be trained, and how it was found. */
@@ -38,11 +37,8 @@ export function typeOfRows(table: RowTable, given: ModelType | undefined): Found
   return found(given, 'given', 'as asked for');
 }
 
-/** @throws ValidationError for a type that can't be trained. */
 export function found(type: ModelType, typeIs: FoundType['typeIs'], reason: string): FoundType {
-  const family = familyOfType(type)?.name;
-  if (family === undefined) throw invalid(['type'], `${quoted(type)} is not a type that can be trained`);
-  return { type, family, typeIs, reason };
+  return { type, family: familyNameOf[type], typeIs, reason };
 }
 
 function inferred({ checked, origin }: RowTable): FoundType {

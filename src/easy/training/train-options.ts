@@ -1,6 +1,12 @@
 /** What `train` takes. */
 import * as z from 'zod';
-import { type ModelSize, type ModelType, modelSizes, validate } from '../../contract/index.js';
+import {
+  type ModelSize,
+  type ModelType,
+  modelSizes,
+  modelTypeSchema,
+  validate,
+} from '../../contract/index.js';
 import { DEVICES, type Device } from '../../device-names.js';
 import { implementation } from '../../inference/index.js';
 import { tuningSchema } from '../../jobs/index.js';
@@ -92,7 +98,7 @@ export const trainSchema = z.strictObject({
   url: z.string().min(1, 'the URL is empty').optional(),
   columns: columnsSchema.optional(),
   passages: z.custom<Iterable<string>>(isIterable, { error: 'give an array of texts' }).optional(),
-  type: z.string().optional(),
+  type: modelTypeSchema.optional(),
   name: z
     .string()
     .regex(/^[a-z0-9-]{1,24}$/, 'give 1 to 24 characters of a–z, 0–9 and "-"')

@@ -1,5 +1,5 @@
 import { AbortedError, isOrchardError, TrainingError } from '../../errors.js';
-import { typeNamed } from '../../families/index.js';
+import { typeFacts } from '../../families/index.js';
 import { readModelReport } from '../../model-folder/index.js';
 import { Random } from '../../random.js';
 import type { PlacedModel } from '../base-model.js';
@@ -237,7 +237,7 @@ function hasLabels(dataset: PreparedDataset): boolean {
 }
 
 function metricOf({ type }: PreparedDataset): TuningSummary['metric'] {
-  return typeNamed(type.type)?.mainMetric ?? 'mrr';
+  return typeFacts[type.type].mainMetric ?? 'mrr';
 }
 
 function tooLittleTime({ epochs, epochsRun }: RunWatch, budget: number | undefined): TrainingError {

@@ -2,17 +2,13 @@ import * as z from 'zod';
 import { architecture } from '../architecture.js';
 import { inPart, linearParameters } from '../parameter.js';
 import {
-  activationField,
+  field,
   innerHead,
   type LayerNames,
-  layersField,
   plainHead,
   postNormLayer,
   postNormLayerParameters,
-  probabilityField,
-  typesField,
-  widthField,
-} from '../parts/index.js';
+} from '../parts.js';
 import {
   bertEmbeddings,
   bertFields,
@@ -21,21 +17,21 @@ import {
   bertTraits,
   bertWidths,
   reasonAgainstBertHeads,
-} from './bert-like.js';
+} from './bert.js';
 
 const { classifier_dropout, ...fields } = bertFields;
 
 const schema = z.object({
   model_type: z.literal('albert'),
   ...fields,
-  hidden_act: activationField.default('gelu_new'),
-  hidden_dropout_prob: probabilityField.default(0),
-  attention_probs_dropout_prob: probabilityField.default(0),
-  classifier_dropout_prob: probabilityField.default(0.1),
-  embedding_size: widthField.default(128),
-  num_hidden_groups: layersField.default(1),
-  inner_group_num: layersField.default(1),
-  type_vocab_size: typesField.default(2),
+  hidden_act: field.activation.default('gelu_new'),
+  hidden_dropout_prob: field.probability.default(0),
+  attention_probs_dropout_prob: field.probability.default(0),
+  classifier_dropout_prob: field.probability.default(0.1),
+  embedding_size: field.width.default(128),
+  num_hidden_groups: field.layers.default(1),
+  inner_group_num: field.layers.default(1),
+  type_vocab_size: field.types.default(2),
 });
 type Config = z.infer<typeof schema>;
 

@@ -6,31 +6,15 @@ import type { EncoderInputs } from '../encoder-inputs.js';
 import { inPart, layerNormParameters, linearParameters, type ParameterSpec, weight } from '../parameter.js';
 import {
   activate,
-  activationField,
   afterAttention,
   bertLayerNames,
-  type DistanceRows,
-  deviationField,
-  disentangledAttention,
-  distanceRows,
-  epsilonField,
-  headsField,
-  innerWidthField,
+  field,
   type LayerNames,
-  layersField,
-  type PositionTerm,
   plainHead,
-  positionsField,
   postNormLayerParameters,
-  probabilityField,
-  type RelativePositions,
   reasonAgainstHeads,
-  spanOf,
-  tokenIdField,
-  vocabularyField,
-  widthField,
-} from '../parts/index.js';
-import { traitsOf } from './bert-like.js';
+} from '../parts.js';
+import { traitsOf } from './bert.js';
 
 const termsField = z
   .union([z.string().transform((text) => text.split('|').map((each) => each.trim())), z.array(z.string())])
@@ -40,25 +24,25 @@ const termsField = z
 
 const schema = z.object({
   model_type: z.literal('deberta-v2'),
-  vocab_size: vocabularyField,
-  hidden_size: widthField,
-  num_hidden_layers: layersField,
-  num_attention_heads: headsField,
-  attention_head_size: widthField.optional(),
-  intermediate_size: innerWidthField,
-  embedding_size: widthField.optional(),
-  hidden_act: activationField.default('gelu'),
-  hidden_dropout_prob: probabilityField.default(0.1),
-  attention_probs_dropout_prob: probabilityField.default(0.1),
-  cls_dropout: probabilityField.nullable().optional(),
-  pooler_dropout: probabilityField.default(0),
+  vocab_size: field.vocabulary,
+  hidden_size: field.width,
+  num_hidden_layers: field.layers,
+  num_attention_heads: field.heads,
+  attention_head_size: field.width.optional(),
+  intermediate_size: field.innerWidth,
+  embedding_size: field.width.optional(),
+  hidden_act: field.activation.default('gelu'),
+  hidden_dropout_prob: field.probability.default(0.1),
+  attention_probs_dropout_prob: field.probability.default(0.1),
+  cls_dropout: field.probability.nullable().optional(),
+  pooler_dropout: field.probability.default(0),
   pooler_hidden_act: z.enum(['gelu', 'tanh', 'gelu_new']).default('gelu'),
-  pooler_hidden_size: widthField.optional(),
-  max_position_embeddings: positionsField.default(512),
+  pooler_hidden_size: field.width.optional(),
+  max_position_embeddings: field.positions.default(512),
   type_vocab_size: z.int().nonnegative().max(256).default(0),
-  initializer_range: deviationField.default(0.02),
-  layer_norm_eps: epsilonField.default(1e-7),
-  pad_token_id: tokenIdField.default(0),
+  initializer_range: field.deviation.default(0.02),
+  layer_norm_eps: field.epsilon.default(1e-7),
+  pad_token_id: field.tokenId.default(0),
   position_biased_input: z.boolean().default(true),
   relative_attention: z.boolean().default(false),
   pos_att_type: termsField.default([]),
@@ -274,4 +258,124 @@ function debertaLayer(
   const asked = (x: Tensor): Tensor => (states === 'all' ? x : builder.firstTokens(x));
   const seen = { context: asked(context), hidden: asked(hidden) };
   return afterAttention(builder, seen, name, names, { hiddenDropout, epsilon, activation });
+}
+
+/** How relative positions become rows of the table (He et al. 2021, equation 3; v2 with logarithmic buckets). */
+export interface RelativePositions {
+  /** Distances below half of it have a row each; above, rows grow logarithmically wider. 0: no buckets. */
+  readonly buckets: number;
+  /** Distance from which on all share a row. */
+  readonly largest: number;
+}
+
+/** Half the rows of the table: distance 0 has this row. */
+function spanOf({ buckets, largest }: RelativePositions): number {
+  return buckets > 0 ? buckets : largest;
+}
+
+/** The row of a distance, as transformers computes it in float32. @param distance query's position − key's. */
+export function rowOfDistance(positions: RelativePositions, distance: number): number {
+  const span = spanOf(positions);
+  const bucket = positions.buckets > 0 ? bucketOf(positions, distance) : distance;
+  return Math.min(2 * span - 1, Math.max(0, bucket + span));
+}
+
+function bucketOf({ buckets, largest }: RelativePositions, distance: number): number {
+  const middle = Math.floor(buckets / 2);
+  const size = Math.abs(distance);
+  if (size <= middle) return distance;
+  const ratio = Math.fround(log32(size / middle) / log32((largest - 1) / middle));
+  return Math.sign(distance) * (Math.ceil(Math.fround(ratio * (middle - 1))) + middle);
+}
+
+const log32 = (x: number): number => Math.fround(Math.log(Math.fround(x)));
+
+/** Content-to-position and position-to-content: which parts the scores have besides content-to-content. */
+type PositionTerm = 'c2p' | 'p2c';
+
+/** The rows of the distances between the tokens of a batch, for one of the terms. */
+type DistanceRows = (x: Tensor) => Tensor;
+
+/**
+ * What reads a table's rows by the distance of two tokens: [rows, width] → [2*tokens, width]. The distance is that of a
+ * query from a key: of column c, n − c for c2p, c − n for p2c, n being the number of tokens.
+ * @param longest most tokens of a sequence.
+ */
+function distanceRows(
+  { graph, form }: EncoderBuilder,
+  inputs: EncoderInputs,
+  positions: RelativePositions,
+  { longest, term }: { readonly longest: number; readonly term: PositionTerm },
+): DistanceRows {
+  const sign = term === 'c2p' ? -1 : 1;
+  const all = Array.from({ length: 2 * longest }, (_, at) => rowOfDistance(positions, sign * (at - longest)));
+  const distances = inputs.distances();
+  const places = graph.add(distances, graph.constant([longest], [], distances.type));
+  if (form === 'inference') {
+    const rows = graph.gather(graph.constant(all, [all.length], 'int32'), places);
+    return (x) => graph.gather(x, rows);
+  }
+  // As a product, since the gradient of a gather needs indices that are fed, and the table is small.
+  const rows = graph.reshape(graph.gather(graph.constant(all, [all.length]), places), ['2*tokens', 1]);
+  const count = 2 * spanOf(positions);
+  const numbers = graph.constant([...Array(count).keys()], [1, count]);
+  const away = graph.subtract(rows, numbers);
+  const chosen = graph.greater(graph.constant([0.25], []), graph.multiply(away, away));
+  return (x) => graph.gemm(chosen, x);
+}
+
+/** One of the terms in one layer. */
+interface PositionScores {
+  readonly term: PositionTerm;
+  /** Projections of the positions by distance, [2*tokens, width]: keys for c2p, queries for p2c. */
+  readonly projected: Tensor;
+}
+
+interface DisentangledAttention {
+  /** Names of the three linear layers. */
+  readonly query: string;
+  readonly key: string;
+  readonly value: string;
+  readonly heads: number;
+  /** Of a hidden state, all heads together. */
+  readonly width: number;
+  /** Probability of dropout of attention weights. */
+  readonly dropout: number;
+  /** What the scores are divided by. */
+  readonly divisor: number;
+  readonly positions: readonly PositionScores[];
+}
+
+/**
+ * Attention whose scores are sums of products of contents and of positions (He et al. 2021, equation 4). Scores by
+ * distance are brought to their places by `relativeToAbsolute`; as all texts share the positions, one product per head
+ * serves the whole batch. Shapes: hidden [tokens*batch, width] → the same.
+ */
+function disentangledAttention(
+  builder: EncoderBuilder,
+  inputs: EncoderInputs,
+  hidden: Tensor,
+  { query, key, value, heads, width, dropout, divisor, positions }: DisentangledAttention,
+): Tensor {
+  const { graph } = builder;
+  const alpha = 1 / divisor;
+  const headWidth = width / heads;
+  const split = (name: string): Tensor => {
+    const byToken = graph.reshape(builder.linear(hidden, name), ['tokens', 'batch', heads, headWidth]);
+    return graph.transpose(byToken, [2, 1, 0, 3]);
+  };
+  const [queries, keys, values] = [split(query), split(key), split(value)];
+  let scores = graph.batchMatMul(queries, keys, { transposeB: true, alpha });
+  for (const { term, projected } of positions) {
+    const rows = graph.reshape(term === 'c2p' ? queries : keys, [heads, 'batch*tokens', headWidth]);
+    const distances = graph.reshape(projected, ['2*tokens', heads, headWidth]);
+    const products = graph.batchMatMul(rows, distances, { transposeB: true, rowsFirstB: true, alpha });
+    const byDistance = graph.reshape(products, [heads, 'batch', 'tokens', '2*tokens']);
+    const byPosition = graph.relativeToAbsolute(byDistance);
+    scores = graph.add(scores, term === 'c2p' ? byPosition : graph.transpose(byPosition, [0, 1, 3, 2]));
+  }
+  const bias = graph.reshape(inputs.attentionBias, [1, 'batch', 1, 'tokens']);
+  const weights = builder.dropout(graph.softmax(graph.add(scores, bias)), dropout);
+  const context = graph.batchMatMul(weights, values);
+  return graph.reshape(graph.transpose(context, [2, 1, 0, 3]), ['tokens*batch', width]);
 }

@@ -1,42 +1,33 @@
 import * as z from 'zod';
 import { architecture } from '../architecture.js';
 import {
-  activationField,
-  deviationField,
   embed,
   embeddingParameters,
-  headsField,
+  field,
   innerHead,
-  innerWidthField,
   type LayerNames,
-  layersField,
   plainHead,
-  positionsField,
-  probabilityField,
   reasonAgainstHeads,
   type Stack,
   stack,
   stackParameters,
-  tokenIdField,
-  vocabularyField,
-  widthField,
-} from '../parts/index.js';
+} from '../parts.js';
 
 const schema = z.object({
   model_type: z.literal('distilbert'),
-  vocab_size: vocabularyField,
-  dim: widthField,
-  n_layers: layersField,
-  n_heads: headsField,
-  hidden_dim: innerWidthField,
-  activation: activationField.default('gelu'),
-  dropout: probabilityField.default(0.1),
-  attention_dropout: probabilityField.default(0.1),
-  seq_classif_dropout: probabilityField.default(0.2),
-  max_position_embeddings: positionsField.default(512),
+  vocab_size: field.vocabulary,
+  dim: field.width,
+  n_layers: field.layers,
+  n_heads: field.heads,
+  hidden_dim: field.innerWidth,
+  activation: field.activation.default('gelu'),
+  dropout: field.probability.default(0.1),
+  attention_dropout: field.probability.default(0.1),
+  seq_classif_dropout: field.probability.default(0.2),
+  max_position_embeddings: field.positions.default(512),
   sinusoidal_pos_embds: z.literal(false).default(false),
-  initializer_range: deviationField.default(0.02),
-  pad_token_id: tokenIdField.default(0),
+  initializer_range: field.deviation.default(0.02),
+  pad_token_id: field.tokenId.default(0),
 });
 type Config = z.infer<typeof schema>;
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { architecture } from '../architecture.js';
 import { inPart, linearParameters } from '../parameter.js';
-import { innerHead, plainHead, robertaHead, typesField, widthField } from '../parts/index.js';
+import { field, innerHead, plainHead, robertaHead } from '../parts.js';
 import {
   bertEmbeddings,
   bertFields,
@@ -12,13 +12,13 @@ import {
   bertTraits,
   headDropoutOf,
   reasonAgainstBertHeads,
-} from './bert-like.js';
+} from './bert.js';
 
 const schema = z.object({
   model_type: z.literal('electra'),
   ...bertFields,
-  embedding_size: widthField.default(128),
-  type_vocab_size: typesField.default(2),
+  embedding_size: field.width.default(128),
+  type_vocab_size: field.types.default(2),
 });
 type Config = z.infer<typeof schema>;
 

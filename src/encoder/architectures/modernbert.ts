@@ -2,28 +2,10 @@ import * as z from 'zod';
 import type { Tensor } from '../../graph/index.js';
 import { architecture } from '../architecture.js';
 import type { EncoderBuilder } from '../encoder-builder.js';
+import type { EncoderInputs } from '../encoder-inputs.js';
 import { inPart, type LinearRole, type ParameterSpec, vector, weight } from '../parameter.js';
-import {
-  activate,
-  activationField,
-  deviationField,
-  epsilonField,
-  gatedFeedForward,
-  headsField,
-  innerWidthField,
-  layersField,
-  positionsField,
-  probabilityField,
-  type Rotation,
-  reasonAgainstHeads,
-  rotaryAttention,
-  rotation,
-  tokenIdField,
-  vocabularyField,
-  widthField,
-  windowBias,
-} from '../parts/index.js';
-import { traitsOf } from './bert-like.js';
+import { activate, field, reasonAgainstHeads } from '../parts.js';
+import { traitsOf } from './bert.js';
 
 /** Which tokens a layer's tokens attend to: all, or those in a window. */
 const kindField = z.enum(['full_attention', 'sliding_attention']);
@@ -35,22 +17,22 @@ const ropeField = z
 
 const schema = z.object({
   model_type: z.literal('modernbert'),
-  vocab_size: vocabularyField.default(50_368),
-  hidden_size: widthField.default(768),
-  intermediate_size: innerWidthField.default(1152),
-  num_hidden_layers: layersField.default(22),
-  num_attention_heads: headsField.default(12),
+  vocab_size: field.vocabulary.default(50_368),
+  hidden_size: field.width.default(768),
+  intermediate_size: field.innerWidth.default(1152),
+  num_hidden_layers: field.layers.default(22),
+  num_attention_heads: field.heads.default(12),
   hidden_activation: z.literal('gelu').default('gelu'),
-  max_position_embeddings: positionsField.default(8192),
-  initializer_range: deviationField.default(0.02),
-  norm_eps: epsilonField.default(1e-5),
+  max_position_embeddings: field.positions.default(8192),
+  initializer_range: field.deviation.default(0.02),
+  norm_eps: field.epsilon.default(1e-5),
   norm_bias: z.boolean().default(false),
-  pad_token_id: tokenIdField.default(50_283),
+  pad_token_id: field.tokenId.default(50_283),
   attention_bias: z.boolean().default(false),
-  attention_dropout: probabilityField.default(0),
-  embedding_dropout: probabilityField.default(0),
+  attention_dropout: field.probability.default(0),
+  embedding_dropout: field.probability.default(0),
   mlp_bias: z.boolean().default(false),
-  mlp_dropout: probabilityField.default(0),
+  mlp_dropout: field.probability.default(0),
   local_attention: z
     .int()
     .positive()
@@ -67,9 +49,9 @@ const schema = z.object({
     .enum(['cls', 'mean'])
     .default('cls')
     .transform(() => 'cls' as const),
-  classifier_dropout: probabilityField.default(0),
+  classifier_dropout: field.probability.default(0),
   classifier_bias: z.boolean().default(false),
-  classifier_activation: activationField.default('gelu'),
+  classifier_activation: field.activation.default('gelu'),
 });
 type ModernBertConfig = z.infer<typeof schema>;
 
@@ -260,4 +242,136 @@ function head(builder: EncoderBuilder, config: ModernBertConfig, x: Tensor): Ten
   const dense = builder.linear(x, HEAD_DENSE);
   const activated = activate(builder.graph, config.classifier_activation, dense);
   return builder.dropout(builder.layerNorm(activated, HEAD_NORM, config.norm_eps), config.classifier_dropout);
+}
+
+/** Cosines and sines of the angles by which a head's numbers are turned, [tokens, 1, 1, half a head] each. */
+interface Rotation {
+  readonly cos: Tensor;
+  readonly sin: Tensor;
+}
+
+interface Angles {
+  /** Numbers of a head, even. */
+  readonly width: number;
+  /** How slowly the last pairs of a head's numbers are turned. */
+  readonly theta: number;
+  /** Most tokens of a sequence. */
+  readonly longest: number;
+}
+
+/**
+ * The angles of rotary positions (Su et al. 2021, equation 15): position / theta^(2i / width) for pair i, in float32 as
+ * transformers computes them. Their cosines and sines are tables, since GPUs compute cosines of large angles coarsely.
+ */
+function rotation(
+  { graph }: EncoderBuilder,
+  inputs: EncoderInputs,
+  { width, theta, longest }: Angles,
+): Rotation {
+  const half = width / 2;
+  const frequencies = Array.from({ length: half }, (_, pair) =>
+    Math.fround(1 / Math.fround(theta ** ((2 * pair) / width))),
+  );
+  const rowsOf = (compute: (angle: number) => number): Tensor => {
+    const values = Array.from({ length: longest * half }, (_, at) =>
+      compute(Math.fround(Math.floor(at / half) * (frequencies[at % half] ?? 0))),
+    );
+    const rows = inputs.positionRows(graph.constant(values, [longest, half]), 0);
+    return graph.reshape(rows, ['tokens', 1, 1, half]);
+  };
+  return { cos: rowsOf(Math.cos), sin: rowsOf(Math.sin) };
+}
+
+/**
+ * The attention bias with a window: each token attends to those at most `reach` tokens before or after it.
+ * @returns [batch, 1, tokens, tokens].
+ */
+function windowBias({ graph }: EncoderBuilder, inputs: EncoderInputs, reach: number): Tensor {
+  const positions = graph.cast(inputs.positions(), 'float32');
+  const away = graph.subtract(
+    graph.reshape(positions, ['tokens', 1]),
+    graph.reshape(positions, [1, 'tokens']),
+  );
+  const isOutside = graph.greater(graph.multiply(away, away), graph.constant([reach ** 2], []));
+  return graph.add(inputs.attentionBias, graph.scale(isOutside, inputs.maskedBias));
+}
+
+interface RotaryAttention {
+  /** Name of the linear layer that gives queries, keys and values side by side. */
+  readonly name: string;
+  readonly heads: number;
+  /** Of a hidden state, all heads together. */
+  readonly width: number;
+  /** Probability of dropout of attention weights. */
+  readonly dropout: number;
+  readonly rotation: Rotation;
+  /** Added to the scores, broadcast to [batch, heads, tokens, tokens]. */
+  readonly bias: Tensor;
+}
+
+/**
+ * Attention whose queries and keys are turned by angles that grow with their positions, so that a score depends on
+ * their distance. Shapes: hidden [tokens*batch, width] → the same.
+ */
+function rotaryAttention(
+  builder: EncoderBuilder,
+  hidden: Tensor,
+  { name, heads, width, dropout, rotation, bias }: RotaryAttention,
+): Tensor {
+  const { graph } = builder;
+  const headWidth = width / heads;
+  const all = graph.reshape(builder.linear(hidden, name), ['tokens', 'batch', 3 * heads, headWidth]);
+  const part = (at: number): Tensor => graph.slice(all, HEADS, at * heads, (at + 1) * heads);
+  const [queries, keys] = [turned(builder, part(0), rotation), turned(builder, part(1), rotation)];
+  const scores = graph.batchMatMul(queries, keys, {
+    rowsFirstA: true,
+    rowsFirstB: true,
+    transposeB: true,
+    alpha: 1 / Math.sqrt(headWidth),
+  });
+  const weights = builder.dropout(graph.softmax(graph.add(scores, bias)), dropout);
+  const context = graph.batchMatMul(weights, part(2), { rowsFirstB: true });
+  return graph.reshape(graph.transpose(context, [2, 0, 1, 3]), ['tokens*batch', width]);
+}
+
+/** Axes of [tokens, batch, heads, width of a head]. */
+const HEADS = 2;
+const WITHIN_HEAD = 3;
+
+/** Number i of a head's first half and of its second make up a pair, which is turned by angle i. */
+function turned({ graph }: EncoderBuilder, x: Tensor, { cos, sin }: Rotation): Tensor {
+  const width = Number(x.shape[WITHIN_HEAD]);
+  const first = graph.slice(x, WITHIN_HEAD, 0, width / 2);
+  const second = graph.slice(x, WITHIN_HEAD, width / 2, width);
+  const turnedFirst = graph.subtract(graph.multiply(first, cos), graph.multiply(second, sin));
+  const turnedSecond = graph.add(graph.multiply(second, cos), graph.multiply(first, sin));
+  return graph.concat([turnedFirst, turnedSecond], WITHIN_HEAD);
+}
+
+interface GatedFeedForward {
+  /** Names of the two linear layers; the inner one gives two halves of `innerWidth` numbers each. */
+  readonly inner: string;
+  readonly outer: string;
+  readonly innerWidth: number;
+  /** Probability of dropout before the outer layer. */
+  readonly dropout: number;
+}
+
+/**
+ * W₂·(GELU(a) ⊙ b) with a and b the halves of W₁x (Shazeer 2020, GEGLU); where gradients are needed, with the factors
+ * of {@link Graph.gaussianGate} folded into the two layers. Shapes: x [rows, width] → [rows, width].
+ */
+function gatedFeedForward(
+  builder: EncoderBuilder,
+  x: Tensor,
+  { inner, outer, innerWidth, dropout }: GatedFeedForward,
+): Tensor {
+  const { graph } = builder;
+  const isDifferentiable = builder.form === 'differentiable';
+  const both = builder.linear(x, inner, isDifferentiable ? { factor: Math.SQRT1_2 } : {});
+  const first = graph.slice(both, 1, 0, innerWidth);
+  const gate = graph.slice(both, 1, innerWidth, 2 * innerWidth);
+  // gaussianGate(a/√2) is GELU(a)/√2, and its factor here is b/√2.
+  const gated = graph.multiply(isDifferentiable ? graph.gaussianGate(first) : graph.gelu(first), gate);
+  return builder.linear(builder.dropout(gated, dropout), outer, isDifferentiable ? { inputFactor: 2 } : {});
 }

@@ -11,7 +11,7 @@ import {
   postNormLayer,
   robertaHead,
   stackParameters,
-} from '../parts/index.js';
+} from '../parts.js';
 import {
   bertEmbeddings,
   bertFields,
@@ -22,7 +22,7 @@ import {
   bertWidths,
   headDropoutOf,
   reasonAgainstBertHeads,
-} from './bert-like.js';
+} from './bert.js';
 
 /** Buckets of distances: half for tokens before, half for tokens after, as transformers computes them. */
 const BUCKETS = 32;

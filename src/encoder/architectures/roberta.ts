@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { architecture } from '../architecture.js';
-import { innerHead, plainHead, robertaHead, tokenIdField, typesField } from '../parts/index.js';
+import { field, innerHead, plainHead, robertaHead } from '../parts.js';
 import {
   bertEmbeddings,
   bertFields,
@@ -11,13 +11,13 @@ import {
   bertTraits,
   headDropoutOf,
   reasonAgainstBertHeads,
-} from './bert-like.js';
+} from './bert.js';
 
 const schema = z.object({
   model_type: z.enum(['roberta', 'xlm-roberta', 'camembert']),
   ...bertFields,
-  pad_token_id: tokenIdField.default(1),
-  type_vocab_size: typesField.default(2),
+  pad_token_id: field.tokenId.default(1),
+  type_vocab_size: field.types.default(2),
 });
 type Config = z.infer<typeof schema>;
 

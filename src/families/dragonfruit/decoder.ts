@@ -4,11 +4,26 @@ import { Bm25Index } from '../../lexical/index.js';
 import { CONFIG_FILE, type ModelFolderConfig } from '../../model-folder/index.js';
 import type { TextOutputs } from '../../text-reader/index.js';
 import { VectorIndex } from '../../vector-index/index.js';
+import {
+  type ExplainedAnswer,
+  type Explainer,
+  shareByWords,
+  textWithout,
+  type WordSpan,
+  weighedWords,
+} from '../explanation.js';
 import type { Decoder, ModelFile, ModelFiles } from '../family.js';
-import { rankCandidates } from './blend-retrieval.js';
-import { findCandidates, type RetrievalExperts } from './candidates.js';
-import { retrievalExplainer } from './explainer.js';
-import { decodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './passage-files.js';
+import { splitWords } from '../words.js';
+import { blendedScores, type RetrievalWeights, rankCandidates } from './calibration.js';
+import {
+  type Candidates,
+  decodePassages,
+  findCandidates,
+  PASSAGES_FILE,
+  POSTINGS_FILE,
+  type RetrievalExperts,
+  VECTORS_FILE,
+} from './passages.js';
 import { meanOfRows, unitVector } from './unit-vector.js';
 
 /** The number of passages in a result (docs/service.md, "Result"). */
@@ -78,4 +93,69 @@ function fileOf(files: ModelFiles, name: string): ModelFile {
   const file = files.get(name);
   if (file !== undefined) return file;
   throw new ModelFolderError(CONFIG_FILE, `the orchard section does not list the file ${name}`);
+}
+
+/** A model of passages whose answers are explained. */
+interface ExplainedRetrieval extends RetrievalExperts {
+  readonly passages: readonly string[];
+  readonly weights: RetrievalWeights;
+  /** The most passages of an answer. */
+  readonly limit: number;
+  /** The vector of what the encoder gave for a question, of unit length. */
+  vectorOf(outputs: TextOutputs): Float32Array;
+}
+
+/**
+ * For each of the best passages, what its blended score, the logit of the softmax over all candidates, loses when a word
+ * is left out of the question: BM25's share of it, which is a sum over words, and the cosine's. So a word counts that all
+ * candidates have, too. The best BM25 score that shares are of stays that of the whole question.
+ */
+function retrievalExplainer(model: ExplainedRetrieval): Explainer {
+  const { passages, weights, limit, bm25, vectors } = model;
+  return {
+    leavesOut: 'removed',
+    wordsOf: (text) => splitWords(text, 'punctuation'),
+    *explain(text, words, outputs, leftOut) {
+      const candidates = findCandidates(text, model.vectorOf(outputs), model);
+      const whole = blendedScores(candidates, weights);
+      const best = rankCandidates(candidates, weights, limit);
+      yield;
+      const most = bm25.scores(text).reduce((highest, each) => Math.max(highest, each), 0);
+      const lost: { readonly span: WordSpan; readonly scores: Float64Array }[] = [];
+      for (const { span, outputs: without } of leftOut) {
+        const vector = model.vectorOf(without);
+        const written = bm25.scores(textWithout(text, words, span));
+        const changed: Candidates = {
+          ...candidates,
+          cosines: vectors.scoresOf(vector, candidates.passages),
+          bm25: Float32Array.from(candidates.passages, (id) => (written[id] ?? 0) / (most || 1)),
+        };
+        lost.push({ span, scores: blendedScores(changed, weights) });
+        yield;
+      }
+      const explained = best.map(({ id, score }, position): ExplainedAnswer => {
+        const own = candidates.passages.indexOf(id);
+        const added = lost.map(({ span, scores }) => ({
+          span,
+          added: (whole[own] ?? 0) - (scores[own] ?? 0),
+        }));
+        const passage = passages[id] ?? '';
+        const matches = matchesIn(passage, (each) => bm25.shares(text, each));
+        const weights = shareByWords(words.length, added);
+        const explainedWords = weighedWords(words, (each) => weights[each] ?? 0);
+        return { answer: passage, score, position, words: explainedWords, matches };
+      });
+      return {
+        labels: explained.map(({ answer }) => answer),
+        scores: explained.map(({ score }) => score),
+        explained,
+      };
+    },
+  };
+}
+
+function matchesIn(passage: string, isMatch: (words: readonly string[]) => readonly boolean[]) {
+  const words = splitWords(passage, 'punctuation');
+  const matched = isMatch(words.map(({ text }) => text));
+  return words.flatMap(({ text: word, start }, at) => (matched[at] ? [{ word, start }] : []));
 }

@@ -1,25 +1,14 @@
 import type { Family } from '../family.js';
 import { entityTypes } from './bio-tags.js';
-import { sequenceModelTypes } from './model-types.js';
 
 /** Sequence labelling: finds entities and their exact places. */
 export const grapefruit: Family = {
   name: 'Grapefruit',
-  types: sequenceModelTypes,
   tier: 'basic',
   durations: {
     scratch: { rows: 60_000, minEpochs: 3, maxEpochs: 30 },
     backbone: { rows: 120_000, minEpochs: 3, maxEpochs: 10 },
   },
-  metrics: ['f1'],
-  warningKinds: [
-    'duplicate_row',
-    'conflicting_labels',
-    'train_row_in_dev',
-    'class_without_examples',
-    'empty_sentence',
-    'inside_without_begin',
-  ],
   answerView: 'entities',
   longTexts: 'windows',
   backboneEnding: 'entities',

@@ -15,7 +15,7 @@ export function sentencePlaces(words: readonly string[]): Word[] {
   });
 }
 
-/** The token that stands for a word. */
+/** The token that a word is judged by. */
 export interface WordPiece {
   /** Index of the word. */
   readonly word: number;
@@ -23,7 +23,7 @@ export interface WordPiece {
 }
 
 /**
- * The first piece of each word that begins in an encoding, left to right: it stands for the word, as in
+ * The first piece of each word that begins in an encoding, left to right: the word is judged by it, as in
  * BERT's NER (Devlin et al. 2019, 5.3). Words that the tokenizer drops entirely have none.
  */
 export function firstPieces(
@@ -36,7 +36,7 @@ export function firstPieces(
   let word = lastBeginningBy(words, offsets[2 * firstToken] ?? 0);
   let last = isCut(words, word, offsets[2 * firstToken] ?? 0) ? word : -1;
   for (let token = firstToken; token < ids.length && sequenceIds[token] === 0; token += 1) {
-    // By its end: a piece may begin with the space before its word, or stand for such a space alone.
+    // By its end: a piece may begin with the space before its word, or be such a space alone.
     const end = offsets[2 * token + 1] ?? 0;
     if (end === offsets[2 * token]) continue;
     while (end > (words[word + 1]?.start ?? Number.POSITIVE_INFINITY)) word += 1;

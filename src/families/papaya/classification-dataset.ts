@@ -5,23 +5,18 @@ import type { DatasetLocation, DatasetWarning } from '../../datasets/index.js';
 export type ClassificationKind = 'binary' | 'multiclass' | 'multilabel';
 
 /** The model types of this family. */
-export type ClassificationType =
-  | 'binary-text-classification'
-  | 'multiclass-text-classification'
-  | 'multilabel-text-classification';
+export const classificationTypes = [
+  'binary-text-classification',
+  'multiclass-text-classification',
+  'multilabel-text-classification',
+] as const;
+export type ClassificationType = (typeof classificationTypes)[number];
 
 const kinds: Readonly<Record<ClassificationType, ClassificationKind>> = {
   'binary-text-classification': 'binary',
   'multiclass-text-classification': 'multiclass',
   'multilabel-text-classification': 'multilabel',
 };
-
-/** Those that `createClassificationArchive` writes archives for. */
-export const classificationTypes: readonly ClassificationType[] = [
-  'binary-text-classification',
-  'multiclass-text-classification',
-  'multilabel-text-classification',
-];
 
 /** @throws TypeError for a model type of another family. */
 export function classificationKind(type: ModelType): ClassificationKind {
@@ -46,4 +41,14 @@ export interface ClassificationDataset {
   readonly train: readonly LabelledText[];
   readonly dev: readonly LabelledText[];
   readonly warnings: readonly DatasetWarning[];
+}
+
+/**
+ * How logits are read. `softmax`: one class of several. `sigmoid`: each logit says yes or no on its own, which
+ * is a multilabel model, or a binary one with its single logit.
+ */
+export type Link = 'softmax' | 'sigmoid';
+
+export function linkOf(kind: ClassificationKind): Link {
+  return kind === 'multiclass' ? 'softmax' : 'sigmoid';
 }

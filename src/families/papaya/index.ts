@@ -1,17 +1,13 @@
 import type { Family } from '../family.js';
-import { classificationModelTypes } from './model-types.js';
 
 /** Text classification: binary, multiclass and multilabel. */
 export const papaya: Family = {
   name: 'Papaya',
-  types: classificationModelTypes,
   tier: 'basic',
   durations: {
     scratch: { rows: 40_000, minEpochs: 3, maxEpochs: 30 },
     backbone: { rows: 40_000, minEpochs: 3, maxEpochs: 10 },
   },
-  metrics: ['accuracy', 'f1'],
-  warningKinds: ['duplicate_row', 'conflicting_labels', 'train_row_in_dev', 'class_without_examples'],
   answerView: 'labels',
   longTexts: 'truncate',
   marksCapitals: false,

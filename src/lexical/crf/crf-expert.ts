@@ -9,12 +9,15 @@ import {
   type NamedTensor,
   roundedToFloat16,
 } from '../../safetensors/index.js';
+import { areModerate, paddedOutputs, padRows } from '../expert-file.js';
 import { HashTable } from '../hash-table.js';
-import { areModerate } from '../moderate.js';
-import { paddedOutputs, padRows } from '../padded-rows.js';
-import { MAX_FEATURES_A_WORD } from './feature-templates.js';
 import type { TagTransitions } from './tag-lattice.js';
-import { type HashedFeatures, MAX_KEPT_WORDS, WordFeatureHasher } from './word-features.js';
+import {
+  type HashedFeatures,
+  MAX_FEATURES_A_WORD,
+  MAX_KEPT_WORDS,
+  WordFeatureHasher,
+} from './word-features.js';
 
 /** The byte for a feature's largest weight; its other weights are stored in proportion. */
 const LARGEST_BYTE = 127;
@@ -190,8 +193,7 @@ export class CrfExpert {
 }
 
 /**
- * The version of what the hashes stand for; a change in feature-templates, word-features or word-traits
- * raises it.
+ * The version of what is hashed; a change of the features in word-features.ts raises it.
  */
 const FEATURES_VERSION = '1';
 

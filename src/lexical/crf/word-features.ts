@@ -1,15 +1,210 @@
 import { LRUCache } from 'lru-cache';
 import { allAtOnce } from '../../pauses.js';
 import { combineHash } from '../hash-table.js';
-import { COLUMNS, Context, MAX_FEATURES_A_WORD, REACH, templates } from './feature-templates.js';
-import { TRAITS, Trait, type WordTraits, wordTraits } from './word-traits.js';
+
+/**
+ * What a character counts as in a word's shape; letters that are neither upper nor lower case are classed by
+ * script.
+ */
+const CharacterClass = {
+  upper: 1,
+  lower: 2,
+  digit: 3,
+  han: 4,
+  hiragana: 5,
+  katakana: 6,
+  letter: 7,
+  mark: 8,
+  punctuation: 9,
+  symbol: 10,
+  other: 11,
+} as const;
+type CharacterClass = (typeof CharacterClass)[keyof typeof CharacterClass];
+
+/** The first pattern that matches decides. */
+const patterns: readonly (readonly [RegExp, CharacterClass])[] = [
+  [/[\p{Lu}\p{Lt}]/u, CharacterClass.upper],
+  [/\p{Ll}/u, CharacterClass.lower],
+  [/\p{N}/u, CharacterClass.digit],
+  [/\p{Script=Han}/u, CharacterClass.han],
+  [/\p{Script=Hiragana}/u, CharacterClass.hiragana],
+  [/[\p{Script=Katakana}ー]/u, CharacterClass.katakana],
+  [/\p{L}/u, CharacterClass.letter],
+  [/\p{M}/u, CharacterClass.mark],
+  [/\p{P}/u, CharacterClass.punctuation],
+  [/\p{S}/u, CharacterClass.symbol],
+];
+
+/** The classes of the first 65,536 code points, filled in on first use; 0 is unknown. */
+const known = new Uint8Array(0x10000);
+
+/** @param codePoint a Unicode code point. */
+function characterClass(codePoint: number): number {
+  if (codePoint >= known.length) return classify(codePoint);
+  const remembered = known[codePoint];
+  if (remembered) return remembered;
+  const found = classify(codePoint);
+  known[codePoint] = found;
+  return found;
+}
+
+function classify(codePoint: number): CharacterClass {
+  const character = String.fromCodePoint(codePoint);
+  const match = patterns.find(([pattern]) => pattern.test(character));
+  return match === undefined ? CharacterClass.other : match[1];
+}
+
+/** The column of each trait in a word's row; a trait is a 32-bit hash, or 0 if the word has none. */
+const Trait = {
+  word: 0,
+  lower: 1,
+  shape: 2,
+  foldedShape: 3,
+  classes: 4,
+  prefix1: 5,
+  prefix2: 6,
+  prefix3: 7,
+  prefix4: 8,
+  suffix1: 9,
+  suffix2: 10,
+  suffix3: 11,
+  suffix4: 12,
+} as const;
+
+/** The number of traits of one word. */
+const TRAITS = 13;
+const LONGEST_AFFIX = 4;
+/** The start of every hash. */
+const SEED = 0x2f0b4c47;
+
+/** What a word is without its sentence: its letters, affixes and shape, the same in every sentence. */
+interface WordTraits {
+  /** Hashes by {@link Trait}. [TRAITS] */
+  readonly traits: Int32Array;
+  /** Begins with an upper-case letter. */
+  readonly capitalised: boolean;
+}
+
+/** Affixes are those of the lower-cased word, counted in code points; a short word is its own affix. */
+function wordTraits(word: string): WordTraits {
+  const traits = new Int32Array(TRAITS);
+  const lower = codePointsOf(word.toLowerCase());
+  traits[Trait.word] = hashAll(codePointsOf(word));
+  traits[Trait.lower] = hashAll(lower);
+  const classes = codePointsOf(word).map(characterClass);
+  traits[Trait.shape] = hashAll(classes);
+  traits[Trait.foldedShape] = hashAll(classes.filter((kind, at) => kind !== classes[at - 1]));
+  traits[Trait.classes] = combineHash(
+    SEED,
+    classes.reduce((set, kind) => set | (1 << kind), 0),
+  );
+  const longest = Math.min(LONGEST_AFFIX, lower.length);
+  let prefix = SEED;
+  let suffix = SEED;
+  for (let length = 1; length <= longest; length += 1) {
+    prefix = combineHash(prefix, lower[length - 1] ?? 0);
+    suffix = combineHash(suffix, lower[lower.length - length] ?? 0);
+    traits[Trait.prefix1 + length - 1] = prefix;
+    traits[Trait.suffix1 + length - 1] = suffix;
+  }
+  return { traits, capitalised: classes[0] === CharacterClass.upper };
+}
+
+function codePointsOf(text: string): number[] {
+  return Array.from(text, (character) => character.codePointAt(0) ?? 0);
+}
+
+function hashAll(values: readonly number[]): number {
+  return values.reduce(combineHash, SEED);
+}
+
+/** Traits that a word has by its place in the sentence, in the columns after {@link Trait}. */
+const Context = {
+  /** First and last word of the run of capitalised words that it belongs to. */
+  runFirst: TRAITS,
+  runLast: TRAITS + 1,
+  /** The words before and after that run. */
+  runBefore: TRAITS + 2,
+  runAfter: TRAITS + 3,
+  /** How many words of the run precede and follow it. */
+  runPlace: TRAITS + 4,
+  /** How many words precede and follow it in the sentence, each counted up to 3. */
+  place: TRAITS + 5,
+  sentenceLength: TRAITS + 6,
+  sentenceFirst: TRAITS + 7,
+  sentenceLast: TRAITS + 8,
+} as const;
+/** Columns of a word's row of traits. */
+const COLUMNS = TRAITS + 9;
+/** How far from a word the templates look. */
+const REACH = 2;
+
+/** A trait, and the word that has it: 0 for the word itself, −1 for the one before it. */
+type Part = readonly [column: number, offset: number];
+
+/** One feature for each offset. */
+const single = (column: number, offsets: readonly number[] = [0]): Part[][] =>
+  offsets.map((offset) => [[column, offset]]);
+/** One feature made of several traits. */
+const joint = (...parts: Part[]): Part[][] => [parts];
+
+/**
+ * Each template gives a word one feature, the hash of its parts, or none if a part is missing. The position
+ * in this list is part of the hash: a change of order needs a new version in crf-expert.ts.
+ */
+const templates: readonly (readonly Part[])[] = [
+  single(Trait.word),
+  single(Trait.lower, [-2, -1, 0, 1, 2]),
+  single(Trait.shape, [-1, 0, 1]),
+  single(Trait.foldedShape, [-2, -1, 0, 1, 2]),
+  single(Trait.classes),
+  single(Trait.prefix1),
+  single(Trait.prefix2),
+  single(Trait.prefix3, [-1, 0, 1]),
+  single(Trait.prefix4),
+  single(Trait.suffix1),
+  single(Trait.suffix2),
+  single(Trait.suffix3, [-2, -1, 0, 1, 2]),
+  single(Trait.suffix4),
+  joint([Trait.lower, -1], [Trait.lower, 0]),
+  joint([Trait.lower, 0], [Trait.lower, 1]),
+  joint([Trait.lower, -2], [Trait.lower, -1]),
+  joint([Trait.lower, 1], [Trait.lower, 2]),
+  joint([Trait.lower, -1], [Trait.lower, 1]),
+  joint([Trait.lower, -1], [Trait.foldedShape, 0]),
+  joint([Trait.foldedShape, 0], [Trait.lower, 1]),
+  joint([Trait.foldedShape, -1], [Trait.foldedShape, 0]),
+  joint([Trait.foldedShape, 0], [Trait.foldedShape, 1]),
+  joint([Trait.foldedShape, -1], [Trait.foldedShape, 0], [Trait.foldedShape, 1]),
+  joint([Trait.foldedShape, -2], [Trait.foldedShape, -1], [Trait.foldedShape, 0]),
+  joint([Trait.foldedShape, 0], [Trait.foldedShape, 1], [Trait.foldedShape, 2]),
+  joint([Trait.suffix3, -1], [Trait.suffix3, 0]),
+  joint([Trait.suffix3, 0], [Trait.suffix3, 1]),
+  joint([Trait.suffix3, 0], [Trait.foldedShape, 0]),
+  single(Context.runFirst),
+  single(Context.runLast),
+  single(Context.runBefore),
+  single(Context.runAfter),
+  single(Context.runPlace),
+  joint([Context.runPlace, 0], [Context.runLast, 0]),
+  joint([Context.runBefore, 0], [Context.runAfter, 0]),
+  single(Context.place),
+  joint([Context.place, 0], [Trait.foldedShape, 0]),
+  single(Context.sentenceLength),
+  joint([Context.sentenceLength, 0], [Context.place, 0]),
+  single(Context.sentenceFirst),
+  single(Context.sentenceLast),
+].flat();
+
+/** The most features that a word can have. */
+export const MAX_FEATURES_A_WORD = templates.length;
 
 /** The parts of all templates, one template after the other: where their traits are, from a word's row on. */
 const partPlaces = Int32Array.from(templates.flat(), ([column, offset]) => offset * COLUMNS + column);
 /** Where each template's parts end. */
 const partEnds = Int32Array.from(templates, (_, index) => templates.slice(0, index + 1).flat().length);
 
-/** Stands for a word outside the sentence. */
+/** The hash of a word outside the sentence. */
 const BOUNDARY = 0x6b43a9b5;
 const NO_WORD: WordTraits = { traits: new Int32Array(TRAITS).fill(BOUNDARY), capitalised: false };
 /** How many words' traits are cached, in some 10 MB. */
@@ -20,7 +215,7 @@ export const MAX_KEPT_WORDS = 4096;
 const WORDS_A_STEP = 1000;
 
 /** The traits of a sentence's words, a row each; the table of a short sentence is overwritten by the next one. */
-export interface SentenceTraits {
+interface SentenceTraits {
   readonly table: Int32Array;
 }
 
@@ -107,7 +302,7 @@ export class WordFeatureHasher {
   }
 }
 
-/** One row of traits for each word, between rows that stand for what is outside the sentence. */
+/** One row of traits for each word, between rows for what is outside the sentence. */
 function fillTable(table: Int32Array, words: readonly WordTraits[]): void {
   for (let row = 0; row < words.length + 2 * REACH; row += 1) {
     copyTraits(table, (words[row - REACH] ?? NO_WORD).traits, row * COLUMNS);

@@ -4,7 +4,7 @@
 const REPLACEMENT = '\ufffd';
 
 /**
- * Characters (code points) with the places in the source that they stand for, counted in characters. Places are kept as
+ * Characters (code points) with the places in the source that they come from, counted in characters. Places are kept as
  * the Rust `tokenizers` package keeps them: a character that replaces others has the place of the first of them, one
  * that is put in that of the character before it.
  */
@@ -71,7 +71,7 @@ export class Rewriting {
     this.#lastWasPutIn = false;
   }
 
-  /** Puts in a character that stands for nothing of the source. */
+  /** Puts in a character that comes from nothing in the source. */
   insert(character: string): void {
     this.#push(character, this.#done - 1);
     this.#lastWasPutIn = true;

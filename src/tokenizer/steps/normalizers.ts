@@ -1,12 +1,13 @@
 /** The normalisers of tokenizer.json as functions that keep track of places. */
 import {
   fields,
-  filledText,
   flag,
+  type JsonShape,
   listOf,
   nullable,
   object,
   requireShape,
+  type Shaped,
   shortText,
   text,
 } from '../../json-shape.js';
@@ -18,35 +19,35 @@ import {
   isWhitespace,
   nonspacingMarks,
 } from '../character-classes.js';
+import { UnknownPartError } from '../tokenizer-json.js';
 import { type AlignedText, filtered, mapped, prepended, Rewriting } from './aligned-text.js';
 import { canonicalForm } from './canonical-forms.js';
 import { CharacterMap } from './character-map.js';
 import { compiledPattern, matchesOf, patternShape } from './patterns.js';
-import { UnknownPartError } from './unknown-part.js';
 
 export type Normalizer = (text: AlignedText) => AlignedText;
 
-/** What a part of the file is, and its fields. */
-export interface JsonPart {
-  readonly type?: string;
-}
-
 /** UTF-16 code units that a step puts into a text at once. */
 export const MAX_INSERTED = 64;
+/** Makes a normaliser of its part of the file. */
+type Maker = (part: unknown, file: string) => Normalizer;
+
+/** A maker of parts that have these fields. */
+function of<Fields>(shape: JsonShape<Fields>, make: (fields: Fields, file: string) => Normalizer): Maker {
+  return (part, file) => make(requireShape(shape, part, file, 'normalizer'), file);
+}
+
+const inOrder =
+  (steps: readonly Normalizer[]): Normalizer =>
+  (source) =>
+    steps.reduce((result, step) => step(result), source);
+
 const bertShape = fields(
   {},
   { clean_text: flag, handle_chinese_chars: flag, strip_accents: nullable(flag), lowercase: flag },
 );
 const replaceShape = fields({ pattern: patternShape, content: shortText(MAX_INSERTED) }, {});
 const stripShape = fields({ strip_left: flag, strip_right: flag }, {});
-const prependShape = fields({ prepend: shortText(MAX_INSERTED) }, {});
-const mapShape = fields({ precompiled_charsmap: filledText }, {});
-const emptyMapShape = fields({ precompiled_charsmap: nullable(text) }, {});
-const listShape = fields({ normalizers: listOf(object) }, {});
-const typeShape = fields({ type: text }, {});
-
-/** Makes a normaliser of its part of the file. */
-type Maker = (part: unknown, file: string) => Normalizer;
 
 const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
   ['NFC', () => (source) => canonicalForm(source, 'NFC')],
@@ -56,32 +57,31 @@ const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
   ['Lowercase', () => lowercased],
   ['StripAccents', () => (source) => filtered(source, (character) => !combiningMarks.has(codeOf(character)))],
   ['Nmt', () => nmt],
-  ['BertNormalizer', (part, file) => bert(requireShape(bertShape, part, file, 'normalizer'))],
-  ['Replace', (part, file) => replacing(requireShape(replaceShape, part, file, 'normalizer'))],
-  ['Strip', (part, file) => stripping(requireShape(stripShape, part, file, 'normalizer'))],
+  ['BertNormalizer', of(bertShape, bert)],
+  ['Replace', of(replaceShape, replacing)],
+  ['Strip', of(stripShape, stripping)],
   [
     'Prepend',
-    (part, file) => {
-      const { prepend } = requireShape(prependShape, part, file, 'normalizer');
-      return (source) => prepended(source, prepend);
-    },
+    of(
+      fields({ prepend: shortText(MAX_INSERTED) }, {}),
+      ({ prepend }) =>
+        (source) =>
+          prepended(source, prepend),
+    ),
   ],
-  ['Precompiled', precompiled],
+  ['Precompiled', of(fields({ precompiled_charsmap: nullable(text) }, {}), precompiled)],
   [
     'Sequence',
-    (part, file) => {
-      const steps = requireShape(listShape, part, file, 'normalizer').normalizers.map((step) =>
-        makeNormalizer(step, file),
-      );
-      return (source) => steps.reduce((result, step) => step(result), source);
-    },
+    of(fields({ normalizers: listOf(object) }, {}), ({ normalizers }, file) =>
+      inOrder(normalizers.map((step) => makeNormalizer(step, file))),
+    ),
   ],
 ]);
 
 /** @throws UnknownPartError for a type that isn't in the table. @throws ModelFolderError for wrong fields. */
 export function makeNormalizer(part: unknown, file: string): Normalizer {
   if (part === null || part === undefined) return (source) => source;
-  const { type } = requireShape(typeShape, part, file, 'normalizer');
+  const { type } = requireShape(fields({ type: text }, {}), part, file, 'normalizer');
   const make = makers.get(type);
   if (make === undefined) throw new UnknownPartError(`the normaliser ${type}`);
   return make(part, file);
@@ -96,20 +96,17 @@ const lowerAscii = (character: string): string =>
 
 const codeOf = (character: string): number => character.codePointAt(0) ?? 0;
 
-function precompiled(part: unknown, file: string): Normalizer {
+function precompiled(
+  { precompiled_charsmap: table }: { readonly precompiled_charsmap: string | null },
+  file: string,
+): Normalizer {
   // An empty table changes nothing.
-  if (!requireShape(emptyMapShape, part, file, 'normalizer').precompiled_charsmap) return (source) => source;
-  const map = new CharacterMap(requireShape(mapShape, part, file, 'normalizer').precompiled_charsmap, file);
+  if (!table) return (source) => source;
+  const map = new CharacterMap(table, file);
   return (source) => map.apply(source);
 }
 
-function replacing({
-  pattern,
-  content,
-}: {
-  pattern: Parameters<typeof compiledPattern>[0];
-  content: string;
-}): Normalizer {
+function replacing({ pattern, content }: Shaped<typeof replaceShape>): Normalizer {
   const compiled = compiledPattern(pattern);
   return (source) => {
     const found = matchesOf(source, compiled);
@@ -127,7 +124,7 @@ function replacing({
   };
 }
 
-function stripping({ strip_left, strip_right }: { strip_left: boolean; strip_right: boolean }): Normalizer {
+function stripping({ strip_left, strip_right }: Shaped<typeof stripShape>): Normalizer {
   return (source) => {
     const { characters } = source;
     let from = 0;
@@ -142,19 +139,12 @@ function stripping({ strip_left, strip_right }: { strip_left: boolean; strip_rig
   };
 }
 
-interface BertOptions {
-  readonly clean_text?: boolean;
-  readonly handle_chinese_chars?: boolean;
-  readonly strip_accents?: boolean | null;
-  readonly lowercase?: boolean;
-}
-
 function bert({
   clean_text = true,
   handle_chinese_chars = true,
   strip_accents,
   lowercase = true,
-}: BertOptions): Normalizer {
+}: Shaped<typeof bertShape>): Normalizer {
   const steps: Normalizer[] = [];
   if (clean_text) steps.push(cleaned);
   if (handle_chinese_chars) steps.push(withSpacesAroundIdeographs);
@@ -164,7 +154,7 @@ function bert({
     );
   }
   if (lowercase) steps.push(lowercased);
-  return (source) => steps.reduce((result, step) => step(result), source);
+  return inOrder(steps);
 }
 
 const cleaned: Normalizer = (source) =>

@@ -1,7 +1,7 @@
 /** The patterns of tokenizer.json, and where they match. */
 import { fields, type Shaped, shortText } from '../../json-shape.js';
+import { UnknownPartError } from '../tokenizer-json.js';
 import type { AlignedText } from './aligned-text.js';
-import { UnknownPartError } from './unknown-part.js';
 
 /** UTF-16 code units; o200k's pattern has 500. */
 export const MAX_PATTERN = 4096;
@@ -21,7 +21,7 @@ export interface Span {
 
 /**
  * A character or kind of character and how often it is repeated: ` {2,}`, `\s+`. What a longer pattern matches can
- * depend on the engine, and a stranger's may take for ever.
+ * depend on the engine, and an untrusted one may take forever.
  */
 const SIMPLE_PATTERN = /^(?<one>[^\\^$.|?*+()[\]{}]|\\s|\\n|\\r|\\t)(?<times>\+|\{\d{1,3}(?:,\d{0,3})?\})?$/u;
 
@@ -63,7 +63,7 @@ function places({ characters, length }: AlignedText, joined: string): (unit: num
   };
 }
 
-/** Where characters fit a description, each by itself. */
+/** Where single characters fit a description. */
 export function charactersThat(text: AlignedText, accepts: (character: string) => boolean): Span[] {
   const spans: Span[] = [];
   const { characters, length } = text;

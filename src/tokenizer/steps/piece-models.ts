@@ -15,12 +15,12 @@ import {
   text,
   whole,
 } from '../../json-shape.js';
-import { idShape } from '../tokenizer-json.js';
+import { PieceBuffer } from '../encoding.js';
+import { idShape, UnknownPartError } from '../tokenizer-json.js';
+import { type WordPieceOptions, WordPieceVocabulary } from '../word-piece-tokenizer.js';
 import { BytePairModel, type Merge } from './byte-pair-model.js';
-import { bytePiece, type PieceModel } from './piece-model.js';
+import { bytePiece, type PieceModel, type WordPieces } from './piece-model.js';
 import { UnigramModel } from './unigram-model.js';
-import { UnknownPartError } from './unknown-part.js';
-import { WordPieceModel } from './word-piece-model.js';
 
 /** Most UTF-16 code units of a piece: at each place of a text it is looked up so far. SentencePiece's have 16. */
 const MAX_PIECE = 1024;
@@ -152,4 +152,48 @@ function wordPieces(part: unknown, file: string): WordPieceModel {
     continuingPrefix: continuing_subword_prefix,
     maxCharactersPerWord: fields.max_input_chars_per_word ?? DEFAULT_WORD_CHARACTERS,
   });
+}
+
+class WordPieceModel implements PieceModel {
+  readonly vocabulary: ReadonlyMap<string, number>;
+  readonly unknownId: number;
+  readonly #pieces: WordPieceVocabulary;
+  readonly #buffer = new PieceBuffer();
+
+  constructor(options: WordPieceOptions) {
+    this.vocabulary = options.vocabulary;
+    this.unknownId = options.unknownId;
+    this.#pieces = new WordPieceVocabulary(options);
+  }
+
+  split(characters: readonly string[]): WordPieces {
+    const buffer = this.#buffer;
+    buffer.clear();
+    this.#pieces.split(wordOf(characters), buffer);
+    const { length, ids, offsets } = buffer;
+    const at = Array.from({ length }, (_, piece) => piece);
+    return {
+      ids: Array.from(ids.subarray(0, length)),
+      from: at.map((piece) => offsets[2 * piece] ?? 0),
+      to: at.map((piece) => offsets[2 * piece + 1] ?? 0),
+    };
+  }
+}
+
+/** Its code units, each with the character that it belongs to. */
+function wordOf(characters: readonly string[]) {
+  const joined = characters.join('');
+  const length = joined.length;
+  const units = new Uint16Array(length);
+  const starts = new Int32Array(length);
+  const ends = new Int32Array(length);
+  let at = 0;
+  for (const [index, character] of characters.entries()) {
+    for (let unit = 0; unit < character.length; unit++) {
+      units[at] = joined.charCodeAt(at);
+      starts[at] = index;
+      ends[at++] = index + 1;
+    }
+  }
+  return { units, starts, ends, length };
 }

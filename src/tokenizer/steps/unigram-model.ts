@@ -1,4 +1,4 @@
-/** The most probable pieces of a word, by the probability of each by itself (Kudo 2018), as SentencePiece finds them. */
+/** The most probable pieces of a word, by the probability of each alone (Kudo 2018), as SentencePiece finds them. */
 import { PieceTrie } from '../piece-trie.js';
 import { byteIds, type PieceModel, RememberedWords, type WordPieces } from './piece-model.js';
 
@@ -79,7 +79,7 @@ export class UnigramModel implements PieceModel {
     return { best, start };
   }
 
-  /** Unknown characters together may be a piece, though a less probable one than each by itself. */
+  /** Unknown characters together may be a piece, though a less probable one than each alone. */
   #addUnknown(characters: readonly string[], from: number, to: number, pieces: Pieces): void {
     const piece = characters.slice(from, to).join('');
     const id = this.vocabulary.get(piece);

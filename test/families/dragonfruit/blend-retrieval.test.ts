@@ -5,7 +5,7 @@ import {
   type JudgedCandidates,
   rankCandidates,
   rankOfAnswer,
-} from '../../../src/families/dragonfruit/blend-retrieval.js';
+} from '../../../src/families/dragonfruit/calibration.js';
 import { Random } from '../../../src/random.js';
 import { atOnce } from '../../support/at-once.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CANDIDATES_OF_EACH, findCandidates } from '../../../src/families/dragonfruit/candidates.js';
+import { CANDIDATES_OF_EACH, findCandidates } from '../../../src/families/dragonfruit/passages.js';
 import { Bm25Index } from '../../../src/lexical/index.js';
 import { VectorIndex } from '../../../src/vector-index/index.js';
 

@@ -4,7 +4,7 @@ import {
   type ContrastiveExample,
   contrastiveFeeds,
   contrastiveLoss,
-} from '../../../src/families/dragonfruit/contrastive-loss.js';
+} from '../../../src/families/dragonfruit/head.js';
 import { addGradients, onnxExecutor, type TensorData } from '../../../src/graph/index.js';
 import { someNumbers } from '../../support/finite-differences.js';
 

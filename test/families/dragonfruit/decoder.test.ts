@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { dragonfruit } from '../../../src/families/dragonfruit/index.js';
-import { encodePassages } from '../../../src/families/dragonfruit/passage-files.js';
+import { encodePassages } from '../../../src/families/dragonfruit/passages.js';
 import { Bm25Index } from '../../../src/lexical/index.js';
 import type { ModelFolderConfig } from '../../../src/model-folder/index.js';
 import { VectorIndex } from '../../../src/vector-index/index.js';

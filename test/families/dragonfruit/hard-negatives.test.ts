@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mineHardNegatives } from '../../../src/families/dragonfruit/hard-negatives.js';
+import { mineHardNegatives } from '../../../src/families/dragonfruit/head.js';
 import type { Question } from '../../../src/families/dragonfruit/retrieval-dataset.js';
 import { Bm25Index } from '../../../src/lexical/index.js';
 import { failureOf } from '../../support/outcomes.js';

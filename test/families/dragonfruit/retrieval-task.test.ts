@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { retrievalTask } from '../../../src/families/dragonfruit/retrieval-task.js';
+import { retrievalTask } from '../../../src/families/dragonfruit/training.js';
 import type { TrainingTask } from '../../../src/families/index.js';
 import { Bm25Index } from '../../../src/lexical/index.js';
 

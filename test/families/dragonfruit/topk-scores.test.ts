@@ -4,7 +4,7 @@ import {
   meanReciprocalRank,
   pessimisticRank,
   topkScores,
-} from '../../../src/families/dragonfruit/topk-scores.js';
+} from '../../../src/families/dragonfruit/evaluation.js';
 
 describe('pessimisticRank', () => {
   it('counts the better ones, and every equal one as better', () => {

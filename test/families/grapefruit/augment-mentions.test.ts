@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { withOtherMentions } from '../../../src/families/grapefruit/augment-mentions.js';
-import { spansOf } from '../../../src/families/grapefruit/entity-spans.js';
+import { withOtherMentions } from '../../../src/families/grapefruit/augmentation.js';
+import { spansOf } from '../../../src/families/grapefruit/bio-tags.js';
 import type { TaggedSentence } from '../../../src/families/grapefruit/sequence-dataset.js';
 import { Random } from '../../../src/random.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { augmentSentences } from '../../../src/families/grapefruit/augment-sentences.js';
+import { augmentSentences } from '../../../src/families/grapefruit/augmentation.js';
 import type { TaggedSentence } from '../../../src/families/grapefruit/sequence-dataset.js';
 
 const TAGS = ['O', 'B-LOC', 'I-LOC'];

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bioConstraints } from '../../../src/families/grapefruit/bio-constraints.js';
+import { bioConstraints } from '../../../src/families/grapefruit/bio-tags.js';
 
 const NEVER = Number.NEGATIVE_INFINITY;
 

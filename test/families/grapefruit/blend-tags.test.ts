@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { bioConstraints } from '../../../src/families/grapefruit/bio-constraints.js';
+import { bioConstraints } from '../../../src/families/grapefruit/bio-tags.js';
 import {
   blendEmissions,
   blendTransitions,
   fitTagWeights as fitTagWeightsSteps,
   type TagBlendRows,
   type TagWeights,
-} from '../../../src/families/grapefruit/blend-tags.js';
+} from '../../../src/families/grapefruit/calibration.js';
 import { Random } from '../../../src/random.js';
 import { everyPath } from '../../lexical/crf/every-path.js';
 import { atOnce } from '../../support/at-once.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { entityScores } from '../../../src/families/grapefruit/entity-scores.js';
-import { spansOf } from '../../../src/families/grapefruit/entity-spans.js';
+import { spansOf } from '../../../src/families/grapefruit/bio-tags.js';
+import { entityScores } from '../../../src/families/grapefruit/evaluation.js';
 
 function scores(predicted: readonly string[], actual: readonly string[]) {
   const split = (lines: readonly string[]) => lines.map((line) => line.split(' '));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { spansOf } from '../../../src/families/grapefruit/entity-spans.js';
+import { spansOf } from '../../../src/families/grapefruit/bio-tags.js';
 
 function spans(tags: string) {
   return spansOf(tags.split(' ')).map(({ type, start, end }) => `${type} ${start}-${end}`);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bioConstraints } from '../../../src/families/grapefruit/bio-constraints.js';
+import { bioConstraints } from '../../../src/families/grapefruit/bio-tags.js';
 import { sequenceEvaluation as sequenceEvaluationSteps } from '../../../src/families/grapefruit/evaluation.js';
 import { modelEvaluationSchema } from '../../../src/model-folder/index.js';
 import { atOnce } from '../../support/at-once.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fitOutsideBias as fitOutsideBiasSteps } from '../../../src/families/grapefruit/outside-bias.js';
+import { fitOutsideBias as fitOutsideBiasSteps } from '../../../src/families/grapefruit/calibration.js';
 import { atOnce, inOneStep } from '../../support/at-once.js';
 
 const fitOutsideBias = atOnce(fitOutsideBiasSteps);

@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bioConstraints } from '../../../src/families/grapefruit/bio-constraints.js';
-import {
-  blendEmissions,
-  blendTransitions,
-  type TagWeights,
-} from '../../../src/families/grapefruit/blend-tags.js';
-import { spansOf } from '../../../src/families/grapefruit/entity-spans.js';
 import {
   entityResult,
   logProbabilities,
   SequenceDecoder,
-} from '../../../src/families/grapefruit/sequence-decoder.js';
+} from '../../../src/families/grapefruit/bio-decoding.js';
+import { bioConstraints, spansOf } from '../../../src/families/grapefruit/bio-tags.js';
+import {
+  blendEmissions,
+  blendTransitions,
+  type TagWeights,
+} from '../../../src/families/grapefruit/calibration.js';
+import { allAtOnce } from '../../../src/pauses.js';
 import { everyPath } from '../../lexical/crf/every-path.js';
 
 const tags = ['O', 'B-PER', 'I-PER', 'B-LOC', 'I-LOC'];
@@ -49,8 +49,10 @@ describe('SequenceDecoder', () => {
         const found = decoder.tagsOf(evidence);
         const own = paths.find(({ names }) => names.join() === found.join())?.weight ?? 0;
         expect(own).toBeGreaterThanOrEqual(Math.max(...paths.map(({ weight }) => weight)) * (1 - 1e-5));
-        expect(decoder.entities(evidence).map(({ score: _, ...span }) => span)).toEqual(spansOf(found));
-        for (const { score, ...span } of decoder.entities(evidence)) {
+        expect(allAtOnce(decoder.entities(evidence)).map(({ score: _, ...span }) => span)).toEqual(
+          spansOf(found),
+        );
+        for (const { score, ...span } of allAtOnce(decoder.entities(evidence))) {
           const same = ({ type, start, end }: typeof span) =>
             type === span.type && start === span.start && end === span.end;
           const share = paths
@@ -86,7 +88,7 @@ describe('SequenceDecoder', () => {
     const transitions = { start: new Float32Array(5), between: new Float32Array(25) };
     const decoder = new SequenceDecoder(tags, constraints, transitions, { encoder: 1, expert: 0, bias: [] });
     const evidence = { encoder, expert: new Float32Array(5) };
-    expect(decoder.entities(evidence)).toEqual([]);
+    expect(allAtOnce(decoder.entities(evidence))).toEqual([]);
     const spans = ['PER', 'LOC'].map((type) => ({ type, start: 0, end: 1 }));
     expect(decoder.scored(evidence, spans).map((entity) => entity.score)).toEqual([
       expect.closeTo(0.3, 6),
@@ -99,7 +101,7 @@ describe('SequenceDecoder', () => {
     const decoder = new SequenceDecoder(tags, constraints, transitions, { encoder: 1, expert: 1, bias: [] });
     const evidence = { encoder: new Float32Array(), expert: new Float32Array() };
     expect(decoder.tagsOf(evidence)).toEqual([]);
-    expect(decoder.entities(evidence)).toEqual([]);
+    expect(allAtOnce(decoder.entities(evidence))).toEqual([]);
   });
 });
 

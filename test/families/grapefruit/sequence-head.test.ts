@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sequenceHead } from '../../../src/families/grapefruit/sequence-head.js';
+import { sequenceHead } from '../../../src/families/grapefruit/head.js';
 import type { TextWindow } from '../../../src/text-reader/index.js';
 import { tinyEncoder } from '../../training/loop-input.js';
 

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { expectedCalibrationError } from '../../../src/families/calibration-error.js';
-import { balancedWeights } from '../../../src/families/papaya/balanced-weights.js';
-import { fitBlend as fitBlendSteps } from '../../../src/families/papaya/blend.js';
+import { expectedCalibrationError } from '../../../src/families/evaluation.js';
 import {
   type BlendRows,
   blendLogits,
+  fitBlend as fitBlendSteps,
   fitBlendWeights as fitBlendWeightsSteps,
+  labelThresholds as labelThresholdsSteps,
   startingWeights,
-} from '../../../src/families/papaya/blend-weights.js';
-import { labelThresholds as labelThresholdsSteps } from '../../../src/families/papaya/label-thresholds.js';
+} from '../../../src/families/papaya/calibration.js';
+import { balancedWeights } from '../../../src/families/papaya/head.js';
 import { Random } from '../../../src/random.js';
 import { atOnce, inOneStep } from '../../support/at-once.js';
 

@@ -1,12 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { augmentTexts } from '../../../src/families/papaya/augment-texts.js';
-import {
-  classificationResult,
-  predictedLabels,
-} from '../../../src/families/papaya/classification-decoder.js';
-import { lossTargets } from '../../../src/families/papaya/classification-loss.js';
-import { classificationScores } from '../../../src/families/papaya/classification-scores.js';
-import { slip } from '../../../src/families/papaya/typing.js';
+import { augmentTexts, slip } from '../../../src/families/papaya/augmentation.js';
+import { classificationScores } from '../../../src/families/papaya/evaluation.js';
+import { lossTargets } from '../../../src/families/papaya/head.js';
+import { classificationResult, predictedLabels } from '../../../src/families/papaya/probabilities.js';
 import { Random } from '../../../src/random.js';
 
 describe('classificationScores, by hand', () => {

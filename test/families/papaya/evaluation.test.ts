@@ -1,6 +1,6 @@
 import { ConfusionMatrix } from 'ml-confusion-matrix';
 import { describe, expect, it } from 'vitest';
-import { calibrationBins } from '../../../src/families/calibration-error.js';
+import { calibrationBins } from '../../../src/families/evaluation.js';
 import { classificationEvaluation as classificationEvaluationSteps } from '../../../src/families/papaya/evaluation.js';
 import { MAX_MISTAKES, modelEvaluationSchema } from '../../../src/model-folder/index.js';
 import { Random } from '../../../src/random.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fitEvidence, heldBack, trustIn } from '../../../src/families/papaya/evidence.js';
+import { fitEvidence, heldBack, trustIn } from '../../../src/families/papaya/probabilities.js';
 
 const probabilities = fc
   .array(fc.double({ min: 1e-3, max: 1, noNaN: true }), { minLength: 2, maxLength: 6 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { sentenceLoss } from '../../../src/lexical/crf/sentence-loss.js';
+import { sentenceLoss } from '../../../src/lexical/crf/train-crf-expert.js';
 import { probability, type SmallSentence, smallSentence } from './every-path.js';
 
 /** A sentence and a path through it that is not forbidden, as training data never are. */

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { withCommonTypes } from '../../../models/recipes/catalogue/entity-types.js';
 import { foldText, MeasuredTexts, readTrainingRows } from '../../../models/recipes/catalogue/leaks.js';
-import { spansOf } from '../../../src/families/grapefruit/entity-spans.js';
+import { spansOf } from '../../../src/families/grapefruit/bio-tags.js';
 
 const source = (train: readonly string[], dev?: readonly string[]) => ({
   title: 'some rows',

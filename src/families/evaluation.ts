@@ -1,0 +1,101 @@
+import type { CalibrationBin, ClassFigures, Confusion, Mistake } from '../model-folder/index.js';
+
+/** Bins of confidence, as in Guo et al. 2017. */
+const BINS = 15;
+
+/** Fewer bins for the plot in the report, which must stay readable. */
+const PLOTTED_BINS = 10;
+
+/** One decision: how sure the model was, and whether it was right. */
+export interface Decision {
+  readonly confidence: number;
+  readonly right: boolean;
+}
+
+/**
+ * Expected calibration error (Naeini et al. 2015): the mean over all decisions of |accuracy − confidence| of
+ * their bin, bins being 15 equal parts of [0, 1]. 0 is perfect.
+ */
+export function expectedCalibrationError(decisions: readonly Decision[]): number {
+  const excess = new Float64Array(BINS);
+  for (const { confidence, right } of decisions) {
+    const bin = Math.min(BINS - 1, Math.floor(confidence * BINS));
+    excess[bin] = (excess[bin] ?? 0) + (right ? 1 : 0) - confidence;
+  }
+  const total = excess.reduce((sum, each) => sum + Math.abs(each), 0);
+  return total / Math.max(1, decisions.length);
+}
+
+/**
+ * Confidence and accuracy in ten equal parts of [0, 1], by rising confidence; parts without decisions are
+ * left out.
+ */
+export function calibrationBins(decisions: readonly Decision[]): CalibrationBin[] {
+  const bins = Array.from({ length: PLOTTED_BINS }, () => ({ confidence: 0, right: 0, rows: 0 }));
+  for (const { confidence, right } of decisions) {
+    const bin = bins[Math.min(PLOTTED_BINS - 1, Math.floor(confidence * PLOTTED_BINS))];
+    if (bin === undefined) continue;
+    bin.confidence += confidence;
+    bin.right += right ? 1 : 0;
+    bin.rows += 1;
+  }
+  return bins
+    .filter(({ rows }) => rows > 0)
+    .map(({ confidence, right, rows }) => ({ confidence: confidence / rows, accuracy: right / rows, rows }));
+}
+
+/**
+ * Precision, recall and F1 of a class, 0 where there is nothing to divide by.
+ * @param right how often it was given and is true. @param wrong given only. @param missed true only.
+ */
+export function figuresOf(right: number, wrong: number, missed: number): Omit<ClassFigures, 'label'> {
+  return {
+    precision: share(right, right + wrong),
+    recall: share(right, right + missed),
+    f1: share(2 * right, 2 * right + wrong + missed),
+    support: right + missed,
+  };
+}
+
+/** 0 of nothing. */
+export function share(part: number, whole: number): number {
+  return whole === 0 ? 0 : part / whole;
+}
+
+/** A text with its labels, and those that a model gave it. */
+export interface JudgedLabels {
+  readonly text: string;
+  readonly actual: readonly string[];
+  readonly predicted: readonly string[];
+}
+
+/**
+ * The model's mistake on a text, if it made one. Its score is the highest probability of a wrong label or, if labels are
+ * only missing, the highest probability that one of these is absent.
+ */
+export function labelMistake(
+  { text, actual, predicted }: JudgedLabels,
+  probabilityOf: (label: string) => number,
+): Mistake[] {
+  const wrong = predicted.filter((label) => !actual.includes(label));
+  const missed = actual.filter((label) => !predicted.includes(label));
+  if (wrong.length + missed.length === 0) return [];
+  const scores =
+    wrong.length > 0 ? wrong.map(probabilityOf) : missed.map((label) => 1 - probabilityOf(label));
+  return [{ text, expected: [...actual], predicted: [...predicted], score: Math.max(...scores) }];
+}
+
+/** How often which label was taken for which, where each text has one. Other labels than these are left out. */
+export function confusionOf(
+  labels: readonly string[],
+  judged: Iterable<Pick<JudgedLabels, 'actual' | 'predicted'>>,
+): Confusion {
+  const ids = new Map(labels.map((label, id) => [label, id]));
+  const counts = labels.map(() => labels.map(() => 0));
+  for (const { actual, predicted } of judged) {
+    const row = counts[ids.get(actual[0] ?? '') ?? -1];
+    const column = ids.get(predicted[0] ?? '') ?? -1;
+    if (row?.[column] !== undefined) row[column] += 1;
+  }
+  return { labels: [...labels], counts };
+}

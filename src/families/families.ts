@@ -1,0 +1,90 @@
+import { type FamilyName, familyNameOf, type ModelType } from '../contract/index.js';
+import { ModelFolderError } from '../errors.js';
+import type { ModelFolderConfig } from '../model-folder/index.js';
+import { dragonfruit } from './dragonfruit/index.js';
+import type { Family, TypeFacts } from './family.js';
+import { grapefruit } from './grapefruit/index.js';
+import { papaya } from './papaya/index.js';
+
+/** Every family, by its name. */
+export const families: Readonly<Record<FamilyName, Family>> = {
+  Papaya: papaya,
+  Grapefruit: grapefruit,
+  Dragonfruit: dragonfruit,
+};
+
+/** How transformers.js runs the encoder of a model, in Markdown. */
+const transformersUsage = (
+  pipeline: string,
+) => `With transformers.js, the encoder alone, where it knows the \`model_type\` of config.json for this task:
+
+\`\`\`js
+import { pipeline } from '@huggingface/transformers';
+
+const model = await pipeline('${pipeline}', '<this folder>', { dtype: 'fp32' });
+console.log(await model('A text.'));
+\`\`\``;
+
+const classifierCard = (does: string): TypeFacts['card'] => ({
+  does,
+  pipeline: 'text-classification',
+  usage: transformersUsage('text-classification'),
+});
+
+const taggerCard: TypeFacts['card'] = {
+  does: 'finds entities in a text and says where',
+  pipeline: 'token-classification',
+  usage: transformersUsage('token-classification'),
+};
+
+/** Every type of model. */
+export const typeFacts: Readonly<Record<ModelType, TypeFacts>> = {
+  'binary-text-classification': {
+    mainMetric: 'accuracy',
+    card: classifierCard('gives a text one of two labels'),
+  },
+  'multiclass-text-classification': {
+    mainMetric: 'accuracy',
+    card: classifierCard('gives a text one of several labels'),
+  },
+  'multilabel-text-classification': {
+    // Not accuracy: rows with all labels right are rare.
+    mainMetric: 'f1',
+    // Labels are decided independently of each other, so there is no share to spread.
+    labelSmoothing: 0,
+    card: classifierCard('gives a text any number of labels'),
+  },
+  'named-entity-recognition': { mainMetric: 'f1', card: taggerCard },
+  'sequence-labeling': { sameTaskAs: 'named-entity-recognition', mainMetric: 'f1', card: taggerCard },
+  'question-answering': {
+    mainMetric: undefined,
+    card: {
+      does: 'answers a question with the passages that fit it best',
+      pipeline: 'sentence-similarity',
+      usage:
+        'With sentence-transformers, the encoder alone: `SentenceTransformer("<this folder>").encode(["A text."])`.',
+    },
+  },
+};
+
+/** The type that names a type's task: the type itself, or the one that it is another name for. */
+export function taskOf(type: ModelType): ModelType {
+  return typeFacts[type].sameTaskAs ?? type;
+}
+
+/** The family that trains models of a type. */
+export function familyOfType(type: ModelType): Family {
+  return families[familyNameOf[type]];
+}
+
+/**
+ * The family of a model.
+ * @param file its config.json, named in errors.
+ * @throws ModelFolderError if its type belongs to another family.
+ */
+export function familyOfModel({ orchard }: Pick<ModelFolderConfig, 'orchard'>, file: string): Family {
+  const { family, type } = orchard;
+  const right = familyNameOf[type];
+  if (right === family) return families[family];
+  throw new ModelFolderError(file, `its type ${type} is of the family ${right}, not ${family}`);
+}
