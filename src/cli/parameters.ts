@@ -105,10 +105,10 @@ function share(typed: string): number {
 
 export const deviceOption = choice(
   '--device <device>',
-  'where to compute; see orchard devices (cpu)',
+  'where to compute; see orchard devices (default: cpu)',
   DEVICES,
 );
-export const seedOption = option('--seed <number>', 'random seed (0)', integer(0));
+export const seedOption = option('--seed <number>', 'random seed (default: 0)', integer(0));
 
 /** A model, and how it runs. */
 export const modelParameters = {
@@ -133,10 +133,10 @@ export const textOptions = {
   input: option('-i, --input <file>', 'file of texts; - is standard input'),
   inputFormat: choice(
     '--input-format <format>',
-    'one text per line (text), or a field of each record (by the file extension; text for standard input)',
+    'one text per line (text), or a field of each record (default: by the file extension; text for standard input)',
     inputFormats,
   ),
-  textColumn: option('--text-column <name>', 'column or field with the text (text)'),
+  textColumn: option('--text-column <name>', 'column or field with the text (default: text)'),
 };
 
 /** Opens the texts. Reading ends when the reader of the results has gone. */
@@ -150,16 +150,19 @@ export function openTexts(
 
 export const devFractionOption = option(
   '--dev-fraction <share>',
-  'share of the rows to set aside for evaluation (0.1)',
+  'share of the rows to set aside for evaluation (default: 0.1)',
   share,
 );
 
 /** The names of the columns in a file of rows. */
 export const columnOptions = {
-  textColumn: option('--text-column <name>', 'column of the text: classification, entities (text)'),
-  labelColumn: option('--label-column <name>', 'column of the label: classification (label)'),
-  questionColumn: option('--question-column <name>', 'column of the question (question)'),
-  passageColumn: option('--passage-column <name>', 'column of the answering passage (passage or context)'),
+  textColumn: option('--text-column <name>', 'column of the text: classification, entities (default: text)'),
+  labelColumn: option('--label-column <name>', 'column of the label: classification (default: label)'),
+  questionColumn: option('--question-column <name>', 'column of the question (default: question)'),
+  passageColumn: option(
+    '--passage-column <name>',
+    'column of the answering passage (default: passage or context)',
+  ),
 };
 
 export function columnsOf(settings: Settings<typeof columnOptions>): NonNullable<TrainOptions['columns']> {
@@ -170,18 +173,22 @@ export function columnsOf(settings: Settings<typeof columnOptions>): NonNullable
 /** What every command that trains takes. */
 export const trainingParameters = {
   data: argument('<data>', 'training data: a file of rows, a dataset archive, or the URL of an archive'),
-  type: choice('-t, --type <type>', 'task of the model (inferred from the rows)', documentedModelTypes),
+  type: choice(
+    '-t, --type <type>',
+    'task of the model (default: inferred from the rows)',
+    documentedModelTypes,
+  ),
   base: option(
     '-b, --base <model>',
-    'starting point: folder or name of a model or backbone, or owner/name from the Hub (the backbone of the language)',
+    'starting point: folder or name of a model or backbone, or owner/name from the Hub (default: the backbone of the language)',
   ),
   name: option(
     '--name <name>',
-    'model name: 1 to 24 of a–z, 0–9 and - (from the file name)',
+    'model name: 1 to 24 of a–z, 0–9 and - (default: from the file name)',
     matching(/^[a-z0-9-]{1,24}$/, '1 to 24 characters of a–z, 0–9 and -'),
   ),
-  size: choice('--size <size>', 'size of a model without a backbone (mini)', modelSizes),
-  language: option('--language <language>', 'language of the texts, such as en or ja (en)'),
+  size: choice('--size <size>', 'size of a model without a backbone (default: mini)', modelSizes),
+  language: option('--language <language>', 'language of the texts, such as en or ja (default: en)'),
   ...columnOptions,
   devFraction: devFractionOption,
   epochs: option('--epochs <number>', 'maximum number of epochs', integer(1)),
@@ -214,13 +221,13 @@ export const databaseOption = option(
 );
 export const schemaOption = option(
   '--schema <name>',
-  'schema in the database (orchard)',
+  'schema in the database (default: orchard)',
   matching(/^[a-z_][a-z0-9_]{0,39}$/, 'at most 40 of a–z, 0–9 and _, not starting with a digit'),
 );
 
 /** Where a service has its data. */
 export const serviceDataOptions = {
-  data: option('--data <folder>', 'data folder of orchard serve (./orchard-data)'),
+  data: option('--data <folder>', 'data folder of orchard serve (default: ./orchard-data)'),
   database: databaseOption,
   schema: schemaOption,
 };

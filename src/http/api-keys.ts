@@ -1,7 +1,10 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
 import { type Account, accountSchema, type FieldsOf, validate } from '../contract/index.js';
-import { ValidationError } from '../errors.js';
+import { StorageError, ValidationError } from '../errors.js';
+import { replaceFile } from '../files/index.js';
 
 /** Whose an API key is; undefined for a key of nobody. */
 export type Authenticate = (apiKey: string) => Account | undefined | Promise<Account | undefined>;
@@ -75,4 +78,29 @@ export function hashedKeys(keys: readonly StoredKey[]): Authenticate {
 
 function sha256(apiKey: string): Buffer {
   return createHash('sha256').update(apiKey).digest();
+}
+
+/** The keys in a file. @throws StorageError, ValidationError */
+export async function readKeyFile(path: string): Promise<StoredKey[]> {
+  return parseStoredKeys(await named(path, readFile(path, 'utf8')));
+}
+
+/**
+ * Adds a key to a file, which is made where there is none. Its owner alone can read it.
+ * @throws StorageError, ValidationError; the file is then as it was
+ */
+export async function addToKeyFile(path: string, key: StoredKey): Promise<void> {
+  const known = existsSync(path) ? await readKeyFile(path) : [];
+  const keys = parseStoredKeys(JSON.stringify([...known, key]));
+  const json = `${JSON.stringify(keys, null, 2)}\n`;
+  await named(path, replaceFile(path, json, { mode: 0o600 }));
+}
+
+/** Has a failure tell which file it is about. @throws StorageError */
+async function named<T>(path: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (thrown) {
+    throw new StorageError(`the file of keys ${path}: ${thrown}`, { cause: thrown });
+  }
 }

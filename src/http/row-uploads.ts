@@ -10,9 +10,9 @@ import {
   createSequenceArchive,
   sequenceTypes,
 } from '../families/index.js';
-import type { BodyLimits } from './read-body.js';
+import type { BodyLimits } from './body.js';
+import { saveBody } from './body.js';
 import { invalid, Refusal } from './refusal.js';
-import { saveBody } from './save-body.js';
 
 /** The content-type of a file of rows. */
 export const ROWS_TYPE = 'text/plain';

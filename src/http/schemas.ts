@@ -1,4 +1,3 @@
-/** What requests and answers wrap around the objects of the contract. */
 import * as z from 'zod';
 import {
   answerViews,
@@ -11,6 +10,8 @@ import {
   trainingJobInformationSchema,
 } from '../contract/index.js';
 import { MAX_LISTED_PROBLEMS } from '../errors.js';
+
+/** What requests and answers wrap around the objects of the contract. */
 
 export const problemSchema = z.strictObject({
   loc: z
@@ -126,3 +127,41 @@ export const pageModelsSchema = z.strictObject({
   data: z.array(z.strictObject({ name: z.string(), type: modelTypeSchema })),
   answer_views: z.record(z.string(), z.enum(answerViews)),
 });
+
+/** How far a running job is. Times are milliseconds. */
+export interface JobProgress {
+  /** What it is busy with: download, read, prepare, train, evaluate, export. */
+  readonly phase: string;
+  /** Share of the whole job that is done, 0 to 1. */
+  readonly fraction: number;
+  /** Epochs completed and planned. */
+  readonly epoch: number;
+  readonly epochs: number;
+  /** Optimizer steps taken and planned. */
+  readonly step: number;
+  readonly steps: number;
+  /** Mean training loss since the epoch began; absent before the first step. */
+  readonly loss?: number;
+  /** Estimate of the time still needed; absent until there is something to estimate from. */
+  readonly remaining_ms?: number;
+}
+
+/**
+ * What a watched job's stream tells. `job` is the job information with all figures so far: it comes first, and
+ * again whenever something of it changes. `failed` is the last event where the job can't be watched further.
+ */
+export type JobStreamEvent =
+  | { readonly event: 'job'; readonly data: z.infer<typeof jobSchema> }
+  | { readonly event: 'progress'; readonly data: JobProgress }
+  | { readonly event: 'failed'; readonly data: z.infer<typeof detailSchema> };
+
+/** Characters (UTF-16 code units) of a query that one inference call covers: a long query is the work of several. */
+export const CHARACTERS_PER_CALL = 5000;
+
+/** What queries count as: each is one inference call, and one more for every further 5,000 characters begun. */
+export function inferenceCallsOf(queries: readonly string[]): number {
+  return queries.reduce(
+    (calls, { length }) => calls + Math.max(1, Math.ceil(length / CHARACTERS_PER_CALL)),
+    0,
+  );
+}

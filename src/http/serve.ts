@@ -2,9 +2,15 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { getRequestListener, RequestError } from '@hono/node-server';
-import { answerBrokenRequest, answerUnreadable, refuseExpectation, refuseTunnel } from './broken-requests.js';
-import { forwardedAddress } from './client-network.js';
-import { type Answer, Connections } from './connections.js';
+import { forwardedAddress } from './admission.js';
+import {
+  type Answer,
+  answerBrokenRequest,
+  answerUnreadable,
+  Connections,
+  refuseExpectation,
+  refuseTunnel,
+} from './connections.js';
 import type { Handler } from './create-handler.js';
 
 export interface ServeOptions {

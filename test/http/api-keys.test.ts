@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { addToKeyFile, readKeyFile } from '../../src/http/api-keys.js';
 import { hashedKeys, newApiKey, parseStoredKeys } from '../../src/http/index.js';
-import { addToKeyFile, readKeyFile } from '../../src/http/key-file.js';
 import { failureOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 

@@ -16,13 +16,16 @@ import {
 const parameters = {
   input: argument('<input>', 'file of rows'),
   type: required(choice('--type <type>', 'task to train a model for', documentedModelTypes)),
-  output: option('-o, --output <file>', 'zip to write (next to the input)'),
+  output: option('-o, --output <file>', 'zip to write (default: next to the input)'),
   ...columnOptions,
-  dev: option('--dev <file>', 'rows to evaluate on, in the same format (a tenth of the input is set aside)'),
+  dev: option(
+    '--dev <file>',
+    'rows to evaluate on, in the same format (default: a tenth of the input is set aside)',
+  ),
   devFraction: devFractionOption,
   seed: seedOption,
-  name: option('--name <name>', 'name of the dataset (that of the output)'),
-  description: option('--description <text>', 'description of the dataset (its name)'),
+  name: option('--name <name>', 'name of the dataset (default: that of the output)'),
+  description: option('--description <text>', 'description of the dataset (default: its name)'),
 };
 
 export const archiveCommand = command({

@@ -22,11 +22,19 @@ metrics over all rows, their mean and deviation over the folds, and the rows who
 
   orchard cross-validate reviews.csv --folds 5 --answers out-of-fold.jsonl`,
   parameters: {
-    folds: option('-k, --folds <number>', 'number of folds (5)', integer(2)),
-    repeats: option('--repeats <number>', 'number of repeats, each with other folds (1)', integer(1)),
+    folds: option('-k, --folds <number>', 'number of folds (default: 5)', integer(2)),
+    repeats: option(
+      '--repeats <number>',
+      'number of repeats, each with other folds (default: 1)',
+      integer(1),
+    ),
     groupColumn: option('--group-column <name>', 'column of a group whose rows stay in one fold'),
     answers: option('--answers <file>', 'JSON Lines file to write, with the answer to each row'),
-    doubtful: option('--doubtful <number>', 'number of rows with doubtful labels to print (10)', integer(0)),
+    doubtful: option(
+      '--doubtful <number>',
+      'number of rows with doubtful labels to print (default: 10)',
+      integer(0),
+    ),
     ...trainingParameters,
     data: argument('<data>', 'file of rows'),
   },

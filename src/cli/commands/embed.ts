@@ -15,7 +15,7 @@ export const embedCommand = command({
   parameters: {
     texts: list('[texts...]', 'texts to embed'),
     ...textOptions,
-    model: option('-m, --model <model>', 'folder or name of a model or backbone (english-mini)'),
+    model: option('-m, --model <model>', 'folder or name of a model or backbone (default: english-mini)'),
     device: deviceOption,
   },
   async run({ settings, terminal, output }) {

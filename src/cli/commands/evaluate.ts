@@ -26,7 +26,7 @@ The intervals are 95 % bootstrap intervals.
     rows: argument('<rows>', 'file of labelled rows'),
     report: option('--report <file>', 'HTML report to write'),
     ...columnOptions,
-    resamples: option('--resamples <number>', 'number of bootstrap samples (1000)', integer(1)),
+    resamples: option('--resamples <number>', 'number of bootstrap samples (default: 1000)', integer(1)),
     seed: seedOption,
     device: modelParameters.device,
     threads: modelParameters.threads,

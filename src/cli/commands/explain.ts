@@ -17,7 +17,7 @@ the answer, red against it.
     model: modelParameters.model,
     texts: list('[texts...]', 'texts to explain'),
     ...textOptions,
-    label: option('--label <label>', 'classification: label to explain (the most probable one)'),
+    label: option('--label <label>', 'classification: label to explain (default: the most probable one)'),
     device: modelParameters.device,
     threads: modelParameters.threads,
   },

@@ -17,7 +17,10 @@ weights, its fp32 weights are restored from them. int8 writes only the 8-bit gra
   parameters: {
     model: modelParameters.model,
     output: argument('<output>', 'new folder, or new file that ends in .zip'),
-    precision: choice('--precision <precision>', 'precision of the weights (fp32)', ['fp32', 'int8']),
+    precision: choice('--precision <precision>', 'precision of the weights (default: fp32)', [
+      'fp32',
+      'int8',
+    ]),
   },
   async run({ settings: { model, output: target, precision = 'fp32' }, output }) {
     const { exportModel } = await import('../../easy/index.js');

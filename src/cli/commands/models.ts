@@ -12,7 +12,7 @@ import { interruptible, Progress } from '../terminal.js';
 const name = { ...argument('<name>', 'name of a model or backbone'), suggestions: pretrainedModelNames };
 const directory = option(
   '--directory <folder>',
-  'folder of pulled models; or set ORCHARD_MODELS_DIRECTORY (a folder in the cache)',
+  'folder of pulled models; or set ORCHARD_MODELS_DIRECTORY (default: a folder in the cache)',
 );
 
 const listCommand = command({

@@ -11,7 +11,7 @@ export const newKeyCommand = command({
   parameters: {
     appId: required(option('--app-id <name>', 'account', appId)),
     keys: required(option('--keys <file>', 'key file; created if it does not exist')),
-    tier: choice('--tier <tier>', 'subscription tier (pro)', ['basic', 'pro']),
+    tier: choice('--tier <tier>', 'subscription tier (default: pro)', ['basic', 'pro']),
   },
   async run({ settings: { appId: app_id, keys, tier = 'pro' }, output }) {
     const { addToKeyFile, newApiKey } = await import('../../http/index.js');

@@ -29,7 +29,7 @@ text that can't be read or answered is reported with its line number; the rest c
     ...textOptions,
     format: choice(
       '-f, --format <format>',
-      'output format: label, score and text separated by tabs (text), JSON Lines, or CSV (text)',
+      'output format: label, score and text separated by tabs (text), JSON Lines, or CSV (csv)',
       answerFormats,
     ),
     top: option('-k, --top <number>', 'number of labels or passages to print per text', integer(1)),

@@ -11,13 +11,13 @@ const parameters = {
   questions: list('[questions...]', 'questions to search for'),
   inputFormat: choice(
     '--input-format <format>',
-    'format of the passages: one per line (text), or a field of each record (by the file extension)',
+    'format of the passages: one per line (text), or a field of each record (default: by the file extension)',
     inputFormats,
   ),
-  textColumn: option('--text-column <name>', 'column or field with the passage (text)'),
-  top: option('-k, --top <number>', 'number of passages to print per question (3)', integer(1)),
-  model: option('-m, --model <model>', 'folder or name of a model or backbone (by the language)'),
-  language: option('--language <language>', 'language of the passages, such as en or ja (en)'),
+  textColumn: option('--text-column <name>', 'column or field with the passage (default: text)'),
+  top: option('-k, --top <number>', 'number of passages to print per question (default: 3)', integer(1)),
+  model: option('-m, --model <model>', 'folder or name of a model or backbone (default: by the language)'),
+  language: option('--language <language>', 'language of the passages, such as en or ja (default: en)'),
   save: option('--save <folder>', 'folder to save the index to'),
   device: deviceOption,
 };

@@ -4,11 +4,11 @@ import { command, type Settings, UsageError } from '../command.js';
 import { choice, DEFAULT_DATA, databaseOption, flag, integer, option, schemaOption } from '../parameters.js';
 
 const parameters = {
-  host: option('--host <address>', 'address to listen on (127.0.0.1)'),
-  port: option('--port <number>', 'port to listen on (8080)', integer(0, 65_535)),
+  host: option('--host <address>', 'address to listen on (default: 127.0.0.1)'),
+  port: option('--port <number>', 'port to listen on (default: 8080)', integer(0, 65_535)),
   data: option(
     '--data <folder>',
-    'folder for jobs and models; with a database, for its local cache (./orchard-data)',
+    'folder for jobs and models; with a database, for its local cache (default: ./orchard-data)',
   ),
   database: {
     ...databaseOption,
@@ -17,31 +17,31 @@ const parameters = {
     variable: 'ORCHARD_DATABASE',
   },
   schema: schemaOption,
-  role: choice('--role <role>', 'with a database: answer requests (api), train (trainer), or both (all)', [
-    'api',
-    'trainer',
-    'all',
-  ]),
-  jobs: option('--jobs <number>', 'with a database: jobs to train here at a time (1)', integer(1)),
+  role: choice(
+    '--role <role>',
+    'with a database: answer requests (api), train (trainer), or both (all, the default)',
+    ['api', 'trainer', 'all'],
+  ),
+  jobs: option('--jobs <number>', 'with a database: jobs to train here at a time (default: 1)', integer(1)),
   // Storage and queue each hold a connection to listen; with fewer than 5, work that needs two would wait for itself.
   connections: option(
     '--connections <number>',
-    'with a database: maximum connections of this process to it (11)',
+    'with a database: maximum connections of this process to it (default: 11)',
     integer(5),
   ),
   keys: option('--keys <file>', 'API keys, as new-key writes them; or set ORCHARD_KEYS to their JSON'),
   operatorKeys: option(
     '--operator-keys <file>',
-    'keys of new-key for /operator: erase accounts, remove unused models (off)',
+    'keys of new-key for /operator: erase accounts, remove unused models (default: off)',
   ),
   requestsPerMinute: option(
     '--requests-per-minute <number>',
-    'maximum requests per account and minute (no limit)',
+    'maximum requests per account and minute (default: no limit)',
     integer(1),
   ),
   quota: option(
     '--quota <calls/period>',
-    'maximum inference calls per account, such as 10000/month or 500/day (no limit)',
+    'maximum inference calls per account, such as 10000/month or 500/day (default: no limit)',
     (typed) => {
       const [, calls, per] = /^([1-9]\d{0,11})\/(day|month)$/.exec(typed) ?? [];
       if (calls === undefined)
@@ -51,7 +51,7 @@ const parameters = {
   ),
   wrongKeysPerMinute: option(
     '--wrong-keys-per-minute <number>',
-    'wrong API keys per minute after which a client address is blocked (10)',
+    'wrong API keys per minute after which a client address is blocked (default: 10)',
     integer(1),
   ),
   trustProxy: flag(
@@ -64,7 +64,7 @@ const parameters = {
   ),
   isolation: choice(
     '--isolation <kind>',
-    'run trainings in a thread (worker) or in a separate process that can fail safely (process)',
+    'run trainings in a thread (worker) or in a separate process that can fail safely (process, the default)',
     ['worker', 'process'],
   ),
   device: {
@@ -75,13 +75,17 @@ const parameters = {
     ),
     variable: 'ORCHARD_DEVICE',
   },
-  workers: option('--workers <number>', 'number of inference threads (2)', integer(1)),
+  workers: option('--workers <number>', 'number of inference threads (default: 2)', integer(1)),
   maxWaiting: option(
     '--max-waiting <number>',
-    'maximum queries waiting for a thread; beyond that, requests get a 503 (2000)',
+    'maximum queries waiting for a thread; beyond that, requests get a 503 (default: 2000)',
     integer(1),
   ),
-  maxConnections: option('--max-connections <number>', 'maximum open connections (1000)', integer(1)),
+  maxConnections: option(
+    '--max-connections <number>',
+    'maximum open connections (default: 1000)',
+    integer(1),
+  ),
 };
 
 /** Options that are only for a database. */

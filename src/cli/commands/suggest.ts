@@ -23,7 +23,7 @@ uncertain first.
     model: modelParameters.model,
     texts: list('[texts...]', 'texts to choose from'),
     ...textOptions,
-    count: option('-n, --count <number>', 'number of texts to choose (20)', integer(1)),
+    count: option('-n, --count <number>', 'number of texts to choose (default: 20)', integer(1)),
     seed: seedOption,
     device: modelParameters.device,
     threads: modelParameters.threads,

@@ -10,7 +10,7 @@ import { interruptible, type Output, Progress } from '../terminal.js';
 /** What `train` and `tune` take: training settings, and where the model is written. */
 export const trainParameters = {
   ...trainingParameters,
-  output: option('-o, --output <folder>', 'model folder to write (<name>-model)'),
+  output: option('-o, --output <folder>', 'model folder to write (default: <name>-model)'),
   dev: option('--dev <file>', 'rows to evaluate on during training, in the same format'),
   test: option('--test <file>', 'rows to evaluate the finished model on'),
 };

@@ -19,13 +19,13 @@ every trial.
   orchard tune reviews.csv --trials 30 --space space.json
   space.json: {"learningRate": {"min": 1e-4, "max": 1e-3, "scale": "log"}}`,
   parameters: {
-    minutes: option('--minutes <number>', 'time limit, such as 10 or 0.5 (none)', decimal),
+    minutes: option('--minutes <number>', 'time limit, such as 10 or 0.5 (default: none)', decimal),
     trials: option(
       '--trials <number>',
-      'maximum number of trials (20; with --minutes, no limit)',
+      'maximum number of trials (default: 20; with --minutes, no limit)',
       integer(1),
     ),
-    space: option('--space <file>', 'JSON file with the settings to try (around the defaults)'),
+    space: option('--space <file>', 'JSON file with the settings to try (default: around the defaults)'),
     ...trainParameters,
   },
   async run({ settings: { minutes, trials, space, ...training }, terminal, output }) {

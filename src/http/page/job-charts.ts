@@ -1,4 +1,4 @@
-import type { JobProgress } from '../job-stream-event.js';
+import type { JobProgress } from '../schemas.js';
 import { CurveChart } from './curve-chart.js';
 import { byId, element } from './elements.js';
 import { type JobFigures, jobFigures, liveLoss } from './job-figures.js';

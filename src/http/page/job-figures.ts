@@ -1,4 +1,4 @@
-import type { JobProgress } from '../job-stream-event.js';
+import type { JobProgress } from '../schemas.js';
 import type { Curve } from './curve-chart.js';
 import type { Job } from './service.js';
 

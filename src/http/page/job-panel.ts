@@ -1,4 +1,4 @@
-import type { JobProgress, JobStreamEvent } from '../job-stream-event.js';
+import type { JobProgress, JobStreamEvent } from '../schemas.js';
 import { datasetProblems } from './dataset-problems.js';
 import { announce, byId, element, whileBusy } from './elements.js';
 import { JobCharts } from './job-charts.js';

@@ -8,8 +8,7 @@ import type {
   Page,
   TrainingConfig,
 } from '../../contract/index.js';
-import type { JobStreamEvent } from '../job-stream-event.js';
-import type { explanationSchema, pageModelsSchema } from '../schemas.js';
+import type { explanationSchema, JobStreamEvent, pageModelsSchema } from '../schemas.js';
 
 export type Job = Extract<JobStreamEvent, { event: 'job' }>['data'];
 /** An answer with what moved it. */

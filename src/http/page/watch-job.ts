@@ -1,4 +1,4 @@
-import type { JobStreamEvent } from '../job-stream-event.js';
+import type { JobStreamEvent } from '../schemas.js';
 import { type Job, Refused, type Service } from './service.js';
 
 const FIRST_WAIT_MS = 1000;

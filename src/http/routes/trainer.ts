@@ -1,7 +1,8 @@
 import * as z from 'zod';
-import { listFilterSchema, type TrainableType, trainingRequestSchema } from '../contract/index.js';
-import { jobAnswer } from './job-answer.js';
-import { type Operation, operation } from './operation.js';
+import { listFilterSchema, type TrainableType, trainingRequestSchema } from '../../contract/index.js';
+import { jobAnswer } from '../jobs.js';
+import { outcomeOf } from '../refusal.js';
+import { type Route, route } from '../route.js';
 import {
   createdSchema,
   detailSchema,
@@ -12,16 +13,15 @@ import {
   modelListSchema,
   modelPathSchema,
   noQuery,
-} from './schemas.js';
-import { outcomeOf } from './services.js';
+} from '../schemas.js';
 
 const one = z.object({ path: modelPathSchema, query: noQuery });
 
 /** @param types that models here may have. */
-export function trainerOperations(types: readonly TrainableType[]): readonly Operation[] {
+export function trainerRoutes(types: readonly TrainableType[]): readonly Route[] {
   const list = z.object({ query: listFilterSchema(types) });
   return [
-    operation({
+    route({
       method: 'GET',
       path: '/trainer/language/models',
       id: 'listModels',
@@ -29,10 +29,9 @@ export function trainerOperations(types: readonly TrainableType[]): readonly Ope
       summary: 'Custom models, newest first',
       input: list,
       output: modelListSchema,
-      failures: [],
       answer: ({ trainer }, { account }, { query }) => outcomeOf(trainer(account).listModels(query)),
     }),
-    operation({
+    route({
       method: 'GET',
       path: '/trainer/language/models/{model_id}',
       id: 'getModel',
@@ -45,7 +44,7 @@ export function trainerOperations(types: readonly TrainableType[]): readonly Ope
         data: await outcomeOf(trainer(account).getModel(path.model_id)),
       }),
     }),
-    operation({
+    route({
       method: 'DELETE',
       path: '/trainer/language/models/{model_id}',
       id: 'deleteModel',
@@ -59,7 +58,7 @@ export function trainerOperations(types: readonly TrainableType[]): readonly Ope
         return done('model.deleted', `model ${path.model_id} is deleted`);
       },
     }),
-    operation({
+    route({
       method: 'GET',
       path: '/trainer/language/training-jobs',
       id: 'listTrainingJobs',
@@ -67,13 +66,12 @@ export function trainerOperations(types: readonly TrainableType[]): readonly Ope
       summary: 'Training jobs, newest first',
       input: list,
       output: jobListSchema,
-      failures: [],
       answer: async ({ trainer }, { account }, { query }) => {
         const { data, pagination } = await outcomeOf(trainer(account).listTrainingJobs(query));
         return { data: data.map(jobAnswer), pagination };
       },
     }),
-    operation({
+    route({
       method: 'POST',
       path: '/trainer/language/training-jobs',
       id: 'createTrainingJob',
@@ -94,7 +92,7 @@ export function trainerOperations(types: readonly TrainableType[]): readonly Ope
           }),
         ),
     }),
-    operation({
+    route({
       method: 'GET',
       path: '/trainer/language/training-jobs/{model_id}',
       id: 'getTrainingJob',
@@ -107,7 +105,7 @@ export function trainerOperations(types: readonly TrainableType[]): readonly Ope
         data: jobAnswer(await outcomeOf(trainer(account).getTrainingJob(path.model_id))),
       }),
     }),
-    operation({
+    route({
       method: 'DELETE',
       path: '/trainer/language/training-jobs/{model_id}',
       id: 'cancelTrainingJob',

@@ -1,29 +1,36 @@
 import * as z from 'zod';
+import type { Account } from '../contract/index.js';
 import { StorageError } from '../errors.js';
 import { QUOTA } from '../jobs/index.js';
 import { isVersionConflict, type JsonValue, memoryStorage, type Storage } from '../storage/index.js';
-import type { Quota } from './limiters.js';
+import { type RateLimiter, tooMany, waitAfter } from './admission.js';
+import { hasAnswers } from './refusal.js';
+
+/** Counts the inference calls of an account. Calls that were not answered are given back. */
+export interface Quota extends RateLimiter {
+  reward(key: string, points?: number): Promise<unknown>;
+}
 
 export interface CalendarQuotaOptions {
-  /** Inference calls of an account in each period. */
+  /** Maximum inference calls of an account in each period. */
   readonly calls: number;
-  /** Days and months of the calendar, which begin at midnight UTC. */
+  /** Calendar days or months, which begin at midnight UTC. */
   readonly per: 'day' | 'month';
-  /** Where counts outlive the process, and processes share them. Stays open on close. Default: nowhere. */
+  /** Keeps the counts beyond the process and shares them between processes; stays open on close. Default: memory. */
   readonly storage?: Storage;
   /** Milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
 }
 
 export interface CalendarQuota extends Quota {
-  /** Stores what has been counted. Idempotent. */
+  /** Saves the counts. Idempotent. */
   close(): Promise<void>;
 }
 
 /**
- * Inference calls of a day or month of the calendar. What a process counts it stores within a second, together with what
- * others have stored meanwhile; so a crash forgets a second, and several processes may exceed the quota by as much. The
- * limiters of rate-limiter-flexible have no calendar, and the one in memory no month: its timers reach 24 days.
+ * Inference calls per calendar day or month. Counts are saved within a second, merged with those of other processes; a
+ * crash loses at most a second, and several processes may exceed the quota by as much. (The limiters of
+ * rate-limiter-flexible have no calendar, and the timers of the one in memory reach only 24 days.)
  */
 export function calendarQuota(options: CalendarQuotaOptions): CalendarQuota {
   return new StoredQuota(options);
@@ -36,7 +43,7 @@ const savedSchema = z.object({ period: z.string(), calls: z.number() });
 /** The inference calls of an account in a period. */
 interface Count {
   readonly period: string;
-  /** As last seen in the storage. */
+  /** As last read from the storage. */
   stored: number;
   unsaved: number;
 }
@@ -46,9 +53,9 @@ class StoredQuota implements CalendarQuota {
   readonly #per: 'day' | 'month';
   readonly #storage: Storage;
   readonly #now: () => number;
-  /** By account: its last period, and the count of it once that is read. */
+  /** By account: its latest period, and the count of that period. */
   readonly #counts = new Map<string, { readonly period: string; readonly count: Promise<Count> }>();
-  /** What is to be saved. */
+  /** Counts to save, with their accounts. */
   readonly #changed = new Map<Count, string>();
   #timer: NodeJS.Timeout | undefined;
   #saving: Promise<void> = Promise.resolve();
@@ -60,7 +67,7 @@ class StoredQuota implements CalendarQuota {
     this.#now = now;
   }
 
-  /** Counts what it refuses too, as the library's limiters do. */
+  /** Counts refused calls too, as the limiters of rate-limiter-flexible do. */
   async consume(account: string, calls = 1): Promise<void> {
     const { name, endsAt } = periodOf(this.#now(), this.#per);
     const counted = await this.#count(account, name, calls);
@@ -75,12 +82,12 @@ class StoredQuota implements CalendarQuota {
     await this.#save();
   }
 
-  /** @returns the calls of the account in the period, these included. */
+  /** @returns the calls of the account in the period, including these. */
   async #count(account: string, period: string, calls: number): Promise<number> {
     const count = await this.#countOf(account, period);
     count.unsaved += calls;
     this.#changed.set(count, account);
-    // A failed attempt is made again with the next one; until then the counts are in memory.
+    // What could not be saved stays in memory until the next attempt.
     this.#timer ??= setTimeout(() => void this.#save().catch(() => undefined), SAVE_AFTER_MS).unref();
     return count.stored + count.unsaved;
   }
@@ -119,7 +126,7 @@ class StoredQuota implements CalendarQuota {
     }
   }
 
-  /** @returns the calls of the account in that period, by all processes. */
+  /** @returns the calls of the account in that period in all processes. */
   async #add(account: string, period: string, calls: number): Promise<number> {
     for (;;) {
       const { saved, version } = await this.#read(account);
@@ -141,16 +148,16 @@ class StoredQuota implements CalendarQuota {
     if (found === undefined) return { saved: undefined, version: undefined };
     const saved = savedSchema.safeParse(found.value);
     if (saved.success) return { saved: saved.data, version: found.version };
-    throw new StorageError(`record ${QUOTA}/${key} is no count of calls; repair or remove it`);
+    throw new StorageError(`record ${QUOTA}/${key} is not a count of calls; repair or remove it`);
   }
 }
 
-/** Days and months don't compare: the quota may have been of another kind before. */
+/** False for a day and a month: the kind of quota has changed. */
 function isLater(period: string, other: string): boolean {
   return period.length === other.length && period > other;
 }
 
-/** The day or month at a time. Its name sorts as time goes: 2026-11, 2026-11-21. */
+/** The day or month at a time. Names sort by time: 2026-11, 2026-11-21. */
 export function periodOf(
   ms: number,
   per: 'day' | 'month',
@@ -160,4 +167,26 @@ export function periodOf(
   return per === 'month'
     ? { name: now.toISOString().slice(0, 7), endsAt: Date.UTC(year, month + 1) }
     : { name: now.toISOString().slice(0, 10), endsAt: Date.UTC(year, month, day + 1) };
+}
+
+/**
+ * Counts the calls and answers. Calls that are not answered are given back.
+ * @throws Refusal 429 if the quota is used up
+ */
+export async function withinQuota<Answer>(
+  quota: Quota | undefined,
+  { app_id }: Account,
+  calls: number,
+  answer: () => Promise<Answer>,
+): Promise<Answer> {
+  if (quota === undefined || calls === 0) return answer();
+  const wait = await waitAfter(quota.consume(app_id, calls));
+  try {
+    if (wait === undefined) return await answer();
+    throw tooMany('the inference calls of this account are used up', 'quota', wait);
+  } catch (thrown) {
+    // Limiters count refused calls too.
+    if (!hasAnswers(thrown)) await quota.reward(app_id, calls);
+    throw thrown;
+  }
 }

@@ -4,10 +4,11 @@ import {
   medleyBatchRequestSchema,
   medleyRequestSchema,
   querySchema,
-} from '../contract/index.js';
-import { inferenceCallsOf } from './inference-calls.js';
-import { type Failure, type Operation, operation } from './operation.js';
+} from '../../contract/index.js';
+import { outcomeOf } from '../refusal.js';
+import { type Failure, type Route, route } from '../route.js';
 import {
+  inferenceCallsOf,
   medleyResultListsSchema,
   medleyResultSchema,
   modelPathSchema,
@@ -15,8 +16,7 @@ import {
   oneResultSchema,
   pretrainedPathSchema,
   resultListSchema,
-} from './schemas.js';
-import { outcomeOf } from './services.js';
+} from '../schemas.js';
 
 const query = z.strictObject({ query: querySchema });
 const queries = z.strictObject({ queries: batchQueriesSchema });
@@ -24,8 +24,8 @@ const queries = z.strictObject({ queries: batchQueriesSchema });
 const pretrainedFailures: readonly Failure[] = ['not_found', 'model_download'];
 const customFailures: readonly Failure[] = ['not_found', 'model_not_ready'];
 
-export const inferenceOperations: readonly Operation[] = [
-  operation({
+export const inferenceRoutes: readonly Route[] = [
+  route({
     method: 'POST',
     path: '/predictor/language/pre-trained/{model_name}',
     id: 'predictPretrained',
@@ -38,7 +38,7 @@ export const inferenceOperations: readonly Operation[] = [
     answer: ({ predictor }, { account, signal }, { path, body }) =>
       outcomeOf(predictor(account).predictPretrained(path.model_name, body.query, { signal })),
   }),
-  operation({
+  route({
     method: 'POST',
     path: '/predictor/language/model/{model_id}',
     id: 'predictCustom',
@@ -51,7 +51,7 @@ export const inferenceOperations: readonly Operation[] = [
     answer: ({ predictor }, { account, signal }, { path, body }) =>
       outcomeOf(predictor(account).predictCustom(path.model_id, body.query, { signal })),
   }),
-  operation({
+  route({
     method: 'POST',
     path: '/batch-predictor/language/pre-trained/{model_name}',
     id: 'predictPretrainedBatch',
@@ -65,7 +65,7 @@ export const inferenceOperations: readonly Operation[] = [
     answer: ({ predictor }, { account, signal }, { path, body }) =>
       outcomeOf(predictor(account).predictPretrainedBatch(path.model_name, body.queries, { signal })),
   }),
-  operation({
+  route({
     method: 'POST',
     path: '/batch-predictor/language/model/{model_id}',
     id: 'predictCustomBatch',
@@ -79,7 +79,7 @@ export const inferenceOperations: readonly Operation[] = [
     answer: ({ predictor }, { account, signal }, { path, body }) =>
       outcomeOf(predictor(account).predictCustomBatch(path.model_id, body.queries, { signal })),
   }),
-  operation({
+  route({
     method: 'POST',
     path: '/medley/language',
     id: 'medley',
@@ -93,7 +93,7 @@ export const inferenceOperations: readonly Operation[] = [
     answer: ({ medley }, { account, signal }, { body }) =>
       outcomeOf(medley(account).predict(body, { signal })),
   }),
-  operation({
+  route({
     method: 'POST',
     path: '/medley/language/batch',
     id: 'medleyBatch',
@@ -107,7 +107,7 @@ export const inferenceOperations: readonly Operation[] = [
     answer: ({ medley }, { account, signal }, { body }) =>
       outcomeOf(medley(account).predictBatch(body, { signal })),
   }),
-  operation({
+  route({
     method: 'POST',
     path: '/medley/language/batch/pre-trained/{model_name}',
     id: 'medleyPretrainedBatch',
