@@ -4,10 +4,10 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Refusal } from './refusal.js';
 
-/** What is refused of a request's body. */
+/** Limits of a request's body. */
 export interface BodyLimits {
   readonly maxBodyBytes: number;
-  /** For the whole body to arrive. */
+  /** Time for the whole body to arrive. */
   readonly bodyTimeoutMs: number;
 }
 
@@ -15,8 +15,8 @@ export interface BodyLimits {
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
 
 /**
- * The JSON body of a request; undefined where it is empty.
- * @throws Refusal 415 for another content type, 413 and 408 beyond the limits, 422 where it isn't JSON in UTF-8
+ * The JSON body of a request; undefined if it is empty.
+ * @throws Refusal 415 for another content type, 413 and 408 beyond the limits, 422 if it is not JSON in UTF-8
  */
 export async function readBody(request: Request, limits: BodyLimits): Promise<unknown> {
   if (!JSON_TYPE.test(request.headers.get('content-type') ?? '')) throw otherType('application/json');
@@ -29,7 +29,7 @@ async function readBytes(request: Request, { maxBodyBytes, bodyTimeoutMs }: Body
   if (Number(announced) > maxBodyBytes) throw tooLarge(maxBodyBytes, true);
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), bodyTimeoutMs);
-  // A server holds a body to the length that it announces; to read it at once spares a web stream.
+  // Servers enforce an announced length; reading at once avoids a web stream.
   const reading = announced === null ? readPieces(request, maxBodyBytes, late.signal) : readWhole(request);
   const bytes = await Promise.race([reading, rejectedBy(late.signal)])
     .catch(() => {
@@ -67,24 +67,23 @@ function parseJson(bytes: Uint8Array): unknown {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (thrown) {
     const reason =
-      thrown instanceof SyntaxError ? 'it ends early or has a wrong character' : 'it is not UTF-8';
-    const msg = `the body is no JSON: ${reason}`;
+      thrown instanceof SyntaxError ? 'it ends early or has an invalid character' : 'it is not UTF-8';
+    const msg = `the body is not valid JSON: ${reason}`;
     throw new Refusal(422, [{ loc: ['body'], msg, type: 'json_invalid' }]);
   }
 }
 
-/** A 415 that names the type there should be. */
 export function otherType(type: string): Refusal {
   const msg = `send the body as content-type: ${type}`;
   return new Refusal(415, [{ loc: ['header', 'content-type'], msg, type: 'content_type' }]);
 }
 
 export function brokenOff(): Refusal {
-  return new Refusal(400, [{ loc: ['body'], msg: 'the body broke off', type: 'incomplete' }]);
+  return new Refusal(400, [{ loc: ['body'], msg: 'the body is incomplete', type: 'incomplete' }]);
 }
 
 /**
- * @param isAnnounced whether its length says so. Then the server reads on for a moment, since a client that is still
+ * @param isAnnounced by the content length. Then the server keeps reading for a moment, because a client that is still
  *   sending when the connection closes never sees the answer. A body without a length may never end.
  */
 export function tooLarge(maxBodyBytes: number, isAnnounced: boolean): Refusal {
@@ -98,21 +97,21 @@ export function tooSlow(bodyTimeoutMs: number): Refusal {
   return new Refusal(408, [{ loc: ['body'], msg, type: 'too_slow' }], { headers: HANG_UP });
 }
 
-/** What the client still sends is not read. */
+/** The rest of the body is not read. */
 const HANG_UP = { connection: 'close' };
 
 /**
- * Writes the body of a request to a new file that only this user may read; after a failure there is none.
- * @returns its bytes. @throws Refusal 413 and 408 beyond the limits. @throws what the file system does
+ * Writes the body of a request to a new file that only this user can read. Leaves no file after a failure.
+ * @throws Refusal 413 and 408 beyond the limits, and errors of the file system
  */
 export async function saveBody(
   { body, headers, signal }: Request,
   path: string,
   { maxBodyBytes, bodyTimeoutMs }: BodyLimits,
-): Promise<number> {
+): Promise<void> {
   if (Number(headers.get('content-length')) > maxBodyBytes) throw tooLarge(maxBodyBytes, true);
   const late = AbortSignal.timeout(bodyTimeoutMs);
-  /** What is wrong with the body; what else goes wrong is the file's. */
+  /** A problem of the body; other failures are those of the file. */
   let refused: Refusal | undefined;
   let length = 0;
   async function* upToLimit(pieces: AsyncIterable<Uint8Array>) {
@@ -134,9 +133,8 @@ export async function saveBody(
     const source = body === null ? Readable.from([]) : Readable.fromWeb(body);
     const file = createWriteStream(path, { flags: 'wx', mode: 0o600 });
     await pipeline(source, upToLimit, file, { signal: AbortSignal.any([signal, late]) });
-    return length;
   } catch (thrown) {
     await rm(path, { force: true });
-    throw refused ?? thrown; // the pipeline may reject with what it broke off for
+    throw refused ?? thrown; // the pipeline may reject with another error
   }
 }

@@ -9,11 +9,9 @@ import type { HandlerEnvironment } from './route.js';
 import type { JobProgress, JobStreamEvent, jobSchema } from './schemas.js';
 import type { TrainerService } from './services.js';
 
-/** What HTTP callers are told of a job. What is for who runs the service stays with the library. */
-
 type JobAnswer = z.infer<typeof jobSchema>;
 
-/** The job information; the library's own beside them only where they tell something. */
+/** A job as HTTP shows it: without what is only for operators, and with error and warnings if there are any. */
 export function jobAnswer({ model, training_stats, status, created, ...own }: JobInformation): JobAnswer {
   const { error, warnings } = own;
   return {
@@ -23,7 +21,7 @@ export function jobAnswer({ model, training_stats, status, created, ...own }: Jo
   };
 }
 
-/** Failures that come of the job itself. All others are the service's: their messages may name its folders. */
+/** Failures of the job itself. Messages of other failures may name folders of the service. */
 const ownFailures: ReadonlySet<string> = new Set<OrchardError['code']>([
   'validation',
   'dataset',
@@ -32,18 +30,17 @@ const ownFailures: ReadonlySet<string> = new Set<OrchardError['code']>([
   'aborted',
 ]);
 
-/** Of a job that went on when the upload that it trains on had been removed. */
-const UPLOAD_GONE = 'the uploaded dataset is no longer there; upload it again for a new job';
-const SERVICE_FAILED = 'the service failed; who runs it can read why in the job';
+const UPLOAD_GONE = 'the uploaded dataset no longer exists; upload it again for a new job';
+const SERVICE_FAILED = 'the service failed; its operator can find the reason in the job';
 
 function errorAnswer({ code, message, problems, source }: JobError): JobAnswer['error'] {
   if (!ownFailures.has(code)) return { code, message: SERVICE_FAILED };
-  // Callers name no files of the service: it was an upload.
+  // Callers can't name files of the service, so it was an upload.
   if (code === 'download' && source === 'file') return { code, message: UPLOAD_GONE };
   return { code, message, ...(problems && { problems: [...problems] }) };
 }
 
-/** In place of messages that advise who runs the service. */
+/** Instead of messages with advice for operators. */
 const messages: ReadonlyMap<DatasetWarningKind, string> = new Map([
   [
     'no_backbone',
@@ -56,13 +53,13 @@ function warningAnswer({ kind, count, message }: DatasetWarning) {
   return { kind, count, message: messages.get(kind) ?? message };
 }
 
-/** How often a comment is sent. Proxies cut connections that are silent for some time, commonly 60 s. */
+/** How often a comment is sent. Proxies cut silent connections, often after 60 s. */
 const HEARTBEAT_MS = 15_000;
-const HEARTBEAT = ': still here\n\n';
+const HEARTBEAT = ': heartbeat\n\n';
 
 /**
  * A job as server-sent events, until it has ended or the client has gone. Every connection begins with the whole state,
- * so a client that comes again misses nothing.
+ * so a client that reconnects misses nothing.
  */
 export function jobStream(
   context: Context<HandlerEnvironment>,
@@ -100,7 +97,7 @@ async function* watched(
       yield { event: 'progress', data: progressOf(event) };
       continue;
     }
-    // An event may come before the record tells of it, but a state never does.
+    // A state is recorded before its event; other events may come before their records.
     if (event.type === 'state') job = await outcomeOf(trainer.getTrainingJob(id));
     else if (event.type === 'epoch') job = { ...job, training_stats: event.stats };
     else if (event.type === 'warnings') job = { ...job, warnings: [...job.warnings, ...event.warnings] };

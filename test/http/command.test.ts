@@ -183,7 +183,7 @@ describe('orchard serve', () => {
     const failure = await run('serve', '--keys', '/no/such/file').catch((thrown: unknown) => thrown);
     expect(failure).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^the file of keys \/no\/such\/file/),
+      stderr: expect.stringMatching(/^the key file \/no\/such\/file/),
     });
   });
 

@@ -196,7 +196,7 @@ describe('an upload', () => {
     await vi.waitFor(async () => {
       await services.page.uploads.sweep();
       expect(existsSync(path)).toBe(false);
-    });
+    }, 20_000);
   });
 
   it('does not let callers of the documented operation use file: URLs', async () => {
@@ -342,6 +342,7 @@ describe('an upload', () => {
     await first.services.close();
 
     const second = start();
+    second.services.trainer({ app_id: 'acme', tier: 'pro' }); // continues the account's jobs
     const run = await second.host.nextRun();
     expect(run.spec.id).toBe(id);
     expect(new Uint8Array(await readFile(fileURLToPath(run.spec.dataset_url)))).toEqual(zip);
@@ -349,7 +350,7 @@ describe('an upload', () => {
     await vi.waitFor(async () => {
       await second.services.page.uploads.sweep();
       expect(await storage.listKeys('uploads')).toEqual([]);
-    });
+    }, 20_000);
   });
 });
 
