@@ -6,7 +6,7 @@ import { type BodyLimits, readBody } from './body.js';
 import { observe } from './observe.js';
 import { openApiDocument } from './open-api.js';
 import { addProbes, type ProbeOptions } from './probes.js';
-import { type Quota, withinQuota } from './quota.js';
+import type { Quota } from './quota.js';
 import { Refusal, refusalOf } from './refusal.js';
 import type { Connection, HandlerEnvironment, Route } from './route.js';
 import { documentedRoutes, optionalRoutes } from './routes.js';
@@ -89,21 +89,19 @@ function handlerOf(options: ProbeOptions, notFound: string, add: (app: App) => M
 }
 
 function addRoute(app: App, route: Route, options: HandlerOptions): void {
-  const { maxBodyBytes = DEFAULT_MAX_BODY_BYTES, bodyTimeoutMs = DEFAULT_BODY_TIMEOUT_MS, quota } = options;
+  const { maxBodyBytes = DEFAULT_MAX_BODY_BYTES, bodyTimeoutMs = DEFAULT_BODY_TIMEOUT_MS } = options;
   const limits: BodyLimits = { maxBodyBytes, bodyTimeoutMs };
   const { header, body } = route.input.shape;
   app.on(route.method, honoPath(route), async (context) => {
     const account = await admit(context, route, options);
     const request = context.req.raw;
-    const call = route.prepare({
+    const caller = { account, signal: request.signal, context };
+    const answer = await route.handle(options, caller, {
       path: context.req.param(),
       query: queryOf(request),
       ...(header && { header: Object.fromEntries(request.headers) }),
       body: body && (await readBody(request, limits)),
     });
-    const caller = { account, signal: request.signal, context };
-    const answer = await withinQuota(quota, account, call.inferenceCalls, () => call.answer(options, caller));
-    if (call.inferenceCalls > 0) context.set('inferenceCalls', call.inferenceCalls);
     return answer instanceof Response ? answer : context.json(answer);
   });
 }

@@ -49,10 +49,7 @@ interface Count {
 }
 
 class StoredQuota implements CalendarQuota {
-  readonly #limit: number;
-  readonly #per: 'day' | 'month';
-  readonly #storage: Storage;
-  readonly #now: () => number;
+  readonly #options: Required<CalendarQuotaOptions>;
   /** By account: its latest period, and the count of that period. */
   readonly #counts = new Map<string, { readonly period: string; readonly count: Promise<Count> }>();
   /** Counts to save, with their accounts. */
@@ -60,22 +57,20 @@ class StoredQuota implements CalendarQuota {
   #timer: NodeJS.Timeout | undefined;
   #saving: Promise<void> = Promise.resolve();
 
-  constructor({ calls, per, storage = memoryStorage(), now = Date.now }: CalendarQuotaOptions) {
-    this.#limit = calls;
-    this.#per = per;
-    this.#storage = storage;
-    this.#now = now;
+  constructor(options: CalendarQuotaOptions) {
+    this.#options = { storage: memoryStorage(), now: Date.now, ...options };
   }
 
   /** Counts refused calls too, as the limiters of rate-limiter-flexible do. */
   async consume(account: string, calls = 1): Promise<void> {
-    const { name, endsAt } = periodOf(this.#now(), this.#per);
+    const { now, per, calls: limit } = this.#options;
+    const { name, endsAt } = periodOf(now(), per);
     const counted = await this.#count(account, name, calls);
-    if (counted > this.#limit) throw { msBeforeNext: endsAt - this.#now() };
+    if (counted > limit) throw { msBeforeNext: endsAt - now() };
   }
 
   async reward(account: string, calls = 1): Promise<void> {
-    await this.#count(account, periodOf(this.#now(), this.#per).name, -calls);
+    await this.#count(account, periodOf(this.#options.now(), this.#options.per).name, -calls);
   }
 
   async close(): Promise<void> {
@@ -134,7 +129,7 @@ class StoredQuota implements CalendarQuota {
       const sum = calls + (saved?.period === period ? saved.calls : 0);
       const value: JsonValue = { period, calls: sum };
       try {
-        await this.#storage.write(QUOTA, encodeURIComponent(account), value, version);
+        await this.#options.storage.write(QUOTA, encodeURIComponent(account), value, version);
         return sum;
       } catch (thrown) {
         if (!isVersionConflict(thrown)) throw thrown;
@@ -144,7 +139,7 @@ class StoredQuota implements CalendarQuota {
 
   async #read(account: string) {
     const key = encodeURIComponent(account);
-    const found = await this.#storage.read(QUOTA, key);
+    const found = await this.#options.storage.read(QUOTA, key);
     if (found === undefined) return { saved: undefined, version: undefined };
     const saved = savedSchema.safeParse(found.value);
     if (saved.success) return { saved: saved.data, version: found.version };

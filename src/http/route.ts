@@ -4,6 +4,7 @@ import type { RequestIdVariables } from 'hono/request-id';
 import type * as z from 'zod';
 import { type Account, validate } from '../contract/index.js';
 import { isOrchardError } from '../errors.js';
+import { type Quota, withinQuota } from './quota.js';
 import { invalid, type Place, type Places } from './refusal.js';
 import type { Services } from './services.js';
 
@@ -86,15 +87,12 @@ export interface Route extends Omit<Definition<InputSchema>, 'answer' | 'inferen
   readonly places: Places;
   /** Whether it counts for a quota. */
   readonly runsModels: boolean;
-  /** Checks the input. @throws Refusal 422 */
-  readonly prepare: (input: RawInput) => Call;
-}
-
-/** A valid request. */
-interface Call {
-  /** 0 if no model runs. */
-  readonly inferenceCalls: number;
-  readonly answer: (services: Services, caller: Caller) => Promise<object>;
+  /** Checks the input, counts for the quota, and answers. @throws Refusal, OrchardError */
+  readonly handle: (
+    services: Services & { readonly quota?: Quota },
+    caller: Caller,
+    input: RawInput,
+  ) => Promise<object>;
 }
 
 export function route<Input extends InputSchema>({
@@ -109,12 +107,15 @@ export function route<Input extends InputSchema>({
     ...definition,
     places: { input: method === 'POST' ? 'body' : 'query', subject },
     runsModels: inferenceCalls !== undefined,
-    prepare(raw) {
+    async handle(services, caller, raw) {
+      const { account, context } = caller;
       const valid = checked(input, raw);
-      return {
-        inferenceCalls: inferenceCalls?.(valid) ?? 0,
-        answer: (services, caller) => answer(services, caller, valid),
-      };
+      const calls = inferenceCalls?.(valid) ?? 0;
+      const answered = await withinQuota(services.quota, account, calls, () =>
+        answer(services, caller, valid),
+      );
+      if (calls > 0) context.set('inferenceCalls', calls);
+      return answered;
     },
   };
 }

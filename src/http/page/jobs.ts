@@ -17,7 +17,6 @@ export interface JobPanelOptions {
 /** One job, watched while it runs. */
 export class JobPanel {
   readonly #charts = new JobCharts();
-  readonly #files: ModelFiles;
   readonly #options: JobPanelOptions;
   #watching = new AbortController();
   #job: Job | undefined;
@@ -25,10 +24,14 @@ export class JobPanel {
 
   constructor(options: JobPanelOptions) {
     this.#options = options;
-    this.#files = new ModelFiles(options.service, () => {
-      byId('job', HTMLElement).hidden = true;
-      options.onDeleted();
-    });
+    startModelFiles(
+      options.service,
+      () => this.#job,
+      () => {
+        byId('job', HTMLElement).hidden = true;
+        options.onDeleted();
+      },
+    );
     const cancel = byId('cancel-job', HTMLButtonElement);
     cancel.addEventListener('click', () => void whileBusy(cancel, () => this.#cancel()));
     byId('ask-job', HTMLButtonElement).addEventListener('click', () => {
@@ -98,7 +101,7 @@ export class JobPanel {
     if (hasEnded(job) && document.activeElement === cancel) byId('job-heading', HTMLElement).focus();
     cancel.hidden = hasEnded(job);
     byId('ask-job', HTMLButtonElement).hidden = job.status !== 'READY';
-    this.#files.show(job);
+    byId('model-files', HTMLElement).hidden = job.status !== 'READY';
     this.#charts.show(job, this.#progress);
   }
 
@@ -150,25 +153,25 @@ function setText(id: string, text: string): void {
   if (place.textContent !== text) place.textContent = text; // screen readers would read an unchanged alert again
 }
 
-/** The newest jobs of the account. */
-export class JobList {
-  readonly #rows = byId('jobs-rows', HTMLElement);
-
-  readonly #service: Service;
-  readonly #onWatch: (id: string, name: string) => void;
-
-  constructor(service: Service, onWatch: (id: string, name: string) => void) {
-    this.#service = service;
-    this.#onWatch = onWatch;
-  }
-
-  /** @returns the listed jobs, newest first */
-  async refresh(): Promise<readonly Job[]> {
+/**
+ * The list of the newest jobs of the account.
+ * @returns a function that refreshes it, and returns the listed jobs, newest first
+ */
+export function jobList(service: Service, onWatch: (id: string, name: string) => void) {
+  const row = ({ model: { id, name, type }, status, created }: Job) => {
+    const ariaLabel = `Show job ${name}`;
+    const show = element('button', { type: 'button', id: BUTTON + id, className: 'link', ariaLabel }, name);
+    show.addEventListener('click', () => onWatch(id, name));
+    const cells = [statusTexts[status], type.replaceAll('-', ' '), shownTime(created)];
+    const rest = cells.map((cell) => element('td', {}, cell));
+    return element('tr', {}, element('th', { scope: 'row' }, show), ...rest);
+  };
+  return async (): Promise<readonly Job[]> => {
     const problem = byId('jobs-problem', HTMLElement);
     try {
-      const jobs = await this.#service.jobs();
+      const jobs = await service.jobs();
       const focused = document.activeElement?.id;
-      this.#rows.replaceChildren(...jobs.map((job) => this.#row(job)));
+      byId('jobs-rows', HTMLElement).replaceChildren(...jobs.map(row));
       if (focused?.startsWith(BUTTON)) document.getElementById(focused)?.focus();
       byId('no-jobs', HTMLElement).hidden = jobs.length > 0;
       byId('jobs-scroll', HTMLElement).hidden = jobs.length === 0;
@@ -178,17 +181,7 @@ export class JobList {
       problem.textContent = shownProblem(thrown);
       return [];
     }
-  }
-
-  #row({ model, status, created }: Job): HTMLTableRowElement {
-    const { id, name, type } = model;
-    const ariaLabel = `Show job ${name}`;
-    const show = element('button', { type: 'button', id: BUTTON + id, className: 'link', ariaLabel }, name);
-    show.addEventListener('click', () => this.#onWatch(id, name));
-    const cells = [statusTexts[status], type.replaceAll('-', ' '), shownTime(created)];
-    const rest = cells.map((cell) => element('td', {}, cell));
-    return element('tr', {}, element('th', { scope: 'row' }, show), ...rest);
-  }
+  };
 }
 
 /** Prefix of the ids of the buttons. */
@@ -243,28 +236,12 @@ const FILES = [
   ['job-zip', 'zip', '.zip'],
 ] as const;
 
-/** The buttons to download the files of a trained model and to delete it. */
-class ModelFiles {
-  readonly #service: Service;
-  readonly #onDeleted: () => void;
-  #job: Job | undefined;
-
-  constructor(service: Service, onDeleted: () => void) {
-    this.#service = service;
-    this.#onDeleted = onDeleted;
-    for (const [id, file, ending] of FILES) this.#onClick(id, (job) => this.#download(job, file, ending));
-    this.#onClick('delete-model', (job) => this.#delete(job));
-  }
-
-  show(job: Job): void {
-    this.#job = job;
-    byId('model-files', HTMLElement).hidden = job.status !== 'READY';
-  }
-
-  #onClick(id: string, work: (job: Job) => Promise<void>): void {
+/** The buttons to download the files of a trained model and to delete it. @param current the job on the page */
+function startModelFiles(service: Service, current: () => Job | undefined, onDeleted: () => void): void {
+  const onClick = (id: string, work: (job: Job) => Promise<void>) => {
     const button = byId(id, HTMLButtonElement);
     button.addEventListener('click', () => {
-      const job = this.#job;
+      const job = current();
       if (job === undefined) return;
       const problem = byId('files-problem', HTMLElement);
       problem.textContent = '';
@@ -274,19 +251,19 @@ class ModelFiles {
         }),
       );
     });
+  };
+  for (const [id, file, ending] of FILES) {
+    onClick(id, async ({ model }) => {
+      const url = URL.createObjectURL(await service.modelFile(model.id, file));
+      element('a', { href: url, download: model.name + ending }).click();
+      // By then the browser has saved it.
+      setTimeout(() => URL.revokeObjectURL(url), 60_000);
+    });
   }
-
-  async #download({ model }: Job, file: (typeof FILES)[number][1], ending: string): Promise<void> {
-    const url = URL.createObjectURL(await this.#service.modelFile(model.id, file));
-    element('a', { href: url, download: model.name + ending }).click();
-    // By then the browser has saved it.
-    setTimeout(() => URL.revokeObjectURL(url), 60_000);
-  }
-
-  async #delete({ model }: Job): Promise<void> {
+  onClick('delete-model', async ({ model }) => {
     if (!confirm(`Delete the model ${model.name}? This can't be undone.`)) return;
-    await this.#service.deleteModel(model.id);
+    await service.deleteModel(model.id);
     byId('model-files', HTMLElement).hidden = true;
-    this.#onDeleted();
-  }
+    onDeleted();
+  });
 }

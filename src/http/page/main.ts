@@ -1,6 +1,6 @@
 import { ModelChoice, startAskForm } from './ask-form.js';
 import { byId, shownProblem, whileBusy } from './elements.js';
-import { JobList, JobPanel } from './jobs.js';
+import { JobPanel, jobList } from './jobs.js';
 import { hasEnded, Service } from './service.js';
 import { startTrainForm } from './train-form.js';
 
@@ -52,11 +52,11 @@ async function startWork(service: Service, models: ModelChoice): Promise<void> {
   const panel = new JobPanel({
     service,
     onChange: (job) => {
-      void list.refresh();
+      void refreshList();
       if (job.status === 'READY') void models.refresh();
     },
     onDeleted: () => {
-      void list.refresh();
+      void refreshList();
       void models.refresh();
       byId('jobs-heading', HTMLElement).focus();
     },
@@ -66,13 +66,13 @@ async function startWork(service: Service, models: ModelChoice): Promise<void> {
     void panel.watch(id, name);
     byId('job-heading', HTMLElement).focus(); // scrolls there, for screen readers too
   };
-  const list = new JobList(service, watch);
+  const refreshList = jobList(service, watch);
   startAskForm(service, models);
   startTrainForm(service, async (id, name) => {
-    await list.refresh();
+    await refreshList();
     watch(id, name);
   });
   byId('model', HTMLElement).focus();
-  const unfinished = (await list.refresh()).find((job) => !hasEnded(job));
+  const unfinished = (await refreshList()).find((job) => !hasEnded(job));
   if (unfinished) void panel.watch(unfinished.model.id, unfinished.model.name);
 }

@@ -17,7 +17,7 @@ import {
 
 const one = z.object({ path: modelPathSchema, query: noQuery });
 
-/** @param types that models here may have. */
+/** @param types of models that can be trained */
 export function trainerRoutes(types: readonly TrainableType[]): readonly Route[] {
   const list = z.object({ query: listFilterSchema(types) });
   return [
@@ -97,7 +97,7 @@ export function trainerRoutes(types: readonly TrainableType[]): readonly Route[]
       path: '/trainer/language/training-jobs/{model_id}',
       id: 'getTrainingJob',
       tag: 'trainer',
-      summary: 'Where a training job stands',
+      summary: 'The state of a training job',
       input: one,
       output: jobAnswerSchema,
       failures: ['not_found'],
