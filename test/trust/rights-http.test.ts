@@ -184,7 +184,7 @@ describe('orchard unused', () => {
     const { data, storage, id } = await aDataFolder();
     const key = `${encodeURIComponent('acme/1')}/${id}`;
     expect((await run(['unused', '--data', data])).stdout).toBe(
-      'no model was left unasked for more than 30 days\n',
+      'no model has been unused for more than 30 days\n',
     );
     // The first look began to count; so that is set back, with the job and its files.
     const use = await storage.read('model-uses', key);
