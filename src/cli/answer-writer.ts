@@ -18,8 +18,6 @@ export interface AnswerWriter {
   readonly header: string | undefined;
   /** One line or several, without the last line break. */
   lines(answered: AnsweredText): string;
-  /** Written in place of a missing answer; undefined for nothing. */
-  failure(line: number, message: string): string | undefined;
 }
 
 /** @param top maximum number of labels or passages per answer; default: what a reader needs first */
@@ -28,19 +26,17 @@ export function answerWriter(
   kind: Answer['kind'],
   top: number | undefined,
 ): AnswerWriter {
-  const none = () => undefined;
   if (format === 'jsonl') {
     return {
       header: undefined,
       lines: ({ line, text, answer }) => JSON.stringify({ line, text, ...cut(answer, top) }),
-      failure: (line, error) => JSON.stringify({ line, error }),
     };
   }
   if (format === 'csv') {
     const lines = (answered: AnsweredText) => csvRows(answered, top).map(csvLine).join('\n');
-    return { header: csvLine(CSV_HEADERS[kind]), lines, failure: none };
+    return { header: csvLine(CSV_HEADERS[kind]), lines };
   }
-  return { header: undefined, lines: ({ text, answer }) => plain(text, answer, top), failure: none };
+  return { header: undefined, lines: ({ text, answer }) => plain(text, answer, top) };
 }
 
 /** Default number of passages per question. */

@@ -7,7 +7,7 @@ import type { TrainingEvent } from '../trainer/index.js';
 import { outcomeOf, type Parameter, type Settings, UsageError } from './command.js';
 import { type GivenTexts, givenTexts } from './input/given-texts.js';
 import { inputFormats } from './input/input-format.js';
-import type { Progress, Terminal } from './terminal.js';
+import type { Output, Progress, Terminal } from './terminal.js';
 
 type Parse<Value> = (text: string) => Value;
 
@@ -139,13 +139,29 @@ export const textOptions = {
   textColumn: option('--text-column <name>', 'column or field with the text (default: text)'),
 };
 
-/** Opens the texts. Reading ends when the reader of the results has gone. */
 export function openTexts(
   settings: Partial<Settings<typeof textOptions>> & { readonly texts?: readonly string[] },
   terminal: Terminal,
 ): Promise<GivenTexts> {
   const { texts, input, inputFormat, textColumn } = settings;
   return givenTexts({ texts, input, 'input-format': inputFormat, 'text-column': textColumn }, terminal);
+}
+
+/** The texts one by one. Reports those that can't be read, and ends when the reader of the results has gone. */
+export async function* readTexts(
+  input: GivenTexts,
+  output: Output,
+): AsyncGenerator<{ readonly line: number; readonly text: string }, void, undefined> {
+  output.closed.addEventListener('abort', input.stop);
+  try {
+    for await (const each of input.texts) {
+      if ('text' in each) yield each;
+      else await output.problem(input.name, each.line, each.problem);
+      if (output.closed.aborted) return;
+    }
+  } finally {
+    input.stop();
+  }
 }
 
 export const devFractionOption = option(

@@ -80,12 +80,12 @@ export class Output {
   /**
    * A text that has no result: the command goes on, and its exit code is 1.
    * @param source what the line belongs to, for the message: `texts.csv line`
-   * @param replacement a line of results in place of the missing one; default: none
+   * @param isJson whether a line of JSON replaces the result
    */
-  async problem(source: string, line: number, message: string, replacement?: string): Promise<void> {
+  async problem(source: string, line: number, error: string, isJson = this.isJson): Promise<void> {
     this.fail();
-    this.warn(`${source} ${grouped(line)}: ${message}`);
-    if (replacement !== undefined) await this.line(replacement);
+    this.warn(`${source} ${grouped(line)}: ${error}`);
+    if (isJson) await this.line(JSON.stringify({ line, error }));
   }
 
   #ended(error: Error): void {

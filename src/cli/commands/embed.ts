@@ -37,12 +37,7 @@ export const embedCommand = command({
           await output.result({ ...each, vector: [...vector] }, vector.join('\t'));
         } else {
           const { line, problem: error } = each;
-          await output.problem(
-            input.name,
-            line,
-            error,
-            output.isJson ? JSON.stringify({ line, error }) : undefined,
-          );
+          await output.problem(input.name, line, error);
         }
       }
       done += texts.length;

@@ -3,7 +3,15 @@ import type { AnswerExplanation } from '../../easy/index.js';
 import type { ExplainedAnswer, ExplainedWord } from '../../families/index.js';
 import { command } from '../command.js';
 import { onOneLine } from '../format.js';
-import { list, modelParameters, openModel, openTexts, option, textOptions } from '../parameters.js';
+import {
+  list,
+  modelParameters,
+  openModel,
+  openTexts,
+  option,
+  readTexts,
+  textOptions,
+} from '../parameters.js';
 
 export const explainCommand = command({
   name: 'explain',
@@ -23,30 +31,15 @@ the answer, red against it.
   },
   async run({ settings, terminal, output }) {
     const input = await openTexts(settings, terminal);
-    output.closed.addEventListener('abort', input.stop);
     const isColoured = output.isTerminal && !terminal.env.NO_COLOR;
-    try {
-      await using model = await openModel(settings);
-      for await (const each of input.texts) {
-        const explained =
-          'text' in each ? await model.explain(each.text, { label: settings.label }) : undefined;
-        if (explained?.isOk() && 'text' in each) {
-          const lines = linesOf(each.text, explained.value, isColoured);
-          await output.result({ ...each, ...explained.value }, lines);
-        } else {
-          const { line } = each;
-          const error = explained?.isErr() ? explained.error.message : 'problem' in each ? each.problem : '';
-          await output.problem(
-            input.name,
-            line,
-            error,
-            output.isJson ? JSON.stringify({ line, error }) : undefined,
-          );
-        }
-        if (output.closed.aborted) break;
+    await using model = await openModel(settings);
+    for await (const each of readTexts(input, output)) {
+      const explained = await model.explain(each.text, { label: settings.label });
+      if (explained.isErr()) await output.problem(input.name, each.line, explained.error.message);
+      else {
+        const lines = linesOf(each.text, explained.value, isColoured);
+        await output.result({ ...each, ...explained.value }, lines);
       }
-    } finally {
-      input.stop();
     }
   },
 });

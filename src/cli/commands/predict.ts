@@ -51,7 +51,7 @@ text that can't be read or answered is reported with its line number; the rest c
       const asked = new Asked(input.texts);
       const failed = ({ line }: { readonly line: number }, message: string) => {
         progress.clear();
-        return output.problem(input.name, line, message, writer.failure(line, message));
+        return output.problem(input.name, line, message, format === 'jsonl');
       };
       const reportProblems = async () => {
         for (const each of asked.takeProblems()) await failed(each, each.problem);

@@ -3,7 +3,16 @@ import type { SearchIndex } from '../../easy/index.js';
 import { command, outcomeOf, type Settings, UsageError } from '../command.js';
 import { grouped, onOneLine } from '../format.js';
 import { inputFormats } from '../input/input-format.js';
-import { argument, choice, deviceOption, integer, list, openTexts, option } from '../parameters.js';
+import {
+  argument,
+  choice,
+  deviceOption,
+  integer,
+  list,
+  openTexts,
+  option,
+  readTexts,
+} from '../parameters.js';
 import { interruptible, type Output, type Terminal } from '../terminal.js';
 
 const parameters = {
@@ -40,12 +49,7 @@ export const searchCommand = command({
       if (questions.length === 0) return;
     }
     const input = await openTexts({ texts: questions }, terminal);
-    output.closed.addEventListener('abort', input.stop);
-    for await (const each of input.texts) {
-      if ('text' in each) await answer(index, each, top, output);
-      else await output.problem(input.name, each.line, each.problem);
-      if (output.closed.aborted) break;
-    }
+    for await (const each of readTexts(input, output)) await answer(index, each, top, output);
   },
 });
 

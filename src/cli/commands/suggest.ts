@@ -7,6 +7,7 @@ import {
   openModel,
   openTexts,
   option,
+  readTexts,
   seedOption,
   textOptions,
 } from '../parameters.js';
@@ -35,31 +36,20 @@ uncertain first.
     const progress = new Progress(terminal);
     const lines: number[] = [];
     async function* texts() {
-      for await (const each of input.texts) {
-        if ('text' in each) {
-          lines.push(each.line);
-          yield each.text;
-        } else {
-          progress.clear();
-          await output.problem(input.name, each.line, each.problem);
-        }
+      for await (const { line, text } of readTexts(input, output)) {
+        lines.push(line);
+        yield text;
         progress.show(input.fraction(), `${grouped(lines.length)} texts`);
       }
     }
-    try {
-      const suggested = await interruptible(async (signal) => {
-        await using model = await openModel(settings, signal);
-        return await outcomeOf(suggestTexts(model, texts(), { count, seed, signal }));
-      });
-      progress.clear();
-      for (const { index, ...rest } of suggested) {
-        const line = lines[index] ?? 0;
-        const { uncertainty, text } = rest;
-        await output.result({ line, ...rest }, `${uncertainty.toFixed(4)}\t${line}\t${onOneLine(text)}`);
-      }
-    } finally {
-      progress.clear();
-      input.stop();
+    const suggesting = interruptible(async (signal) => {
+      await using model = await openModel(settings, signal);
+      return await outcomeOf(suggestTexts(model, texts(), { count, seed, signal }));
+    });
+    for (const { index, ...rest } of await suggesting.finally(() => progress.clear())) {
+      const line = lines[index] ?? 0;
+      const { uncertainty, text } = rest;
+      await output.result({ line, ...rest }, `${uncertainty.toFixed(4)}\t${line}\t${onOneLine(text)}`);
     }
   },
 });
