@@ -55,7 +55,7 @@ function warningAnswer({ kind, count, message }: DatasetWarning) {
 
 /** How often a comment is sent. Proxies cut silent connections, often after 60 s. */
 const HEARTBEAT_MS = 15_000;
-const HEARTBEAT = ': heartbeat\n\n';
+const HEARTBEAT = ': still here\n\n';
 
 /**
  * A job as server-sent events, until it has ended or the client has gone. Every connection begins with the whole state,
