@@ -68,6 +68,9 @@ export interface Places {
 /** For a path that does not call the library. */
 const nowhere: Places = { input: 'query', subject: [] };
 
+/** A database that restarts is usually back after some seconds. */
+const RESTART_SECONDS = 2;
+
 /** What the library's paths call the model in a request. */
 const MODEL_FIELDS = ['model', 'model_name'];
 
@@ -77,8 +80,13 @@ export function refusalOf(thrown: unknown, places: Places = nowhere): Refusal {
   if (!isOrchardError(thrown)) return unexpected(500, thrown);
   if (thrown.code === 'medley') return medleyRefusal(thrown, places);
   if (thrown.code === 'validation') return invalidArguments(thrown.problems, places);
-  if (thrown.code === 'overloaded') return overloaded(thrown.waitingMs);
-  if (thrown.code === 'storage' && thrown.isUnavailable) return unavailable(thrown);
+  if (thrown.code === 'overloaded') {
+    const seconds = Math.max(1, Math.ceil(thrown.waitingMs / 1000));
+    return retryLater('overloaded', 'too many queries are waiting', seconds);
+  }
+  if (thrown.code === 'storage' && thrown.isUnavailable) {
+    return retryLater('unavailable', 'the data of the service is unavailable', RESTART_SECONDS, thrown);
+  }
   const status = statuses[thrown.code];
   if (status >= 500) return unexpected(status, thrown);
   return new Refusal(status, [{ loc: places.subject, msg: messageOf(thrown), type: thrown.code }]);
@@ -144,24 +152,10 @@ export function hasAnswers(thrown: unknown): boolean {
   return isOrchardError(thrown) && thrown.code === 'medley' && Object.keys(thrown.answers).length > 0;
 }
 
-function overloaded(waitingMs: number): Refusal {
-  const msg = 'too many queries are waiting; try again after the seconds in retry-after';
-  const seconds = Math.max(1, Math.ceil(waitingMs / 1000));
-  return new Refusal(503, [{ loc: [], msg, type: 'overloaded' }], {
-    headers: { 'retry-after': String(seconds) },
-  });
+function retryLater(type: string, problem: string, seconds: number, cause?: unknown): Refusal {
+  const detail = [{ loc: [], msg: `${problem}; try again after the seconds in retry-after`, type }];
+  return new Refusal(503, detail, { headers: { 'retry-after': String(seconds) }, cause });
 }
-
-function unavailable(cause: unknown): Refusal {
-  const msg = 'the service cannot reach its data at the moment; try again after the seconds in retry-after';
-  return new Refusal(503, [{ loc: [], msg, type: 'unavailable' }], {
-    headers: { 'retry-after': String(AWAY_SECONDS) },
-    cause,
-  });
-}
-
-/** A database that restarts is usually back after some seconds. */
-const AWAY_SECONDS = 2;
 
 function unexpected(status: RefusalStatus = 500, cause?: unknown): Refusal {
   const msg = 'the request could not be answered; x-request-id names it in the log';

@@ -89,8 +89,8 @@ export function showProblems(thrown: unknown, fields: Fields, rest: string): voi
     }
     const input = byId(field, HTMLElement);
     input.ariaInvalid = 'true';
-    const told = byId(`${field}-problem`, HTMLElement);
-    told.textContent = [told.textContent, shownProblem(msg)].filter((each) => each !== '').join('\n');
+    const place = byId(`${field}-problem`, HTMLElement);
+    place.textContent = [place.textContent, shownProblem(msg)].filter((each) => each !== '').join('\n');
     first ??= input;
   }
   byId(rest, HTMLElement).textContent = unplaced.map(shownProblem).join(' ');
