@@ -46,7 +46,7 @@ describe('keys', () => {
         { sha256: sha256('a'), ...acme },
         { sha256: sha256('b'), ...acme, tier: 'basic' },
       ]),
-      /keys\.1\.tier: acme is of tier pro/,
+      /keys\.1\.tier: acme has the tier pro/,
     ],
   ])('are refused as %s', async (_, json, message) => {
     expect((await failureOf('validation', () => parseStoredKeys(json))).message).toMatch(message);
