@@ -177,7 +177,7 @@ describe.skipIf(executable === undefined)(title, () => {
       .getByRole('alert')
       .filter({ hasText: /^In the dataset, train\.tsv .* \(and 24 more\)/ })
       .waitFor();
-    const first = page.getByRole('region', { name: 'What is wrong in the dataset' });
+    const first = page.getByRole('region', { name: 'Problems in the dataset' });
     const rows = first.locator('tbody tr');
     expect(await rows.count()).toBe(20);
     const cells = await rows.first().locator('th, td').allTextContents();
@@ -188,7 +188,7 @@ describe.skipIf(executable === undefined)(title, () => {
     ]);
     const ofDev = page.getByRole('rowheader', { name: 'dev.tsv' });
     expect(await ofDev.count()).toBe(0);
-    await page.getByText('5 more listed').click();
+    await page.getByText('5 more').click();
     expect(await ofDev.count()).toBe(5);
     await page.getByRole('button', { name: 'Show job' }).last().click();
     await page.getByText('✓ ready; best').waitFor();
@@ -264,7 +264,7 @@ describe.skipIf(executable === undefined)(title, () => {
       await page.locator('#explanation .words').first().waitFor();
       expect(await accessibilityProblems(page)).toEqual([]);
       await page.getByRole('button', { name: 'Show job wrong' }).click();
-      await page.getByText('5 more listed').click();
+      await page.getByText('5 more').click();
       expect(await accessibilityProblems(page)).toEqual([]);
     },
   );
@@ -281,7 +281,7 @@ describe.skipIf(executable === undefined)(title, () => {
     const cutOff = `(() => { const box = document.querySelector('#jobs-scroll'); return box.scrollWidth - box.clientWidth; })()`;
     expect(await page.evaluate(cutOff)).toBe(0);
     await page.getByRole('button', { name: 'Show job wrong' }).click();
-    await page.getByText('5 more listed').click();
+    await page.getByText('5 more').click();
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
   });
 
