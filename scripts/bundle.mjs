@@ -51,6 +51,8 @@ const bundle = await rolldown({
   input: { ...entries, ...runners, ...command },
   external: [/^node:/, ...external],
   platform: 'node',
+  // Rewrites `await using`, which Node knows from release 24 on.
+  transform: { target: 'node20' },
   // jsonc-parser's other form loads its parts in a way that bundlers of applications lose.
   resolve: { mainFields: ['module', 'main'] },
 });

@@ -1,41 +1,47 @@
-import { Argument, Command, Option } from 'commander';
-import type { ArgumentDefinition, CommandDefinition, OptionDefinition } from './command-definition.js';
+/** The commands as the parser sees them, and their help. */
+import { Argument, Option, Command as Parser } from 'commander';
+import { type Command, isOption, type Parameter } from './command.js';
 import type { Terminal } from './terminal.js';
 
 /** A command that was called, and with what. */
 export interface Call {
-  readonly definition: CommandDefinition;
+  readonly command: Command;
   /** `orchard models pull` */
   readonly path: string;
-  /** Those that it may be given, without dashes. */
-  readonly optionNames: readonly string[];
-  /** By the names of options and arguments. */
+  /** The values as typed, by the keys of the parameters. */
   readonly given: Readonly<Record<string, unknown>>;
 }
 
-/** Every command takes these. */
-const COMMON: readonly OptionDefinition[] = [
-  { flags: '--json', description: 'results as JSON, one value a line; failures too, on standard error' },
-];
+/** Options of every command. */
+export const commonOptions = {
+  json: { usage: '--json', description: 'print results and failures as JSON, one value per line' },
+  help: { usage: '-h, --help', description: 'show help' },
+} as const;
 
 const SUMMARY = 'Train and run text models: classify texts, find entities, search passages.';
 const DETAILS = `
 Results go to standard output, everything else to standard error.
-Exit codes: 0 done, 1 failed, 2 called in a way it can't be, 130 interrupted.`;
+Exit codes: 0 success, 1 failure, 2 usage error, 130 interrupted.`;
 
-/** The parser of a command line. @param called is told which command is to be run */
+/** Characters per line of help that does not go to a terminal. */
+const HELP_WIDTH = 100;
+/** Narrower descriptions are not wrapped. */
+const MIN_WIDTH = 20;
+
+/** The parser of the command line. @param called receives the command to run */
 export function programOf(
-  definitions: readonly CommandDefinition[],
+  commands: readonly Command[],
   version: string,
   { stdout, stderr }: Terminal,
   called: (call: Call) => void,
-): Command {
-  const program = new Command('orchard')
+): Parser {
+  const program = new Parser('orchard')
     .description(SUMMARY)
-    .version(version, '-V, --version', 'prints the version')
-    .helpOption('-h, --help', 'tells what a command takes')
-    .helpCommand('help [command]', 'the same')
+    .version(version, '-V, --version', 'show the version')
+    .helpOption(commonOptions.help.usage, commonOptions.help.description)
+    .helpCommand('help [command]', 'show help for a command')
     .addHelpText('after', DETAILS)
+    .configureHelp({ minWidthToWrap: MIN_WIDTH })
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
       writeErr: (text) => void stderr.write(text),
@@ -43,50 +49,74 @@ export function programOf(
       getErrHelpWidth: () => stderr.columns ?? HELP_WIDTH,
     })
     .exitOverride();
-  for (const definition of definitions) add(program, definition, called);
+  for (const command of commands) add(program, command, called);
   return program;
 }
 
-/** Characters of a line of help that goes to no terminal. */
-const HELP_WIDTH = 100;
-
-function add(parent: Command, definition: CommandDefinition, called: (call: Call) => void): void {
-  const { name, summary, details, isDefault = false } = definition;
-  const command = parent.createCommand(name).copyInheritedSettings(parent).description(summary);
-  parent.addCommand(command, { isDefault });
-  for (const argument of definition.arguments ?? []) command.addArgument(argumentOf(argument));
-  if (definition.run) {
-    for (const option of [...(definition.options ?? []), ...COMMON]) command.addOption(optionOf(option));
-    const optionNames = command.options.map((option) => option.name());
-    command.action(() => called({ definition, path: pathOf(command), optionNames, given: givenTo(command) }));
+function add(parent: Parser, command: Command, called: (call: Call) => void): void {
+  const { name, summary, details, parameters, isDefault = false } = command;
+  const parser = parent.createCommand(name).copyInheritedSettings(parent).description(summary);
+  const path = pathOf(parser, parent);
+  parent.addCommand(parser, { isDefault });
+  const all = Object.values(parameters);
+  for (const each of all.filter((parameter) => !isOption(parameter))) parser.addArgument(argumentOf(each));
+  if (command.run) {
+    for (const each of all.filter(isOption)) parser.addOption(optionOf(each));
+    parser.addOption(optionOf(commonOptions.json));
+    parser.action(() => called({ command, path, given: givenTo(parser) }));
   }
-  if (details !== undefined) command.addHelpText('after', `\n${details}`);
-  command.showHelpAfterError(`(${pathOf(command)} --help tells what it takes)`);
-  for (const each of definition.commands ?? []) add(command, each, called);
+  if (details !== undefined) {
+    parser.addHelpText('after', ({ error }) => {
+      const { getOutHelpWidth, getErrHelpWidth } = parser.configureOutput();
+      const width = (error ? getErrHelpWidth : getOutHelpWidth)?.() ?? HELP_WIDTH;
+      return `\n${wrapped(details, width)}`;
+    });
+  }
+  parser.showHelpAfterError(`(see ${path} --help)`);
+  for (const each of command.commands ?? []) add(parser, each, called);
 }
 
-function argumentOf({ usage, description, choices }: ArgumentDefinition): Argument {
+type Documented = Pick<Parameter, 'usage' | 'description' | 'choices'>;
+
+function argumentOf({ usage, description, choices }: Documented): Argument {
   const argument = new Argument(usage, description);
   return choices === undefined ? argument : argument.choices(choices);
 }
 
-function optionOf({ flags, description, choices }: OptionDefinition): Option {
-  const option = new Option(flags, description);
+function optionOf({ usage, description, choices }: Documented): Option {
+  const option = new Option(usage, description);
   return choices === undefined ? option : option.choices(choices);
 }
 
-/** Values by names as they are typed, without the dashes: `wrong-keys-per-minute`. */
-function givenTo(command: Command): Readonly<Record<string, unknown>> {
-  const values = command.opts<Record<string, unknown>>();
-  const processed: readonly unknown[] = command.processedArgs;
-  const options = command.options.map((option) => [option.name(), values[option.attributeName()]] as const);
-  const positional = command.registeredArguments.map(
+function givenTo(parser: Parser): Readonly<Record<string, unknown>> {
+  const processed: readonly unknown[] = parser.processedArgs;
+  const positional = parser.registeredArguments.map(
     (argument, at) => [argument.name(), processed[at]] as const,
   );
-  return Object.fromEntries([...options, ...positional].filter(([, value]) => value !== undefined));
+  return { ...parser.opts(), ...Object.fromEntries(positional) };
 }
 
-function pathOf(command: Command): string {
-  const { parent } = command;
-  return parent === null ? command.name() : `${pathOf(parent)} ${command.name()}`;
+function pathOf(parser: Parser, parent: Parser | null = parser.parent): string {
+  return parent === null ? parser.name() : `${pathOf(parent)} ${parser.name()}`;
+}
+
+/** Paragraphs as lines that fit. Indented lines are examples and stay as they are. */
+function wrapped(details: string, width: number): string {
+  const lines: string[] = [];
+  let line = '';
+  for (const written of [...details.split('\n'), '']) {
+    const isProse = written !== '' && !written.startsWith(' ');
+    for (const word of isProse ? written.split(' ') : []) {
+      if (line !== '' && line.length + 1 + word.length > width) {
+        lines.push(line);
+        line = '';
+      }
+      line += line === '' ? word : ` ${word}`;
+    }
+    if (isProse) continue;
+    if (line !== '') lines.push(line);
+    line = '';
+    lines.push(written);
+  }
+  return lines.join('\n').trimEnd();
 }

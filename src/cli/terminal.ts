@@ -1,13 +1,16 @@
+/** What a command reads and writes, and how it is interrupted. */
+import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
+import { grouped } from './format.js';
 
-/** A stream that may end at a person's terminal. */
+/** A stream that may be a person's terminal. */
 interface MayBeTerminal {
   readonly isTTY?: boolean;
-  /** Characters of a line, if it is one. */
+  /** Characters per line of a terminal. */
   readonly columns?: number;
 }
 
-/** What a command reads and writes. Tests bring their own. */
+/** Standard streams and environment. Tests pass their own. */
 export interface Terminal {
   readonly stdin: Readable & MayBeTerminal;
   readonly stdout: Writable & MayBeTerminal;
@@ -15,8 +18,137 @@ export interface Terminal {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Those of this process. */
-export function processTerminal(): Terminal {
-  const { stdin, stdout, stderr, env } = process;
-  return { stdin, stdout, stderr, env };
+/** Results go to standard output, everything else to standard error. */
+export class Output {
+  readonly #terminal: Terminal;
+  readonly #closing = new AbortController();
+  /** Whether results and failures are written as JSON. */
+  readonly isJson: boolean;
+  #hasFailed = false;
+
+  constructor(terminal: Terminal, isJson: boolean) {
+    this.#terminal = terminal;
+    this.isJson = isJson;
+    terminal.stdout.on('error', (error) => this.#ended(error));
+    terminal.stderr.on('error', () => undefined); // no reader is left
+  }
+
+  /** Fires when the reader of the results has gone, as with `| head`; stop making them then. */
+  get closed(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /** Whether a person reads the results. */
+  get isTerminal(): boolean {
+    return this.#terminal.stdout.isTTY === true;
+  }
+
+  /** Whether the exit code is 1 although the command runs to its end. */
+  get hasFailed(): boolean {
+    return this.#hasFailed;
+  }
+
+  fail(): void {
+    this.#hasFailed = true;
+  }
+
+  /** A result: its value as one line of JSON, or these lines. */
+  async result(value: unknown, lines: string | readonly string[]): Promise<void> {
+    if (this.isJson) return this.line(JSON.stringify(value));
+    for (const line of [lines].flat()) await this.line(line);
+  }
+
+  /** Resolves once there is room for more, or the reader has gone. */
+  async line(text: string): Promise<void> {
+    await this.write(`${text}\n`);
+  }
+
+  async write(text: string): Promise<void> {
+    if (this.closed.aborted || this.#terminal.stdout.write(text)) return;
+    await once(this.#terminal.stdout, 'drain', { signal: this.closed }).catch(() => undefined);
+  }
+
+  /** For people, not for scripts: silent unless results go to a terminal. */
+  note(text: string): void {
+    if (this.isTerminal) this.warn(text);
+  }
+
+  warn(text: string): void {
+    this.#terminal.stderr.write(`${text}\n`);
+  }
+
+  /**
+   * A text that has no result: the command goes on, and its exit code is 1.
+   * @param source what the line belongs to, for the message: `texts.csv line`
+   * @param isJson whether a line of JSON replaces the result
+   */
+  async problem(source: string, line: number, error: string, isJson = this.isJson): Promise<void> {
+    this.fail();
+    this.warn(`${source} ${grouped(line)}: ${error}`);
+    if (isJson) await this.line(JSON.stringify({ line, error }));
+  }
+
+  #ended(error: Error): void {
+    const isPipe = 'code' in error && (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED');
+    if (!isPipe && !this.closed.aborted) this.warn(`standard output: ${error.message}`);
+    this.#closing.abort(error);
+  }
+}
+
+const BAR_WIDTH = 24;
+/** Shortest time between two drawings of the bar. */
+const REDRAW_MS = 100;
+/** Returns to the beginning of the line and clears it. */
+const CLEAR = '\r\u001B[K';
+
+/** A progress bar on standard error, drawn only if that is a terminal. */
+export class Progress {
+  readonly #stderr: Terminal['stderr'];
+  readonly #isShown: boolean;
+  #drawnAt = 0;
+
+  constructor({ stderr }: Terminal, isShown = true) {
+    this.#stderr = stderr;
+    this.#isShown = isShown && stderr.isTTY === true;
+  }
+
+  /** @param fraction 0 to 1; undefined if the total is unknown. @param label printed after the bar */
+  show(fraction: number | undefined, label: string): void {
+    const now = performance.now();
+    if (!this.#isShown || now - this.#drawnAt < REDRAW_MS) return;
+    this.#drawnAt = now;
+    const full = Math.round(BAR_WIDTH * (fraction ?? 0));
+    const bar =
+      fraction === undefined
+        ? ''
+        : `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)} ${String(Math.floor(100 * fraction)).padStart(3)} %  `;
+    const width = this.#stderr.columns ?? 80;
+    this.#stderr.write(CLEAR + `${bar}${label}`.slice(0, width - 1));
+  }
+
+  /** Clears the line for other output, or at the end. */
+  clear(): void {
+    if (this.#isShown && this.#drawnAt > 0) this.#stderr.write(CLEAR);
+    this.#drawnAt = 0;
+  }
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Runs work with a signal that fires at the first SIGINT, SIGTERM or SIGHUP. A second one ends the process at once. */
+export async function interruptible<Value>(work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+  const controller = new AbortController();
+  const ignore = () => {
+    for (const name of SIGNALS) process.off(name, stop);
+  };
+  const stop = () => {
+    ignore(); // from now on, signals have their usual effect
+    controller.abort();
+  };
+  for (const name of SIGNALS) process.on(name, stop);
+  try {
+    return await work(controller.signal);
+  } finally {
+    ignore();
+  }
 }

@@ -1,14 +1,17 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
 import { type Account, accountSchema, type FieldsOf, validate } from '../contract/index.js';
-import { ValidationError } from '../errors.js';
+import { StorageError, ValidationError } from '../errors.js';
+import { replaceFile } from '../files/index.js';
 
-/** Whose an API key is; undefined for a key of nobody. */
+/** The account of an API key; undefined if the key is unknown. */
 export type Authenticate = (apiKey: string) => Account | undefined | Promise<Account | undefined>;
 
-/** A key as it is kept, and whose it is. */
+/** A key as it is stored, with its account. */
 export interface StoredKey extends Account {
-  /** Of the key, in 64 hexadecimal digits. */
+  /** SHA-256 of the key, as 64 hexadecimal digits. */
   readonly sha256: string;
 }
 
@@ -19,12 +22,12 @@ const storedKeySchema = z.strictObject({
 
 const storedKeysSchema = z
   .array(storedKeySchema)
-  .min(1, 'there is no key; "orchard new-key" makes one')
+  .min(1, 'there is no key; create one with "orchard new-key"')
   .superRefine((keys, context) => {
     const tiers = new Map<string, string>();
     for (const [at, { app_id, tier }] of keys.entries()) {
       if ((tiers.get(app_id) ?? tier) !== tier) {
-        const message = `${app_id} is of tier ${tiers.get(app_id)} by an earlier key; an account has one tier`;
+        const message = `${app_id} has the tier ${tiers.get(app_id)} in an earlier key; an account has one tier`;
         context.addIssue({ code: 'custom', path: [at, 'tier'], message });
       }
       tiers.set(app_id, tier);
@@ -43,11 +46,11 @@ function parseJson(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {
-    throw new ValidationError([{ loc: ['keys'], msg: 'the keys are no JSON', type: 'json_invalid' }]);
+    throw new ValidationError([{ loc: ['keys'], msg: 'the keys are not valid JSON', type: 'json_invalid' }]);
   }
 }
 
-/** A new random key of 256 bits, to be given to the account, and what to keep of it. */
+/** A new random key of 256 bits for the account, and what to store of it. */
 export function newApiKey({ app_id, tier }: Account): {
   readonly apiKey: string;
   readonly stored: StoredKey;
@@ -57,8 +60,8 @@ export function newApiKey({ app_id, tier }: Account): {
 }
 
 /**
- * Recognises these keys. Compares hashes, each of them to the end, so that the time taken tells nothing of a key.
- * Keys of high entropy need no slow hash: there is nothing to guess.
+ * Recognizes these keys. Compares all hashes in constant time, so that timing reveals nothing about a key. A slow hash is
+ * not needed, because random keys can't be guessed.
  */
 export function hashedKeys(keys: readonly StoredKey[]): Authenticate {
   const known = keys.map(({ sha256, app_id, tier }) => ({
@@ -75,4 +78,29 @@ export function hashedKeys(keys: readonly StoredKey[]): Authenticate {
 
 function sha256(apiKey: string): Buffer {
   return createHash('sha256').update(apiKey).digest();
+}
+
+/** The keys in a file. @throws StorageError, ValidationError */
+export async function readKeyFile(path: string): Promise<StoredKey[]> {
+  return parseStoredKeys(await named(path, readFile(path, 'utf8')));
+}
+
+/**
+ * Adds a key to a file, or creates it; only its owner can read it.
+ * @throws StorageError, ValidationError; the file is then unchanged
+ */
+export async function addToKeyFile(path: string, key: StoredKey): Promise<void> {
+  const known = existsSync(path) ? await readKeyFile(path) : [];
+  const keys = parseStoredKeys(JSON.stringify([...known, key]));
+  const json = `${JSON.stringify(keys, null, 2)}\n`;
+  await named(path, replaceFile(path, json, { mode: 0o600 }));
+}
+
+/** Names the file in failures. @throws StorageError */
+async function named<T>(path: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (thrown) {
+    throw new StorageError(`the key file ${path}: ${thrown}`, { cause: thrown });
+  }
 }

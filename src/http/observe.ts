@@ -1,12 +1,26 @@
 import type { MiddlewareHandler } from 'hono';
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { AccessLogEntry } from './access-log.js';
-import type { HandlerEnvironment } from './environment.js';
+import type { HandlerEnvironment } from './route.js';
 
-/** Upper bounds in seconds, for answers of small models (milliseconds) and for cancelling a job (seconds). */
+/** A request in the access log. Never contains a query text, a key or the query string. */
+export interface AccessLogEntry {
+  /** ISO 8601. */
+  readonly time: string;
+  readonly request_id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly duration_ms: number;
+  /** Absent if the key is invalid or not needed. */
+  readonly app_id?: string;
+  /** What went wrong, for a status of 500 or more. */
+  readonly error?: string;
+}
+
+/** Upper bounds in seconds: small models answer in milliseconds, cancelling a job takes seconds. */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
-/** Counts and times every request by its route, and has it logged. */
+/** Counts, times and logs every request. */
 export function observe(
   registry: Registry,
   log: ((entry: AccessLogEntry) => void) | undefined,
@@ -21,14 +35,14 @@ export function observe(
   });
   const durations = new Histogram({
     name: 'orchard_http_request_duration_seconds',
-    help: 'Time from the head of a request to its answer',
+    help: 'Time from the headers of a request to its answer',
     labelNames,
     buckets: DURATION_BUCKETS,
     registers,
   });
   const inferenceCalls = new Counter({
     name: 'orchard_inference_calls_total',
-    help: 'Inference calls answered: each query of a batch is one, and one more for every further 5,000 characters begun',
+    help: 'Inference calls answered: one per query, and one more for every further 5,000 characters begun',
     labelNames: ['app_id'],
     registers,
   });

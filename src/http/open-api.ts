@@ -1,29 +1,30 @@
+import * as z from 'zod';
 import { type CreateDocumentOptions, createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { inferenceResultSchema, modelRecordSchema, paginationSchema } from '../contract/index.js';
-import type { Failure, Operation } from './operation.js';
 import { type RefusalStatus, statuses } from './refusal.js';
+import type { Failure, Route } from './route.js';
 import { errorSchema, jobSchema, problemSchema } from './schemas.js';
 
-/** Of the interface, not of this package (docs/service.md). */
+/** Version of the interface, not of this package (docs/service.md). */
 const INTERFACE_VERSION = '1.0';
 
-/** Which limits there are; each is there where it is anything. */
+/** Limits of the service: undefined for no limit. */
 export interface DocumentedLimits {
   readonly rateLimiter?: unknown;
   readonly wrongKeyLimiter?: unknown;
   readonly quota?: unknown;
 }
 
-/** The operations as an OpenAPI 3.1 document, of the very definitions that answer the requests. */
+/** The OpenAPI 3.1 document of routes. */
 export function openApiDocument(
-  operations: readonly Operation[],
+  routes: readonly Route[],
   limits: DocumentedLimits = {},
 ): ReturnType<typeof createDocument> {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
-  for (const operation of operations) {
-    paths[operation.path] = {
-      ...paths[operation.path],
-      [operation.method.toLowerCase()]: operationObject(operation, limits),
+  for (const route of routes) {
+    paths[route.path] = {
+      ...paths[route.path],
+      [route.method.toLowerCase()]: operationObject(route, limits),
     };
   }
   return createDocument(
@@ -37,7 +38,7 @@ export function openApiDocument(
       },
       servers: [{ url: '/' }],
       security: [{ apiKey: [] }],
-      tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name })),
+      tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
       paths,
       components: {
         securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' } },
@@ -57,10 +58,10 @@ export function openApiDocument(
 
 const documentOptions: CreateDocumentOptions = { reused: 'inline' };
 
-function operationObject(operation: Operation, limits: DocumentedLimits): ZodOpenApiOperationObject {
-  const { id, tag, summary, input, output } = operation;
+function operationObject(route: Route, limits: DocumentedLimits): ZodOpenApiOperationObject {
+  const { id, tag, summary, input, output } = route;
   const { path, query, header, body } = input.shape;
-  const failures = [...failuresOf(operation, limits)];
+  const failures = [...failuresOf(route, limits)];
   return {
     operationId: id,
     tags: [tag],
@@ -68,7 +69,7 @@ function operationObject(operation: Operation, limits: DocumentedLimits): ZodOpe
     requestParams: { ...(path && { path }), query, ...(header && { header }) },
     ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
     responses: {
-      200: { description: 'Success', content: { 'application/json': { schema: output } } },
+      200: { description: 'Success', content: { 'application/json': { schema: output ?? z.unknown() } } },
       ...Object.fromEntries(failures.map(([status, reasons]) => [status, failureObject(reasons)])),
     },
   };
@@ -78,19 +79,19 @@ function failureObject(reasons: readonly string[]) {
   return { description: reasons.join('; '), content: { 'application/json': { schema: errorSchema } } };
 }
 
-/** The statuses that an operation can refuse with, and why each. */
+/** The statuses of a route's failures, and their reasons. */
 export function failuresOf(
-  { input, needsPro, asksModels, failures }: Operation,
+  { input, needsPro, runsModels, failures = [] }: Route,
   { rateLimiter, wrongKeyLimiter, quota }: DocumentedLimits,
 ): ReadonlyMap<RefusalStatus, readonly string[]> {
   const found = new Map<RefusalStatus, string[]>();
   const add = (status: RefusalStatus, reason: string) =>
     found.set(status, [...(found.get(status) ?? []), reason]);
-  add(401, 'No API key, or one of nobody');
+  add(401, 'The API key is missing or invalid');
   if (needsPro) add(statuses.tier, reasons.tier);
   if (input.shape.body !== undefined) {
-    add(400, 'The body broke off');
-    add(408, 'The body came too slowly');
+    add(400, 'The body is incomplete');
+    add(408, 'The body did not arrive in time');
     add(413, 'The body is too large');
     add(415, 'The body is not application/json');
   }
@@ -98,18 +99,18 @@ export function failuresOf(
   for (const failure of failures) add(statuses[failure], reasons[failure]);
   if (rateLimiter !== undefined) add(429, 'Too many requests');
   if (wrongKeyLimiter !== undefined) add(429, 'Too many wrong API keys');
-  if (quota !== undefined && asksModels) add(429, 'The inference calls of the account are used up');
-  add(500, 'A defect of the service');
-  if (asksModels) add(503, 'Too many queries are waiting; retry-after tells when to try again');
-  add(503, 'The service is shutting down, or cannot reach its data for now');
+  if (quota !== undefined && runsModels) add(429, 'The inference calls of the account are used up');
+  add(500, 'Internal error');
+  if (runsModels) add(503, 'Too many queries are waiting; see retry-after');
+  add(503, 'The service is shutting down, or its data is unavailable');
   return found;
 }
 
 const reasons: Readonly<Record<Failure, string>> = {
-  tier: 'The tier does not include this',
+  tier: 'The subscription tier does not include this',
   not_found: 'No such model or job for this account',
   model_not_ready: 'The model is not READY',
-  transition: 'The job has ended already',
+  transition: 'The job has already ended',
   queue_full: 'Too many jobs of the account are waiting',
-  model_download: 'The model could not be fetched',
+  model_download: 'The model could not be downloaded',
 };

@@ -1,16 +1,20 @@
-import { Hono } from 'hono';
-import { requestId } from 'hono/request-id';
-import { Registry } from 'prom-client';
-import type { HandlerEnvironment } from './environment.js';
-import { observe } from './observe.js';
-import type { ProbeOptions } from './probe-options.js';
-import { Refusal, refusalOf } from './refusal.js';
-import { refuse } from './refuse.js';
-import type { AllowedMethods } from './route.js';
+/** What an operator asks a process without a key: whether it runs, whether it is ready, and its metrics. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Hono } from 'hono';
+import type { Registry } from 'prom-client';
+import type { AccessLogEntry } from './observe.js';
+import { Refusal } from './refusal.js';
+import type { HandlerEnvironment } from './route.js';
 
-export const probeMethods: AllowedMethods = { '/health': ['GET'], '/ready': ['GET'], '/metrics': ['GET'] };
+export interface ProbeOptions {
+  /** Whether requests can be answered, for /ready. Default: always. */
+  readonly ready?: Readiness;
+  /** What /metrics shows, together with the handler's own metrics. Default: an empty registry. */
+  readonly registry?: Registry;
+  /** Called once per request, when it is answered. Default: no log. */
+  readonly log?: (entry: AccessLogEntry) => void;
+}
 
-/** What whoever runs a process asks it, without a key: whether it lives, whether it can work, what it has done. */
 export function addProbes(app: Hono<HandlerEnvironment>, registry: Registry, { ready }: ProbeOptions): void {
   app.get('/health', (context) => context.json({ status: 'ok' }));
   app.get('/ready', async (context) => {
@@ -23,28 +27,43 @@ export function addProbes(app: Hono<HandlerEnvironment>, registry: Registry, { r
   );
 }
 
-/** Answers 405 for what has other methods; runs after all that have been added. */
-export function refuseOtherMethods(app: Hono<HandlerEnvironment>, methods: AllowedMethods): void {
-  for (const [path, allowed] of Object.entries(methods)) {
-    const allow = allowed.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : method)).join(', ');
-    const detail = [{ loc: ['method'], msg: `this path takes ${allow}`, type: 'method' }];
-    app.all(path, () => {
-      throw new Refusal(405, detail, { headers: { allow } });
-    });
-  }
+/** Something without which requests can't be answered. */
+export interface ReadinessCheck {
+  /** The reason if it fails, in words that are safe to publish: `the database does not answer`. */
+  readonly otherwise: string;
+  /** Rejects or never resolves if it fails. */
+  check(): Promise<unknown>;
 }
 
-/** What a process answers that serves nothing but its probes. */
-export function probeHandler({ registry = new Registry(), log, ...options }: ProbeOptions) {
-  const app = new Hono<HandlerEnvironment>();
-  app.use(requestId(), observe(registry, log));
-  addProbes(app, registry, options);
-  refuseOtherMethods(app, probeMethods);
-  const paths = Object.keys(probeMethods).join(', ');
-  app.notFound((context) => {
-    const msg = `there is no such path; this process trains, and answers ${paths}`;
-    return refuse(context, new Refusal(404, [{ loc: ['path'], msg, type: 'not_found' }]));
-  });
-  app.onError((thrown, context) => refuse(context, refusalOf(thrown)));
-  return async (request: Request, connection = {}) => app.fetch(request, connection);
+/**
+ * Whether requests can be answered now.
+ * @returns why not, in words that are safe to publish; undefined if they can. Never rejects.
+ */
+export type Readiness = () => Promise<string | undefined>;
+
+const CHECK_TIMEOUT_MS = 2000;
+/** How long an outcome is reused. */
+const FRESH_MS = 500;
+
+/** Ready if all checks succeed. Concurrent calls share one round of checks. */
+export function readinessOf(checks: readonly ReadinessCheck[]): Readiness {
+  let latest: { readonly at: number; readonly reason: Promise<string | undefined> } | undefined;
+  return () => {
+    const now = performance.now();
+    if (latest === undefined || now - latest.at >= FRESH_MS) {
+      const reasons = Promise.all(checks.map(reasonOf));
+      latest = { at: now, reason: reasons.then((all) => all.find((reason) => reason !== undefined)) };
+    }
+    return latest.reason;
+  };
+}
+
+async function reasonOf({ otherwise, check }: ReadinessCheck): Promise<string | undefined> {
+  const timer = new AbortController();
+  const late = delay(CHECK_TIMEOUT_MS, otherwise, { signal: timer.signal, ref: false });
+  const checked = check().then(
+    () => undefined,
+    () => otherwise,
+  );
+  return Promise.race([checked, late.catch(() => undefined)]).finally(() => timer.abort());
 }

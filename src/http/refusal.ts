@@ -1,16 +1,17 @@
+import type { ResultAsync } from 'neverthrow';
 import { isOrchardError, MAX_LISTED_PROBLEMS, type OrchardError, type ValidationProblem } from '../errors.js';
 
 export type RefusalStatus = 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 422 | 429 | 500 | 502 | 503;
 
 export interface RefusalOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  /** What there is all the same: of a medley, the answers of the models that did answer. */
+  /** A partial result: the answers of a medley's models that did not fail. */
   readonly data?: unknown;
-  /** What lies beneath a status of 500 and more: for the log, never for the caller. */
+  /** The cause of a status of 500 or more: for the log, never for the caller. */
   readonly cause?: unknown;
 }
 
-/** An answer other than the one asked for. Thrown wherever a request can't go on; the handler answers with it. */
+/** An answer other than a success. Thrown anywhere in a request; the handler answers with it. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly headers: RefusalOptions['headers'];
@@ -28,10 +29,10 @@ export class Refusal extends Error {
   }
 }
 
-/** Where in a request something is wrong: `['body', 'queries', 3]`. */
+/** A path into a request: `['body', 'queries', 3]`. */
 export type Place = ValidationProblem['loc'];
 
-/** What each error of the library is over HTTP. */
+/** The status of each error of the library. */
 export const statuses = {
   validation: 422,
   dataset: 422,
@@ -44,7 +45,7 @@ export const statuses = {
   overloaded: 503,
   memory_limit: 500,
   deadline: 503,
-  aborted: 400, // the caller has gone; nobody reads it
+  aborted: 400, // the caller has gone, so it is never read
   closed: 503,
   model_download: 502,
   medley: 500,
@@ -56,36 +57,44 @@ export const statuses = {
   internal: 500,
 } as const satisfies Readonly<Record<OrchardError['code'], RefusalStatus>>;
 
-/** Which part of the request an error of the library is about, where the error doesn't say it. */
+/** The part of the request that an error of the library is about, if the error does not say it. */
 export interface Places {
-  /** What the paths of a ValidationError lie in. */
+  /** What the paths of a ValidationError are relative to. */
   readonly input: 'query' | 'body';
-  /** What names the model or job that is asked for. */
+  /** What names the model or job. */
   readonly subject: Place;
 }
 
-/** Of a path that asks nothing of the library. */
+/** For a path that does not call the library. */
 const nowhere: Places = { input: 'query', subject: [] };
 
-/** What the library's paths call the model that a request names. */
+/** A database that restarts is usually back after some seconds. */
+const RESTART_SECONDS = 2;
+
+/** What the library's paths call the model in a request. */
 const MODEL_FIELDS = ['model', 'model_name'];
 
-/** Whatever was thrown, as an answer. Statuses of 500 and more tell nothing of what is inside. */
+/** Anything thrown, as an answer. Statuses of 500 or more say nothing about the service's internals. */
 export function refusalOf(thrown: unknown, places: Places = nowhere): Refusal {
   if (thrown instanceof Refusal) return thrown;
   if (!isOrchardError(thrown)) return unexpected(500, thrown);
   if (thrown.code === 'medley') return medleyRefusal(thrown, places);
   if (thrown.code === 'validation') return invalidArguments(thrown.problems, places);
-  if (thrown.code === 'overloaded') return overloaded(thrown.waitingMs);
-  if (thrown.code === 'storage' && thrown.isUnavailable) return unavailable(thrown);
+  if (thrown.code === 'overloaded') {
+    const seconds = Math.max(1, Math.ceil(thrown.waitingMs / 1000));
+    return retryLater('overloaded', 'too many queries are waiting', seconds);
+  }
+  if (thrown.code === 'storage' && thrown.isUnavailable) {
+    return retryLater('unavailable', 'the data of the service is unavailable', RESTART_SECONDS, thrown);
+  }
   const status = statuses[thrown.code];
   if (status >= 500) return unexpected(status, thrown);
   return new Refusal(status, [{ loc: places.subject, msg: messageOf(thrown), type: thrown.code }]);
 }
 
-/** The problems' paths lie in the arguments of a call of the library. */
+/** The problems' paths are relative to the arguments of a call of the library. */
 function invalidArguments(problems: readonly ValidationProblem[], { input, subject }: Places): Refusal {
-  // What can't name a model names none: the OpenAPI document takes any text for a name.
+  // A name that no model can have is not found: the OpenAPI document allows any text.
   const impossible = problems.find(({ type }) => type === 'model_name');
   if (impossible) return new Refusal(404, [{ loc: subject, msg: impossible.msg, type: 'not_found' }]);
   return invalid(
@@ -97,10 +106,10 @@ function invalidArguments(problems: readonly ValidationProblem[], { input, subje
   );
 }
 
-/** Longest message, in UTF-16 code units: one may quote what was sent. */
+/** In UTF-16 code units; a message may quote the request. */
 const MAX_MESSAGE_LENGTH = 1000;
 
-/** A request that does not validate. Of very many problems, the first are told. */
+/** A request that does not validate. Lists the first problems if there are many. */
 export function invalid(problems: readonly ValidationProblem[]): Refusal {
   const listed = problems.slice(0, MAX_LISTED_PROBLEMS);
   return new Refusal(
@@ -113,14 +122,14 @@ function shortened(msg: string): string {
   return msg.length > MAX_MESSAGE_LENGTH ? `${msg.slice(0, MAX_MESSAGE_LENGTH)}…` : msg;
 }
 
-/** Without the hints for who runs the service, which may name its folders. */
+/** Without the hints for operators, which may name folders. */
 function messageOf(error: OrchardError): string {
   if (error.code === 'not_found') return `there is no ${error.resource} ${JSON.stringify(error.id)}`;
   if (error.code === 'model_not_ready') return `model ${error.id} is ${error.status}, not READY`;
   return error.message;
 }
 
-/** Names each model that failed; the worst of their statuses counts. */
+/** Names each model that failed, with the worst of their statuses. */
 function medleyRefusal(error: Extract<OrchardError, { code: 'medley' }>, places: Places): Refusal {
   const refusals = Object.entries(error.failures).map(([name, failure]) => {
     const subject = ['body', 'models', name];
@@ -138,35 +147,24 @@ function medleyRefusal(error: Extract<OrchardError, { code: 'medley' }>, places:
   );
 }
 
-/** Whether an error leaves something to answer with: a medley's, where some models did answer. */
+/** Whether an error has a partial result: a medley's, if some models answered. */
 export function hasAnswers(thrown: unknown): boolean {
   return isOrchardError(thrown) && thrown.code === 'medley' && Object.keys(thrown.answers).length > 0;
 }
 
-/** The service answers again when what waits has been worked off. */
-function overloaded(waitingMs: number): Refusal {
-  const msg = 'too many queries are waiting; try again after the seconds that retry-after tells';
-  const seconds = Math.max(1, Math.ceil(waitingMs / 1000));
-  return new Refusal(503, [{ loc: [], msg, type: 'overloaded' }], {
-    headers: { 'retry-after': String(seconds) },
-  });
+function retryLater(type: string, problem: string, seconds: number, cause?: unknown): Refusal {
+  const detail = [{ loc: [], msg: `${problem}; try again after the seconds in retry-after`, type }];
+  return new Refusal(503, detail, { headers: { 'retry-after': String(seconds) }, cause });
 }
 
-/** What keeps the service's data can't be reached for now. */
-function unavailable(cause: unknown): Refusal {
-  const msg =
-    'the service cannot reach its data at the moment; try again after the seconds that retry-after tells';
-  return new Refusal(503, [{ loc: [], msg, type: 'unavailable' }], {
-    headers: { 'retry-after': String(AWAY_SECONDS) },
-    cause,
-  });
-}
-
-/** A database that is restarted in good order is back after some seconds. */
-const AWAY_SECONDS = 2;
-
-/** The answer to what is nobody's fault but ours. */
 function unexpected(status: RefusalStatus = 500, cause?: unknown): Refusal {
   const msg = 'the request could not be answered; x-request-id names it in the log';
   return new Refusal(status, [{ loc: [], msg, type: 'server_error' }], { cause });
+}
+
+/** The value of a call of the library. @throws the error that the call fails with */
+export async function outcomeOf<Value>(call: ResultAsync<Value, OrchardError>): Promise<Value> {
+  const outcome = await call;
+  if (outcome.isErr()) throw outcome.error;
+  return outcome.value;
 }

@@ -1,4 +1,3 @@
-/** What requests and answers wrap around the objects of the contract. */
 import * as z from 'zod';
 import {
   answerViews,
@@ -12,15 +11,17 @@ import {
 } from '../contract/index.js';
 import { MAX_LISTED_PROBLEMS } from '../errors.js';
 
+/** Requests and answers: what they add to the objects of the contract. */
+
 export const problemSchema = z.strictObject({
   loc: z
     .array(z.union([z.string(), z.int()]))
-    .meta({ description: 'Where: a path into the request, such as body, queries, 3.' }),
+    .meta({ description: 'Path into the request, such as body, queries, 3.' }),
   msg: z.string().meta({ description: 'What is wrong, and what to do.' }),
-  type: z.string().meta({ description: 'A stable name of the kind of problem.' }),
+  type: z.string().meta({ description: 'Stable name of the kind of problem.' }),
 });
 
-/** The body of every answer that isn't a success, and of the two that delete. */
+/** The body of every answer other than a success, and of the answers to DELETE. */
 export const detailSchema = z.strictObject({ detail: z.array(problemSchema) });
 
 export const errorSchema = z.strictObject({
@@ -28,15 +29,15 @@ export const errorSchema = z.strictObject({
   data: z
     .record(z.string(), z.unknown())
     .optional()
-    .meta({ description: 'Of a medley: what the models answered that did not fail.' }),
+    .meta({ description: 'Of a medley: the answers of the models that did not fail.' }),
 });
 
-/** Of an operation that takes no query string: a parameter all the same is a mistake. */
+/** For a route without a query string: refuses any parameter. */
 export const noQuery = z.strictObject({});
 
 export const idempotencySchema = z.object({
   'idempotency-key': z.string().min(1).max(MAX_IDEMPOTENCY_KEY_LENGTH).optional().meta({
-    description: 'Names this request: the same key within 24 hours gives the same job.',
+    description: 'Identifies this request: the same key within 24 hours returns the same job.',
   }),
 });
 
@@ -53,37 +54,37 @@ export const modelListSchema = z.strictObject({
 const datasetProblemSchema = z.strictObject({
   file: z
     .string()
-    .meta({ description: "Path inside the zip; the zip's name where the whole of it is meant." }),
-  line: z.int().optional().meta({ description: 'Counted from 1.' }),
+    .meta({ description: 'Path inside the zip, or the name of the zip for problems of the whole.' }),
+  line: z.int().optional().meta({ description: 'From 1.' }),
   column: z
     .union([z.int(), z.string()])
     .optional()
-    .meta({ description: 'Counted from 1 in UTF-16 code units, or the name of a field.' }),
-  found: z.string().meta({ description: 'What is there.' }),
-  expected: z.string().meta({ description: 'What the format asks for.' }),
+    .meta({ description: 'From 1 in UTF-16 code units, or the name of a field.' }),
+  found: z.string().meta({ description: 'What was found.' }),
+  expected: z.string().meta({ description: 'What the format requires.' }),
 });
 
 const jobErrorSchema = z.strictObject({
-  code: z.string().meta({ description: 'A stable name of the kind of failure.' }),
+  code: z.string().meta({ description: 'Stable name of the kind of failure.' }),
   message: z.string(),
   problems: z.array(datasetProblemSchema).max(MAX_LISTED_PROBLEMS).optional().meta({
-    description: 'What is wrong in the dataset, where that is why; of very many problems the first.',
+    description: 'Problems of the dataset, if they are the reason; the first ones if there are many.',
   }),
 });
 
 const warningSchema = z.strictObject({
-  kind: z.string().meta({ description: 'A stable name of the kind of warning.' }),
-  count: z.int().meta({ description: 'How many rows or classes it concerns.' }),
+  kind: z.string().meta({ description: 'Stable name of the kind of warning.' }),
+  count: z.int().meta({ description: 'Number of rows or classes concerned.' }),
   message: z.string(),
 });
 
-/** The job information, and why a job failed or what was noticed in its dataset, where there is such. */
+/** The job information, with the error and the warnings of the dataset if there are any. */
 export const jobSchema = trainingJobInformationSchema.extend({
   error: jobErrorSchema.optional().meta({ description: 'Why the job ended in ERROR.' }),
   warnings: z
     .array(warningSchema)
     .optional()
-    .meta({ description: 'What was noticed in the dataset that training could live with.' }),
+    .meta({ description: 'Problems of the dataset that did not stop the training.' }),
 });
 export const jobAnswerSchema = z.strictObject({ data: jobSchema });
 export const jobListSchema = z.strictObject({ data: z.array(jobSchema), pagination: paginationSchema });
@@ -109,7 +110,7 @@ const explainedSchema = z.strictObject({
   matches: z.array(explainedWordSchema.omit({ weight: true })).optional(),
 });
 
-/** A result with what moved its answers; only the page asks for it. */
+/** A result with the words that influenced its answers; only for the page. */
 export const explanationSchema = z.strictObject({
   data: z.strictObject({
     labels: z.array(z.string()),
@@ -121,8 +122,46 @@ export const explanationSchema = z.strictObject({
   metadata: metadataSchema,
 });
 
-/** What can be asked from the page: the pretrained models, and how the answers of each type of model are shown. */
+/** The pretrained models for the page, and how the answers of each type of model are shown. */
 export const pageModelsSchema = z.strictObject({
   data: z.array(z.strictObject({ name: z.string(), type: modelTypeSchema })),
   answer_views: z.record(z.string(), z.enum(answerViews)),
 });
+
+/** The progress of a running job. */
+export interface JobProgress {
+  /** download, read, prepare, train, evaluate or export. */
+  readonly phase: string;
+  /** Completed share of the whole job, 0 to 1. */
+  readonly fraction: number;
+  /** Completed epochs. */
+  readonly epoch: number;
+  readonly epochs: number;
+  /** Completed optimizer steps. */
+  readonly step: number;
+  readonly steps: number;
+  /** Mean training loss of the current epoch; absent before the first step. */
+  readonly loss?: number;
+  /** Estimated remaining time in milliseconds; absent until it can be estimated. */
+  readonly remaining_ms?: number;
+}
+
+/**
+ * An event of a watched job. `job` is the job information with all figures so far: it comes first, and again after every
+ * change. `failed` is the last event if the job can't be watched any longer.
+ */
+export type JobStreamEvent =
+  | { readonly event: 'job'; readonly data: z.infer<typeof jobSchema> }
+  | { readonly event: 'progress'; readonly data: JobProgress }
+  | { readonly event: 'failed'; readonly data: z.infer<typeof detailSchema> };
+
+/** UTF-16 code units of a query that one inference call covers. */
+const CHARACTERS_PER_CALL = 5000;
+
+/** The inference calls of queries: one each, and one more for every further 5,000 characters begun. */
+export function inferenceCallsOf(queries: readonly string[]): number {
+  return queries.reduce(
+    (calls, { length }) => calls + Math.max(1, Math.ceil(length / CHARACTERS_PER_CALL)),
+    0,
+  );
+}

@@ -1,10 +1,30 @@
-import type { ResultAsync } from 'neverthrow';
-import type { Account } from '../contract/index.js';
-import type { OrchardError } from '../errors.js';
-import type { Medley } from '../medley/index.js';
-import type { Predictor } from '../predictor/index.js';
-import type { Trainer } from '../trainer/index.js';
-import type { PageServices } from './page-services.js';
+/** The classes of the library behind the service, and what the page and operators need in addition. */
+import {
+  type Account,
+  type InferenceResponse,
+  type ModelType,
+  pretrainedModelNames,
+} from '../contract/index.js';
+import type { Explanation } from '../families/index.js';
+import { type ExplainOptions, inferenceService, type ServiceOptions } from '../inference/index.js';
+import { type JobQueue, ReadyModels } from '../jobs/index.js';
+import { Medley } from '../medley/index.js';
+import { CONFIG_FILE, modelFolderConfig, readFolderFile } from '../model-folder/index.js';
+import { catalogueModels, type ModelLoader } from '../model-loader/index.js';
+import { Predictor } from '../predictor/index.js';
+import type { Storage } from '../storage/index.js';
+import {
+  type ErasedAccount,
+  eraseAccount,
+  listUnusedModels,
+  removeUnusedModels,
+  Trainer,
+  type TrainerOptions,
+  type UnusedModel,
+  type UnusedOptions,
+} from '../trainer/index.js';
+import { outcomeOf } from './refusal.js';
+import { DatasetUploads, type UploadLimits, uploadReadingHost } from './uploads.js';
 
 export type TrainerService = Pick<
   Trainer,
@@ -23,18 +43,191 @@ export type PredictorService = Pick<
 >;
 export type MedleyService = Pick<Medley, 'predict' | 'predictBatch' | 'predictPretrainedBatch'>;
 
-/** What answers, by account: each class is one account's view of the models. Asked at every request. */
+/** Each function returns an account's view of the models; it is called for every request. */
 export interface Services {
   readonly trainer: (account: Account) => TrainerService;
   readonly predictor: (account: Account) => PredictorService;
   readonly medley: (account: Account) => MedleyService;
-  /** What only the page at / needs. Without it there is no page. */
+  /** Needed only for the page at /. Default: no page. */
   readonly page?: PageServices | undefined;
 }
 
-/** What a call of theirs comes to. @throws the error that it fails with */
-export async function outcomeOf<Value>(call: ResultAsync<Value, OrchardError>): Promise<Value> {
-  const outcome = await call;
-  if (outcome.isErr()) throw outcome.error;
-  return outcome.value;
+/** What only the page at / needs. */
+export interface PageServices {
+  /** The pretrained models of docs/service.md that are installed. */
+  installedModels(): Promise<readonly InstalledModel[]>;
+  readonly uploads: DatasetUploads;
+  /**
+   * An answer of a model, and which words influenced it.
+   * @param model `pre-trained/<name>` or `model/<id>`. @throws OrchardError
+   */
+  explain(
+    account: Account,
+    model: string,
+    query: string,
+    options: ExplainOptions,
+  ): Promise<InferenceResponse<Explanation>>;
+  /** The report of an account's model, as HTML. @throws OrchardError */
+  report(account: Account, id: string): Promise<string>;
+  /** The folder of an account's model. @throws OrchardError */
+  modelFolder(account: Account, id: string): Promise<string>;
+}
+
+export interface InstalledModel {
+  readonly name: string;
+  readonly type: ModelType;
+}
+
+/** What was removed with an account. */
+export type ErasedData = ErasedAccount;
+
+/** What an operator does for all accounts. */
+export interface OperatorServices {
+  /** Removes all data of an account. Rejects with a ValidationError or a StorageError. */
+  eraseAccount(app_id: string): Promise<ErasedData>;
+  listUnusedModels(options: UnusedOptions): Promise<readonly UnusedModel[]>;
+  removeUnusedModels(options: UnusedOptions): Promise<readonly UnusedModel[]>;
+}
+
+export interface AccountServicesOptions {
+  /** Jobs, models and uploaded datasets of all accounts. Stays open on close. */
+  readonly storage: Storage;
+  /** Options of every trainer. By default, a dataset_url may not be a file or lead to a private address. */
+  readonly trainer?: Omit<TrainerOptions, 'storage' | 'account'>;
+  /** Where pretrained models come from. Default: the catalogue. */
+  readonly modelLoader?: ModelLoader;
+  /** Disk space for the datasets uploaded by the page at /, per account and in total. */
+  readonly uploadLimits?: UploadLimits;
+  /** How the models of all accounts run, in one shared service. Default: 2 worker threads. */
+  readonly inference?: ServiceOptions;
+  /** Removes counts of an account outside the storage when it is erased. Default: there are none. */
+  readonly forget?: (app_id: string) => Promise<void>;
+}
+
+/** A Trainer, a Predictor and a Medley for each account, created on first use. */
+export interface AccountServices extends Services {
+  readonly trainer: (account: Account) => Trainer;
+  readonly predictor: (account: Account) => Predictor;
+  readonly medley: (account: Account) => Medley;
+  readonly page: PageServices;
+  /** For a handler with `authenticateOperator`. */
+  readonly operator: OperatorServices;
+  /** Closes them all: open calls finish, and running jobs stay resumable. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** @throws ValidationError for an invalid option */
+export function accountServices({
+  storage,
+  trainer: trainerOptions = {},
+  modelLoader = catalogueModels(),
+  inference: inferenceOptions,
+  uploadLimits,
+  forget,
+}: AccountServicesOptions): AccountServices {
+  const strict = { allowFileUrls: false, allowPrivateAddresses: false };
+  const host = uploadReadingHost(trainerOptions, storage);
+  const training = { ...strict, ...trainerOptions, host, storage };
+  const inference = inferenceService({ workers: 2, ...inferenceOptions });
+  const models = { inference, modelLoader };
+  const trainers = perAccount((account) => new Trainer({ ...training, account }));
+  const predictors = perAccount((account) => new Predictor({ ...models, storage, account }));
+  const medleys = perAccount((account) => new Medley({ ...models, account }));
+  const uploads = new DatasetUploads(storage, trainers.of, uploadLimits);
+  return {
+    trainer: trainers.of,
+    predictor: predictors.of,
+    medley: medleys.of,
+    page: {
+      installedModels: () => installedModels(modelLoader),
+      uploads,
+      explain(account, model, query, options) {
+        const predictor = predictors.of(account);
+        const [, kind, name = model] = /^(pre-trained|model)\/(.+)$/.exec(model) ?? [];
+        return outcomeOf(
+          kind === 'model'
+            ? predictor.explainCustom(name, query, options)
+            : predictor.explainPretrained(name, query, options),
+        );
+      },
+      report: (account, id) => outcomeOf(trainers.of(account).report(id)),
+      async modelFolder({ app_id }, id) {
+        const ready = new ReadyModels(storage, app_id, { gone: () => undefined });
+        try {
+          return await ready.directoryOf(id);
+        } finally {
+          ready.close();
+        }
+      },
+    },
+    operator: operatorServices({
+      storage,
+      trainerOf: trainers.madeFor,
+      queue: trainerOptions.queue,
+      forget,
+    }),
+    async close() {
+      await Promise.all([trainers.close(), predictors.close(), medleys.close()]);
+      await Promise.all([inference.close(), uploads.close(), host.close()]);
+    },
+  };
+}
+
+function perAccount<T extends { close(): Promise<void> }>(create: (account: Account) => T) {
+  const made = new Map<string, T>();
+  return {
+    of(account: Account): T {
+      const key = `${account.tier} ${account.app_id}`;
+      const found = made.get(key) ?? create(account);
+      made.set(key, found);
+      return found;
+    },
+    /** One that was created for the account, of either tier. */
+    madeFor: (app_id: string): T | undefined => made.get(`pro ${app_id}`) ?? made.get(`basic ${app_id}`),
+    async close(): Promise<void> {
+      await Promise.all([...made.values()].map((each) => each.close()));
+    },
+  };
+}
+
+/** In the order of docs/service.md. Never rejects. */
+async function installedModels(loader: ModelLoader): Promise<readonly InstalledModel[]> {
+  const found = await Promise.all(
+    pretrainedModelNames.map(async (name) => {
+      try {
+        const { directory } = await loader.load(name, { files: [CONFIG_FILE] });
+        const config: unknown = JSON.parse((await readFolderFile(directory, CONFIG_FILE)).toString('utf8'));
+        return [{ name, type: modelFolderConfig(config, CONFIG_FILE).orchard.type }];
+      } catch {
+        return []; // it could not answer, so it is not offered
+      }
+    }),
+  );
+  return found.flat();
+}
+
+export function operatorServices({
+  storage,
+  trainerOf,
+  queue,
+  forget,
+}: {
+  readonly storage: Storage;
+  /** An existing trainer of the account: its running jobs stop at once. Default: none. */
+  readonly trainerOf?: (app_id: string) => Pick<Trainer, 'eraseAccount'> | undefined;
+  readonly queue?: JobQueue | undefined;
+  readonly forget?: ((app_id: string) => Promise<void>) | undefined;
+}): OperatorServices {
+  return {
+    async eraseAccount(app_id) {
+      const erasing =
+        trainerOf?.(app_id)?.eraseAccount(app_id) ??
+        eraseAccount({ storage, app_id, ...(queue && { queue }) });
+      const erased = await outcomeOf(erasing);
+      await forget?.(app_id);
+      return erased;
+    },
+    listUnusedModels: (options) => outcomeOf(listUnusedModels({ storage, ...options })),
+    removeUnusedModels: (options) => outcomeOf(removeUnusedModels({ storage, ...options })),
+  };
 }

@@ -1,83 +1,171 @@
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Device } from '../device-names.js';
-import type { TrainingIsolation } from '../training/index.js';
-import type { AccessLogEntry } from './access-log.js';
-import type { StoredKey } from './api-keys.js';
-import { serveRequests } from './roles/api-role.js';
-import type { Backend, LimitSettings } from './roles/backend.js';
-import { databaseBackend } from './roles/database-backend.js';
-import { folderBackend } from './roles/folder-backend.js';
-import { serveTraining } from './roles/trainer-role.js';
-import type { RunningServer } from './serve.js';
+import { isOrchardError } from '../errors.js';
+import { JobRunner } from '../trainer/index.js';
+import type { TrainingHost, TrainingIsolation } from '../training/index.js';
+import { hashedKeys, type StoredKey } from './api-keys.js';
+import { type Backend, databaseBackend, folderBackend, type LimitSettings } from './backends.js';
+import { createHandler, type Handler, probeHandler } from './create-handler.js';
+import type { AccessLogEntry } from './observe.js';
+import { readinessOf } from './probes.js';
+import { type RunningServer, serve } from './serve.js';
+import { type AccountServices, accountServices } from './services.js';
+import { uploadReadingHost } from './uploads.js';
 
-/** A whole service: where it listens, where its data is, and who may ask how much. docs/http.md has more of each. */
+/** A whole service. docs/http.md describes each option. */
 export interface ServiceOptions extends LimitSettings {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   readonly port: number;
-  /** The folder of jobs and models; with a database, of what is kept of it on this machine. */
+  /** The folder of jobs and models; with a database, a local cache. */
   readonly data: string;
-  /** postgres://… where jobs and models live instead. */
+  /** postgres://…: a database for jobs and models instead of the folder. */
   readonly database?: string | undefined;
-  /** What holds them in the database. Default orchard. */
+  /** Schema in the database. Default orchard. */
   readonly schema?: string | undefined;
   /** With a database: answer requests, train, or both. Default all. */
   readonly role?: 'api' | 'trainer' | 'all' | undefined;
-  /** With a database: jobs that train here at a time. Default 1. */
+  /** With a database: maximum jobs that train here at the same time. Default 1. */
   readonly jobs?: number | undefined;
-  /** With a database: connections of this process to it, at least 5. Default 11. */
+  /** With a database: maximum connections of this process to it, at least 5. Default 11. */
   readonly connections?: number | undefined;
   readonly trustProxy: boolean;
   readonly allowPrivateAddresses: boolean;
   /** Where training runs. */
   readonly isolation: TrainingIsolation;
-  /** Where training and queries are computed. */
+  /** Where trainings and queries are computed. */
   readonly device: Device;
-  /** Threads that answer queries. Default 2. */
+  /** Inference threads. Default 2. */
   readonly workers?: number | undefined;
-  /** Queries that may wait for a thread. Default 2000. */
+  /** Maximum queries that wait for a thread. Default 2000. */
   readonly maxWaiting?: number | undefined;
-  /** Connections at a time. Default 1000. */
+  /** Maximum open connections. Default 1000. */
   readonly maxConnections?: number | undefined;
   readonly keys: readonly StoredKey[];
-  /** Who may erase accounts and remove unused models. */
+  /** Keys that may erase accounts and remove unused models. */
   readonly operatorKeys?: readonly StoredKey[];
   readonly log: (entry: AccessLogEntry) => void;
-  /** Is told what an operator should know and the service can live with. Default: nobody is. */
-  readonly warn?: (message: string) => void;
+  /** Called with problems that the service survives but an operator should know. */
+  readonly warn: (message: string) => void;
 }
 
 /**
- * Serves the models in a folder or database to the accounts that have keys. Jobs that an earlier service left go on at
- * once. Its `close` answers what is under way, then stops training; running jobs go on when a service starts again, or
- * in another one of the same database.
+ * Serves the models in a folder or database to the accounts with keys. Unfinished jobs of an earlier service continue at
+ * once. `close` finishes open requests, then stops training; running jobs continue when a service starts again, or in
+ * another process of the same database.
  */
 export async function startService(options: ServiceOptions): Promise<RunningServer> {
-  const backend = await openBackend(options);
-  const { queue } = backend;
-  const serving =
-    queue && options.role === 'trainer'
-      ? serveTraining(options, { ...backend, queue })
-      : serveRequests(options, backend);
-  const server = await serving.catch(async (thrown: unknown) => {
+  const { database, data, schema, connections, warn, role = 'all' } = options;
+  const backend =
+    database === undefined
+      ? folderBackend(data)
+      : await databaseBackend({ data, database, schema, connections, warn });
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const services = role === 'trainer' ? undefined : servicesOf(options, backend);
+  try {
+    const server = await serve(handlerOf(options, { backend, registry, services }), {
+      host: options.host,
+      port: options.port,
+      trustProxy: options.trustProxy,
+      ...(options.maxConnections && { maxConnections: options.maxConnections }),
+    });
+    const training = role === 'api' ? undefined : startTraining(options, backend, registry);
+    // Without a queue, a trainer continues the account's unfinished jobs when it is created.
+    if (backend.queue === undefined)
+      for (const { app_id, tier } of options.keys) services?.trainer({ app_id, tier });
+    return {
+      url: server.url,
+      async close() {
+        const ended = services === undefined ? training?.close() : undefined; // no requests to wait for
+        await server.close();
+        await Promise.all([ended ?? training?.close(), services?.close()]);
+        await backend.close();
+      },
+    };
+  } catch (thrown) {
+    await services?.close();
     await backend.close();
     throw thrown;
+  }
+}
+
+function servicesOf(options: ServiceOptions, { storage, queue, forget }: Backend): AccountServices {
+  const { workers, device, maxWaiting, allowPrivateAddresses, isolation } = options;
+  return accountServices({
+    storage,
+    trainer: {
+      ...{ allowPrivateAddresses, isolation, device },
+      ...(queue && { queue }),
+      runsJobs: queue === undefined,
+    },
+    inference: { device, ...(workers && { workers }), ...(maxWaiting && { maxWaiting }) },
+    forget,
   });
+}
+
+function handlerOf(
+  { keys, operatorKeys = [], log, ...limits }: ServiceOptions,
+  parts: { backend: Backend; registry: Registry; services: AccountServices | undefined },
+): Handler {
+  const { backend, registry, services } = parts;
+  const probes = { ready: readinessOf(backend.checks), log, registry };
+  if (services === undefined) return probeHandler(probes);
+  return createHandler({
+    ...services,
+    ...backend.limiters(limits),
+    authenticate: hashedKeys(keys),
+    ...(operatorKeys.length > 0 && { authenticateOperator: hashedKeys(operatorKeys) }),
+    ...probes,
+  });
+}
+
+/** Trains the jobs of all accounts in the queue. On close, running jobs go to other processes at their last step. */
+function startTraining(
+  { jobs = 1, isolation, device }: ServiceOptions,
+  { storage, queue }: Backend,
+  registry: Registry,
+): { close(): Promise<void> } | undefined {
+  if (queue === undefined) return undefined;
+  const host = countingHost(uploadReadingHost({ isolation }, storage), registry);
+  const runner = new JobRunner({ storage, queue, host, device, atOnce: jobs });
   return {
-    url: server.url,
     async close() {
-      await server.close();
-      await backend.close();
+      await runner.close();
+      await host.close();
     },
   };
 }
 
-async function openBackend({
-  data,
-  database,
-  schema,
-  connections,
-  warn = () => undefined,
-}: ServiceOptions): Promise<Backend> {
-  if (database === undefined) return folderBackend(data);
-  return databaseBackend({ data, database, schema, connections, warn });
+/** Counts the running and the ended trainings of a host. */
+function countingHost(host: TrainingHost, registry: Registry): TrainingHost {
+  const registers = [registry];
+  const running = new Gauge({
+    name: 'orchard_training_runs',
+    help: 'Trainings running in this process',
+    registers,
+  });
+  const ended = new Counter({
+    name: 'orchard_training_runs_total',
+    help: 'Trainings that ended in this process: done, stopped (cancelled, or left to another process) or failed',
+    labelNames: ['outcome'] as const,
+    registers,
+  });
+  return {
+    async run(spec, options) {
+      running.inc();
+      try {
+        const stats = await host.run(spec, options);
+        ended.inc({ outcome: 'done' });
+        return stats;
+      } catch (thrown) {
+        const isStopped = isOrchardError(thrown) && thrown.code === 'aborted';
+        ended.inc({ outcome: isStopped ? 'stopped' : 'failed' });
+        throw thrown;
+      } finally {
+        running.dec();
+      }
+    },
+    close: () => host.close(),
+  };
 }

@@ -108,5 +108,5 @@ async function whatElse(name: string, catalogues: readonly Catalogue[]): Promise
     const more = models.length > MAX_NAMED ? ', …' : '';
     return models.length === 0 ? `${directory} holds no models` : `${directory} has ${named}${more}`;
   });
-  return `${await suggestion(name, models)}${described.join('; ')}`;
+  return `${await suggestion(name, models)}${[...new Set(described)].join('; ')}`;
 }

@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { CommandDefinition } from '../../src/cli/command-definition.js';
-import { definitions } from '../../src/cli/definitions.js';
+import type { Command } from '../../src/cli/command.js';
+import { commands } from '../../src/cli/commands.js';
 import { command, run, start } from './run-command.js';
 
-function paths(commands: readonly CommandDefinition[], above: readonly string[] = []): (readonly string[])[] {
-  return commands.flatMap(({ name, commands: below = [] }) => [
+function paths(from: readonly Command[], above: readonly string[] = []): (readonly string[])[] {
+  return from.flatMap(({ name, commands: below = [] }) => [
     [...above, name],
     ...paths(below, [...above, name]),
   ]);
@@ -17,15 +17,22 @@ describe('orchard --help', () => {
   it('goes to standard output with every command, and is no failure', async () => {
     const { exitCode, stdout, stderr } = await run(['--help']);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-    for (const { name } of definitions) expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'));
+    for (const { name } of commands) expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'));
   });
 
-  it.each(paths(definitions))('is there for %s %s', async (...path) => {
+  it.each(paths(commands))('exists for %s %s', async (...path) => {
     const { exitCode, stdout, stderr } = await run([...path, '--help']);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(new RegExp(`^Usage: orchard ${path.join(' ')}`));
     expect(await run(['help', ...path])).toMatchObject(path.length === 1 ? { stdout } : {});
   });
+});
+
+it('wraps help to the width of the terminal, but not its examples', async () => {
+  const { stdout } = await run(['train', '--help'], { columns: 70 });
+  const lines = stdout.split('\n');
+  expect(lines.filter((line) => line.length > 70 && !line.startsWith('  orchard '))).toEqual([]);
+  expect(lines).toContain('  orchard train reviews.csv');
 });
 
 describe('orchard --version', () => {
@@ -55,14 +62,19 @@ function staticallyLoaded(file: string, found = new Set<string>()): Set<string> 
   return found;
 }
 
-describe('a command that is called as it cannot be', () => {
+describe('a usage error', () => {
   it.each([
     [[], /^Usage: orchard/],
     [['trian', 'x.csv'], /unknown command 'trian'\n\(Did you mean train\?\)/],
-    [['train'], /missing required argument 'data'\n\(orchard train --help/],
+    [['train'], /missing required argument 'data'\n\(see orchard train --help\)/],
     [['train', 'a', 'b'], /too many arguments/],
     [['train', 'a.csv', '--epoch', '3'], /unknown option '--epoch'\n\(Did you mean --epochs\?\)/],
     [['train', 'a.csv', '--epochs', 'three'], /^orchard train: --epochs: give a whole number/],
+    [['train', 'a.csv', '--epochs', '0'], /^orchard train: --epochs: give a whole number of at least 1\n/],
+    [['train', 'a.csv', '--dev-fraction', '1'], /--dev-fraction: give a number above 0 and below 1/],
+    [['train', 'a.csv', '--name', 'My Model'], /--name: give 1 to 24 characters of a–z, 0–9 and -/],
+    [['train', 'a.csv', '--epochs', '0', '--seed', 'x'], /--epochs: .*; --seed: give a whole number\n/],
+    [['erase', 'é', '--yes'], /app_id: give 1 to 50 printable ASCII characters/],
     [['train', 'a.csv', '--type', 'poem'], /Allowed choices are binary-text-classification/],
     [['predict'], /missing required argument 'model'/],
     [['predict', 'm', 'a text', '--input', 'x'], /^orchard predict: give texts or --input, not both/],
@@ -94,6 +106,19 @@ describe('a command that fails', () => {
     const { exitCode, stdout, stderr } = await run(['predict', 'no-such-model', 'a text']);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     expect(stderr).toMatch(/no-such-model/);
+  });
+
+  it('lists the models once for an unknown one', async () => {
+    const { stderr } = await run(['predict', 'no-such-model', 'a text']);
+    expect(stderr.match(/toxicity-detection/g)).toHaveLength(1);
+  });
+
+  it.each([
+    [['search', '/no/such/file', 'a question'], /\/no\/such\/file: no such file or folder\n/],
+    [['tune', 'a.csv', '--space', '/no/such/file'], /\/no\/such\/file: no such file or folder\n/],
+    [['serve', '--keys', '/no/such/file'], /\/no\/such\/file: no such file or folder\n/],
+  ])('%j says in plain words that a file is missing', async (args, message) => {
+    expect(await run(args)).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(message) });
   });
 
   it('says so in JSON if it is asked to', async () => {

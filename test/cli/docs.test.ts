@@ -6,8 +6,8 @@ import { PassThrough, Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { CommandDefinition } from '../../src/cli/command-definition.js';
-import { definitions } from '../../src/cli/definitions.js';
+import type { Command } from '../../src/cli/command.js';
+import { commands } from '../../src/cli/commands.js';
 import { type Call, programOf } from '../../src/cli/program.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { command } from './run-command.js';
@@ -34,14 +34,14 @@ function parsed(words: readonly string[]): Call | undefined {
     stderr: new PassThrough(),
     env: {},
   };
-  programOf(definitions, '0', terminal, (made) => {
+  programOf(commands, '0', terminal, (made) => {
     call = made;
   }).parse(words, { from: 'user' });
   return call;
 }
 
-const runnable = (commands: readonly CommandDefinition[]): string[] =>
-  commands.flatMap((each) => (each.run ? [each.name] : runnable(each.commands ?? [])));
+const runnable = (from: readonly Command[]): string[] =>
+  from.flatMap((each) => (each.run ? [each.name] : runnable(each.commands ?? [])));
 
 describe('docs/cli.md', () => {
   it.each(blocks.flat().filter((line) => line.includes('orchard ')))('%s', (line) => {
@@ -49,8 +49,8 @@ describe('docs/cli.md', () => {
   });
 
   it('has a line of every command', () => {
-    const shown = blocks.flat().map((line) => parsed(wordsOf(line))?.definition.name);
-    expect([...new Set(shown)].sort()).toEqual(runnable(definitions).sort());
+    const shown = blocks.flat().map((line) => parsed(wordsOf(line))?.command.name);
+    expect([...new Set(shown)].sort()).toEqual(runnable(commands).sort());
   });
 
   it('has a session that runs as it stands', async () => {

@@ -96,7 +96,11 @@ describe('orchard predict', () => {
   });
 
   it.each([
-    ['a file that is not there', ['--input', '/no/such/file'], /the input \/no\/such\/file: ENOENT/],
+    [
+      'a file that is not there',
+      ['--input', '/no/such/file'],
+      /the input \/no\/such\/file: no such file or folder/,
+    ],
     ['a folder', ['--input', '/'], /the input \/: EISDIR/],
   ])('of %s says so', async (_, args, message) => {
     const { exitCode, stderr } = await run(['predict', model, ...args]);
@@ -179,7 +183,7 @@ describe('orchard evaluate', () => {
     expect(stdout).toMatch(/^negative +1\.0000 +0\.5000 +0\.6667 +2$/m);
     expect(stdout).toMatch(/^positive +0\.5000 +1\.0000 +0\.6667 +1$/m);
     expect(stdout).toMatch(/^accuracy +0\.6667 +0\.\d{4} to 1\.0000 at 95 %$/m);
-    expect(stdout).toMatch(/^1 × +negative +answered positive$/m);
+    expect(stdout).toMatch(/^1 × +negative +predicted as positive$/m);
     const [json] = jsonLines((await run(['evaluate', model, rows, '--json'])).stdout);
     expect(json).toMatchObject({ kind: 'labels', rows: 3, accuracy: 2 / 3 });
   });

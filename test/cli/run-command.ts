@@ -18,18 +18,23 @@ export interface Ran {
 export interface Surroundings {
   readonly input?: string | Uint8Array;
   readonly env?: NodeJS.ProcessEnv;
+  /** Characters per line of the terminal. */
+  readonly columns?: number;
   /** Streams that are a person's terminal. */
   readonly terminals?: readonly ('stdin' | 'stdout' | 'stderr')[];
 }
 
 /** Runs the command here. */
 export async function run(args: readonly string[], surroundings: Surroundings = {}): Promise<Ran> {
-  const { input = '', env = {}, terminals = [] } = surroundings;
+  const { input = '', env = {}, terminals = [], columns } = surroundings;
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const written = Promise.all([text(stdout), text(stderr)]);
   const terminal: Terminal = {
     stdin: Object.assign(Readable.from([Buffer.from(input)]), { isTTY: terminals.includes('stdin') }),
-    stdout: Object.assign(stdout, { isTTY: terminals.includes('stdout') }),
+    stdout: Object.assign(stdout, {
+      isTTY: terminals.includes('stdout'),
+      ...(columns && { columns }),
+    }),
     stderr: Object.assign(stderr, { isTTY: terminals.includes('stderr') }),
     env,
   };

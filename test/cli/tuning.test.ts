@@ -29,9 +29,9 @@ describe('orchard tune', () => {
     const { exitCode, stdout } = await run(args);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^trial +end +accuracy \(epochs\) +time +settings$/m);
-    expect(stdout).toMatch(/^0( \*)? +finished +[01]\.\d{4} \(1\) +\d+ s +the defaults$/m);
+    expect(stdout).toMatch(/^0( \*)? +finished +[01]\.\d{4} \(1\) +\d+ s +defaults$/m);
     expect(stdout).toMatch(/^1( \*)? +finished +[01]\.\d{4} \(1\) +\d+ s +learningRate 0\.001$/m);
-    expect(stdout).toMatch(/^2 trials in \d+ s; no more were asked for$/m);
+    expect(stdout).toMatch(/^2 trials in \d+ s; stopped because the number of trials was reached$/m);
     expect(readdirSync(output)).toContain('config.json');
 
     const input = ['the lamp', '', 'my order broke at once', 'the lamp', 'it is great'].join('\n');

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { addToKeyFile, readKeyFile } from '../../src/http/api-keys.js';
 import { hashedKeys, newApiKey, parseStoredKeys } from '../../src/http/index.js';
-import { addToKeyFile, readKeyFile } from '../../src/http/key-file.js';
 import { failureOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
@@ -46,7 +46,7 @@ describe('keys', () => {
         { sha256: sha256('a'), ...acme },
         { sha256: sha256('b'), ...acme, tier: 'basic' },
       ]),
-      /keys\.1\.tier: acme is of tier pro/,
+      /keys\.1\.tier: acme has the tier pro/,
     ],
   ])('are refused as %s', async (_, json, message) => {
     expect((await failureOf('validation', () => parseStoredKeys(json))).message).toMatch(message);

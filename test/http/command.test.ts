@@ -8,7 +8,6 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { serveSettings } from '../../src/cli/actions/serve-settings.js';
 import { newApiKey, serve } from '../../src/http/index.js';
 import { fileStorage } from '../../src/storage/index.js';
 import { run as runHere } from '../cli/run-command.js';
@@ -156,53 +155,35 @@ describe('orchard serve', () => {
     [['--quota', '1000'], /quota: give inference calls and their period/],
     [['--quota', '0/month'], /quota: /],
     [['--wrong-keys-per-minute', '0'], /wrong-keys-per-minute: /],
-    [['--isolation', 'inline'], /isolation: give worker or process/],
-    [['--device', 'gpu'], /device: give one of auto, cpu, webgpu/],
+    [['--isolation', 'inline'], /Allowed choices are worker, process/],
+    [['--device', 'gpu'], /Allowed choices are auto, cpu, webgpu/],
     [['--workers', '0'], /workers: /],
     [['--max-waiting', '0'], /max-waiting: /],
     [['--max-connections', 'many'], /max-connections: /],
-    [['--role', 'api'], /role: processes of several roles share a database; add --database/],
-    [['--schema', 'mine'], /schema: only a database has one/],
+    [['--role', 'api'], /--role: roles need a shared database; add --database/],
+    [['--schema', 'mine'], /schema: only a database has schemas/],
     [['--jobs', '2'], /jobs: without a database/],
     [['--database', 'mysql://host/name'], /database: give a URL such as postgres:/],
-    [['--database', 'postgres://host/name', '--role', 'queen'], /role: give api, trainer or all/],
+    [['--database', 'postgres://host/name', '--role', 'queen'], /Allowed choices are api, trainer, all/],
     [['--database', 'postgres://host/name', '--schema', 'a-b'], /schema: give at most 40/],
   ])('refuses %j', async (args, message) => {
     const { exitCode, stderr } = await runHere(['serve', ...args]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringMatching(message) });
   });
 
-  it('takes the database from the environment, where the command line names none', () => {
-    const environment = { ORCHARD_DATABASE: 'postgres://there/name' };
-    expect(serveSettings({ role: 'api' }, environment).database).toBe('postgres://there/name');
-    const named = serveSettings({ database: 'postgresql://here/name' }, environment);
-    expect(named.database).toBe('postgresql://here/name');
-  });
-
-  it('takes the device from the environment, where the command line names none', () => {
-    const environment = { ORCHARD_DEVICE: 'webgpu' };
-    expect(serveSettings({}, environment).device).toBe('webgpu');
-    expect(serveSettings({ device: 'auto' }, environment).device).toBe('auto');
-  });
-
-  it('listens to this machine alone and refuses private addresses, unless told otherwise', () => {
-    expect(serveSettings({})).toEqual({
-      host: '127.0.0.1',
-      port: 8080,
-      data: './orchard-data',
-      'wrong-keys-per-minute': 10,
-      'trust-proxy': false,
-      'allow-private-addresses': false,
-      isolation: 'process',
-      device: 'cpu',
-    });
+  it.each([
+    [{ ORCHARD_DATABASE: 'mysql://host/name' }, /--database: give a URL such as postgres:/],
+    [{ ORCHARD_DEVICE: 'gpu' }, /--device: give one of auto, cpu, webgpu/],
+  ])('takes %j from the environment, and checks it', async (env, message) => {
+    const { exitCode, stderr } = await runHere(['serve'], { env });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringMatching(message) });
   });
 
   it('without the keys that it is told of says so, and does not start', async () => {
     const failure = await run('serve', '--keys', '/no/such/file').catch((thrown: unknown) => thrown);
     expect(failure).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^the file of keys \/no\/such\/file/),
+      stderr: expect.stringMatching(/^the key file \/no\/such\/file/),
     });
   });
 

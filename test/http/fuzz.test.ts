@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { operations } from '../../src/http/create-handler.js';
+import { documentedRoutes } from '../../src/http/routes.js';
 import { aRequest } from '../trainer/request.js';
 import { aService, MODEL, OTHER_MODEL, UNKNOWN_ID, useCatalogue } from './a-service.js';
 
@@ -22,7 +22,7 @@ const paths = fc.oneof(
   {
     weight: 8,
     arbitrary: fc
-      .tuple(fc.constantFrom(...operations()), names)
+      .tuple(fc.constantFrom(...documentedRoutes()), names)
       .map(([{ path }, name]) => path.replace(/\{\w+\}/, name)),
   },
   { weight: 1, arbitrary: fc.webPath() },

@@ -12,7 +12,7 @@ import {
   StorageError,
   TrainingError,
 } from '../../src/errors.js';
-import { jobAnswer } from '../../src/http/job-answer.js';
+import { jobAnswer } from '../../src/http/jobs.js';
 import type { JobError, JobInformation } from '../../src/trainer/index.js';
 import { statsAfter } from '../trainer/fake-host.js';
 import { aRequest } from '../trainer/request.js';

@@ -37,12 +37,12 @@ describe.skipIf(executable === undefined)(title, () => {
     await page.getByText('The model took 1.5 ms.').waitFor();
   }
 
-  it('asks for a key, tells when it is nobody’s, and keeps it for this tab alone', async () => {
+  it('asks for a key, says when it isn’t valid, and keeps it for this tab alone', async () => {
     const page = await openPage(browser, service.url);
     const field = page.getByRole('textbox', { name: 'API key' });
     await field.fill('guessed');
     await page.getByRole('button', { name: 'Use this key' }).click();
-    await page.getByRole('alert').filter({ hasText: 'Nobody has this API key.' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: "This API key isn't valid." }).waitFor();
     await field.fill(KEY);
     await field.press('Enter');
     await page.getByRole('heading', { name: 'Ask a model' }).waitFor();
@@ -152,13 +152,15 @@ describe.skipIf(executable === undefined)(title, () => {
     await page.getByLabel('Model', { exact: true }).selectOption('pre-trained/named-entity-recognition');
     await page.getByRole('button', { name: 'Apple opens a shop in Paris.' }).click();
     await page.getByText('The model took 1.5 ms.').waitFor();
-    await page.getByRole('button', { name: 'Which words moved it?' }).click();
+    await page.getByRole('button', { name: 'Which words influenced it?' }).click();
     const place = page.locator('#explanation .words').first();
     await place.waitFor();
     expect(await place.textContent()).toBe('Apple opens a shop in Paris.');
     expect(await place.locator('mark.for').allInnerTexts()).toEqual(['Apple']);
     expect(await place.locator('mark.against').allInnerTexts()).toEqual(['Paris.']);
-    const told = page.getByRole('status').filter({ hasText: 'What speaks most for it: “Apple”.' });
+    const told = page
+      .getByRole('status')
+      .filter({ hasText: 'What counts most towards the answer: “Apple”.' });
     await told.waitFor({ state: 'attached' });
     await ask(page, 'emotion-detection');
     // The sentence that `ask` waits for may still be that of the answer before.
@@ -175,7 +177,7 @@ describe.skipIf(executable === undefined)(title, () => {
       .getByRole('alert')
       .filter({ hasText: /^In the dataset, train\.tsv .* \(and 24 more\)/ })
       .waitFor();
-    const first = page.getByRole('region', { name: 'What is wrong in the dataset' });
+    const first = page.getByRole('region', { name: 'Problems in the dataset' });
     const rows = first.locator('tbody tr');
     expect(await rows.count()).toBe(20);
     const cells = await rows.first().locator('th, td').allTextContents();
@@ -186,7 +188,7 @@ describe.skipIf(executable === undefined)(title, () => {
     ]);
     const ofDev = page.getByRole('rowheader', { name: 'dev.tsv' });
     expect(await ofDev.count()).toBe(0);
-    await page.getByText('5 more listed').click();
+    await page.getByText('5 more').click();
     expect(await ofDev.count()).toBe(5);
     await page.getByRole('button', { name: 'Show job' }).last().click();
     await page.getByText('✓ ready; best').waitFor();
@@ -258,11 +260,11 @@ describe.skipIf(executable === undefined)(title, () => {
       await page.getByText('The figures as a table').click();
       expect(await accessibilityProblems(page)).toEqual([]);
       await page.getByText('What a file looks like').click();
-      await page.getByRole('button', { name: 'Which words moved it?' }).click();
+      await page.getByRole('button', { name: 'Which words influenced it?' }).click();
       await page.locator('#explanation .words').first().waitFor();
       expect(await accessibilityProblems(page)).toEqual([]);
       await page.getByRole('button', { name: 'Show job wrong' }).click();
-      await page.getByText('5 more listed').click();
+      await page.getByText('5 more').click();
       expect(await accessibilityProblems(page)).toEqual([]);
     },
   );
@@ -273,13 +275,13 @@ describe.skipIf(executable === undefined)(title, () => {
     await page.getByRole('button', { name: 'Show job' }).last().click();
     await page.getByText('The figures as a table').click();
     await page.getByText('What a file looks like').click();
-    await page.getByRole('button', { name: 'Which words moved it?' }).click();
+    await page.getByRole('button', { name: 'Which words influenced it?' }).click();
     await page.locator('#explanation .words').first().waitFor();
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
     const cutOff = `(() => { const box = document.querySelector('#jobs-scroll'); return box.scrollWidth - box.clientWidth; })()`;
     expect(await page.evaluate(cutOff)).toBe(0);
     await page.getByRole('button', { name: 'Show job wrong' }).click();
-    await page.getByText('5 more listed').click();
+    await page.getByText('5 more').click();
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
   });
 

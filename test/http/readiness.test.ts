@@ -1,8 +1,8 @@
 /** Whether a process can work, as it tells those who send requests to it. */
 import { describe, expect, it } from 'vitest';
 import { StorageError } from '../../src/errors.js';
-import { probeHandler } from '../../src/http/probes.js';
-import { readinessOf } from '../../src/http/readiness.js';
+import { probeHandler } from '../../src/http/create-handler.js';
+import { readinessOf } from '../../src/http/probes.js';
 import { aService, MODEL, useCatalogue } from './a-service.js';
 
 const catalogue = useCatalogue();

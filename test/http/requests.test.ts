@@ -1,8 +1,8 @@
 /** Requests before any model is asked: keys, bodies, methods, and the pages without a key. */
 import { describe, expect, it } from 'vitest';
 import type { Account } from '../../src/contract/index.js';
-import { operations } from '../../src/http/create-handler.js';
 import type { AccessLogEntry } from '../../src/http/index.js';
+import { documentedRoutes } from '../../src/http/routes.js';
 import { aRequest } from '../trainer/request.js';
 import { aService, MODEL, UNKNOWN_ID, useCatalogue } from './a-service.js';
 
@@ -13,7 +13,7 @@ const body = { query: 'the lamp was awful' };
 const catalogue = useCatalogue();
 
 describe('the API key', () => {
-  it.each(operations().map(({ method, path }) => [method, path]))(
+  it.each(documentedRoutes().map(({ method, path }) => [method, path]))(
     'is asked for by %s %s',
     async (method, path) => {
       const { ask } = await aService(catalogue);
@@ -98,7 +98,7 @@ describe.each([
 });
 
 describe('a query string', () => {
-  it.each(operations().map(({ method, path }) => [method, path]))(
+  it.each(documentedRoutes().map(({ method, path }) => [method, path]))(
     'with a parameter that %s %s does not have is refused',
     async (method, path) => {
       const { ask } = await aService(catalogue);

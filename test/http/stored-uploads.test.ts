@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { accountServices, createHandler, type UploadLimits } from '../../src/http/index.js';
-import { StoredUploads } from '../../src/http/stored-uploads.js';
+import { DatasetUploads } from '../../src/http/uploads.js';
 import { UploadRecords, uploadFolder } from '../../src/jobs/index.js';
 import { memoryStorage, type Storage } from '../../src/storage/index.js';
 import { eraseAccount } from '../../src/trainer/index.js';
@@ -18,7 +18,7 @@ const { model_config } = aRequest;
 /** A process over a storage; the API key is the account's name. */
 function aProcess(storage: Storage, uploadLimits: UploadLimits = {}) {
   const host = new FakeHost();
-  const services = accountServices({ storage, trainer: { host }, uploadsInStorage: true, uploadLimits });
+  const services = accountServices({ storage, trainer: { host }, uploadLimits });
   onTestFinished(() => services.close());
   const authenticate = (apiKey: string) => ({ app_id: apiKey, tier: 'pro' }) as const;
   const handler = createHandler({ ...services, authenticate });
@@ -36,7 +36,7 @@ function aProcess(storage: Storage, uploadLimits: UploadLimits = {}) {
 
 /** Removes from a storage what nobody needs after some time. */
 async function sweep(storage: Storage, afterMs = 0): Promise<void> {
-  const uploads = new StoredUploads(storage, () => expect.fail('no trainer is needed'));
+  const uploads = new DatasetUploads(storage, () => expect.fail('no trainer is needed'));
   await uploads.sweep(Date.now() + afterMs);
   await uploads.close();
 }

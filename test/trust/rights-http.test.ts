@@ -1,9 +1,8 @@
-import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { readFile, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { accountServices, createHandler, hashedKeys, newApiKey } from '../../src/http/index.js';
-import { eraseUploads, uploadFileName } from '../../src/http/upload-files.js';
-import { ModelUses } from '../../src/jobs/index.js';
+import { ModelUses, UploadRecords } from '../../src/jobs/index.js';
 import { folderModels } from '../../src/model-loader/index.js';
 import { fileStorage, memoryStorage, type Storage } from '../../src/storage/index.js';
 import { run } from '../cli/run-command.js';
@@ -19,11 +18,9 @@ const other = newApiKey({ app_id: 'other', tier: 'pro' });
 const boss = newApiKey({ app_id: 'boss', tier: 'pro' });
 
 async function aService({ storage = memoryStorage(), hasOperator = true } = {}) {
-  const uploadDirectory = temporaryDirectory();
   const host = new FakeHost();
   const services = accountServices({
     storage,
-    uploadDirectory,
     trainer: { host, allowPrivateAddresses: true },
     modelLoader: folderModels(temporaryDirectory()),
     inference: { isolation: 'inline' },
@@ -44,7 +41,7 @@ async function aService({ storage = memoryStorage(), hasOperator = true } = {}) 
     );
     return { status: response.status, body: JSON.parse(await response.text()) };
   };
-  return { ask, storage, uploadDirectory, host };
+  return { ask, storage, host };
 }
 
 interface Question {
@@ -77,7 +74,7 @@ describe('the routes of an operator', () => {
   });
 
   it('erase an account with its uploads, and leave the other', async () => {
-    const { ask, storage, uploadDirectory, host } = await aService();
+    const { ask, storage, host } = await aService();
     const zip = new Uint8Array(await zipOf({ 'a/config.json': '{}' }));
     for (const key of [acme, other]) {
       const headers = { 'content-type': 'application/zip' };
@@ -93,7 +90,7 @@ describe('the routes of an operator', () => {
     expect(body.data).toMatchObject({ app_id: 'acme/1', job_ids: [id], uploads: 1 });
     expect((await ask('GET', `${jobs}/${id}`, { key: acme })).status).toBe(404);
     expect((await ask('GET', `${jobs}/${others}`, { key: other })).status).toBe(200);
-    expect(await readdir(uploadDirectory)).toHaveLength(1);
+    expect(await storage.listKeys('uploads')).toHaveLength(1);
     expect((await storage.listKeys('jobs')).filter((key) => key.startsWith('acme'))).toEqual([]);
   });
 
@@ -143,34 +140,12 @@ describe('the header idempotency-key', () => {
   });
 });
 
-describe('eraseUploads', () => {
-  it('finds the uploads of this and of an earlier release by their account, and leaves the rest', async () => {
-    const directory = temporaryDirectory();
-    const own = uploadFileName('acme', 'one');
-    await writeFile(join(directory, own), 'zip');
-    await writeFile(join(directory, `${own}.json`), '{}');
-    await writeFile(join(directory, 'two.zip'), 'zip');
-    await writeFile(
-      join(directory, 'two.zip.json'),
-      JSON.stringify({ account: { app_id: 'acme', tier: 'pro' }, job: 'x' }),
-    );
-    await writeFile(join(directory, uploadFileName('acme2', 'three')), 'zip');
-    await writeFile(join(directory, 'four.zip'), 'zip');
-    expect(await eraseUploads(directory, 'acme')).toBe(2);
-    expect((await readdir(directory)).sort()).toEqual(['four.zip', uploadFileName('acme2', 'three')].sort());
-  });
-
-  it('takes a folder that is not there for an empty one', async () => {
-    expect(await eraseUploads(join(temporaryDirectory(), 'none'), 'acme')).toBe(0);
-  });
-});
-
 async function aDataFolder(): Promise<{ data: string; storage: Storage; id: string }> {
   const data = temporaryDirectory();
   const storage = fileStorage(data);
   const id = await aReadyModelIn(storage, 'acme/1');
-  await mkdir(join(data, 'uploads'));
-  await writeFile(join(data, 'uploads', uploadFileName('acme/1', 'x')), 'zip');
+  const upload = { record_version: 1, state: 'waiting', bytes: 1, at: Date.now(), job: null } as const;
+  await new UploadRecords(storage).add('acme/1', '0190a6f0-0000-7000-8000-000000000000', upload);
   return { data, storage, id };
 }
 
@@ -188,7 +163,7 @@ describe('orchard erase', () => {
     );
     expect(await storage.listKeys('jobs')).toEqual([]);
     expect(await storage.openFolder(id)).toBeUndefined();
-    expect(await readdir(join(data, 'uploads'))).toEqual([]);
+    expect(await storage.listKeys('uploads')).toEqual([]);
   });
 
   it('refuses a folder that holds no service, and a missing account', async () => {
@@ -209,7 +184,7 @@ describe('orchard unused', () => {
     const { data, storage, id } = await aDataFolder();
     const key = `${encodeURIComponent('acme/1')}/${id}`;
     expect((await run(['unused', '--data', data])).stdout).toBe(
-      'no model was left unasked for more than 30 days\n',
+      'no model has been unused for more than 30 days\n',
     );
     // The first look began to count; so that is set back, with the job and its files.
     const use = await storage.read('model-uses', key);

@@ -40,7 +40,6 @@ async function aService(folder: string) {
   const catalogue = await tinyCatalogue(join(folder, 'catalogue'), { [MODEL]: ['a', 'b', 'c'] });
   const services = accountServices({
     storage,
-    uploadDirectory: join(data, 'uploads'),
     trainer: { allowFileUrls: true, threads: 1 },
     modelLoader: folderModels(catalogue),
     inference: { workers: 1 },

@@ -1,35 +1,102 @@
+import { basename, extname } from 'node:path';
 import { documentedModelTypes } from '../../contract/index.js';
-import type { CommandDefinition } from '../command-definition.js';
+import type { DatasetWarning } from '../../datasets/index.js';
+import { command, outcomeOf, type Settings } from '../command.js';
+import { grouped } from '../format.js';
+import {
+  argument,
+  choice,
+  columnOptions,
+  devFractionOption,
+  option,
+  required,
+  seedOption,
+} from '../parameters.js';
 
-export const archiveDefinition: CommandDefinition = {
-  name: 'archive',
-  summary: 'make a dataset archive out of a file, checked as training checks it',
-  details: `UTF-8: CSV, TSV or JSON Lines, by the ending, for classification and questions; for sequence labelling
-CoNLL's columns: a word a line, its BIO tag in the last column, a blank line after a sentence.
-Several labels of a row are separated by commas.`,
-  arguments: [{ usage: '<input>', description: 'the rows' }],
-  options: [
-    {
-      flags: '--type <type>',
-      description: 'what a model is to learn from it',
-      choices: documentedModelTypes,
-    },
-    { flags: '-o, --output <file>', description: 'where the zip goes (beside the input)' },
-    { flags: '--text-column <name>', description: 'classification (text)' },
-    { flags: '--label-column <name>', description: 'classification (label)' },
-    { flags: '--question-column <name>', description: 'question-answering (question)' },
-    {
-      flags: '--passage-column <name>',
-      description: 'question-answering: the passage that answers the question (context)',
-    },
-    {
-      flags: '--dev <file>',
-      description: 'rows to evaluate on, in the same format (a tenth of the input is set aside)',
-    },
-    { flags: '--dev-fraction <share>', description: 'another share to set aside, such as 0.2' },
-    { flags: '--seed <number>', description: 'decides which rows are set aside (0)' },
-    { flags: '--name <name>', description: "the dataset's (that of the output)" },
-    { flags: '--description <text>', description: '(the name)' },
-  ],
-  run: async (run) => (await import('../actions/archive.js')).archive(run),
+const parameters = {
+  input: argument('<input>', 'file of rows'),
+  type: required(choice('--type <type>', 'task to train a model for', documentedModelTypes)),
+  output: option('-o, --output <file>', 'zip to write (default: next to the input)'),
+  ...columnOptions,
+  dev: option(
+    '--dev <file>',
+    'rows to evaluate on, in the same format (default: a tenth of the input is set aside)',
+  ),
+  devFraction: devFractionOption,
+  seed: seedOption,
+  name: option('--name <name>', 'name of the dataset (default: that of the output)'),
+  description: option('--description <text>', 'description of the dataset (default: its name)'),
 };
+
+export const archiveCommand = command({
+  name: 'archive',
+  summary: 'make a dataset archive from a file, with the same checks as training',
+  details: `The input is UTF-8. For classification and question answering: CSV, TSV or JSON Lines, by the file extension. For sequence
+labelling: CoNLL columns, with one word per line, its BIO tag in the last column, and a blank line after each sentence. Several
+labels of a row are separated by commas.`,
+  parameters,
+  async run({ settings, output }) {
+    const { contents, respaced, ...summary } = await write(settings);
+    const { path, train, dev, removedDuplicates, warnings } = summary;
+    await output.result(
+      { ...summary, contents },
+      `${path}: ${grouped(train)} rows to train on, ${grouped(dev)} to evaluate on, ${contents}`,
+    );
+    if (output.isJson) return;
+    if (removedDuplicates > 0) output.warn(`${grouped(removedDuplicates)} repeated rows were left out`);
+    if (respaced !== undefined) output.warn(respaced);
+    for (const { message } of warnings) output.warn(`warning: ${message}`);
+  },
+});
+
+/** What is reported about an archive of any type. */
+interface Summary {
+  readonly path: string;
+  readonly train: number;
+  readonly dev: number;
+  readonly removedDuplicates: number;
+  readonly warnings: readonly DatasetWarning[];
+  /** `4 labels` */
+  readonly contents: string;
+  /** What was changed in the texts, if anything. */
+  readonly respaced?: string | undefined;
+}
+
+async function write(settings: Settings<typeof parameters>): Promise<Summary> {
+  const families = await import('../../families/index.js');
+  const { type, input, dev, description, devFraction, seed } = settings;
+  const target = settings.output ?? `${input.slice(0, input.length - extname(input).length)}.zip`;
+  const name = settings.name ?? basename(target, extname(target));
+  const options = { name, description, devFraction, seed };
+  const sources = <Columns extends object>(columns: Columns) => ({
+    rows: { path: input, ...columns },
+    devRows: dev === undefined ? undefined : { path: dev, ...columns },
+  });
+  const classification = families.classificationTypes.find((each) => each === type);
+  if (classification !== undefined) {
+    const { textColumn, labelColumn } = settings;
+    const rows = sources({ textColumn, labelColumn });
+    const created = families.createClassificationArchive(
+      { ...options, ...rows, type: classification },
+      target,
+    );
+    const { labels, respacedTexts, ...summary } = await outcomeOf(created);
+    const respaced = `tabs and line breaks became spaces in ${grouped(respacedTexts)} texts`;
+    return {
+      ...summary,
+      contents: `${labels.length} labels`,
+      respaced: respacedTexts > 0 ? respaced : undefined,
+    };
+  }
+  if (families.sequenceTypes.some((each) => each === type)) {
+    const created = families.createSequenceArchive({ ...options, ...sources({}) }, target);
+    const { entityTypes, respacedWords, ...summary } = await outcomeOf(created);
+    const contents = `${entityTypes.length} entity types (${entityTypes.join(', ')})`;
+    const respaced = `${grouped(respacedWords)} words with spaces were split or removed`;
+    return { ...summary, contents, respaced: respacedWords > 0 ? respaced : undefined };
+  }
+  const columns = { questionColumn: settings.questionColumn, contextColumn: settings.passageColumn };
+  const created = families.createRetrievalArchive({ ...options, ...sources(columns) }, target);
+  const { passages, ...summary } = await outcomeOf(created);
+  return { ...summary, contents: `${grouped(passages)} passages` };
+}

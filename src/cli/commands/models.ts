@@ -1,53 +1,128 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { pretrainedModelNames } from '../../contract/index.js';
-import type { ArgumentDefinition, CommandDefinition, OptionDefinition } from '../command-definition.js';
+import { NotFoundError } from '../../errors.js';
+import type { ListedModel, ModelProgress } from '../../model-loader/index.js';
+import type { UsageTerms } from '../../usage-terms.js';
+import { type Command, command, outcomeOf } from '../command.js';
+import { alignedLines, grouped } from '../format.js';
+import { argument, option } from '../parameters.js';
+import { interruptible, Progress } from '../terminal.js';
 
-const name: ArgumentDefinition = {
-  usage: '<name>',
-  description: "a model's or backbone's",
-  suggestions: pretrainedModelNames,
-};
-const directory: OptionDefinition = {
-  flags: '--directory <folder>',
-  description: 'where pulled models are kept; may be in ORCHARD_MODELS_DIRECTORY (a folder of the cache)',
-};
+const name = { ...argument('<name>', 'name of a model or backbone'), suggestions: pretrainedModelNames };
+const directory = option(
+  '--directory <folder>',
+  'folder of pulled models; or set ORCHARD_MODELS_DIRECTORY (default: a folder in the cache)',
+);
 
-export const modelsDefinition: CommandDefinition = {
+const listCommand = command({
+  name: 'list',
+  summary: 'list the models, and which of them are on this machine',
+  parameters: { directory },
+  async run({ settings, output }) {
+    const models = await listed(settings.directory);
+    if (output.isJson) for (const each of models) await output.result(each, []);
+    else for (const line of alignedLines(models.map(cellsOf))) await output.line(line);
+    for (const each of output.isJson ? [] : models) {
+      if (isRestricted(each.licence)) await output.line(`\n${each.name}: ${restriction(each.licence)}`);
+    }
+  },
+});
+
+const cardCommand = command({
+  name: 'card',
+  summary: 'print the card of a model: data, licences, metrics, weaknesses',
+  parameters: { name, directory },
+  async run({ settings, output }) {
+    const { CARD_FILE } = await import('../../model-folder/index.js');
+    const found = (await listed(settings.directory)).find((each) => each.name === settings.name);
+    if (found?.directory === undefined) {
+      const hint = found
+        ? `not on this machine; run orchard models pull ${settings.name}`
+        : 'orchard models lists all models';
+      throw new NotFoundError('pretrained model', settings.name, hint);
+    }
+    const { licence } = found;
+    const card = await readFile(join(found.directory, CARD_FILE), 'utf8');
+    if (output.isJson) await output.result({ name: found.name, card, ...(licence && { licence }) }, []);
+    else await output.write(card);
+  },
+});
+
+const pullCommand = command({
+  name: 'pull',
+  summary: 'download a model; each file is checked by its SHA-256',
+  parameters: {
+    name,
+    from: option(
+      '--from <place>',
+      'folder or URL with catalogue/ and backbones/; or set ORCHARD_MODELS_FROM',
+    ),
+    directory,
+  },
+  async run({ settings: { name, from, directory }, terminal, output }) {
+    const { pullModel } = await import('../../model-loader/index.js');
+    const progress = new Progress(terminal);
+    const options = {
+      ...placeOf(directory),
+      ...(from !== undefined && { from }),
+      onProgress: ({ file, receivedBytes, totalBytes }: ModelProgress) =>
+        progress.show(totalBytes ? receivedBytes / totalBytes : undefined, `${name} ${file}`),
+    };
+    const pulling = interruptible((signal) => outcomeOf(pullModel(name, { ...options, signal })));
+    const pulled = await pulling.finally(() => progress.clear());
+    await output.result(pulled, `${name}: ${grouped(pulled.bytes)} bytes in ${pulled.directory}`);
+    if (isRestricted(pulled.licence)) output.warn(`${name}: ${restriction(pulled.licence)}`);
+  },
+});
+
+const verifyCommand = command({
+  name: 'verify',
+  summary: 'check the files of a model on this machine by their SHA-256',
+  parameters: { name, directory },
+  async run({ settings: { name, directory }, output }) {
+    const { verifyModel } = await import('../../model-loader/index.js');
+    const verified = await outcomeOf(verifyModel(name, placeOf(directory)));
+    const { problems, bytes } = verified;
+    const lines = problems.map(({ file, problem }) => `${name} ${file}: ${problem}`);
+    await output.result(verified, lines.length > 0 ? lines : `${name}: complete, ${grouped(bytes)} bytes`);
+    if (lines.length > 0) output.fail();
+  },
+});
+
+export const modelsCommand: Command = {
   name: 'models',
-  summary: 'list pretrained models and backbones, show their cards, pull and check them',
-  commands: [
-    {
-      name: 'list',
-      summary: 'list what there is, and what of it is here',
-      isDefault: true,
-      options: [directory],
-      run: async (run) => (await import('../actions/models.js')).list(run),
-    },
-    {
-      name: 'card',
-      summary: "print a model's card: data, licences, figures, weaknesses",
-      arguments: [name],
-      options: [directory],
-      run: async (run) => (await import('../actions/models.js')).card(run),
-    },
-    {
-      name: 'pull',
-      summary: 'fetch a model, each file checked by its SHA-256',
-      arguments: [name],
-      options: [
-        {
-          flags: '--from <place>',
-          description: 'a folder or URL that has catalogue/ and backbones/; may be in ORCHARD_MODELS_FROM',
-        },
-        directory,
-      ],
-      run: async (run) => (await import('../actions/models.js')).pull(run),
-    },
-    {
-      name: 'verify',
-      summary: 'check the files of a model that is here by their SHA-256',
-      arguments: [name],
-      options: [directory],
-      run: async (run) => (await import('../actions/models.js')).verify(run),
-    },
-  ],
+  summary: 'list, describe, download and check pretrained models and backbones',
+  parameters: {},
+  commands: [{ ...listCommand, isDefault: true }, cardCommand, pullCommand, verifyCommand],
 };
+
+function placeOf(directory: string | undefined): { readonly directory?: string } {
+  return directory === undefined ? {} : { directory };
+}
+
+async function listed(directory: string | undefined): Promise<readonly ListedModel[]> {
+  const { listModels } = await import('../../model-loader/index.js');
+  return outcomeOf(listModels(placeOf(directory)));
+}
+
+function cellsOf({ name, kind, bytes, source, directory, licence }: ListedModel): readonly string[] {
+  return [
+    name,
+    kind,
+    `${(bytes / 1e6).toFixed(1)} MB`,
+    isRestricted(licence) ? 'not for commercial use' : '',
+    source ?? 'not here',
+    directory ?? `orchard models pull ${name}`,
+  ];
+}
+
+function isRestricted(licence: UsageTerms | undefined): licence is UsageTerms {
+  return licence?.commercial_use === false;
+}
+
+/** Why a model is not for commercial use, and what to use instead. */
+function restriction({ reasons, alternative }: UsageTerms): string {
+  const because = `not for commercial use without permission from the owners of the data: ${reasons.join('; ')}.`;
+  return alternative === undefined ? because : `${because} Instead: ${alternative}`;
+}

@@ -1,72 +1,167 @@
 import { DEVICES } from '../../device-names.js';
-import type { CommandDefinition } from '../command-definition.js';
+import type { RunningServer, StoredKey } from '../../http/index.js';
+import { command, type Settings, UsageError } from '../command.js';
+import { choice, DEFAULT_DATA, databaseOption, flag, integer, option, schemaOption } from '../parameters.js';
 
-export const serveDefinition: CommandDefinition = {
+const parameters = {
+  host: option('--host <address>', 'address to listen on (default: 127.0.0.1)'),
+  port: option('--port <number>', 'port to listen on (default: 8080)', integer(0, 65_535)),
+  data: option(
+    '--data <folder>',
+    'folder for jobs and models; with a database, for its local cache (default: ./orchard-data)',
+  ),
+  database: {
+    ...databaseOption,
+    description:
+      'PostgreSQL database for jobs and models instead of a folder, postgres://…; set ORCHARD_DATABASE instead to hide it from other users of the machine',
+    variable: 'ORCHARD_DATABASE',
+  },
+  schema: schemaOption,
+  role: choice(
+    '--role <role>',
+    'with a database: answer requests (api), train (trainer), or both (all, the default)',
+    ['api', 'trainer', 'all'],
+  ),
+  jobs: option('--jobs <number>', 'with a database: jobs to train here at a time (default: 1)', integer(1)),
+  // Storage and queue each hold a connection to listen; with fewer than 5, work that needs two would wait for itself.
+  connections: option(
+    '--connections <number>',
+    'with a database: maximum connections of this process to it (default: 11)',
+    integer(5),
+  ),
+  keys: option('--keys <file>', 'API keys, as new-key writes them; or set ORCHARD_KEYS to their JSON'),
+  operatorKeys: option(
+    '--operator-keys <file>',
+    'keys of new-key for /operator: erase accounts, remove unused models (default: off)',
+  ),
+  requestsPerMinute: option(
+    '--requests-per-minute <number>',
+    'maximum requests per account and minute (default: no limit)',
+    integer(1),
+  ),
+  quota: option(
+    '--quota <calls/period>',
+    'maximum inference calls per account, such as 10000/month or 500/day (default: no limit)',
+    (typed) => {
+      const [, calls, per] = /^([1-9]\d{0,11})\/(day|month)$/.exec(typed) ?? [];
+      if (calls === undefined)
+        throw new UsageError('give inference calls and their period: 10000/month, 500/day');
+      return { calls: Number(calls), per: per === 'day' ? ('day' as const) : ('month' as const) };
+    },
+  ),
+  wrongKeysPerMinute: option(
+    '--wrong-keys-per-minute <number>',
+    'wrong API keys per minute after which a client address is blocked (default: 10)',
+    integer(1),
+  ),
+  trustProxy: flag(
+    '--trust-proxy',
+    'take the client address from x-forwarded-for; only behind a proxy that sets it',
+  ),
+  allowPrivateAddresses: flag(
+    '--allow-private-addresses',
+    'allow dataset_url to point to this machine and its network',
+  ),
+  isolation: choice(
+    '--isolation <kind>',
+    'run trainings in a thread (worker) or in a separate process that can fail safely (process, the default)',
+    ['worker', 'process'],
+  ),
+  device: {
+    ...choice(
+      '--device <device>',
+      'where to compute; see orchard devices (cpu); or set ORCHARD_DEVICE',
+      DEVICES,
+    ),
+    variable: 'ORCHARD_DEVICE',
+  },
+  workers: option('--workers <number>', 'number of inference threads (default: 2)', integer(1)),
+  maxWaiting: option(
+    '--max-waiting <number>',
+    'maximum queries waiting for a thread; beyond that, requests get a 503 (default: 2000)',
+    integer(1),
+  ),
+  maxConnections: option(
+    '--max-connections <number>',
+    'maximum open connections (default: 1000)',
+    integer(1),
+  ),
+};
+
+/** Options that are only for a database. */
+const needDatabase = {
+  role: 'roles need a shared database; add --database, or omit --role',
+  schema: 'only a database has schemas; add --database',
+  jobs: 'without a database, every account has one job at a time; add --database, or omit --jobs',
+  connections: 'only a database has connections; add --database',
+} as const;
+
+export const serveCommand = command({
   name: 'serve',
   summary: 'serve models over HTTP',
-  details: 'docs/http.md has more of each. Standard output has a line of JSON for each request.',
-  options: [
-    { flags: '--host <address>', description: 'where to listen (127.0.0.1)' },
-    { flags: '--port <number>', description: '(8080)' },
-    {
-      flags: '--data <folder>',
-      description: 'where jobs and models live; with a database, what is kept of it here (./orchard-data)',
-    },
-    {
-      flags: '--database <url>',
-      description:
-        'postgres://… where jobs and models live instead, for services on many machines; may be in ORCHARD_DATABASE, since other users of a machine see its command lines',
-    },
-    { flags: '--schema <name>', description: 'what holds them in the database (orchard)' },
-    {
-      flags: '--role <role>',
-      description: 'with a database: answer requests (api), train (trainer), or both (all)',
-    },
-    { flags: '--jobs <number>', description: 'with a database: jobs that train here at a time (1)' },
-    {
-      flags: '--connections <number>',
-      description: 'with a database: connections of this process to it (11)',
-    },
-    {
-      flags: '--keys <file>',
-      description: 'the API keys, as new-key writes them; their JSON may be in ORCHARD_KEYS instead',
-    },
-    {
-      flags: '--operator-keys <file>',
-      description: 'keys of new-key for /operator: erasing accounts, unused models (no such routes)',
-    },
-    { flags: '--requests-per-minute <number>', description: 'most requests of an account (no limit)' },
-    {
-      flags: '--quota <calls/period>',
-      description: 'most inference calls of an account, such as 10000/month or 500/day (no limit)',
-    },
-    {
-      flags: '--wrong-keys-per-minute <number>',
-      description: "beyond them no key from a client's address is looked at (10)",
-    },
-    {
-      flags: '--trust-proxy',
-      description: "take the client's address from x-forwarded-for, as a proxy before this adds it",
-    },
-    {
-      flags: '--allow-private-addresses',
-      description: 'let dataset_url lead into this machine and its network',
-    },
-    {
-      flags: '--isolation <kind>',
-      description:
-        'where training runs: a thread (worker), or a process of its own whose end harms nothing (process)',
-    },
-    {
-      flags: '--device <device>',
-      description: `where training and queries are computed, as orchard devices lists them: ${DEVICES.join(', ')} (cpu); may be in ORCHARD_DEVICE`,
-    },
-    { flags: '--workers <number>', description: 'threads that answer queries (2)' },
-    {
-      flags: '--max-waiting <number>',
-      description: 'queries that may wait for a thread; with more, requests get a 503 (2000)',
-    },
-    { flags: '--max-connections <number>', description: 'connections at a time (1000)' },
-  ],
-  run: async (run) => (await import('../actions/serve.js')).serve(run),
-};
+  details: 'Standard output has one JSON line per request. See docs/http.md for all options.',
+  parameters,
+  async run({ settings, terminal, output }) {
+    const { readKeyFile, startService } = await import('../../http/index.js');
+    const { keys: keyFile, operatorKeys, isolation = 'process', device = 'cpu' } = settings;
+    const { host = '127.0.0.1', port = 8080, data = DEFAULT_DATA, wrongKeysPerMinute = 10 } = settings;
+    checkDatabase(settings);
+    const isTrainer = settings.role === 'trainer'; // needs no keys
+    const warn = (message: string) => output.warn(message);
+    const service = await startService({
+      ...settings,
+      ...{ host, port, data, wrongKeysPerMinute, isolation, device },
+      keys: isTrainer ? [] : await keysFor(keyFile, terminal.env.ORCHARD_KEYS, warn),
+      operatorKeys: isTrainer || operatorKeys === undefined ? [] : await readKeyFile(operatorKeys),
+      log: (entry) => void output.line(JSON.stringify(entry)),
+      warn,
+    });
+    const { url } = service;
+    if (output.isJson) warn(JSON.stringify({ url }));
+    else if (isTrainer) warn(`Orchard trains the jobs of the database; see ${url}/ready for its state`);
+    else
+      warn(
+        `Orchard answers at ${url}; open it in a browser to try models, or ${url}/docs for the API reference`,
+      );
+    closeOnSignal(service, warn);
+  },
+});
+
+/** @throws UsageError */
+function checkDatabase(settings: Settings<typeof parameters>): void {
+  if (settings.database !== undefined) return;
+  const problems = (['role', 'schema', 'jobs', 'connections'] as const)
+    .filter((name) => settings[name] !== undefined)
+    .map((name) => `--${name}: ${needDatabase[name]}`);
+  if (problems.length > 0) throw new UsageError(problems.join('; '));
+}
+
+/** From a file, otherwise from JSON, otherwise a new key for this run. */
+async function keysFor(
+  file: string | undefined,
+  json: string | undefined,
+  warn: (message: string) => void,
+): Promise<readonly StoredKey[]> {
+  const { newApiKey, parseStoredKeys, readKeyFile } = await import('../../http/index.js');
+  if (file !== undefined) return readKeyFile(file);
+  if (json !== undefined) return parseStoredKeys(json);
+  const { LOCAL_ACCOUNT } = await import('../../contract/index.js');
+  const { apiKey, stored } = newApiKey(LOCAL_ACCOUNT);
+  warn(`No keys were given; x-api-key for this run: ${apiKey}`);
+  return [stored];
+}
+
+/** Time to stop: the first half is for open requests, the rest for checkpoints of running jobs. */
+const STOP_TIMEOUT_MS = 10_000;
+
+/** A second signal ends the process at once. */
+function closeOnSignal(service: RunningServer, warn: (message: string) => void): void {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(signal, () => {
+      warn(`${signal}: finishing open requests, then stopping; jobs continue at the next start`);
+      void service.close();
+      // A computing thread can't be ended from outside, and an exit would wait for it. Jobs survive a kill.
+      setTimeout(() => process.kill(process.pid, 'SIGKILL'), STOP_TIMEOUT_MS).unref();
+    });
+  }
+}

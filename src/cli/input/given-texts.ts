@@ -2,8 +2,8 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { MAX_QUERY_CHARACTERS } from '../../contract/index.js';
 import { StorageError } from '../../errors.js';
+import { UsageError } from '../command.js';
 import type { Terminal } from '../terminal.js';
-import { UsageError } from '../usage-error.js';
 import { formatOfFile, type InputFormat } from './input-format.js';
 import { type InputTexts, textsOf } from './texts.js';
 

@@ -1,16 +1,16 @@
 import type { AnswerView, InferenceResult } from '../../contract/index.js';
-import { element } from './elements.js';
+import { element, table } from './elements.js';
 import { entitySegments } from './entity-segments.js';
+import type { Explanation } from './service.js';
 
-/** More labels than this are folded away. */
+/** More labels are folded away. */
 const SHOWN_LABELS = 10;
-/** How many styles of entities the stylesheet has. */
+/** Number of entity styles in the stylesheet. */
 const ENTITY_STYLES = 6;
 
 interface View {
-  /** The answer as it is best read. */
   shown(result: InferenceResult, query: string): HTMLElement;
-  /** In words, for who can't see it. */
+  /** For screen readers. */
   summary(result: InferenceResult): string;
 }
 
@@ -66,21 +66,9 @@ function entities(result: InferenceResult, query: string): HTMLElement {
 }
 
 function entityTable({ tokens = [], labels, scores }: InferenceResult): HTMLElement {
-  const head = ['Entity', 'Type', 'Score'].map((name) => element('th', { scope: 'col' }, name));
-  const rows = tokens.map((token, at) =>
-    element(
-      'tr',
-      {},
-      element('th', { scope: 'row' }, token),
-      element('td', {}, labels[at] ?? ''),
-      element('td', { className: 'number' }, percent(scores[at] ?? 0)),
-    ),
-  );
-  return element(
-    'table',
-    {},
-    element('thead', {}, element('tr', {}, ...head)),
-    element('tbody', {}, ...rows),
+  return table(
+    { columns: ['Entity', 'Type', 'Score'] },
+    tokens.map((token, at) => [[token], labels[at] ?? '', { number: percent(scores[at] ?? 0) }]),
   );
 }
 
@@ -96,7 +84,7 @@ function passages({ labels, scores }: InferenceResult): HTMLElement {
   return element('ol', { className: 'passages' }, ...items);
 }
 
-/** A long passage begins with its first sentences, and can be read whole. */
+/** Shows the first sentences of a long passage, and the whole on demand. */
 function passageView(passage: string): HTMLElement {
   const text = shortened(passage);
   if (text === passage) return element('p', {}, passage);
@@ -109,7 +97,7 @@ function passageView(passage: string): HTMLElement {
   );
 }
 
-/** UTF-16 code units of a passage that is shown at once. */
+/** UTF-16 code units of a passage before it is folded. */
 const SHOWN_CHARACTERS = 280;
 
 /** The first sentences, or the first words of a long one. */
@@ -123,4 +111,91 @@ function shortened(passage: string): string {
 
 function percent(share: number): string {
   return `${(share * 100).toFixed(1)}\u00a0%`;
+}
+
+type ExplainedAnswer = Explanation['explained'][number];
+type ExplainedWord = ExplainedAnswer['words'][number];
+
+/** Words with less than this share of the largest weight stay uncoloured. */
+const LEAST_SHARE = 0.15;
+/** Strongest colour, in per cent: the word must stay readable. */
+const MOST_COLOUR = 45;
+/** How many words the summary names, and the least share of the largest weight that they have. */
+const TOLD = 3;
+const TOLD_SHARE = 0.25;
+/** More answers are folded away. */
+const SHOWN_ANSWERS = 3;
+
+/** Which words influenced each answer: the text, with its words coloured by their weights. */
+export function explanationView({ explained }: Explanation, query: string): HTMLElement {
+  const legend = element(
+    'p',
+    { className: 'note' },
+    element('mark', { className: 'for' }, 'Green'),
+    ' counts towards the answer, ',
+    element('mark', { className: 'against' }, 'orange'),
+    ' against it; paler means less.',
+  );
+  if (explained.length === 0) return element('p', { className: 'note' }, 'There is no answer to explain.');
+  const [first, rest] = [explained.slice(0, SHOWN_ANSWERS), explained.slice(SHOWN_ANSWERS)];
+  const shown = first.map((answer) => answerView(answer, query));
+  if (rest.length === 0) return element('div', {}, ...shown, legend);
+  const summary = element('summary', {}, `${rest.length} more`);
+  const others = element('details', {}, summary, ...rest.map((answer) => answerView(answer, query)));
+  return element('div', {}, ...shown, legend, others);
+}
+
+/** For screen readers. */
+export function explanationSummary({ explained: [first] }: Explanation): string {
+  if (first === undefined) return 'There is no answer to explain.';
+  const heaviest = heaviestWords(first);
+  if (heaviest.length === 0) return 'No word counts towards the answer.';
+  return `What counts most towards the answer: ${heaviest.join(', ')}.`;
+}
+
+function answerView(answer: ExplainedAnswer, query: string): HTMLElement {
+  const name = element('strong', {}, cut(answer.answer));
+  const heaviest = heaviestWords(answer);
+  const summary = heaviest.length === 0 ? 'no word counts towards it' : `mostly ${heaviest.join(', ')}`;
+  return element(
+    'div',
+    { className: 'explained' },
+    element('p', {}, name, `: ${summary}.`),
+    element('p', { className: 'words', dir: 'auto' }, ...colouredWords(answer.words, query)),
+  );
+}
+
+function heaviestWords({ words }: ExplainedAnswer): string[] {
+  const most = heaviestOf(words);
+  return words
+    .filter(({ weight }) => weight > TOLD_SHARE * most)
+    .toSorted((a, b) => b.weight - a.weight)
+    .slice(0, TOLD)
+    .map(({ word }) => `“${word}”`);
+}
+
+function colouredWords(words: readonly ExplainedWord[], query: string): (Node | string)[] {
+  const most = heaviestOf(words);
+  const pieces: (Node | string)[] = [];
+  let end = 0;
+  for (const { word, start, weight } of words) {
+    const share = most === 0 ? 0 : Math.abs(weight) / most;
+    if (share < LEAST_SHARE) continue;
+    pieces.push(query.slice(end, start));
+    end = start + word.length;
+    const title = `${weight > 0 ? '+' : '−'}${Math.abs(weight).toFixed(2)}`;
+    const mark = element('mark', { className: weight > 0 ? 'for' : 'against', title }, word);
+    mark.style.setProperty('--strength', `${Math.round(share * MOST_COLOUR)}%`);
+    pieces.push(mark);
+  }
+  return [...pieces, query.slice(end)];
+}
+
+function heaviestOf(words: readonly ExplainedWord[]): number {
+  return words.reduce((most, { weight }) => Math.max(most, Math.abs(weight)), 0);
+}
+
+/** Passages are long, and are shown above. */
+function cut(answer: string): string {
+  return answer.length > 80 ? `${answer.slice(0, 79).trimEnd()}…` : answer;
 }

@@ -1,12 +1,9 @@
-import { views } from './answer-view.js';
-import { announce, byId, element, whileBusy } from './elements.js';
-import { exampleQueries } from './example-queries.js';
-import { explanationSummary, explanationView } from './explanation-view.js';
-import type { ModelChoice } from './model-choice.js';
-import { shownProblem } from './problems.js';
+import type { AnswerView, ModelRecord } from '../../contract/index.js';
+import { explanationSummary, explanationView, views } from './answer-view.js';
+import { announce, byId, element, shownProblem, shownTime, whileBusy } from './elements.js';
 import type { Service } from './service.js';
 
-/** Asks the chosen model what is typed, and shows the answer. */
+/** Sends the text to the chosen model, and shows the answer. */
 export function startAskForm(service: Service, models: ModelChoice): void {
   const form = byId('ask-form', HTMLFormElement);
   const query = byId('query', HTMLTextAreaElement);
@@ -36,17 +33,17 @@ export function startAskForm(service: Service, models: ModelChoice): void {
   });
 }
 
-/** What the answer that is shown was asked for. */
+/** The query of the answer on the page. */
 let answered: { readonly model: string; readonly query: string } | undefined;
 
-/** Shows what moved the answer. */
+/** Shows which words influenced the answer. */
 async function explain(service: Service): Promise<void> {
   if (answered === undefined) return;
   const { model, query } = answered;
   const place = byId('explanation', HTMLElement);
   try {
     const { data } = await service.explain(model, query);
-    // Another one may have been asked meanwhile.
+    // There may be a newer answer.
     if (answered.query !== query || answered.model !== model) return;
     place.replaceChildren(explanationView(data, query));
     announce(explanationSummary(data));
@@ -75,4 +72,91 @@ async function ask(service: Service, models: ModelChoice, query: string): Promis
     answer.hidden = true;
     problem.textContent = shownProblem(thrown);
   }
+}
+
+/** The select of models. */
+export class ModelChoice {
+  readonly #select = byId('model', HTMLSelectElement);
+  readonly #service: Service;
+  /** How the answers of each model are shown, by its path below /predictor/language. */
+  readonly #views = new Map<string, AnswerView>();
+
+  constructor(service: Service) {
+    this.#service = service;
+  }
+
+  /** The chosen model: its path below /predictor/language, and how its answers are shown. */
+  get chosen(): { readonly model: string; readonly view: AnswerView } | undefined {
+    const model = this.#select.value;
+    const view = this.#views.get(model);
+    return view && { model, view };
+  }
+
+  /** Lists the current models. @param chosen the id of a custom model to choose; default: the same as before */
+  async refresh(chosen?: string): Promise<void> {
+    const [{ data: installed, answer_views: views }, custom] = await Promise.all([
+      this.#service.pageModels(),
+      this.#service.readyModels(),
+    ]);
+    const before = chosen === undefined ? this.#select.value : `model/${chosen}`;
+    this.#views.clear();
+    const catalogue = installed.map(({ name, type }) =>
+      this.#option(`pre-trained/${name}`, name, views[type]),
+    );
+    const trained = custom.map((model) =>
+      this.#option(`model/${model.id}`, nameOf(model), views[model.type]),
+    );
+    this.#select.replaceChildren(...group('Your models', trained), ...group('Catalogue', catalogue));
+    if (this.#views.has(before)) this.#select.value = before;
+    const isEmpty = this.#views.size === 0;
+    byId('no-model', HTMLElement).hidden = !isEmpty;
+    this.#select.disabled = isEmpty;
+  }
+
+  /** @param view default: every answer has labels */
+  #option(model: string, text: string, view: AnswerView = 'labels'): HTMLOptionElement {
+    this.#views.set(model, view);
+    return element('option', { value: model }, text);
+  }
+}
+
+function group(label: string, options: readonly HTMLOptionElement[]): HTMLOptGroupElement[] {
+  return options.length === 0 ? [] : [element('optgroup', { label }, ...options)];
+}
+
+/** Names need not be unique; the time tells which is which. */
+function nameOf({ name, created }: ModelRecord): string {
+  return `${name} (${shownTime(created)})`;
+}
+
+/** Texts to try pretrained models on, by their names. */
+const ofModels: Readonly<Record<string, readonly string[]>> = {
+  'sentiment-classification': [
+    'A warm, funny and quietly moving film.',
+    'The plot is thin, but the actors are wonderful.',
+  ],
+  'emotion-detection': ['I can’t believe you did that for me, thank you!', 'Leave me alone.'],
+  'customer-review': ['The battery lasts for days.', 'It broke after a week and nobody answers.'],
+  'toxicity-detection': ['You are a wonderful person.', 'Shut up, you idiot.'],
+  'news-classification': [
+    'The central bank raises interest rates again.',
+    'The striker scored twice in the final minutes.',
+  ],
+  'financial-sentiment-analysis': ['Shares fall as profits miss expectations.', 'Revenue doubles in a year.'],
+  'financial-customer-support': ['My card still hasn’t arrived.', 'Why was I charged twice for one payment?'],
+  'named-entity-recognition': [
+    'Angela Merkel met the head of Siemens in Berlin.',
+    'Apple opens a shop in Paris.',
+  ],
+  'research-papers-search': [
+    'How can machine translation handle rare words?',
+    'detecting sarcasm in short messages',
+  ],
+  'conversational-language-understanding-english': ['Wake me up at seven tomorrow.', 'Play some jazz.'],
+  'conversational-language-understanding-japanese': ['明日の朝七時に起こして', 'ジャズをかけて'],
+};
+
+/** @param model its path below /predictor/language. */
+export function exampleQueries(model: string): readonly string[] {
+  return ofModels[model.replace('pre-trained/', '')] ?? [];
 }

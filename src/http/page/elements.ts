@@ -1,11 +1,13 @@
-/** The element of this id. @throws where the page has none of that kind: a mistake in index.html */
+import { type Problem, Refused } from './service.js';
+
+/** @throws if index.html has no such element of that kind */
 export function byId<Kind extends HTMLElement>(id: string, kind: new () => Kind): Kind {
   const found = document.getElementById(id);
   if (found instanceof kind) return found;
   throw new Error(`index.html has no ${kind.name} with the id ${id}`);
 }
 
-/** A new element. Texts among the children stay texts, whatever is in them. */
+/** A new element. Strings among the children are text, never HTML. */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   properties: Partial<HTMLElementTagNameMap[Tag]> = {},
@@ -17,23 +19,88 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** Tells screen readers something that the page shows elsewhere. */
+/** A table; the first cell of each row is its header. Cells that are numbers align on the right. */
+export function table(
+  { className = '', columns }: { readonly className?: string; readonly columns: readonly string[] },
+  rows: readonly (readonly [first: readonly (Node | string)[], ...rest: readonly Cell[]])[],
+): HTMLTableElement {
+  const head = columns.map((name) => element('th', { scope: 'col' }, name));
+  const body = rows.map(([first, ...rest]) =>
+    element('tr', {}, element('th', { scope: 'row' }, ...first), ...rest.map(cell)),
+  );
+  return element(
+    'table',
+    { className },
+    element('thead', {}, element('tr', {}, ...head)),
+    element('tbody', {}, ...body),
+  );
+}
+
+/** Text, or a number as written. */
+export type Cell = string | { readonly number: string };
+
+function cell(content: Cell): HTMLTableCellElement {
+  if (typeof content === 'string') return element('td', {}, content);
+  return element('td', { className: 'number' }, content.number);
+}
+
+/** Announces to screen readers what the page shows elsewhere. */
 export function announce(message: string): void {
   byId('announcements', HTMLElement).textContent = message;
 }
 
-/** A time of the service, as the reader writes times. */
+/** A time in the reader's format. */
 export function shownTime(iso: string): string {
   return new Date(iso).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 }
 
-/** Runs what a button or form starts, which meanwhile can't be started again. */
+/** Runs the action of a button, which can't be pressed again until it ends. */
 export async function whileBusy(button: HTMLButtonElement, work: () => Promise<void>): Promise<void> {
   if (button.ariaDisabled === 'true') return;
-  button.ariaDisabled = 'true'; // `disabled` would take the keyboard's focus away
+  button.ariaDisabled = 'true'; // `disabled` would lose the keyboard focus
   try {
     await work();
   } finally {
     button.ariaDisabled = null;
   }
+}
+
+/** An error as a sentence. */
+export function shownProblem(thrown: unknown): string {
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return `${message.slice(0, 1).toUpperCase()}${message.slice(1).replace(/\.$/, '')}.`;
+}
+
+/** The field of a form for each path in a request, by the last part of the path. */
+export type Fields = Readonly<Record<string, string>>;
+
+/** Shows each problem next to its field, the others at the end of the form, and focuses the first field with one. */
+export function showProblems(thrown: unknown, fields: Fields, rest: string): void {
+  clearProblems(fields, rest);
+  const problems: readonly Problem[] =
+    thrown instanceof Refused ? thrown.problems : [{ loc: [], msg: shownProblem(thrown) }];
+  const unplaced: string[] = [];
+  let first: HTMLElement | undefined;
+  for (const { loc, msg } of problems) {
+    const field = fields[String(loc.at(-1))];
+    if (field === undefined) {
+      unplaced.push(msg);
+      continue;
+    }
+    const input = byId(field, HTMLElement);
+    input.ariaInvalid = 'true';
+    const place = byId(`${field}-problem`, HTMLElement);
+    place.textContent = [place.textContent, shownProblem(msg)].filter((each) => each !== '').join('\n');
+    first ??= input;
+  }
+  byId(rest, HTMLElement).textContent = unplaced.map(shownProblem).join(' ');
+  first?.focus();
+}
+
+export function clearProblems(fields: Fields, rest: string): void {
+  for (const field of new Set(Object.values(fields))) {
+    byId(field, HTMLElement).ariaInvalid = null;
+    byId(`${field}-problem`, HTMLElement).textContent = '';
+  }
+  byId(rest, HTMLElement).textContent = '';
 }

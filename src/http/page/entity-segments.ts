@@ -1,13 +1,13 @@
 import type { InferenceResult } from '../../contract/index.js';
 
-/** A piece of a text, and the entity that it is, if it is one. */
+/** A piece of a text; an entity if it has a label. */
 export interface Segment {
   readonly text: string;
   readonly label?: string;
   readonly score?: number;
 }
 
-/** Cuts a text at its entities; all pieces together are the text. Of entities that overlap the first counts. */
+/** Cuts a text at its entities. All pieces together are the text. Of overlapping entities the first is kept. */
 export function entitySegments(text: string, result: InferenceResult): Segment[] {
   const { labels, scores, tokens = [], token_start_positions = [] } = result;
   const entities = tokens

@@ -1,12 +1,8 @@
-import { startAskForm } from './ask-form.js';
-import { byId, whileBusy } from './elements.js';
-import { JobList } from './job-list.js';
-import { JobPanel } from './job-panel.js';
-import { ModelChoice } from './model-choice.js';
-import { shownProblem } from './problems.js';
-import { Service } from './service.js';
+import { ModelChoice, startAskForm } from './ask-form.js';
+import { byId, shownProblem, whileBusy } from './elements.js';
+import { JobPanel, jobList } from './jobs.js';
+import { hasEnded, Service } from './service.js';
 import { startTrainForm } from './train-form.js';
-import { hasEnded } from './watch-job.js';
 
 /** Where this tab keeps the API key. */
 const KEY = 'orchard-api-key';
@@ -35,7 +31,7 @@ function askForKey(problem = ''): void {
   keyInput.focus();
 }
 
-/** Begins to work with a key, once the service has taken it. */
+/** Opens the page with a key, if the service accepts it. */
 async function enter(key: string): Promise<void> {
   const service = new Service(key);
   const models = new ModelChoice(service);
@@ -56,11 +52,11 @@ async function startWork(service: Service, models: ModelChoice): Promise<void> {
   const panel = new JobPanel({
     service,
     onChange: (job) => {
-      void list.refresh();
+      void refreshList();
       if (job.status === 'READY') void models.refresh();
     },
     onDeleted: () => {
-      void list.refresh();
+      void refreshList();
       void models.refresh();
       byId('jobs-heading', HTMLElement).focus();
     },
@@ -68,15 +64,15 @@ async function startWork(service: Service, models: ModelChoice): Promise<void> {
   });
   const watch = (id: string, name: string) => {
     void panel.watch(id, name);
-    byId('job-heading', HTMLElement).focus(); // takes the reader there, also one who doesn't see it
+    byId('job-heading', HTMLElement).focus(); // scrolls there, for screen readers too
   };
-  const list = new JobList(service, watch);
+  const refreshList = jobList(service, watch);
   startAskForm(service, models);
   startTrainForm(service, async (id, name) => {
-    await list.refresh();
+    await refreshList();
     watch(id, name);
   });
   byId('model', HTMLElement).focus();
-  const unfinished = (await list.refresh()).find((job) => !hasEnded(job));
+  const unfinished = (await refreshList()).find((job) => !hasEnded(job));
   if (unfinished) void panel.watch(unfinished.model.id, unfinished.model.name);
 }

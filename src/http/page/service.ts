@@ -8,28 +8,27 @@ import type {
   Page,
   TrainingConfig,
 } from '../../contract/index.js';
-import type { JobStreamEvent } from '../job-stream-event.js';
-import type { explanationSchema, pageModelsSchema } from '../schemas.js';
+import type { explanationSchema, JobStreamEvent, pageModelsSchema } from '../schemas.js';
 
 export type Job = Extract<JobStreamEvent, { event: 'job' }>['data'];
-/** An answer with what moved it. */
+/** An answer, and which words influenced it. */
 export type Explanation = z.infer<typeof explanationSchema>['data'];
-/** What is to be trained, as it was typed; the service checks it. */
+/** A job as typed; the service checks it. */
 export interface NewJob {
   readonly model_config: Readonly<Record<keyof Omit<ModelConfig, 'preprocessing'>, string>>;
   readonly training_config: Readonly<Partial<Record<keyof TrainingConfig, number>>>;
 }
 
-/** One of the service's `detail`: where in the request, and what is wrong. */
+/** A problem in the `detail` of an answer: where in the request, and what is wrong. */
 export interface Problem {
   readonly loc: readonly (string | number)[];
   readonly msg: string;
 }
 
-/** An answer that isn't the one asked for. */
+/** An answer other than a success. */
 export class Refused extends Error {
   constructor(
-    /** 0 where there was no answer. */
+    /** 0 if there was no answer. */
     readonly status: number,
     readonly problems: readonly Problem[],
   ) {
@@ -37,7 +36,7 @@ export class Refused extends Error {
   }
 }
 
-/** The HTTP service, asked with one API key. Everything here rejects with a {@link Refused}. */
+/** The HTTP service, with an API key. All methods reject with a {@link Refused}. */
 export class Service {
   readonly #apiKey: string;
 
@@ -64,7 +63,7 @@ export class Service {
     return this.#json(`/predictor/language/${model}`, { method: 'POST', json: { query } });
   }
 
-  /** As {@link predict}, with what moved the answer. */
+  /** As {@link predict}, with the words that influenced the answer. */
   explain(model: string, query: string): Promise<z.infer<typeof explanationSchema>> {
     return this.#json('/page/explanations', { method: 'POST', json: { model, query } });
   }
@@ -79,7 +78,7 @@ export class Service {
     await this.#ask(`/trainer/language/models/${id}`, { method: 'DELETE' });
   }
 
-  /** @param type of the model to train, by which a file of rows is read. @returns what to name the upload by. */
+  /** @param type of the model to train, which decides how a file of rows is read. @returns the id of the upload */
   async upload(file: File, type: string): Promise<string> {
     const isZip = /\.zip$/i.test(file.name);
     const headers = {
@@ -103,7 +102,7 @@ export class Service {
     await this.#ask(`/trainer/language/training-jobs/${id}`, { method: 'DELETE' });
   }
 
-  /** What happens to a job, its present state first; ends when the job or the connection does. */
+  /** The events of a job, its current state first. Ends with the job or the connection. */
   async *jobEvents(id: string, signal: AbortSignal): AsyncGenerator<JobStreamEvent, void, undefined> {
     const headers = { accept: 'text/event-stream' };
     const { body } = await this.#ask(`/page/training-jobs/${id}/events`, { headers, signal });
@@ -138,7 +137,7 @@ export class Service {
     const headers = { ...init.headers, 'x-api-key': this.#apiKey };
     const response = await fetch(path, { ...init, headers }).catch((thrown: unknown) => {
       if (init.signal?.aborted) throw thrown;
-      throw new Refused(0, [{ loc: [], msg: 'the service can not be reached; is it running?' }]);
+      throw new Refused(0, [{ loc: [], msg: "the service can't be reached; is it running?" }]);
     });
     if (response.ok) return response;
     const answer: { readonly detail?: readonly Problem[] } = await response.json().catch(() => ({}));
@@ -148,3 +147,43 @@ export class Service {
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' };
+
+const FIRST_WAIT_MS = 1000;
+const LONGEST_WAIT_MS = 15_000;
+
+export function hasEnded({ status }: Job): boolean {
+  return !['CREATED', 'QUEUED', 'RUNNING'].includes(status);
+}
+
+/**
+ * The events of a job until it has ended. Reconnects as needed; each connection begins with the whole state.
+ * @param onLost called when the connection is lost, before the next attempt
+ * Rejects with a Refused if the job can't be watched.
+ */
+export async function* watchJob(
+  service: Service,
+  id: string,
+  signal: AbortSignal,
+  onLost: () => void,
+): AsyncGenerator<JobStreamEvent, void, undefined> {
+  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
+    try {
+      for await (const event of service.jobEvents(id, signal)) {
+        if (event.event === 'failed') break;
+        yield event;
+        if (event.event === 'job' && hasEnded(event.data)) return;
+        waitMs = FIRST_WAIT_MS;
+      }
+    } catch (thrown) {
+      if (signal.aborted || (thrown instanceof Refused && isFinal(thrown))) throw thrown;
+    }
+    signal.throwIfAborted();
+    onLost();
+    await new Promise((resolve) => setTimeout(resolve, waitMs));
+  }
+}
+
+/** Whether another attempt would get the same answer. */
+function isFinal({ status }: Refused): boolean {
+  return status >= 400 && status < 500 && status !== 429;
+}

@@ -1,6 +1,4 @@
-import { byId, whileBusy } from './elements.js';
-import { showFormat } from './format-help.js';
-import { clearProblems, type Fields, showProblems } from './problems.js';
+import { byId, clearProblems, element, type Fields, showProblems, whileBusy } from './elements.js';
 import type { NewJob, Service } from './service.js';
 
 const fields: Fields = {
@@ -15,7 +13,7 @@ const fields: Fields = {
 };
 const REST = 'train-problem';
 
-/** Starts training jobs. @param onStarted told the id and name of each. */
+/** Starts training jobs. @param onStarted called with the id and name of each */
 export function startTrainForm(
   service: Service,
   onStarted: (id: string, name: string) => Promise<void>,
@@ -50,7 +48,7 @@ function isUpload(): boolean {
   return document.querySelector<HTMLInputElement>('input[name=source]:checked')?.value === 'file';
 }
 
-/** Only the field of the chosen source is there; what is disabled need not be filled in. */
+/** Shows only the field of the chosen source. The other one is disabled, so that it need not be filled in. */
 function showSource(): void {
   for (const [name, isChosen] of [
     ['file', isUpload()],
@@ -89,4 +87,63 @@ function trainingConfig(): NewJob['training_config'] {
 function setting(name: keyof NewJob['training_config'], id: string): NewJob['training_config'] {
   const { value, valueAsNumber } = byId(id, HTMLInputElement);
   return value === '' ? {} : { [name]: valueAsNumber };
+}
+
+/** The format of a file of rows, by the family of models. */
+export interface DatasetFormat {
+  /** What a row contains. */
+  readonly about: string;
+  /** Contents by file name. */
+  readonly samples: Readonly<Record<string, string>>;
+  /** Accepted file extensions, for `accept`. */
+  readonly accept: string;
+}
+
+const TABLES = '.zip,.csv,.tsv,.jsonl,.ndjson,.json';
+
+export const datasetFormats: Readonly<Record<string, DatasetFormat>> = {
+  Papaya: {
+    about:
+      'One row per text, with the columns “text” and “label”. Separate several labels by commas, or use an array in JSON Lines.',
+    samples: {
+      'reviews.csv': 'text,label\n"Works, as it should",positive\nBroke at once,negative\n',
+      'reviews.jsonl':
+        '{"text": "Works, as it should", "label": "positive"}\n{"text": "Broke at once", "label": "negative"}\n',
+    },
+    accept: TABLES,
+  },
+  Grapefruit: {
+    about:
+      'CoNLL columns: one word per line, then a tab or space and its tag: O, or B- and I- with the entity type. A blank line ends a sentence.',
+    samples: { 'names.conll': 'Ada\tB-PER\nLovelace\tI-PER\nleft\tO\nParis\tB-LOC\n\nIt\tO\nrains\tO\n' },
+    accept: '.zip,.conll,.txt,.tsv,.bio,.iob',
+  },
+  Dragonfruit: {
+    about: 'One row per question and the passage that answers it, with the columns “question” and “context”.',
+    samples: {
+      'questions.csv':
+        'question,context\nHow heavy is the lamp?,The lamp weighs two kilograms.\nWhere is it made?,All lamps are made in Graz.\n',
+      'questions.jsonl':
+        '{"question": "How heavy is the lamp?", "context": "The lamp weighs two kilograms."}\n',
+    },
+    accept: TABLES,
+  },
+};
+
+/** Shows the dataset format for the chosen type of model, and restricts the upload to its files. */
+export function showFormat(family: string): void {
+  const format = datasetFormats[family];
+  if (format === undefined) return;
+  byId('file', HTMLInputElement).accept = format.accept;
+  const samples = Object.entries(format.samples).map(([name, text]) => {
+    const link = element('a', { href: dataUrl(text), download: name }, name);
+    const sample = element('pre', { tabIndex: 0, ariaLabel: `A sample of ${name}` }, text);
+    sample.setAttribute('role', 'region');
+    return element('div', {}, element('p', {}, 'Example: ', link), sample);
+  });
+  byId('format-content', HTMLElement).replaceChildren(element('p', {}, format.about), ...samples);
+}
+
+function dataUrl(text: string): string {
+  return `data:text/plain;charset=utf-8,${encodeURIComponent(text)}`;
 }

@@ -148,7 +148,7 @@ describeWithPostgres('processes with the role api over one database', (server) =
     await server.stop();
     const { ask, said, stop } = await aServiceProcess(database, api);
     expect(said.join('\n')).toMatch(
-      /the database 127\.0\.0\.1:\d+\/postgres can't be opened: .*it is tried again/,
+      /the database 127\.0\.0\.1:\d+\/postgres can't be opened: .*each request tries again/,
     );
     expect(said.join('\n')).not.toContain(PASSWORD);
     expect((await ask('GET', '/ready')).status).toBe(503);

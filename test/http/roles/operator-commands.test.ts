@@ -29,7 +29,7 @@ describeWithPostgres('orchard erase and orchard unused on a database', (server) 
 
   it('find what there is, and erase it', async () => {
     const place = ['--database', server.connectionString, '--schema', await aSchemaWithAModel()];
-    expect((await run(['unused', ...place])).stdout).toMatch(/no model was left unasked/);
+    expect((await run(['unused', ...place])).stdout).toMatch(/no model has been unused/);
     const { stdout } = await run(['erase', 'acme', '--yes', ...place]);
     expect(stdout).toMatch(/^acme: erased 1 jobs and models, 1 folders with [\d,]+ bytes/);
     expect((await run(['erase', 'acme', '--yes', ...place])).stdout).toMatch(/^acme: erased 0 jobs/);
@@ -45,7 +45,7 @@ describeWithPostgres('orchard erase and orchard unused on a database', (server) 
       '--schema',
       schema,
     ]);
-    expect(stderr).toContain(`All data of acme in the schema ${schema} of the database will be gone`);
+    expect(stderr).toContain(`removes all data of acme in the schema ${schema} of the database`);
     expect(stderr).not.toContain(PASSWORD);
   });
 

@@ -173,7 +173,7 @@ describeWithPostgres('processes that train for processes that answer', (server) 
 
   it('have no more than their probes where they train, and say there whether they can', async () => {
     const { ask, url, stop, said } = await aServiceProcess(aDatabase(), ['--role', 'trainer']);
-    expect(said.join('\n')).toContain('Orchard trains for all accounts');
+    expect(said.join('\n')).toContain('Orchard trains the jobs of the database');
     for (const path of ['/health', '/ready']) expect((await ask('GET', path)).status).toBe(200);
     expect(await (await fetch(`${url}/metrics`)).text()).toContain('process_resident_memory_bytes');
     for (const path of ['/', jobs, '/openapi.json', '/docs']) {

@@ -1,0 +1,113 @@
+/** What a command of `orchard` consists of. A new command is a file in commands/ and a line in commands.ts. */
+import type { ResultAsync } from 'neverthrow';
+import type { OrchardError } from '../errors.js';
+import type { Output, Terminal } from './terminal.js';
+
+/** An argument or option of a command. */
+export interface Parameter<Value = unknown> {
+  /**
+   * As help shows it. An argument: `<model>` is required, `[model]` is optional, `[texts...]` takes any number. An
+   * option: `--port <number>`, `-k, --top <number>`; without a value it is on or off.
+   */
+  readonly usage: string;
+  /** For help, with the default in brackets. */
+  readonly description: string;
+  /** The only values allowed. */
+  readonly choices?: readonly string[];
+  /** Values that a shell completes in addition to files; others are allowed too. */
+  readonly suggestions?: readonly string[];
+  /** The environment variable that sets the option if the command line does not. */
+  readonly variable?: string;
+  /**
+   * The value for the command.
+   * @param given as typed: undefined if it was not given, true for an option without a value
+   * @throws UsageError
+   */
+  parse(given: unknown): Value;
+}
+
+/** By key: the name of an argument, or that of an option in camel case. */
+export type Parameters = Readonly<Record<string, Parameter>>;
+
+/** The values of a command's parameters. */
+export type Settings<From extends Parameters> = {
+  readonly [Key in keyof From]: ReturnType<From[Key]['parse']>;
+};
+
+/** What a command works with. */
+interface Context {
+  readonly terminal: Terminal;
+  readonly output: Output;
+}
+
+interface Definition<From extends Parameters> {
+  readonly name: string;
+  /** One line of help. */
+  readonly summary: string;
+  /** More help, printed after the options. Indented lines are examples and keep their line breaks. */
+  readonly details?: string;
+  readonly parameters: From;
+  /** Loads what it needs when it is called, so that help and completion stay fast. */
+  readonly run: (context: Context & { readonly settings: Settings<From> }) => Promise<void>;
+}
+
+/** A command, as help, completion and the parser use it. */
+export interface Command extends Omit<Definition<Parameters>, 'run'> {
+  /** Subcommands. A command that has any does nothing itself. */
+  readonly commands?: readonly Command[];
+  /** Whether this subcommand runs if none is named. */
+  readonly isDefault?: boolean;
+  /** @param given the values as typed, by the keys of the parameters. @throws UsageError, OrchardError */
+  readonly run?: (context: Context & { readonly given: Readonly<Record<string, unknown>> }) => Promise<void>;
+}
+
+export function command<const From extends Parameters>({ run, ...definition }: Definition<From>): Command {
+  return {
+    ...definition,
+    run: ({ given, terminal, output }) =>
+      run({ terminal, output, settings: parse(definition.parameters, given, terminal.env) }),
+  };
+}
+
+/** Each value is what its parameter's `parse` returns. @throws UsageError that names every wrong parameter */
+function parse<From extends Parameters>(
+  parameters: From,
+  given: Readonly<Record<string, unknown>>,
+  environment: NodeJS.ProcessEnv,
+): Settings<From> {
+  const values: unknown[][] = [];
+  const problems: string[] = [];
+  for (const [key, parameter] of Object.entries(parameters)) {
+    const { variable } = parameter;
+    const fallback = variable === undefined ? undefined : environment[variable] || undefined;
+    try {
+      values.push([key, parameter.parse(given[key] ?? fallback)]);
+    } catch (thrown) {
+      if (!(thrown instanceof UsageError)) throw thrown;
+      problems.push(`${nameOf(parameter)}: ${thrown.message}`);
+    }
+  }
+  if (problems.length > 0) throw new UsageError(problems.join('; '));
+  return Object.fromEntries(values);
+}
+
+/** `--port` of an option, `model` of an argument. */
+function nameOf({ usage }: Parameter): string {
+  return /--[a-z-]+/.exec(usage)?.[0] ?? usage.replace(/[<>[\].]/g, '');
+}
+
+export function isOption({ usage }: Parameter): boolean {
+  return usage.startsWith('-');
+}
+
+/** The command line is wrong: exit code 2. The message says what to type instead. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** The value of a call of the library. @throws the error that the call fails with */
+export async function outcomeOf<Value>(call: ResultAsync<Value, OrchardError>): Promise<Value> {
+  const outcome = await call;
+  if (outcome.isErr()) throw outcome.error;
+  return outcome.value;
+}

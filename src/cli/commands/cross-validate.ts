@@ -1,0 +1,88 @@
+import { writeFile } from 'node:fs/promises';
+import type { CrossValidation, DoubtfulRow } from '../../easy/index.js';
+import type { TrainingEvent } from '../../trainer/index.js';
+import { command, outcomeOf } from '../command.js';
+import { evaluationLines } from '../evaluation-lines.js';
+import { alignedLines, grouped, onOneLine } from '../format.js';
+import {
+  argument,
+  integer,
+  option,
+  showTraining,
+  trainingOptions,
+  trainingParameters,
+} from '../parameters.js';
+import { interruptible, Progress } from '../terminal.js';
+
+export const crossValidateCommand = command({
+  name: 'cross-validate',
+  summary: 'evaluate on all rows, each with a model that was not trained on it; list doubtful labels',
+  details: `Divides the rows into folds with equal shares of every label. For each fold, trains a model on the other folds. Prints the
+metrics over all rows, their mean and deviation over the folds, and the rows whose labels are probably wrong.
+
+  orchard cross-validate reviews.csv --folds 5 --answers out-of-fold.jsonl`,
+  parameters: {
+    folds: option('-k, --folds <number>', 'number of folds (default: 5)', integer(2)),
+    repeats: option(
+      '--repeats <number>',
+      'number of repeats, each with other folds (default: 1)',
+      integer(1),
+    ),
+    groupColumn: option('--group-column <name>', 'column of a group whose rows stay in one fold'),
+    answers: option('--answers <file>', 'JSON Lines file to write, with the answer to each row'),
+    doubtful: option(
+      '--doubtful <number>',
+      'number of rows with doubtful labels to print (default: 10)',
+      integer(0),
+    ),
+    ...trainingParameters,
+    data: argument('<data>', 'file of rows'),
+  },
+  async run({ settings, terminal, output }) {
+    const { crossValidate } = await import('../../easy/index.js');
+    const { folds, repeats, groupColumn, answers: answersFile, doubtful = 10, ...training } = settings;
+    const progress = new Progress(terminal);
+    let fold = 1;
+    const options = {
+      ...trainingOptions(training),
+      ...{ path: training.data, folds, repeats, groupColumn },
+      onFold: () => {
+        fold += 1;
+      },
+      onProgress: (event: TrainingEvent) => showTraining(progress, event, `fold ${fold}, `),
+    };
+    const validation = interruptible((signal) => outcomeOf(crossValidate({ ...options, signal })));
+    const { answers, ...result } = await validation.finally(() => progress.clear());
+    if (answersFile !== undefined) {
+      await writeFile(answersFile, answers.map((each) => `${JSON.stringify(each)}\n`).join(''));
+      output.note(`answers written to ${answersFile}`);
+    }
+    if (!output.isJson) for (const { message } of result.warnings) output.warn(`warning: ${message}`);
+    await output.result(result, await linesOf(result, doubtful));
+  },
+});
+
+async function linesOf(
+  { type, reason, evaluations, figures, folds, doubtful, seconds }: Omit<CrossValidation, 'answers'>,
+  most: number,
+): Promise<readonly string[]> {
+  const lines = [`${type} (${reason}); ${folds.length} trainings in ${seconds.toFixed(0)} s`];
+  for (const [repeat, evaluation] of evaluations.entries()) {
+    if (evaluations.length > 1) lines.push(`\nrepeat ${repeat + 1} of ${evaluations.length}`);
+    lines.push(...(await evaluationLines(evaluation)));
+  }
+  const rows = figures.map(({ name, mean, deviation, lowest, highest }) => [
+    name,
+    `${mean.toFixed(4)} ± ${deviation.toFixed(4)}`,
+    `${lowest.toFixed(4)} to ${highest.toFixed(4)}`,
+  ]);
+  lines.push('\nover the folds:', ...alignedLines([['', 'mean ± deviation', 'range'], ...rows]));
+  if (doubtful.length === 0 || most === 0) return lines;
+  lines.push(`\n${grouped(doubtful.length)} rows with doubtful labels, most doubtful first:`);
+  return [...lines, ...alignedLines(doubtful.slice(0, most).map(cellsOf))];
+}
+
+function cellsOf({ row, text, given, suggested, score }: DoubtfulRow): readonly string[] {
+  const [labels, others] = [given, suggested].map((each) => each.join(', ') || '-');
+  return [`row ${row + 1}`, score.toFixed(2), `${labels} → ${others}`, onOneLine(text)];
+}

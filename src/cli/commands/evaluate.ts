@@ -1,0 +1,48 @@
+import { writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { command, outcomeOf } from '../command.js';
+import { evaluationLines } from '../evaluation-lines.js';
+import {
+  argument,
+  columnOptions,
+  columnsOf,
+  integer,
+  modelParameters,
+  openModel,
+  option,
+  seedOption,
+} from '../parameters.js';
+import { interruptible } from '../terminal.js';
+
+export const evaluateCommand = command({
+  name: 'evaluate',
+  summary: 'evaluate a model on labelled rows: metrics per class, confusions, confidence intervals',
+  details: `The rows have the same format as for training: CSV, TSV or JSON Lines by the file extension, CoNLL columns for entities.
+The intervals are 95 % bootstrap intervals.
+
+  orchard evaluate ./reviews-model test.csv --report report.html`,
+  parameters: {
+    model: modelParameters.model,
+    rows: argument('<rows>', 'file of labelled rows'),
+    report: option('--report <file>', 'HTML report to write'),
+    ...columnOptions,
+    resamples: option('--resamples <number>', 'number of bootstrap samples (default: 1000)', integer(1)),
+    seed: seedOption,
+    device: modelParameters.device,
+    threads: modelParameters.threads,
+  },
+  async run({ settings, output }) {
+    const { model: name, rows, report, resamples, seed } = settings;
+    const evaluation = await interruptible(async (signal) => {
+      await using model = await openModel(settings, signal);
+      return await outcomeOf(model.evaluate(rows, { columns: columnsOf(settings), signal, resamples, seed }));
+    });
+    if (report !== undefined) {
+      const { evaluationReport } = await import('../../easy/index.js');
+      const title = `${name} on ${basename(rows)}`;
+      await writeFile(report, await outcomeOf(evaluationReport(evaluation, { title })));
+      output.note(`report written to ${report}`);
+    }
+    await output.result(evaluation, await evaluationLines(evaluation));
+  },
+});

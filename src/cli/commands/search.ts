@@ -1,0 +1,89 @@
+import { stat } from 'node:fs/promises';
+import type { SearchIndex } from '../../easy/index.js';
+import { command, outcomeOf, type Settings, UsageError } from '../command.js';
+import { grouped, onOneLine } from '../format.js';
+import { inputFormats } from '../input/input-format.js';
+import {
+  argument,
+  choice,
+  deviceOption,
+  integer,
+  list,
+  openTexts,
+  option,
+  readTexts,
+} from '../parameters.js';
+import { interruptible, type Output, type Terminal } from '../terminal.js';
+
+const parameters = {
+  passages: argument('<passages>', 'file of passages, or folder of a saved index'),
+  questions: list('[questions...]', 'questions to search for'),
+  inputFormat: choice(
+    '--input-format <format>',
+    'format of the passages: one per line (text), or a field of each record (default: by the file extension)',
+    inputFormats,
+  ),
+  textColumn: option('--text-column <name>', 'column or field with the passage (default: text)'),
+  top: option('-k, --top <number>', 'number of passages to print per question (default: 3)', integer(1)),
+  model: option('-m, --model <model>', 'folder or name of a model or backbone (default: by the language)'),
+  language: option('--language <language>', 'language of the passages, such as en or ja (default: en)'),
+  save: option('--save <folder>', 'folder to save the index to'),
+  device: deviceOption,
+};
+
+export const searchCommand = command({
+  name: 'search',
+  summary: 'find the passages that answer a question; needs no training',
+  details: `Without questions on the command line, reads one question per line from standard input.
+
+  orchard search passages.txt 'When does the library close?'
+  orchard search passages.txt --save ./index
+  orchard search ./index 'When does the library close?'`,
+  parameters,
+  async run({ settings, terminal, output }) {
+    const { questions, save, top = 3 } = settings;
+    await using index = await interruptible((signal) => indexOf(settings, { terminal, output, signal }));
+    if (save !== undefined) {
+      await outcomeOf(index.save(save));
+      output.note(`${grouped(index.size)} passages saved to ${save}`);
+      if (questions.length === 0) return;
+    }
+    const input = await openTexts({ texts: questions }, terminal);
+    for await (const each of readTexts(input, output)) await answer(index, each, top, output);
+  },
+});
+
+async function answer(
+  index: SearchIndex,
+  { line, text: question }: { readonly line: number; readonly text: string },
+  top: number,
+  output: Output,
+): Promise<void> {
+  const passages = await outcomeOf(index.search(question, { k: top }));
+  const lines = passages.map(({ score, passage }) => `${score.toFixed(4)}\t${onOneLine(passage)}`);
+  await output.result({ line, question, passages }, line > 1 ? ['', ...lines] : lines);
+}
+
+/** A saved index, or a new one of the passages in a file. */
+async function indexOf(
+  settings: Settings<typeof parameters>,
+  { terminal, output, signal }: { terminal: Terminal; output: Output; signal: AbortSignal },
+): Promise<SearchIndex> {
+  const { openSearch, search } = await import('../../easy/index.js');
+  const { passages: path, model, language, device } = settings;
+  const entry = await stat(path).catch(() => undefined);
+  if (entry?.isDirectory()) {
+    for (const [name, value] of Object.entries({ model, language }))
+      if (value !== undefined)
+        throw new UsageError(`--${name}: the saved index already has one; omit the option`);
+    return outcomeOf(openSearch(path, { device, signal }));
+  }
+  const { inputFormat, textColumn } = settings;
+  const input = await openTexts({ input: path, inputFormat, textColumn }, terminal);
+  const passages: string[] = [];
+  for await (const each of input.texts) {
+    if ('text' in each) passages.push(each.text);
+    else output.warn(`${input.name} ${grouped(each.line)}: ${each.problem}`);
+  }
+  return outcomeOf(search(passages, { model, device, language, signal }));
+}

@@ -1,0 +1,55 @@
+import { command, outcomeOf } from '../command.js';
+import { grouped, onOneLine } from '../format.js';
+import {
+  integer,
+  list,
+  modelParameters,
+  openModel,
+  openTexts,
+  option,
+  readTexts,
+  seedOption,
+  textOptions,
+} from '../parameters.js';
+import { interruptible, Progress } from '../terminal.js';
+
+export const suggestCommand = command({
+  name: 'suggest',
+  summary: 'choose the unlabelled texts to label next',
+  details: `Chooses texts that the model is unsure about and that differ from each other. Prints uncertainty, line number and text, most
+uncertain first.
+
+  orchard suggest ./reviews-model --input unlabelled.txt --count 50`,
+  parameters: {
+    model: modelParameters.model,
+    texts: list('[texts...]', 'texts to choose from'),
+    ...textOptions,
+    count: option('-n, --count <number>', 'number of texts to choose (default: 20)', integer(1)),
+    seed: seedOption,
+    device: modelParameters.device,
+    threads: modelParameters.threads,
+  },
+  async run({ settings, terminal, output }) {
+    const { suggestTexts } = await import('../../easy/index.js');
+    const { count, seed } = settings;
+    const input = await openTexts(settings, terminal);
+    const progress = new Progress(terminal);
+    const lines: number[] = [];
+    async function* texts() {
+      for await (const { line, text } of readTexts(input, output)) {
+        lines.push(line);
+        yield text;
+        progress.show(input.fraction(), `${grouped(lines.length)} texts`);
+      }
+    }
+    const suggesting = interruptible(async (signal) => {
+      await using model = await openModel(settings, signal);
+      return await outcomeOf(suggestTexts(model, texts(), { count, seed, signal }));
+    });
+    for (const { index, ...rest } of await suggesting.finally(() => progress.clear())) {
+      const line = lines[index] ?? 0;
+      const { uncertainty, text } = rest;
+      await output.result({ line, ...rest }, `${uncertainty.toFixed(4)}\t${line}\t${onOneLine(text)}`);
+    }
+  },
+});

@@ -1,0 +1,94 @@
+import { readFile } from 'node:fs/promises';
+import type { SearchSpace, Trial, TunedModel } from '../../easy/index.js';
+import { StorageError } from '../../errors.js';
+import type { TrainingEvent } from '../../trainer/index.js';
+import { command, outcomeOf, UsageError } from '../command.js';
+import { alignedLines } from '../format.js';
+import { decimal, integer, option, showTraining } from '../parameters.js';
+import { interruptible, Progress } from '../terminal.js';
+import { linesOf, outputOptions, summaryOf, trainParameters } from './train.js';
+
+export const tuneCommand = command({
+  name: 'tune',
+  summary: 'train with many settings and keep the best model',
+  details: `Trains with the default settings first, then with random ones. Most of those train for a few epochs only; the best third
+continues (successive halving). All are compared on the same rows, which are set aside. Options such as --learning-rate hold for
+every trial.
+
+  orchard tune reviews.csv --minutes 10
+  orchard tune reviews.csv --trials 30 --space space.json
+  space.json: {"learningRate": {"min": 1e-4, "max": 1e-3, "scale": "log"}}`,
+  parameters: {
+    minutes: option('--minutes <number>', 'time limit, such as 10 or 0.5 (default: none)', decimal),
+    trials: option(
+      '--trials <number>',
+      'maximum number of trials (default: 20; with --minutes, no limit)',
+      integer(1),
+    ),
+    space: option('--space <file>', 'JSON file with the settings to try (default: around the defaults)'),
+    ...trainParameters,
+  },
+  async run({ settings: { minutes, trials, space, ...training }, terminal, output }) {
+    const { tune } = await import('../../easy/index.js');
+    const progress = new Progress(terminal);
+    let trial = 0;
+    const options = {
+      ...outputOptions(training),
+      ...(minutes !== undefined && { budgetSeconds: 60 * minutes }),
+      ...(space !== undefined && { space: await readSpace(space) }),
+      trials,
+      onTrial: ({ number }: Trial) => {
+        trial = number;
+      },
+      onProgress: (event: TrainingEvent) => showTraining(progress, event, `trial ${trial}, `),
+    };
+    const tuning = interruptible((signal) => outcomeOf(tune({ ...options, signal })));
+    await using model = await tuning.finally(() => progress.clear());
+    await output.result({ ...summaryOf(model), tuning: model.tuning }, [
+      ...trialLines(model.tuning),
+      ...(await linesOf(model, options.output, output)),
+    ]);
+  },
+});
+
+/** @throws StorageError if the file can't be read, UsageError if its contents are wrong */
+async function readSpace(path: string): Promise<SearchSpace> {
+  const { spaceSchema } = await import('../../easy/index.js');
+  const { validate } = await import('../../contract/index.js');
+  const json = await readFile(path, 'utf8').catch((cause: unknown) => {
+    throw new StorageError(`--space ${path}: ${cause}`, { cause });
+  });
+  try {
+    return validate(spaceSchema, JSON.parse(json));
+  } catch (thrown) {
+    throw new UsageError(`--space ${path}: ${thrown instanceof Error ? thrown.message : thrown}`);
+  }
+}
+
+function trialLines({ trials, metric, best, endedBy, seconds }: TunedModel['tuning']): readonly string[] {
+  const rows = trials.map((trial) => [
+    `${trial.number}${trial.number === best.trial ? ' *' : ''}`,
+    trial.status === 'failed' ? `failed: ${trial.error}` : trial.status,
+    trial.runs.map(({ epochs, figure }) => `${figure.toFixed(4)} (${epochs})`).join('  '),
+    `${trial.seconds.toFixed(0)} s`,
+    settingsOf(trial),
+  ]);
+  return [
+    ...alignedLines([['trial', 'end', `${metric} (epochs)`, 'time', 'settings'], ...rows]),
+    `\n* best: trial ${best.trial}, ${best.epochs} epochs, ${metric} ${best.figure.toFixed(4)} on the dev rows`,
+    `${trials.length} trials in ${seconds.toFixed(0)} s; stopped because ${reasons[endedBy]}`,
+  ];
+}
+
+const reasons: Readonly<Record<TunedModel['tuning']['endedBy'], string>> = {
+  time: 'no time was left for another trial',
+  trials: 'the number of trials was reached',
+  space: 'all combinations were tried',
+};
+
+function settingsOf({ number, settings }: Trial): string {
+  if (number === 0) return 'defaults';
+  return Object.entries(settings)
+    .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : value}`)
+    .join(', ');
+}

@@ -1,0 +1,259 @@
+/** Arguments and options: how they are declared and parsed, and those that several commands share. */
+import { documentedModelTypes, modelSizes, pretrainedModelNames } from '../contract/index.js';
+import { DEVICES } from '../device-names.js';
+import type { Model, TrainOptions } from '../easy/index.js';
+import type { DataPlace } from '../http/index.js';
+import type { TrainingEvent } from '../trainer/index.js';
+import { outcomeOf, type Parameter, type Settings, UsageError } from './command.js';
+import { type GivenTexts, givenTexts } from './input/given-texts.js';
+import { inputFormats } from './input/input-format.js';
+import type { Output, Progress, Terminal } from './terminal.js';
+
+type Parse<Value> = (text: string) => Value;
+
+/** A required argument. */
+export function argument(usage: string, description: string): Parameter<string> {
+  return { usage, description, parse: (given) => text(String(given ?? '')) };
+}
+
+/** An argument that takes any number of values. */
+export function list(usage: string, description: string): Parameter<readonly string[]> {
+  return { usage, description, parse: (given) => (Array.isArray(given) ? given.map(String) : []) };
+}
+
+/** An option with a text as its value. */
+export function option(usage: string, description: string): Parameter<string | undefined>;
+/** @param parse throws a UsageError that says what to give. */
+export function option<Value>(
+  usage: string,
+  description: string,
+  parse: Parse<Value>,
+): Parameter<Value | undefined>;
+export function option(usage: string, description: string, parse: Parse<unknown> = text): Parameter {
+  return {
+    usage,
+    description,
+    parse: (given) => (given === undefined ? undefined : parse(String(given))),
+  };
+}
+
+/** An option or argument with a fixed set of values. */
+export function choice<const Choice extends string>(
+  usage: string,
+  description: string,
+  choices: readonly Choice[],
+): Parameter<Choice | undefined> {
+  const parse = (typed: string) => {
+    const chosen = choices.find((each) => each === typed);
+    if (chosen === undefined) throw new UsageError(`give one of ${choices.join(', ')}`);
+    return chosen;
+  };
+  return { ...option(usage, description, parse), choices };
+}
+
+/** An option without a value. */
+export function flag(usage: string, description: string): Parameter<boolean> {
+  return { usage, description, parse: (given) => given === true };
+}
+
+/** An option that must be given. */
+export function required<Value>(of: Parameter<Value>): Parameter<NonNullable<Value>> {
+  return {
+    ...of,
+    parse(given) {
+      const value = of.parse(given);
+      if (value === undefined || value === null) throw new UsageError('missing; this option is required');
+      return value;
+    },
+  };
+}
+
+function text(typed: string): string {
+  if (typed === '') throw new UsageError('the value is empty');
+  return typed;
+}
+
+/** A parser for texts of a pattern. @param expected what to give, for the message */
+export function matching(pattern: RegExp, expected: string): Parse<string> {
+  return (typed) => {
+    if (!pattern.test(typed)) throw new UsageError(`give ${expected}`);
+    return typed;
+  };
+}
+
+/** A parser for whole numbers within limits. */
+export function integer(least: number, most = 999_999_999): Parse<number> {
+  const range = most < 999_999_999 ? `from ${least} to ${most}` : least > 0 ? `of at least ${least}` : '';
+  return (typed) => {
+    const number = /^\d{1,9}$/.test(typed) ? Number(typed) : Number.NaN;
+    if (number >= least && number <= most) return number;
+    throw new UsageError(`give a whole number ${range}`.trimEnd());
+  };
+}
+
+/** A parser for numbers such as 0.25 or 1e-4. */
+export function decimal(typed: string): number {
+  return Number(matching(/^\d*\.?\d+(e-?\d{1,2})?$/i, 'a number')(typed));
+}
+
+/** A parser for a share of the rows. */
+function share(typed: string): number {
+  const number = decimal(typed);
+  if (number > 0 && number < 1) return number;
+  throw new UsageError('give a number above 0 and below 1');
+}
+
+export const deviceOption = choice(
+  '--device <device>',
+  'where to compute; see orchard devices (default: cpu)',
+  DEVICES,
+);
+export const seedOption = option('--seed <number>', 'random seed (default: 0)', integer(0));
+
+/** A model, and how it runs. */
+export const modelParameters = {
+  model: {
+    ...argument('<model>', 'a model folder, a pretrained model, or owner/name from the Hugging Face cache'),
+    suggestions: pretrainedModelNames,
+  },
+  device: deviceOption,
+  threads: option('--threads <number>', 'number of processor threads', integer(1)),
+};
+
+export async function openModel(
+  { model, device, threads }: Settings<typeof modelParameters>,
+  signal?: AbortSignal,
+): Promise<Model> {
+  const { loadModel } = await import('../easy/index.js');
+  return outcomeOf(loadModel(model, { signal, ...(device && { device }), ...(threads && { threads }) }));
+}
+
+/** Where texts come from, in addition to the command line. */
+export const textOptions = {
+  input: option('-i, --input <file>', 'file of texts; - is standard input'),
+  inputFormat: choice(
+    '--input-format <format>',
+    'one text per line (text), or a field of each record (default: by the file extension; text for standard input)',
+    inputFormats,
+  ),
+  textColumn: option('--text-column <name>', 'column or field with the text (default: text)'),
+};
+
+export function openTexts(
+  settings: Partial<Settings<typeof textOptions>> & { readonly texts?: readonly string[] },
+  terminal: Terminal,
+): Promise<GivenTexts> {
+  const { texts, input, inputFormat, textColumn } = settings;
+  return givenTexts({ texts, input, 'input-format': inputFormat, 'text-column': textColumn }, terminal);
+}
+
+/** The texts one by one. Reports those that can't be read, and ends when the reader of the results has gone. */
+export async function* readTexts(
+  input: GivenTexts,
+  output: Output,
+): AsyncGenerator<{ readonly line: number; readonly text: string }, void, undefined> {
+  output.closed.addEventListener('abort', input.stop);
+  try {
+    for await (const each of input.texts) {
+      if ('text' in each) yield each;
+      else await output.problem(input.name, each.line, each.problem);
+      if (output.closed.aborted) return;
+    }
+  } finally {
+    input.stop();
+  }
+}
+
+export const devFractionOption = option(
+  '--dev-fraction <share>',
+  'share of the rows to set aside for evaluation (default: 0.1)',
+  share,
+);
+
+/** The names of the columns in a file of rows. */
+export const columnOptions = {
+  textColumn: option('--text-column <name>', 'column of the text: classification, entities (default: text)'),
+  labelColumn: option('--label-column <name>', 'column of the label: classification (default: label)'),
+  questionColumn: option('--question-column <name>', 'column of the question (default: question)'),
+  passageColumn: option(
+    '--passage-column <name>',
+    'column of the answering passage (default: passage or context)',
+  ),
+};
+
+export function columnsOf(settings: Settings<typeof columnOptions>): NonNullable<TrainOptions['columns']> {
+  const { textColumn, labelColumn, questionColumn, passageColumn } = settings;
+  return { text: textColumn, label: labelColumn, question: questionColumn, passage: passageColumn };
+}
+
+/** What every command that trains takes. */
+export const trainingParameters = {
+  data: argument('<data>', 'training data: a file of rows, a dataset archive, or the URL of an archive'),
+  type: choice(
+    '-t, --type <type>',
+    'task of the model (default: inferred from the rows)',
+    documentedModelTypes,
+  ),
+  base: option(
+    '-b, --base <model>',
+    'starting point: folder or name of a model or backbone, or owner/name from the Hub (default: the backbone of the language)',
+  ),
+  name: option(
+    '--name <name>',
+    'model name: 1 to 24 of a–z, 0–9 and - (default: from the file name)',
+    matching(/^[a-z0-9-]{1,24}$/, '1 to 24 characters of a–z, 0–9 and -'),
+  ),
+  size: choice('--size <size>', 'size of a model without a backbone (default: mini)', modelSizes),
+  language: option('--language <language>', 'language of the texts, such as en or ja (default: en)'),
+  ...columnOptions,
+  devFraction: devFractionOption,
+  epochs: option('--epochs <number>', 'maximum number of epochs', integer(1)),
+  batchSize: option('--batch-size <number>', 'rows per training step', integer(1)),
+  learningRate: option('--learning-rate <number>', 'peak learning rate, such as 3e-4', decimal),
+  seed: seedOption,
+  device: deviceOption,
+  threads: modelParameters.threads,
+};
+
+/** Options of the library's `train`, except what to train on. */
+export function trainingOptions(settings: Settings<typeof trainingParameters>) {
+  const { data, textColumn, labelColumn, questionColumn, passageColumn, ...options } = settings;
+  return { ...options, columns: columnsOf(settings) } satisfies TrainOptions;
+}
+
+/** Shows how far a training is. @param label what to print before it, such as `trial 2, ` */
+export function showTraining(progress: Progress, event: TrainingEvent, label = ''): void {
+  if (event.type !== 'progress') return;
+  const { phase, fraction, epoch, epochs, remainingMs } = event;
+  const left = remainingMs === undefined ? '' : `, ${Math.ceil(remainingMs / 1000)} s left`;
+  const stage = phase === 'train' ? `epoch ${epoch + 1} of ${epochs}` : phase;
+  progress.show(fraction, `${label}${stage}${left}`);
+}
+
+export const databaseOption = option(
+  '--database <url>',
+  'PostgreSQL database with the data, postgres://…; or set ORCHARD_DATABASE',
+  matching(/^postgres(ql)?:\/\/./, 'a URL such as postgres://user@host/name'),
+);
+export const schemaOption = option(
+  '--schema <name>',
+  'schema in the database (default: orchard)',
+  matching(/^[a-z_][a-z0-9_]{0,39}$/, 'at most 40 of a–z, 0–9 and _, not starting with a digit'),
+);
+
+/** Where a service has its data. */
+export const serviceDataOptions = {
+  data: option('--data <folder>', 'data folder of orchard serve (default: ./orchard-data)'),
+  database: databaseOption,
+  schema: schemaOption,
+};
+export const DEFAULT_DATA = './orchard-data';
+
+/** A folder on the command line wins over a database in the environment. */
+export function dataPlaceOf(
+  { data, database, schema }: Settings<typeof serviceDataOptions>,
+  { ORCHARD_DATABASE }: NodeJS.ProcessEnv,
+): DataPlace {
+  const inherited = data === undefined ? ORCHARD_DATABASE || undefined : undefined;
+  return { data: data ?? DEFAULT_DATA, database: database ?? databaseOption.parse(inherited), schema };
+}

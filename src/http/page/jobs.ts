@@ -1,0 +1,269 @@
+import type { TrainingJobStatus } from '../../contract/index.js';
+import type { JobProgress, JobStreamEvent } from '../schemas.js';
+import { announce, byId, element, shownProblem, shownTime, table, whileBusy } from './elements.js';
+import { JobCharts, jobFigures } from './job-charts.js';
+import { hasEnded, type Job, type Service, watchJob } from './service.js';
+
+export interface JobPanelOptions {
+  readonly service: Service;
+  /** Called when the status of the watched job changes. */
+  readonly onChange: (job: Job) => void;
+  /** Called after the job's model was deleted. */
+  readonly onDeleted: () => void;
+  /** Opens the job's model in the form for queries. */
+  readonly onAsk: (id: string) => void;
+}
+
+/** One job, watched while it runs. */
+export class JobPanel {
+  readonly #charts = new JobCharts();
+  readonly #options: JobPanelOptions;
+  #watching = new AbortController();
+  #job: Job | undefined;
+  #progress: JobProgress | undefined;
+
+  constructor(options: JobPanelOptions) {
+    this.#options = options;
+    startModelFiles(
+      options.service,
+      () => this.#job,
+      () => {
+        byId('job', HTMLElement).hidden = true;
+        options.onDeleted();
+      },
+    );
+    const cancel = byId('cancel-job', HTMLButtonElement);
+    cancel.addEventListener('click', () => void whileBusy(cancel, () => this.#cancel()));
+    byId('ask-job', HTMLButtonElement).addEventListener('click', () => {
+      if (this.#job) options.onAsk(this.#job.model.id);
+    });
+  }
+
+  /** Shows a job instead of the previous one. */
+  async watch(id: string, name: string): Promise<void> {
+    this.#watching.abort();
+    const watching = new AbortController();
+    this.#watching = watching;
+    this.#job = undefined;
+    this.#progress = undefined;
+    setText('job-heading', `Job ${name}`);
+    for (const line of ['job-state', 'job-step', 'job-problem', 'job-dataset', 'job-warnings'])
+      setText(line, '');
+    byId('job', HTMLElement).hidden = false;
+    try {
+      const onLost = () => setText('job-problem', 'Connection lost; trying again…');
+      for await (const event of watchJob(this.#options.service, id, watching.signal, onLost)) {
+        this.#take(event);
+      }
+    } catch (thrown) {
+      if (!watching.signal.aborted) setText('job-problem', shownProblem(thrown));
+    }
+  }
+
+  #take(event: JobStreamEvent): void {
+    setText('job-problem', '');
+    if (event.event === 'progress') this.#progress = event.data;
+    if (event.event === 'job') this.#takeJob(event.data);
+    if (this.#job) this.#show(this.#job);
+  }
+
+  #takeJob(job: Job): void {
+    const before = this.#job;
+    this.#job = job;
+    this.#announce(job, before);
+    if (job.status !== before?.status) this.#options.onChange(job);
+  }
+
+  /** Announces states and epochs to screen readers, but not progress, which is too frequent. */
+  #announce(job: Job, before: Job | undefined): void {
+    const { name } = job.model;
+    if (job.status !== before?.status) announce(`Job ${name}: ${statusTexts[job.status]}.`);
+    const { epochs, loss, metrics } = jobFigures(job);
+    if (before === undefined || epochs.length <= before.training_stats.epoch) return;
+    const figures = metrics.map((metric) => `${metric.name} ${metric.values.at(-1)?.toFixed(3)}`);
+    announce(
+      `Job ${name}, epoch ${epochs.length}: ${[`loss ${loss.at(-1)?.toFixed(3)}`, ...figures].join(', ')}.`,
+    );
+  }
+
+  #show(job: Job): void {
+    setText('job-state', stateLine(job));
+    const bar = byId('job-progress', HTMLProgressElement);
+    bar.hidden = hasEnded(job);
+    bar.value = this.#progress?.fraction ?? 0;
+    setText('job-step', hasEnded(job) ? '' : stepLine(job, this.#progress));
+    const warnings = (job.warnings ?? []).map(({ message }) => element('li', {}, shownProblem(message)));
+    byId('job-warnings', HTMLElement).replaceChildren(...warnings);
+    if (job.error) setText('job-problem', failureLine(job.error));
+    byId('job-dataset', HTMLElement).replaceChildren(...datasetProblems(job.error?.problems ?? []));
+    const cancel = byId('cancel-job', HTMLButtonElement);
+    // A hidden button would lose the keyboard focus.
+    if (hasEnded(job) && document.activeElement === cancel) byId('job-heading', HTMLElement).focus();
+    cancel.hidden = hasEnded(job);
+    byId('ask-job', HTMLButtonElement).hidden = job.status !== 'READY';
+    byId('model-files', HTMLElement).hidden = job.status !== 'READY';
+    this.#charts.show(job, this.#progress);
+  }
+
+  async #cancel(): Promise<void> {
+    if (this.#job === undefined) return;
+    try {
+      await this.#options.service.cancel(this.#job.model.id);
+    } catch (thrown) {
+      setText('job-problem', shownProblem(thrown));
+    }
+  }
+}
+
+function stateLine({ status, training_stats: stats }: Job): string {
+  const { main_eval_metric: metric, best_eval_metric_value: value } = stats;
+  const best = metric && value !== undefined ? `; best ${metric} on the dev set ${value.toFixed(3)}` : '';
+  return `${statusTexts[status]}${best}`;
+}
+
+/** Keeps the case of the file name at the start of a message about a dataset. */
+function failureLine({ message, problems = [] }: NonNullable<Job['error']>): string {
+  return shownProblem(problems.length > 0 ? `in the dataset, ${message}` : message);
+}
+
+const phases: Readonly<Record<string, string>> = {
+  download: 'Downloading the dataset',
+  read: 'Reading the dataset',
+  prepare: 'Preparing',
+  train: 'Training',
+  evaluate: 'Evaluating on the dev set',
+  export: 'Writing the model',
+};
+
+function stepLine({ status }: Job, progress: JobProgress | undefined): string {
+  if (progress === undefined) return status === 'RUNNING' ? 'Running.' : 'Waiting.';
+  const { phase, epoch, epochs, remaining_ms } = progress;
+  const where = epochs > 0 ? `, epoch ${Math.min(epoch + 1, epochs)} of ${epochs}` : '';
+  const left = remaining_ms === undefined ? '' : `; about ${duration(remaining_ms)} left`;
+  return `${phases[phase] ?? phase}${where}${left}.`;
+}
+
+function duration(ms: number): string {
+  const seconds = Math.max(1, Math.round(ms / 1000));
+  return seconds < 90 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+}
+
+function setText(id: string, text: string): void {
+  const place = byId(id, HTMLElement);
+  if (place.textContent !== text) place.textContent = text; // screen readers would read an unchanged alert again
+}
+
+/**
+ * The list of the newest jobs of the account.
+ * @returns a function that refreshes it, and returns the listed jobs, newest first
+ */
+export function jobList(service: Service, onWatch: (id: string, name: string) => void) {
+  const row = ({ model: { id, name, type }, status, created }: Job) => {
+    const ariaLabel = `Show job ${name}`;
+    const show = element('button', { type: 'button', id: BUTTON + id, className: 'link', ariaLabel }, name);
+    show.addEventListener('click', () => onWatch(id, name));
+    const cells = [statusTexts[status], type.replaceAll('-', ' '), shownTime(created)];
+    const rest = cells.map((cell) => element('td', {}, cell));
+    return element('tr', {}, element('th', { scope: 'row' }, show), ...rest);
+  };
+  return async (): Promise<readonly Job[]> => {
+    const problem = byId('jobs-problem', HTMLElement);
+    try {
+      const jobs = await service.jobs();
+      const focused = document.activeElement?.id;
+      byId('jobs-rows', HTMLElement).replaceChildren(...jobs.map(row));
+      if (focused?.startsWith(BUTTON)) document.getElementById(focused)?.focus();
+      byId('no-jobs', HTMLElement).hidden = jobs.length > 0;
+      byId('jobs-scroll', HTMLElement).hidden = jobs.length === 0;
+      problem.textContent = '';
+      return jobs;
+    } catch (thrown) {
+      problem.textContent = shownProblem(thrown);
+      return [];
+    }
+  };
+}
+
+/** Prefix of the ids of the buttons. */
+const BUTTON = 'show-';
+
+/** Each status has a mark, so that it can be recognized without colour. */
+const statusTexts: Readonly<Record<TrainingJobStatus, string>> = {
+  CREATED: '○ created',
+  QUEUED: '○ queued',
+  RUNNING: '▶ running',
+  READY: '✓ ready',
+  CANCELLED: '■ cancelled',
+  DELETED: '■ deleted',
+  ERROR: '✕ failed',
+};
+
+type DatasetProblem = NonNullable<NonNullable<Job['error']>['problems']>[number];
+
+/** More problems are folded away. */
+const SHOWN_PROBLEMS = 20;
+
+/** A row for each problem in the dataset of a failed job. */
+function datasetProblems(problems: readonly DatasetProblem[]): HTMLElement[] {
+  if (problems.length === 0) return [];
+  const shown = problemTable(problems.slice(0, SHOWN_PROBLEMS), 'Problems in the dataset');
+  const rest = problems.slice(SHOWN_PROBLEMS);
+  if (rest.length === 0) return [shown];
+  // The service lists the first problems; the message of the failure has their number.
+  const summary = element('summary', {}, `${rest.length} more`);
+  return [shown, element('details', {}, summary, problemTable(rest, 'More problems in the dataset'))];
+}
+
+function problemTable(problems: readonly DatasetProblem[], name: string): HTMLElement {
+  const columns = ['Where', 'Problem', 'Expected'];
+  const problemRows = table({ className: 'problems', columns }, problems.map(problemCells));
+  return element('div', { className: 'scroll', role: 'region', ariaLabel: name, tabIndex: 0 }, problemRows);
+}
+
+function problemCells({ file, line, column, found, expected }: DatasetProblem) {
+  const place = [
+    ...(line === undefined ? [] : [`line ${line.toLocaleString('en-US')}`]),
+    ...(column === undefined ? [] : [`column ${column}`]),
+  ];
+  const where = element('span', { className: 'place' }, place.join(', '));
+  return [[file, ' ', where], found, expected] as const;
+}
+
+/** Files of a model to download: the id of the button, the file's name in the URL, and the ending of the saved file. */
+const FILES = [
+  ['job-report', 'report', '-report.html'],
+  ['job-card', 'card', '-card.md'],
+  ['job-zip', 'zip', '.zip'],
+] as const;
+
+/** The buttons to download the files of a trained model and to delete it. @param current the job on the page */
+function startModelFiles(service: Service, current: () => Job | undefined, onDeleted: () => void): void {
+  const onClick = (id: string, work: (job: Job) => Promise<void>) => {
+    const button = byId(id, HTMLButtonElement);
+    button.addEventListener('click', () => {
+      const job = current();
+      if (job === undefined) return;
+      const problem = byId('files-problem', HTMLElement);
+      problem.textContent = '';
+      void whileBusy(button, () =>
+        work(job).catch((thrown: unknown) => {
+          problem.textContent = shownProblem(thrown);
+        }),
+      );
+    });
+  };
+  for (const [id, file, ending] of FILES) {
+    onClick(id, async ({ model }) => {
+      const url = URL.createObjectURL(await service.modelFile(model.id, file));
+      element('a', { href: url, download: model.name + ending }).click();
+      // By then the browser has saved it.
+      setTimeout(() => URL.revokeObjectURL(url), 60_000);
+    });
+  }
+  onClick('delete-model', async ({ model }) => {
+    if (!confirm(`Delete the model ${model.name}? This can't be undone.`)) return;
+    await service.deleteModel(model.id);
+    byId('model-files', HTMLElement).hidden = true;
+    onDeleted();
+  });
+}

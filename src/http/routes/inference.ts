@@ -1,0 +1,126 @@
+import * as z from 'zod';
+import {
+  batchQueriesSchema,
+  medleyBatchRequestSchema,
+  medleyRequestSchema,
+  querySchema,
+} from '../../contract/index.js';
+import { outcomeOf } from '../refusal.js';
+import { type Failure, type Route, route } from '../route.js';
+import {
+  inferenceCallsOf,
+  medleyResultListsSchema,
+  medleyResultSchema,
+  modelPathSchema,
+  noQuery,
+  oneResultSchema,
+  pretrainedPathSchema,
+  resultListSchema,
+} from '../schemas.js';
+
+type OneQuery = { readonly body: { readonly query: string } };
+type Queries = { readonly body: { readonly queries: readonly string[] } };
+
+const one = {
+  method: 'POST',
+  inferenceCalls: ({ body }: OneQuery) => inferenceCallsOf([body.query]),
+} as const;
+const batch = {
+  method: 'POST',
+  needsPro: true,
+  inferenceCalls: ({ body }: Queries) => inferenceCallsOf(body.queries),
+} as const;
+const query = z.strictObject({ query: querySchema });
+const queries = z.strictObject({ queries: batchQueriesSchema });
+const pretrainedFailures: readonly Failure[] = ['not_found', 'model_download'];
+const customFailures: readonly Failure[] = ['not_found', 'model_not_ready'];
+const onePretrained = z.object({ path: pretrainedPathSchema, query: noQuery, body: query });
+const batchPretrained = z.object({ path: pretrainedPathSchema, query: noQuery, body: queries });
+
+export const inferenceRoutes: readonly Route[] = [
+  route({
+    ...one,
+    path: '/predictor/language/pre-trained/{model_name}',
+    id: 'predictPretrained',
+    tag: 'predictor',
+    summary: 'Run a pretrained model on a query',
+    input: onePretrained,
+    output: oneResultSchema,
+    failures: pretrainedFailures,
+    answer: ({ predictor }, { account, signal }, { path, body }) =>
+      outcomeOf(predictor(account).predictPretrained(path.model_name, body.query, { signal })),
+  }),
+  route({
+    ...one,
+    path: '/predictor/language/model/{model_id}',
+    id: 'predictCustom',
+    tag: 'predictor',
+    summary: 'Run a custom model on a query',
+    input: z.object({ path: modelPathSchema, query: noQuery, body: query }),
+    output: oneResultSchema,
+    failures: customFailures,
+    answer: ({ predictor }, { account, signal }, { path, body }) =>
+      outcomeOf(predictor(account).predictCustom(path.model_id, body.query, { signal })),
+  }),
+  route({
+    ...batch,
+    path: '/batch-predictor/language/pre-trained/{model_name}',
+    id: 'predictPretrainedBatch',
+    tag: 'batch predictor',
+    summary: 'Run a pretrained model on up to 20 queries',
+    input: batchPretrained,
+    output: resultListSchema,
+    failures: pretrainedFailures,
+    answer: ({ predictor }, { account, signal }, { path, body }) =>
+      outcomeOf(predictor(account).predictPretrainedBatch(path.model_name, body.queries, { signal })),
+  }),
+  route({
+    ...batch,
+    path: '/batch-predictor/language/model/{model_id}',
+    id: 'predictCustomBatch',
+    tag: 'batch predictor',
+    summary: 'Run a custom model on up to 20 queries',
+    input: z.object({ path: modelPathSchema, query: noQuery, body: queries }),
+    output: resultListSchema,
+    failures: customFailures,
+    answer: ({ predictor }, { account, signal }, { path, body }) =>
+      outcomeOf(predictor(account).predictCustomBatch(path.model_id, body.queries, { signal })),
+  }),
+  route({
+    ...one,
+    path: '/medley/language',
+    id: 'medley',
+    tag: 'medley',
+    summary: 'Run up to 11 pretrained models on a query',
+    needsPro: true,
+    input: z.object({ query: noQuery, body: medleyRequestSchema }),
+    output: medleyResultSchema,
+    failures: pretrainedFailures,
+    answer: ({ medley }, { account, signal }, { body }) =>
+      outcomeOf(medley(account).predict(body, { signal })),
+  }),
+  route({
+    ...batch,
+    path: '/medley/language/batch',
+    id: 'medleyBatch',
+    tag: 'medley',
+    summary: 'Run up to 11 pretrained models on up to 50 queries',
+    input: z.object({ query: noQuery, body: medleyBatchRequestSchema }),
+    output: medleyResultListsSchema,
+    failures: pretrainedFailures,
+    answer: ({ medley }, { account, signal }, { body }) =>
+      outcomeOf(medley(account).predictBatch(body, { signal })),
+  }),
+  route({
+    ...batch,
+    path: '/medley/language/batch/pre-trained/{model_name}',
+    id: 'medleyPretrainedBatch',
+    tag: 'medley',
+    summary: 'Run a pretrained model on a batch of queries',
+    input: batchPretrained,
+    output: resultListSchema,
+    failures: pretrainedFailures,
+    answer: ({ medley }, { account, signal }, { path, body }) =>
+      outcomeOf(medley(account).predictPretrainedBatch(path.model_name, body.queries, { signal })),
+  }),
+];

@@ -1,0 +1,160 @@
+/** What only the page at / asks for. Not in the OpenAPI document. */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { ZipFile } from 'yazl';
+import * as z from 'zod';
+import {
+  type Account,
+  documentedModelTypes,
+  querySchema,
+  trainableModelSchema,
+  trainingConfigSchema,
+} from '../../contract/index.js';
+import { familyOfType } from '../../families/index.js';
+import { CARD_FILE } from '../../model-folder/index.js';
+import { type BodyLimits, otherType } from '../body.js';
+import { jobStream } from '../jobs.js';
+import { outcomeOf } from '../refusal.js';
+import { type Route, route } from '../route.js';
+import { hasRows } from '../row-uploads.js';
+import {
+  createdSchema,
+  explanationSchema,
+  inferenceCallsOf,
+  modelPathSchema,
+  noQuery,
+  pageModelsSchema,
+} from '../schemas.js';
+import type { PageServices } from '../services.js';
+
+const oneModel = z.object({ path: modelPathSchema, query: noQuery });
+
+/** An explanation counts as several calls, because the model reads the text once for each word. */
+const EXPLANATION_CALLS = 10;
+
+const ZIP_TYPE = 'application/zip';
+const DEFAULT_MAX_UPLOAD_BYTES = 128 * 2 ** 20;
+/** As long as Node's server gives a request. */
+const UPLOAD_TIMEOUT_MS = 5 * 60_000;
+
+export function pageRoutes(page: PageServices, maxBodyBytes = DEFAULT_MAX_UPLOAD_BYTES): readonly Route[] {
+  const limits: BodyLimits = { maxBodyBytes, bodyTimeoutMs: UPLOAD_TIMEOUT_MS };
+  const answer_views = Object.fromEntries(
+    documentedModelTypes.map((type) => [type, familyOfType(type).answerView]),
+  );
+  return [
+    route({
+      method: 'GET',
+      path: '/page/models',
+      id: 'listInstalledModels',
+      tag: 'page',
+      summary: 'The installed pretrained models, and how answers are shown',
+      input: z.object({ query: noQuery }),
+      output: pageModelsSchema,
+      answer: async () => ({ data: await page.installedModels(), answer_views }),
+    }),
+    route({
+      method: 'POST',
+      path: '/page/explanations',
+      id: 'explainAnswer',
+      tag: 'page',
+      summary: 'An answer of a model, and which words influenced it',
+      input: z.object({
+        query: noQuery,
+        // `model` is the path of the model below /predictor/language.
+        body: z.strictObject({ model: z.string(), query: querySchema, label: z.string().optional() }),
+      }),
+      output: explanationSchema,
+      inferenceCalls: ({ body }) => EXPLANATION_CALLS * inferenceCallsOf([body.query]),
+      answer: (_, { account, signal }, { body: { model, query, label } }) =>
+        page.explain(account, model, query, { signal, label }),
+    }),
+    route({
+      method: 'POST',
+      path: '/page/uploads',
+      id: 'uploadDataset',
+      tag: 'page',
+      summary: 'Upload a dataset: a zip, or a file of rows',
+      input: z.object({ query: noQuery }),
+      answer: async (_, { account, context }) => {
+        const request = context.req.raw;
+        if (request.headers.get('content-type') !== ZIP_TYPE && !hasRows(request)) throw otherType(ZIP_TYPE);
+        return { upload: await page.uploads.save(account, request, limits) };
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/page/training-jobs',
+      id: 'createTrainingJobFromUpload',
+      tag: 'page',
+      summary: 'Train a custom model on an uploaded dataset',
+      input: z.object({
+        query: noQuery,
+        body: z.strictObject({
+          upload: z.string(),
+          model_config: trainableModelSchema,
+          training_config: trainingConfigSchema.optional(),
+        }),
+      }),
+      output: createdSchema,
+      answer: (_, { account, signal }, { body: { upload, ...request } }) =>
+        page.uploads.train(account, upload, request, { signal }),
+    }),
+    route({
+      method: 'GET',
+      path: '/page/training-jobs/{model_id}/events',
+      id: 'watchTrainingJob',
+      tag: 'page',
+      summary: 'What happens to a training job, as server-sent events',
+      input: oneModel,
+      answer: async ({ trainer }, { account, context }, { path: { model_id } }) => {
+        await outcomeOf(trainer(account).getTrainingJob(model_id)); // a 404 instead of a stream that fails at once
+        return jobStream(context, trainer(account), model_id);
+      },
+    }),
+    modelFile('report', 'text/html; charset=utf-8', (account, id) => page.report(account, id)),
+    modelFile('card', 'text/markdown; charset=utf-8', async (account, id) =>
+      readFile(join(await page.modelFolder(account, id), CARD_FILE), 'utf8'),
+    ),
+    modelFile('zip', ZIP_TYPE, async (account, id) => zipOf(await page.modelFolder(account, id))),
+  ];
+}
+
+type Content = string | ReadableStream<Uint8Array>;
+
+/** A file of a model to download. */
+function modelFile(
+  name: 'report' | 'card' | 'zip',
+  type: string,
+  content: (account: Account, id: string) => Promise<Content>,
+): Route {
+  return route({
+    method: 'GET',
+    path: `/page/models/{model_id}/${name}`,
+    id: `download_${name}`,
+    tag: 'page',
+    summary: `The ${name} of a model`,
+    input: oneModel,
+    answer: async (_, { account, context }, { path }) =>
+      context.body(await content(account, path.model_id), {
+        headers: { 'content-type': type, 'cache-control': 'no-store' },
+      }),
+  });
+}
+
+/** A folder with everything below it, as a zip that is made while it is read. */
+async function zipOf(folder: string): Promise<ReadableStream<Uint8Array>> {
+  const zip = new ZipFile();
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  for (const entry of entries.filter((each) => each.isFile())) {
+    const path = join(entry.parentPath, entry.name);
+    zip.addFile(path, path.slice(folder.length + 1).replaceAll('\\', '/'));
+  }
+  const passed = new PassThrough();
+  // If a file disappears while it is read, the answer ends, not the process.
+  zip.on('error', (thrown: Error) => passed.destroy(thrown));
+  zip.outputStream.pipe(passed);
+  zip.end();
+  return Readable.toWeb(passed);
+}

@@ -1,0 +1,223 @@
+/** Datasets that accounts upload on the page at /. */
+import { randomUUID } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Account, TrainingRequest } from '../contract/index.js';
+import { describeBytes, fileKind, ZIP } from '../datasets/index.js';
+import { DownloadError } from '../errors.js';
+import {
+  hasEnded,
+  JobRepository,
+  type StoredUpload,
+  stored,
+  UPLOADED_ZIP,
+  UploadRecords,
+  uploadFolder,
+  uploadIn,
+  uploadUrl,
+} from '../jobs/index.js';
+import type { Storage } from '../storage/index.js';
+import type { SignalOptions, TrainerOptions } from '../trainer/index.js';
+import { createTrainingHost, type TrainingHost } from '../training/index.js';
+import { type BodyLimits, saveBody } from './body.js';
+import { outcomeOf, Refusal } from './refusal.js';
+import { hasRows, saveRows } from './row-uploads.js';
+import type { TrainerService } from './services.js';
+
+/** Disk space for uploads, including those that are arriving. */
+export interface UploadLimits {
+  /** Per account, in bytes. Default 1 GiB. */
+  readonly maxAccountBytes?: number;
+  /** In total, in bytes. Default 8 GiB. */
+  readonly maxBytes?: number;
+}
+
+/** Uploads of an account that may wait for a job; one more removes the oldest. */
+const MAX_WAITING_UPLOADS = 3;
+/** An upload without a job is removed after this time. */
+const ABANDONED_AFTER_MS = 60 * 60_000;
+/** An upload is removed after this time if the process died while it created the job. */
+const TAKEN_IN_VAIN_MS = 24 * 60 * 60_000;
+/** How often uploads to remove are looked for. */
+const SWEEP_MS = 60_000;
+
+/**
+ * Uploaded datasets, as zips in the storage: any process can create the job, and any machine can train on them. Each is for
+ * one job of its account, and is removed when that job has ended. The limits hold over all processes; if two uploads
+ * exceed one together, both may be refused.
+ */
+export class DatasetUploads {
+  readonly #storage: Storage;
+  readonly #records: UploadRecords;
+  readonly #trainer: (account: Account) => TrainerService;
+  readonly #limits: UploadLimits;
+  readonly #timer: NodeJS.Timeout;
+  #sweeping: Promise<void> | undefined;
+
+  constructor(storage: Storage, trainer: (account: Account) => TrainerService, limits: UploadLimits = {}) {
+    this.#storage = storage;
+    this.#records = new UploadRecords(storage);
+    this.#trainer = trainer;
+    this.#limits = limits;
+    this.#timer = setInterval(() => void this.sweep().catch(() => undefined), SWEEP_MS).unref();
+  }
+
+  /** Stores the body of a request: a zip, or a file of rows. @returns the id of the upload. @throws Refusal */
+  async save({ app_id }: Account, request: Request, limits: BodyLimits): Promise<string> {
+    const id = randomUUID();
+    const arriving = await this.#reserve(app_id, id, announcedBytes(request, limits));
+    try {
+      const directory = await this.#storage.stageFolder(uploadFolder(id));
+      const bytes = await saveDataset(request, join(directory, UPLOADED_ZIP), limits);
+      await this.#storage.publishFolder(uploadFolder(id));
+      // Without a record, the account was erased in the meantime.
+      if (!(await this.#records.change(arriving, { state: 'waiting', bytes }))) throw noUpload();
+    } catch (thrown) {
+      await this.#records.remove(app_id, id).catch(() => undefined); // otherwise the sweep does
+      throw thrown;
+    }
+    await this.#removeOldest(app_id, MAX_WAITING_UPLOADS);
+    return id;
+  }
+
+  /**
+   * Creates a job that trains on an upload. If the job is not accepted, the upload can be used again.
+   * @throws Refusal if there is no such upload, or a job has it. @throws errors of the trainer
+   */
+  async train(
+    account: Account,
+    id: string,
+    request: Omit<TrainingRequest, 'dataset_url'>,
+    options: SignalOptions,
+  ): Promise<{ id: string }> {
+    const found = await this.#records.find(account.app_id, id);
+    if (found?.upload.state !== 'waiting') throw noUpload();
+    const taken = await this.#records.change(found, { state: 'taken' });
+    if (taken === undefined) throw noUpload(); // another request was faster
+    const created = { ...request, dataset_url: uploadUrl(id) };
+    try {
+      const trainer = this.#trainer(account);
+      const job = await outcomeOf(trainer.createTrainingJob(created, { ...options, allowFileUrl: true }));
+      await this.#records.change(taken, { job: job.id }).catch(() => undefined);
+      return job;
+    } catch (thrown) {
+      await this.#records.change(taken, { state: 'waiting' }).catch(() => undefined);
+      throw thrown;
+    }
+  }
+
+  /** Idempotent. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#sweeping;
+  }
+
+  /** Removes the uploads whose jobs have ended, and abandoned ones. @throws StorageError */
+  async sweep(now = Date.now()): Promise<void> {
+    this.#sweeping ??= this.#sweep(now).finally(() => {
+      this.#sweeping = undefined;
+    });
+    return this.#sweeping;
+  }
+
+  async #sweep(now: number): Promise<void> {
+    for (const each of await this.#records.all()) {
+      if (await this.#isOver(each, now)) await this.#records.remove(each.app_id, each.id);
+    }
+  }
+
+  async #isOver({ app_id, upload: { state, job, at } }: StoredUpload, now: number): Promise<boolean> {
+    if (job === null) return now - at > (state === 'taken' ? TAKEN_IN_VAIN_MS : ABANDONED_AFTER_MS);
+    const found = await new JobRepository(this.#storage, app_id).find(job);
+    return found === undefined || hasEnded(found.status);
+  }
+
+  /**
+   * Records an upload that is about to arrive. If space is short, removes uploads that are over, then those of the account
+   * that wait for a job, the oldest first. @throws Refusal if that is not enough
+   */
+  async #reserve(app_id: string, id: string, bytes: number): Promise<StoredUpload> {
+    const upload = { record_version: 1, state: 'arriving', bytes, at: Date.now(), job: null } as const;
+    const arriving = await this.#records.add(app_id, id, upload);
+    let problem = await this.#spaceProblem(app_id);
+    if (problem !== undefined) await this.sweep();
+    while (problem !== undefined) {
+      problem = await this.#spaceProblem(app_id);
+      if (problem === undefined || (await this.#removeOldest(app_id, 0))) continue;
+      await this.#records.remove(app_id, id);
+      throw problem;
+    }
+    return arriving;
+  }
+
+  async #spaceProblem(app_id: string): Promise<Refusal | undefined> {
+    const { maxAccountBytes = 2 ** 30, maxBytes = 8 * 2 ** 30 } = this.#limits;
+    const uploads = await this.#records.all();
+    const sum = (some: readonly StoredUpload[]) => some.reduce((bytes, each) => bytes + each.upload.bytes, 0);
+    if (sum(uploads.filter((each) => each.app_id === app_id)) > maxAccountBytes) {
+      const most = describeBytes(maxAccountBytes);
+      const msg = `the uploads of this account would take more than ${most}; wait until a job with one has ended`;
+      return new Refusal(429, [{ loc: ['body'], msg, type: 'uploads' }]);
+    }
+    if (sum(uploads) <= maxBytes) return undefined;
+    const msg = 'the service has no space for another upload; try again later, or give a dataset_url';
+    return new Refusal(503, [{ loc: ['body'], msg, type: 'uploads' }], { headers: { 'retry-after': '60' } });
+  }
+
+  /** Removes the oldest upload that waits for a job. @returns false if the account has no more than `most` */
+  async #removeOldest(app_id: string, most: number): Promise<boolean> {
+    const all = await this.#records.all(app_id);
+    const waiting = all.filter(({ upload }) => upload.state === 'waiting');
+    const [oldest] = waiting;
+    if (oldest === undefined || waiting.length <= most) return false;
+    // If a job takes it at this moment, it stays.
+    const taken = await this.#records.change(oldest, { state: 'taken' });
+    if (taken !== undefined) await this.#records.remove(app_id, oldest.id);
+    return true;
+  }
+}
+
+/** The largest size that the body of a request can have. */
+function announcedBytes({ headers }: Request, { maxBodyBytes }: BodyLimits): number {
+  const announced = headers.get('content-length') ?? '';
+  return /^\d+$/.test(announced) ? Math.min(Number(announced), maxBodyBytes) : maxBodyBytes;
+}
+
+/** Writes a zip as it is, a file of rows as a zip made from it. @returns the bytes of the zip. @throws Refusal */
+async function saveDataset(request: Request, path: string, limits: BodyLimits): Promise<number> {
+  if (hasRows(request)) await saveRows(request, path, limits);
+  else await saveBody(request, path, limits);
+  const kind = fileKind(path);
+  if (kind === ZIP) return (await stat(path)).size;
+  throw new Refusal(422, [{ loc: ['body'], msg: `this is ${kind}; send a zip`, type: 'not_a_zip' }]);
+}
+
+function noUpload(): Refusal {
+  const msg = 'there is no such upload, or a job has taken it; upload the zip again';
+  return new Refusal(422, [{ loc: ['body', 'upload'], msg, type: 'upload' }]);
+}
+
+/**
+ * The training host that these options of a trainer describe, which also trains on uploads: it opens them on its own
+ * machine. Close it after the trainers; a host from the options stays open.
+ */
+export function uploadReadingHost(
+  { host: given, isolation = 'worker', executor }: Partial<TrainerOptions>,
+  storage: Storage,
+): TrainingHost {
+  const host = given ?? createTrainingHost(isolation, executor);
+  return {
+    async run(spec, options) {
+      const id = uploadIn(spec.dataset_url);
+      if (id === undefined) return host.run(spec, options);
+      const folder = await stored(() => storage.openFolder(uploadFolder(id)));
+      if (folder === undefined) throw new DownloadError(spec.dataset_url, 'the upload no longer exists');
+      const dataset_url = pathToFileURL(join(folder, UPLOADED_ZIP)).href;
+      return host.run({ ...spec, dataset_url, allowFileUrls: true }, options);
+    },
+    close: async () => {
+      if (given === undefined) await host.close();
+    },
+  };
+}
