@@ -3,10 +3,10 @@ import type { AnswerView, FamilyName, ModelType } from '../contract/index.js';
 import type { OrchardError } from '../errors.js';
 import type { CallOptions, ExplainOptions, Queries, StreamOptions } from '../inference/index.js';
 import type { Answer, AnswerExplanation } from './answers.js';
-import type { EvaluateOptions, Evaluation } from './evaluation/index.js';
+import type { EvaluateOptions, Evaluation } from './evaluate.js';
 import type { RowsOrPath } from './rows/index.js';
 import type { TrainingSummary } from './training/training-summary.js';
-import type { TuningSummary } from './tuning/trial.js';
+import type { TuningSummary } from './tune.js';
 
 /**
  * A model that is open: it runs in worker threads and keeps what it has loaded until `close`. Any number of calls may

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type LabelAnswer, type Trial, type TunedModel, tune } from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { drawSettings } from '../../src/easy/tuning/draw-settings.js';
+import { drawSettings } from '../../src/easy/search-space.js';
 import { Random } from '../../src/random.js';
 import { rows } from '../public/sentiments.js';
 import { writeCheckpoint } from '../support/checkpoint-builder.js';

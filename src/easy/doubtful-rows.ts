@@ -1,35 +1,32 @@
-/**
- * Rows whose labels are probably wrong, by answers of models that have not seen them. Labels: confident learning (Northcutt,
- * Jiang & Chuang 2021): a model is sure of a label where its probability is at least the mean that rows with this label
- * have; a row is doubtful if the most probable of these labels is not its own.
- */
-import type { Answer, LabelAnswer } from '../answers.js';
-import type { Example } from '../evaluation/index.js';
+/** Rows whose labels are probably wrong, found from the answers of models that were not trained on them. */
+import type { Answer, LabelAnswer } from './answers.js';
+import type { Example } from './evaluate.js';
+import { entityNames, holds } from './judge.js';
 
 /** A row that deserves a second look. */
 export interface DoubtfulRow {
   /** Its position, from 0. */
   readonly row: number;
   readonly text: string;
-  /** Its labels; of entities `text (type)`; of a question, its passages. */
+  /** Its labels; its entities as `text (type)`; or the passages that answer its question. */
   readonly given: readonly string[];
-  /** What the models have in their place. */
+  /** What the models suggest instead. */
   readonly suggested: readonly string[];
   /**
-   * How much more probable that is than what is given, −1 to 1; of entities, how probable the surest one is that the row
-   * lacks.
+   * How much more probable the suggestion is than what is given, −1 to 1. For entities: the probability of the most
+   * probable one that is missing from the row.
    */
   readonly score: number;
 }
 
-/** A row with what models answered that had not seen it, one for each repeat. */
+/** A row, and one answer per repeat from models that were not trained on it. */
 export interface AnsweredRow {
   readonly row: number;
-  readonly example: Pick<Example, 'text' | 'labels' | 'entities' | 'passages'>;
+  readonly example: Example;
   readonly answers: readonly Answer[];
 }
 
-/** The doubtful ones, those first that the models are surest of. */
+/** The doubtful rows, the most certain first. */
 export function doubtfulRows(rows: readonly AnsweredRow[], isMultilabel: boolean): readonly DoubtfulRow[] {
   const found = isMultilabel ? doubtfulSets(rows) : [...doubtfulLabels(rows), ...rows.flatMap(doubtfulOther)];
   return found.sort((a, b) => b.score - a.score || a.row - b.row);
@@ -39,7 +36,7 @@ interface Probable {
   readonly row: number;
   readonly text: string;
   readonly given: readonly string[];
-  /** The mean over repeats of each label's probability. */
+  /** The probability of each label, averaged over repeats. */
   readonly probability: ReadonlyMap<string, number>;
 }
 
@@ -56,7 +53,7 @@ function probable(rows: readonly AnsweredRow[]): Probable[] {
   });
 }
 
-/** Means by name, of values that are told one by one. */
+/** The mean of the values that were added for each name. */
 class Means {
   readonly #sums = new Map<string, { sum: number; count: number }>();
 
@@ -65,13 +62,17 @@ class Means {
     this.#sums.set(name, { sum: sum + value, count: count + 1 });
   }
 
-  /** ∞ where nothing was told: then nothing reaches it. */
+  /** ∞ for a name without values, so that nothing reaches it. */
   of(name: string): number {
     const { sum, count } = this.#sums.get(name) ?? { sum: Number.POSITIVE_INFINITY, count: 1 };
     return sum / count;
   }
 }
 
+/**
+ * Confident learning (Northcutt, Jiang & Chuang 2021): a model is confident of a label if its probability is at least the
+ * mean over the rows with this label. A row is doubtful if the most probable of these labels is not its own.
+ */
 function doubtfulLabels(rows: readonly AnsweredRow[]): DoubtfulRow[] {
   const judged = probable(rows);
   const sure = new Means();
@@ -87,7 +88,7 @@ function doubtfulLabels(rows: readonly AnsweredRow[]): DoubtfulRow[] {
   });
 }
 
-/** Rows with any number of labels: each label is a yes or no of its own. */
+/** Confident learning for rows with several labels: each label is a separate yes or no. */
 function doubtfulSets(rows: readonly AnsweredRow[]): DoubtfulRow[] {
   const judged = probable(rows);
   const [yes, no] = [new Means(), new Means()];
@@ -108,31 +109,20 @@ function doubtfulSets(rows: readonly AnsweredRow[]): DoubtfulRow[] {
     const changed = new Set(doubts.map(({ label }) => label));
     const kept = given.filter((label) => !changed.has(label));
     const added = [...changed].filter((label) => !given.includes(label));
-    return [
-      {
-        row,
-        text,
-        given,
-        suggested: [...kept, ...added],
-        score: Math.max(...doubts.map(({ lead }) => lead)),
-      },
-    ];
+    const score = Math.max(...doubts.map(({ lead }) => lead));
+    return [{ row, text, given, suggested: [...kept, ...added], score }];
   });
 }
 
-/** Entities and passages: by the answer of the first repeat. */
+/** Entities and passages, by the answer of the first repeat. */
 function doubtfulOther({ row, example, answers: [answer] }: AnsweredRow): DoubtfulRow[] {
   const { text, entities, passages } = example;
   if (answer?.kind === 'entities') {
-    const named = (ranges: Example['entities']) =>
-      ranges.map(({ start, end, type }) => `${text.slice(start, end)} (${type})`);
-    const missing = answer.entities.filter(
-      ({ start, end, type }) =>
-        !entities.some((each) => each.start === start && each.end === end && each.type === type),
-    );
+    const missing = answer.entities.filter((each) => !holds(entities, each));
     if (missing.length === 0) return [];
     const score = Math.max(...missing.map((each) => each.score));
-    return [{ row, text, given: named(entities), suggested: named(answer.entities), score }];
+    const [given, suggested] = [entityNames(text, entities), entityNames(text, answer.entities)];
+    return [{ row, text, given, suggested, score }];
   }
   if (answer?.kind === 'passages') {
     const [best] = answer.passages;
