@@ -112,7 +112,8 @@ export class OpenEncoders<Encoder extends { close(): Promise<void> }> {
 /** Each open encoder takes threads, and memory for its weights. */
 const encoders = new OpenEncoders<SentenceEncoder>(2);
 
-type EncoderOptions = Pick<OpenOptions, 'service' | 'signal'>;
+/** How an encoder is opened. */
+export type EncoderOptions = Pick<OpenOptions, 'service' | 'signal'>;
 
 /** Turns texts into vectors of unit length, in worker threads. */
 export class SentenceEncoder {

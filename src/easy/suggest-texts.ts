@@ -2,15 +2,14 @@
 import { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import { validate } from '../contract/index.js';
-import { AbortedError, type OrchardError, toOrchardError } from '../errors.js';
+import { AbortedError, type OrchardError, toOrchardError, ValidationError } from '../errors.js';
 import { isQueries, type Queries } from '../inference/index.js';
 import { type Steps, withPauses } from '../pauses.js';
-import { Random } from '../random.js';
+import type { Random } from '../random.js';
 import type { Answer } from './answers.js';
 import { SentenceEncoder } from './embed.js';
 import type { Model } from './model.js';
 import { MULTILABEL } from './multilabel.js';
-import { invalid } from './rows/index.js';
 
 /** A text to label next. */
 export interface SuggestedText {
@@ -69,7 +68,11 @@ async function suggest(
   options: SuggestOptions,
 ): Promise<readonly SuggestedText[]> {
   const { count, seed, signal } = validate(optionsSchema, options ?? {});
-  if (!isQueries(texts)) throw invalid(['texts'], 'give an array or an iterable of texts');
+  if (!isQueries(texts)) {
+    const msg = 'give an array or an iterable of texts';
+    throw new ValidationError([{ loc: ['texts'], msg, type: 'invalid_option' }]);
+  }
+  const { Random } = await import('../random.js'); // loaded on first use
   const random = Random.fromSeed(seed);
   const wanted = Math.min(MAX_CANDIDATES, Math.max(MIN_CANDIDATES, CANDIDATES_EACH * count));
   const candidates = new Candidates(Math.max(count, wanted), random);

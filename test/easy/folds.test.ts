@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { LabelAnswer } from '../../src/easy/answers.js';
-import { figuresOverFolds } from '../../src/easy/cross-validate.js';
+import { figuresOverFolds } from '../../src/easy/cross-validate-rows.js';
 import { type AnsweredRow, doubtfulRows } from '../../src/easy/doubtful-rows.js';
 import { assignFolds, type FoldUnit, unitsOf } from '../../src/easy/folds.js';
 import { Random } from '../../src/random.js';

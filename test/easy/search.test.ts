@@ -14,7 +14,7 @@ import {
   rankPassages,
 } from '../../src/easy/index.js';
 import { sentencesOf } from '../../src/easy/relevance.js';
-import { encodeStarts } from '../../src/easy/search.js';
+import { encodeStarts } from '../../src/easy/search-index.js';
 import { VectorIndex } from '../../src/vector-index/index.js';
 
 const library = (name: string) =>
