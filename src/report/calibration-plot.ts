@@ -1,25 +1,34 @@
 import { scaleLinear } from 'd3-scale';
-import type { Calibration, ModelEvaluation } from '../../model-folder/index.js';
-import { type Area, bottomAxis, leftAxis } from '../axes.js';
-import { type Chart, colours, figure } from '../chart.js';
-import { curve } from '../curve.js';
-import { decimal, percent, whole } from '../figures.js';
-import { type Html, html } from '../html.js';
-import { dot, drawnLine, type Point } from '../marks.js';
+import type { Calibration, ModelEvaluation } from '../model-folder/index.js';
+import {
+  type Area,
+  bottomAxis,
+  type Chart,
+  colours,
+  curve,
+  dot,
+  drawnLine,
+  figure,
+  leftAxis,
+  type Point,
+} from './chart.js';
+import { decimal, percent, whole } from './figures.js';
+import { type Html, html, table } from './html.js';
 
-/** A reliability diagram (Guo et al. 2017): how often the model is right, by how sure it is. */
+/** A reliability diagram (Guo et al. 2017): how often the model is right, by its confidence. */
 export function calibrationPlot({ calibration }: ModelEvaluation): Html | undefined {
   if (calibration === undefined) return undefined;
-  const rows = calibration.bins.map(
-    (bin) =>
-      html`<tr><td>${percent(bin.confidence)}</td><td>${percent(bin.accuracy)}</td><td>${whole(bin.rows)}</td></tr>`,
-  );
+  const rows = calibration.bins.map((bin) => [
+    percent(bin.confidence),
+    percent(bin.accuracy),
+    whole(bin.rows),
+  ]);
+  const columns = ['How sure', 'How often right', 'Decisions'];
   return html`<section>
 <h2>Calibration</h2>
 <p>Expected calibration error ${decimal(calibration.error)}; ${decimal(calibration.error_before)} before the scores were calibrated.</p>
 ${figure(reliabilityDiagram(calibration))}
-<details><summary>As a table</summary><table><thead><tr><th scope="col">How sure</th><th scope="col">How often right</th>
-<th scope="col">Decisions</th></tr></thead><tbody>${rows}</tbody></table></details>
+<details><summary>As a table</summary>${table(columns, rows, { hasRowHeadings: false })}</details>
 </section>`;
 }
 
@@ -38,7 +47,7 @@ function reliabilityDiagram({ bins, error }: Calibration): Chart {
     width: WIDTH,
     height: HEIGHT,
     caption:
-      'On the dashed line, scores are what they claim. Below it the model is too sure of itself, above it not sure enough. Large dots stand for many decisions.',
+      'On the dashed line, confidence equals accuracy. Below it the model is overconfident, above it underconfident. Large dots are many decisions.',
     alternative: `Reliability diagram with an expected calibration error of ${decimal(error)}.`,
     drawing: [
       ...leftAxis(AREA, ticks(y), 'how often right'),
@@ -50,5 +59,5 @@ function reliabilityDiagram({ bins, error }: Calibration): Chart {
   };
 }
 
-/** Its area beyond that of the smallest dot is in proportion to the share. */
+/** Beyond the smallest dot, the area is roughly in proportion to the share. */
 const radiusOf = (share: number): number => 2.5 + 6.5 * Math.sqrt(share);

@@ -1,17 +1,16 @@
 import { scaleLinear } from 'd3-scale';
-import type { Confusion } from '../../model-folder/index.js';
-import { type Chart, colours, figure } from '../chart.js';
-import { percent, whole } from '../figures.js';
-import { type Html, html } from '../html.js';
-import { drawnText, rounded } from '../marks.js';
+import type { Confusion } from '../model-folder/index.js';
+import { type Chart, colours, drawnText, figure, rounded } from './chart.js';
+import { percent, whole } from './figures.js';
+import { type Html, html, table } from './html.js';
 
-/** A heat map of more labels can't be read; the table of the most confused pairs still can. */
+/** A heat map of more labels would be unreadable; the table of pairs still works. */
 const MAX_MAPPED_LABELS = 100;
-/** With up to this many labels, each cell shows its count. */
+/** Up to this number of labels, each cell shows its count. */
 const MAX_COUNTED_LABELS = 20;
 const MAX_PAIRS = 20;
 
-/** The confusion matrix as a heat map, and the pairs of labels that are confused most. */
+/** The confusion matrix as a heat map, and the most frequent confusions. */
 export function confusionMatrix({ confusion }: { readonly confusion?: Confusion }): Html | undefined {
   if (confusion === undefined) return undefined;
   const { labels } = confusion;
@@ -22,7 +21,7 @@ ${pairTable(confusedPairs(confusion))}
 </section>`;
 }
 
-export interface ConfusedPair {
+interface ConfusedPair {
   readonly actual: string;
   readonly predicted: string;
   readonly count: number;
@@ -31,7 +30,7 @@ export interface ConfusedPair {
 }
 
 /** Pairs of different labels, the most frequent confusion first. */
-export function confusedPairs({ labels, counts }: Confusion): ConfusedPair[] {
+function confusedPairs({ labels, counts }: Confusion): ConfusedPair[] {
   const pairs = counts.flatMap((row, actual) => {
     const total = sum(row);
     return row.map((count, predicted) => ({
@@ -46,10 +45,10 @@ export function confusedPairs({ labels, counts }: Confusion): ConfusedPair[] {
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** Between the plot and the drawing's edges where no names are. */
+/** Space between the plot and the edges of the drawing without names. */
 const PADDING = 10;
 
-/** Actual labels from top to bottom, predicted from left to right; a cell's shade is its share of its row. */
+/** Actual labels from top to bottom, predicted ones from left to right. The shade of a cell is its share of the row. */
 function heatMap({ labels, counts }: Confusion): Chart {
   const counted = labels.length <= MAX_COUNTED_LABELS;
   const side = Math.min(680, Math.max(200, 52 * labels.length));
@@ -62,7 +61,7 @@ function heatMap({ labels, counts }: Confusion): Chart {
     width: side + margin + PADDING,
     height: side + margin + PADDING,
     caption:
-      'Rows are what a text is, columns what the model says. The stronger a cell, the larger its share of its row.',
+      'Rows are the actual labels, columns the predicted ones. The darker a cell, the larger its share of the row.',
     alternative: `Confusion matrix of ${labels.length} labels: ${whole(right)} of ${whole(total)} rows are on its diagonal. The table below lists the most frequent confusions.`,
     drawing: [
       ...cells(counts, counted, { side, margin, fontSize }),
@@ -79,7 +78,7 @@ interface Layout {
   readonly fontSize: number;
 }
 
-/** Each name beside its row and below its column. */
+/** Each name next to its row and below its column. */
 function axisNames(names: readonly string[], { side, margin, fontSize }: Layout): Html[] {
   const gap = 8;
   return names.flatMap((text, at) => {
@@ -92,10 +91,10 @@ function axisNames(names: readonly string[], { side, margin, fontSize }: Layout)
   });
 }
 
-/** How strong a cell is, by its share of its row. */
+/** The opacity of a cell, by its share of the row. */
 const opacityOf = scaleLinear([0, 1], [0.03, 0.85]);
 
-/** Empty cells are drawn only where the counts are, too. */
+/** Empty cells are drawn only if the counts are shown. */
 function cells(counts: Confusion['counts'], counted: boolean, { side, margin }: Layout): Html[] {
   const width = side / counts.length;
   const border = counted ? html` stroke="${colours.line}"` : undefined;
@@ -120,23 +119,19 @@ const shortened = (label: string): string => {
   return `${characters.slice(0, MAX_NAME_CHARACTERS - 1).join('')}…`;
 };
 
-/** Roughly the drawn length of the longest name; a wide letter is two thirds of the font size. */
+/** The approximate length of the longest name; a wide letter takes two thirds of the font size. */
 const namesLength = (names: readonly string[], fontSize: number): number =>
   (2 / 3) * fontSize * Math.max(...names.map(({ length }) => length));
 
 function pairTable(pairs: readonly ConfusedPair[]): Html {
   if (pairs.length === 0) return html`<p>No row got a wrong label.</p>`;
   const listed = pairs.slice(0, MAX_PAIRS);
-  const rows = listed.map(
-    ({
-      actual,
-      predicted,
-      count,
-      share,
-    }) => html`<tr><th scope="row">${actual}</th><td class="text">${predicted}</td>
-<td>${whole(count)}</td><td>${percent(share)}</td></tr>`,
-  );
-  return html`<table><thead><tr><th scope="col">Is</th><th scope="col" class="text">Taken for</th><th scope="col">Rows</th>
-<th scope="col">Of its rows</th></tr></thead><tbody>${rows}</tbody></table>
+  const rows = listed.map(({ actual, predicted, count, share }) => [
+    actual,
+    predicted,
+    whole(count),
+    percent(share),
+  ]);
+  return html`${table(['Is', { text: 'Taken for' }, 'Rows', 'Of its rows'], rows)}
 ${listed.length === pairs.length ? undefined : html`<p class="note">${listed.length} of ${whole(pairs.length)} kinds of confusion.</p>`}`;
 }

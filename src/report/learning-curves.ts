@@ -1,13 +1,22 @@
 import { scaleLinear } from 'd3-scale';
-import type { TrainingStats } from '../../contract/index.js';
-import { type Area, bottomAxis, leftAxis } from '../axes.js';
-import { type Chart, colours, figure } from '../chart.js';
-import { curve } from '../curve.js';
-import { decimal } from '../figures.js';
-import { type Html, html } from '../html.js';
-import { dot, drawnLine, drawnText, type Point } from '../marks.js';
+import type { TrainingStats } from '../contract/index.js';
+import {
+  type Area,
+  bottomAxis,
+  type Chart,
+  colours,
+  curve,
+  dot,
+  drawnLine,
+  drawnText,
+  figure,
+  leftAxis,
+  type Point,
+} from './chart.js';
+import { decimal } from './figures.js';
+import { type Html, html, table } from './html.js';
 
-/** Training loss and validation metrics, epoch by epoch; undefined if no epoch was completed. */
+/** Training loss and validation metrics of each epoch; undefined if no epoch was completed. */
 export function learningCurves(stats: TrainingStats): Html | undefined {
   const { loss } = stats.metrics.training;
   if (loss.length === 0) return undefined;
@@ -39,7 +48,7 @@ function validationSeries({ metrics: { validation } }: TrainingStats): Series[] 
   ].filter(({ values }) => values.length > 0);
 }
 
-/** The first epoch with the best main metric, 1-based; undefined if there is no main metric. */
+/** The first epoch with the best main metric, from 1; undefined if there is no main metric. */
 function bestEpoch({ main_eval_metric, metrics: { validation } }: TrainingStats): number | undefined {
   const values = main_eval_metric === undefined ? undefined : validation[main_eval_metric];
   return values === undefined || values.length === 0 ? undefined : 1 + values.indexOf(Math.max(...values));
@@ -68,7 +77,7 @@ const colourOf = (at: number): string => PALETTE[at % PALETTE.length] ?? colours
 const WIDTH = 440;
 const HEIGHT = 260;
 const AREA: Area = { left: 48, right: WIDTH - 24, top: 40, bottom: HEIGHT - 44 };
-/** More epochs than this share their labels. */
+/** With more epochs, not each one gets a label. */
 const MAX_EPOCH_LABELS = 12;
 
 function curves(
@@ -77,7 +86,7 @@ function curves(
 ): Pick<Chart, 'width' | 'height' | 'drawing'> {
   const epochs = series[0]?.values.map((_, at) => at + 1) ?? [];
   const values = series.flatMap((each) => each.values);
-  // Half an epoch of room on both sides.
+  // Half an epoch of space on both sides.
   const x = scaleLinear([0.5, epochs.length + 0.5], [AREA.left, AREA.right]);
   const y = scaleLinear([Math.min(...values), Math.max(...values)], [AREA.bottom, AREA.top]).nice(5);
   const every = Math.ceil(epochs.length / MAX_EPOCH_LABELS);
@@ -113,7 +122,7 @@ function bestMark(x: number, best: number): Html[] {
   ];
 }
 
-/** The names in one row above the plot, each behind a dot of its colour; wide enough for the longest of ours. */
+/** The names in one row above the plot, each after a dot in its colour. */
 function legend(names: readonly string[]): Html[] {
   const step = Math.min(120, WIDTH / Math.max(1, names.length));
   const left = (WIDTH - step * names.length) / 2;
@@ -128,15 +137,11 @@ function epochTable(
   validation: readonly Series[],
   best: number | undefined,
 ): Html {
-  const rows = training.loss.map(
-    (
-      loss,
-      at,
-    ) => html`<tr><th scope="row">${at + 1}${at + 1 === best ? ' (best)' : ''}</th><td>${decimal(loss)}</td>
-${validation.map(({ values }) => html`<td>${decimal(values[at] ?? Number.NaN)}</td>`)}</tr>`,
-  );
-  return html`<details><summary>As a table</summary>
-<table><thead><tr><th scope="col">Epoch</th><th scope="col">Training loss</th>
-${validation.map(({ name }) => html`<th scope="col">Dev ${name}</th>`)}</tr></thead>
-<tbody>${rows}</tbody></table></details>`;
+  const rows = training.loss.map((loss, at) => [
+    `${at + 1}${at + 1 === best ? ' (best)' : ''}`,
+    decimal(loss),
+    ...validation.map(({ values }) => decimal(values[at] ?? Number.NaN)),
+  ]);
+  const columns = ['Epoch', 'Training loss', ...validation.map(({ name }) => `Dev ${name}`)];
+  return html`<details><summary>As a table</summary>${table(columns, rows)}</details>`;
 }
