@@ -1,20 +1,21 @@
-/** The evaluation.json of a model folder: how the finished model does on its dev rows. */
+/** The evaluation.json of a model folder: the figures of the finished model on its dev rows. */
 import * as z from 'zod';
 import { topkSchema } from '../contract/index.js';
 
-/** At most this many mistakes are kept. */
+/** Maximum number of mistakes that are kept. */
 export const MAX_MISTAKES = 50;
-/** Texts, entities and passages of mistakes are cut to this many characters (code points). */
+/** Maximum length of texts, entities and passages of mistakes, in characters (code points). */
 export const MAX_MISTAKE_CHARACTERS = 300;
 
+/** The figures of one class. */
 export interface ClassFigures {
-  /** A label, or a type of entity. */
+  /** A label, or an entity type. */
   label: string;
-  /** This and the next two are 0 where there is nothing to divide by. */
+  /** This and the next two are 0 if the denominator is 0. */
   precision: number;
   recall: number;
   f1: number;
-  /** How many rows (or entities) have it. */
+  /** Number of rows (or entities) with this class. */
   support: number;
 }
 const classFiguresSchema: z.ZodType<ClassFigures> = z.strictObject({
@@ -25,6 +26,7 @@ const classFiguresSchema: z.ZodType<ClassFigures> = z.strictObject({
   support: z.int(),
 });
 
+/** How often each label was predicted for each actual label. */
 export interface Confusion {
   labels: string[];
   /** counts[actual][predicted], in the order of `labels`. */
@@ -38,48 +40,49 @@ const confusionSchema: z.ZodType<Confusion> = z.strictObject({
 const calibrationBinSchema = z.strictObject({
   /** The model's mean confidence, 0 to 1. */
   confidence: z.number(),
-  /** Share of its decisions that were right. */
+  /** The share of correct decisions. */
   accuracy: z.number(),
-  /** Decisions in the bin: one per row, or one per row and label if labels are decided independently. */
+  /** Number of decisions: one per row, or one per row and label for a multilabel model. */
   rows: z.int(),
 });
 export type CalibrationBin = z.infer<typeof calibrationBinSchema>;
 
 const calibrationSchema = z.strictObject({
-  /** Ten equal parts of [0, 1], by rising confidence; parts without decisions are left out. */
+  /** Ten equal intervals of confidence, ascending. Empty ones are left out. */
   bins: z.array(calibrationBinSchema),
-  /** Expected calibration error of the scores that the model gives (0 is perfect). */
+  /** The expected calibration error of the model's scores; 0 is perfect. */
   error: z.number(),
-  /** The same before the logits were calibrated. */
+  /** The same before calibration. */
   error_before: z.number(),
 });
 export type Calibration = z.infer<typeof calibrationSchema>;
 
 const retrievalSchema = z.strictObject({
-  /** Share of the questions whose passage is among the first k. */
+  /** The share of questions whose passage is among the first k. */
   topk: topkSchema,
-  /** Mean reciprocal rank of the right passage. */
+  /** Mean reciprocal rank of the correct passage. */
   mrr: z.number().exactOptional(),
 });
 
 const weighedWordSchema = z.strictObject({
-  /** Where it is in the text, in UTF-16 code units; `end` is exclusive. */
+  /** Its place in the text, in UTF-16 code units; `end` is exclusive. */
   start: z.int(),
   end: z.int(),
-  /** The log-odds that it adds to what was predicted; below 0, it speaks against it. */
+  /** The log-odds that it adds to the prediction; below 0, it speaks against it. */
   weight: z.number(),
 });
 export type WeighedWord = z.infer<typeof weighedWordSchema>;
 
+/** A text with a wrong answer. */
 export interface Mistake {
   /** At most 300 characters. */
   text: string;
-  /** Labels, entities or passages, each cut as well. */
+  /** Labels, entities or passages, each of at most 300 characters. */
   expected: string[];
   predicted: string[];
-  /** How sure the model was of what it got wrong, 0 to 1. */
+  /** The score of the wrong answer, 0 to 1. */
   score: number;
-  /** What moved the model, word by word; only of some mistakes of classifiers. */
+  /** The words that led to the answer. Only for some mistakes of classifiers. */
   words?: WeighedWord[];
 }
 const mistakeSchema: z.ZodType<Mistake> = z.strictObject({
@@ -92,19 +95,19 @@ const mistakeSchema: z.ZodType<Mistake> = z.strictObject({
 
 export const modelEvaluationSchema = z.strictObject({
   format: z.literal(1),
-  /** Dev rows. */
+  /** Number of dev rows. */
   rows: z.int(),
   classes: z.array(classFiguresSchema).exactOptional(),
-  /** Only of models that give each row exactly one label. */
+  /** Only for models that give each row exactly one label. */
   confusion: confusionSchema.exactOptional(),
   calibration: calibrationSchema.exactOptional(),
   retrieval: retrievalSchema.exactOptional(),
-  /** The most confident ones first, at most {@link MAX_MISTAKES}. */
+  /** At most {@link MAX_MISTAKES}, the most confident first. */
   mistakes: z.array(mistakeSchema),
 });
 export type ModelEvaluation = z.infer<typeof modelEvaluationSchema>;
 
-/** The mistakes that are kept, with their texts cut. */
+/** The most confident mistakes, with long texts cut. */
 export function listedMistakes(mistakes: readonly Mistake[]): Mistake[] {
   return [...mistakes]
     .sort((a, b) => b.score - a.score)
@@ -118,7 +121,7 @@ export function listedMistakes(mistakes: readonly Mistake[]): Mistake[] {
 }
 
 function cut(text: string): string {
-  // A character has at most two UTF-16 code units, so the end of a long text needn't be looked at.
+  // A character has at most two UTF-16 code units, so the rest of a long text is irrelevant.
   const characters = [...text.slice(0, 2 * MAX_MISTAKE_CHARACTERS + 2)];
   if (characters.length <= MAX_MISTAKE_CHARACTERS) return text;
   return `${characters.slice(0, MAX_MISTAKE_CHARACTERS - 1).join('')}…`;

@@ -5,15 +5,15 @@ import { readChecked, readConfig } from './folder-file.js';
 import type { ModelFolderConfig } from './model-config.js';
 import { type TrainingRecord, trainingRecordSchema } from './training-record.js';
 
-/** Everything that a model folder says about its model. */
+/** The descriptions of a model in its folder. */
 export interface ModelReport {
   readonly config: ModelFolderConfig;
   readonly training: TrainingRecord;
-  /** Absent in folders of earlier versions, which didn't write it. */
+  /** Absent if the folder has no evaluation.json. */
   readonly evaluation?: ModelEvaluation;
 }
 
-/** Reads config.json, training.json and, if there is one, evaluation.json. @throws ModelFolderError */
+/** Reads config.json, training.json and, if it exists, evaluation.json. @throws ModelFolderError */
 export async function readModelReport(directory: string): Promise<ModelReport> {
   const [config, training, evaluation] = await Promise.all([
     readConfig(directory),
@@ -23,7 +23,7 @@ export async function readModelReport(directory: string): Promise<ModelReport> {
   return { config, training, ...(evaluation && { evaluation }) };
 }
 
-/** @throws the error, unless it says that the file is missing. */
+/** @throws the error, unless the file is missing */
 function absentIfMissing(error: unknown): undefined {
   const cause = error instanceof ModelFolderError ? error.cause : undefined;
   if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;

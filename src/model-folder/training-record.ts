@@ -1,4 +1,4 @@
-/** The training.json of a model folder: how the model came to be. */
+/** The training.json of a model folder: how the model was trained. */
 import * as z from 'zod';
 import {
   modelConfigSchema,
@@ -13,7 +13,7 @@ export interface RecordedPart {
   accuracy?: number;
   f1?: number;
   topk?: Topk;
-  /** Expected calibration error of the raw and of the calibrated outputs. */
+  /** The expected calibration error before and after calibration. */
   calibration_error?: { before: number; after: number };
 }
 const partFiguresSchema: z.ZodType<RecordedPart> = z.object({
@@ -30,32 +30,31 @@ const warningSchema = z.object({
   examples: z.array(z.object({ file: z.string(), line: z.int() })).readonly(),
 });
 
-/** Only fields that every version has written are required. */
 export const trainingRecordSchema = z.object({
   model_config: modelConfigSchema,
   /** As in the request. */
   training_config: trainingConfigSchema,
-  /** As used, with defaults filled in. */
+  /** The values that were used, with defaults. */
   hyperparameters: z.record(z.string(), z.union([z.number(), z.string(), z.boolean()])),
-  /** What the encoder started from; absent if it started from random weights. */
+  /** The backbone that the encoder started from. Absent if it started from random weights. */
   backbone: z.object({ name: z.string(), revision: z.string().exactOptional() }).exactOptional(),
   seed: z.int(),
-  /** What computed the steps, such as `cpu` or `webgpu`; models of earlier versions lack it. */
+  /** The device of the training, such as `cpu` or `webgpu`. */
   device: z.string().exactOptional(),
   training_stats: trainingStatsSchema,
   parts: z
     .object({ encoder: partFiguresSchema, expert: partFiguresSchema, blend: partFiguresSchema })
     .exactOptional(),
   /**
-   * If 8-bit weights were tried: the dev figure that also decides which epoch is kept, with either kind
-   * of weights, and the kind that the model runs with.
+   * The deciding metric on dev with float32 and with 8-bit weights, and the kind that the model answers with. Absent if 8-bit
+   * weights were not tried.
    */
   precision: z
     .object({ float32: z.number(), int8: z.number(), answers: z.enum(['float32', 'int8']) })
     .exactOptional(),
   warnings: z.array(warningSchema).readonly(),
   dataset: z.object({ train_rows: z.int(), dev_rows: z.int() }).exactOptional(),
-  /** The versions of this library, of Node and of what else the training used, by name. */
+  /** The versions of this library, Node and other software of the training, by name. */
   versions: z.record(z.string(), z.string()).exactOptional(),
 });
 export type RecordedPrecision = NonNullable<z.infer<typeof trainingRecordSchema>['precision']>;
