@@ -1,6 +1,94 @@
-/** The evaluation.json of a model folder: the figures of the finished model on its dev rows. */
+/** What a model folder says about its model: training.json and evaluation.json. */
 import * as z from 'zod';
-import { topkSchema } from '../contract/index.js';
+import {
+  modelConfigSchema,
+  type Topk,
+  topkSchema,
+  trainingConfigSchema,
+  trainingStatsSchema,
+} from '../contract/index.js';
+import { ModelFolderError } from '../errors.js';
+import { EVALUATION_FILE, TRAINING_FILE } from './files.js';
+import { readChecked, readConfig } from './folder-file.js';
+import type { ModelFolderConfig } from './model-config.js';
+
+/** The descriptions of a model in its folder. */
+export interface ModelReport {
+  readonly config: ModelFolderConfig;
+  readonly training: TrainingRecord;
+  /** Absent if the folder has no evaluation.json. */
+  readonly evaluation?: ModelEvaluation;
+}
+
+/** Reads config.json, training.json and, if it exists, evaluation.json. @throws ModelFolderError */
+export async function readModelReport(directory: string): Promise<ModelReport> {
+  const [config, training, evaluation] = await Promise.all([
+    readConfig(directory),
+    readChecked(directory, TRAINING_FILE, trainingRecordSchema),
+    readChecked(directory, EVALUATION_FILE, modelEvaluationSchema).catch(absentIfMissing),
+  ]);
+  return { config, training, ...(evaluation && { evaluation }) };
+}
+
+/** @throws the error, unless the file is missing */
+function absentIfMissing(error: unknown): undefined {
+  const cause = error instanceof ModelFolderError ? error.cause : undefined;
+  if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;
+  throw error;
+}
+
+/** The dev figures of one part of a model. */
+export interface RecordedPart {
+  accuracy?: number;
+  f1?: number;
+  topk?: Topk;
+  /** The expected calibration error before and after calibration. */
+  calibration_error?: { before: number; after: number };
+}
+const partFiguresSchema: z.ZodType<RecordedPart> = z.object({
+  accuracy: z.number().exactOptional(),
+  f1: z.number().exactOptional(),
+  topk: topkSchema.exactOptional(),
+  calibration_error: z.object({ before: z.number(), after: z.number() }).exactOptional(),
+});
+
+const warningSchema = z.object({
+  kind: z.string(),
+  count: z.int(),
+  message: z.string(),
+  examples: z.array(z.object({ file: z.string(), line: z.int() })).readonly(),
+});
+
+/** training.json: how the model was trained. */
+export const trainingRecordSchema = z.object({
+  model_config: modelConfigSchema,
+  /** As in the request. */
+  training_config: trainingConfigSchema,
+  /** The values that were used, with defaults. */
+  hyperparameters: z.record(z.string(), z.union([z.number(), z.string(), z.boolean()])),
+  /** The backbone that the encoder started from. Absent if it started from random weights. */
+  backbone: z.object({ name: z.string(), revision: z.string().exactOptional() }).exactOptional(),
+  seed: z.int(),
+  /** The device of the training, such as `cpu` or `webgpu`. */
+  device: z.string().exactOptional(),
+  training_stats: trainingStatsSchema,
+  parts: z
+    .object({ encoder: partFiguresSchema, expert: partFiguresSchema, blend: partFiguresSchema })
+    .exactOptional(),
+  /**
+   * The deciding metric on dev with float32 and with 8-bit weights, and the kind that the model answers with. Absent if 8-bit
+   * weights were not tried.
+   */
+  precision: z
+    .object({ float32: z.number(), int8: z.number(), answers: z.enum(['float32', 'int8']) })
+    .exactOptional(),
+  warnings: z.array(warningSchema).readonly(),
+  dataset: z.object({ train_rows: z.int(), dev_rows: z.int() }).exactOptional(),
+  /** The versions of this library, Node and other software of the training, by name. */
+  versions: z.record(z.string(), z.string()).exactOptional(),
+});
+export type RecordedPrecision = NonNullable<z.infer<typeof trainingRecordSchema>['precision']>;
+export type TrainingRecord = z.infer<typeof trainingRecordSchema>;
 
 /** Maximum number of mistakes that are kept. */
 export const MAX_MISTAKES = 50;
@@ -93,6 +181,7 @@ const mistakeSchema: z.ZodType<Mistake> = z.strictObject({
   words: z.array(weighedWordSchema).exactOptional(),
 });
 
+/** evaluation.json: the figures of the finished model on its dev rows. */
 export const modelEvaluationSchema = z.strictObject({
   format: z.literal(1),
   /** Number of dev rows. */
