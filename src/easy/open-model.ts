@@ -86,6 +86,7 @@ export function askFolder(
 /** What an open model consists of. */
 export interface OpenParts extends PlacedModel, Pick<OpenOptions, 'onClose'> {
   readonly config: ModelFolderConfig;
+  readonly kind: ReturnType<typeof modelKind>;
   readonly service: InferenceService;
 }
 
@@ -104,8 +105,7 @@ export class OpenModel implements Model {
   readonly #onClose: OpenOptions['onClose'];
   #closing: Promise<void> | undefined;
 
-  protected constructor({ name, directory, config, service, onClose }: OpenParts) {
-    const { family, type } = modelKind(config, join(directory, CONFIG_FILE));
+  protected constructor({ name, directory, config, kind: { family, type }, service, onClose }: OpenParts) {
     this.name = name;
     this.directory = directory;
     this.type = type.name;
@@ -126,9 +126,9 @@ export class OpenModel implements Model {
 
   protected static async parts(placed: PlacedModel, options: OpenOptions): Promise<OpenParts> {
     const config = await readConfig(placed.directory);
-    modelKind(config, join(placed.directory, CONFIG_FILE)); // an unknown family fails before threads start
+    const kind = modelKind(config, join(placed.directory, CONFIG_FILE));
     const service = await serviceFor(placed, options);
-    return { ...placed, config, service, onClose: options.onClose };
+    return { ...placed, config, kind, service, onClose: options.onClose };
   }
 
   predict(text: string, options?: CallOptions): ResultAsync<Answer, OrchardError>;
