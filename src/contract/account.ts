@@ -1,15 +1,14 @@
-/** Who owns jobs and models, and what the subscription includes (docs/service.md, "Keys, accounts, tiers"). */
+/** Accounts, which own jobs and models, and their tiers (docs/service.md, "Keys, accounts, tiers"). */
 import * as z from 'zod';
-import type { FieldsOf } from './fields.js';
+import type { FieldsOf } from './validate.js';
 
-/** What an account has paid for. `pro` adds batches, medleys and the training of question answering. */
+/** The subscription of an account. `pro` adds batches, medleys and training for question answering. */
 export type Tier = 'basic' | 'pro';
 
-/** Whose jobs and models these are: an account sees its own only. */
+/** The owner of jobs and models. An account sees only its own. */
 export interface Account {
   /** 1 to 50 printable ASCII characters. */
   readonly app_id: string;
-  /** What it may do: {@link Tier}. */
   readonly tier: Tier;
 }
 
@@ -18,5 +17,5 @@ export const accountSchema = z.strictObject({
   tier: z.enum(['basic', 'pro']),
 } satisfies FieldsOf<Account>);
 
-/** The account of an application that names none. */
+/** The default account. */
 export const LOCAL_ACCOUNT: Account = { app_id: 'local', tier: 'pro' };

@@ -1,29 +1,60 @@
-/** Inference requests and results (docs/service.md, "Asking models"). */
+/** Queries to models: requests, limits and results (docs/service.md, "Asking models"). */
 import * as z from 'zod';
-import type { FieldsOf } from './fields.js';
-import { MAX_BATCH_QUERIES, MAX_QUERY_CHARACTERS } from './query-limits.js';
+import type { FieldsOf } from './validate.js';
 
+/** Maximum number of queries in a batch (docs/service.md, "Limits"). */
+export const MAX_BATCH_QUERIES = 20;
+/**
+ * Maximum length of a query in UTF-16 code units (docs/service.md, "Limits"), about fifty pages. The longest query takes a
+ * small encoder seconds, in slices between which other queries run.
+ */
+export const MAX_QUERY_CHARACTERS = 100_000;
+/** Maximum number of queries in a medley batch (docs/service.md, "Limits"). */
+export const MAX_MEDLEY_QUERIES = 50;
+/** Maximum number of models of one medley request that run at the same time (docs/service.md, "Limits"). */
+export const MAX_CONCURRENT_MODELS = 2;
+/** Maximum number of models of one medley request: the number of pretrained names, so that the work is bounded. */
+export const MAX_MEDLEY_MODELS = 11;
+
+/** The names of the pretrained models in the catalogue (docs/service.md, "Pretrained models"). */
+export const pretrainedModelNames = [
+  'customer-review',
+  'sentiment-classification',
+  'emotion-detection',
+  'toxicity-detection',
+  'news-classification',
+  'financial-customer-support',
+  'financial-sentiment-analysis',
+  'conversational-language-understanding-english',
+  'conversational-language-understanding-japanese',
+  'named-entity-recognition',
+  'research-papers-search',
+] as const;
+/** A pretrained model of the catalogue. Other names work too if the model loader knows them. */
+export type PretrainedModelName = (typeof pretrainedModelNames)[number];
+
+export const pretrainedNameSchema = z.string().min(1, 'the name of the model is empty');
 export const querySchema = z.string().max(MAX_QUERY_CHARACTERS, {
   error: `at most ${MAX_QUERY_CHARACTERS.toLocaleString('en-US')} UTF-16 code units; ask about parts of the text instead`,
 });
 export const batchQueriesSchema = z
   .array(querySchema)
   .min(1, 'give at least one query')
-  .max(MAX_BATCH_QUERIES, `at most ${MAX_BATCH_QUERIES} queries a batch`);
+  .max(MAX_BATCH_QUERIES, `at most ${MAX_BATCH_QUERIES} queries per batch`);
 
 /**
- * The answer of one model to one query (docs/service.md, "Result"). Its lists have the same length and order: the highest
- * score first, entities from left to right.
+ * The answer of one model to one query (docs/service.md, "Result"). Its lists have the same length and order: by falling
+ * score, or for entities from left to right.
  */
 export interface InferenceResult {
-  /** Classification: every label. Entity labelling: the type of each entity found. Questions: the 10 best passages. */
+  /** Classification: every label. Entities: the type of each entity found. Questions: the 10 best passages. */
   readonly labels: string[];
-  /** One a label, 0 to 1: how probable it is. Of a multilabel model, above 0.5 means yes. */
+  /** The probability of each label, 0 to 1. For a multilabel model, above 0.5 means that the label applies. */
   readonly scores: number[];
-  /** Entity labelling only: the text of each entity, as it stands in the query. */
+  /** Entities only: the text of each entity, as in the query. */
   readonly tokens?: string[] | undefined;
   /**
-   * Entity labelling only: where each entity starts, in UTF-16 code units from 0, so that
+   * Entities only: where each entity starts, in UTF-16 code units from 0, so that
    * `query.slice(start, start + token.length) === token`.
    */
   readonly token_start_positions?: number[] | undefined;
@@ -34,48 +65,97 @@ export const inferenceResultSchema: z.ZodType<InferenceResult> = z.strictObject(
     description:
       'Classification: the labels, highest score first; entities: their types; questions: passages.',
   }),
-  scores: z.array(z.number()).meta({ description: 'One a label, in the same order.' }),
+  scores: z.array(z.number()).meta({ description: 'One for each label, in the same order.' }),
   tokens: z
     .array(z.string())
     .optional()
-    .meta({ description: 'Entity labelling: the text of each entity, as it stands in the query.' }),
+    .meta({ description: 'Entities: the text of each entity, as in the query.' }),
   token_start_positions: z.array(z.int()).optional().meta({
-    description: 'Entity labelling: where each entity starts in the query, in UTF-16 code units from 0.',
+    description: 'Entities: where each entity starts in the query, in UTF-16 code units from 0.',
   }),
 } satisfies FieldsOf<InferenceResult>);
 
-/** How results are best shown to people: labels by their scores, entities in their text, or passages by rank. */
+/** How to show results to people: labels by their scores, entities in their text, or passages by rank. */
 export type AnswerView = 'labels' | 'entities' | 'passages';
 export const answerViews = ['labels', 'entities', 'passages'] as const satisfies readonly AnswerView[];
 
-/** What comes with every inference response (docs/service.md, "Result"). */
+/** The metadata of every inference response (docs/service.md, "Result"). */
 export interface InferenceMetadata {
-  /** Milliseconds that the model took, loading and waiting left out; of a medley, the sum over its models. */
+  /** Milliseconds that the model took, without loading and waiting. For a medley: the sum over its models. */
   readonly model_inference_time_ms: number;
   /**
-   * Positions of the queries of which only the beginning was read, since they are longer than the model reads; 0 for a
-   * single query. Absent if all were read whole. Of a medley: by one of its models at least.
+   * The positions of queries that are too long for the model, which read only their beginning; 0 for a single query. Absent
+   * if all were read completely. For a medley: queries that are too long for at least one of its models.
    */
   readonly truncated?: readonly number[] | undefined;
 }
 
 export const metadataSchema: z.ZodType<InferenceMetadata> = z.strictObject({
-  model_inference_time_ms: z.number().meta({ description: 'What the models took, in milliseconds.' }),
+  model_inference_time_ms: z
+    .number()
+    .meta({ description: 'The time that the models took, in milliseconds.' }),
   truncated: z.array(z.int()).optional().meta({
-    description: 'Positions of the queries that are longer than a model reads: only their beginning counted.',
+    description: 'The positions of queries that are too long for a model, which read only their beginning.',
   }),
 } satisfies FieldsOf<InferenceMetadata>);
 
-/** What an inference response wraps its data in. */
+/** The response to an inference request. */
 export interface InferenceResponse<Data> {
-  /** A result, the results of a batch in the order of its queries, or either by model. */
+  /** A result, the results of a batch in the order of its queries, or either of these by model. */
   readonly data: Data;
-  /** How long the models took. */
   readonly metadata: InferenceMetadata;
 }
 
-/** How much has been asked (docs/service.md, "Usage"). */
+/** The usage of an account (docs/service.md, "Usage"). */
 export interface InferenceUsage {
-  /** Queries answered: each query of a batch is one call, and so is a query to several models at once. */
+  /** Number of answered queries. Each query of a batch is one call, and so is a query to several models at once. */
   readonly inference_calls: number;
+}
+
+const modelsSchema = z
+  .array(pretrainedNameSchema)
+  .min(1, 'give at least one model')
+  .max(MAX_MEDLEY_MODELS, { error: `at most ${MAX_MEDLEY_MODELS} models per medley`, abort: true })
+  .superRefine((names, context) => {
+    const positions = new Map<string, number>();
+    for (const [position, name] of names.entries()) {
+      const first = positions.get(name);
+      if (first === undefined) {
+        positions.set(name, position);
+        continue;
+      }
+      context.addIssue({
+        code: 'custom',
+        path: [position],
+        message: `${JSON.stringify(name)} is already at position ${first}; give each model once`,
+      });
+    }
+  })
+  .meta({ uniqueItems: true, description: 'The names of pretrained models, each once.' });
+
+export const medleyRequestSchema: z.ZodType<MedleyRequest> = z.strictObject({
+  query: querySchema,
+  models: modelsSchema,
+});
+/** One query to several models (docs/service.md, "Asking models"). */
+export interface MedleyRequest {
+  /** Any text of at most 100,000 UTF-16 code units, or an empty one. */
+  readonly query: string;
+  /** The names of 1 to 11 pretrained models, each once. */
+  readonly models: readonly string[];
+}
+
+export const medleyBatchRequestSchema: z.ZodType<MedleyBatchRequest> = z.strictObject({
+  queries: z
+    .array(querySchema)
+    .min(1, 'give at least one query')
+    .max(MAX_MEDLEY_QUERIES, `at most ${MAX_MEDLEY_QUERIES} queries per medley batch`),
+  models: modelsSchema,
+});
+/** Several queries to several models (docs/service.md, "Asking models"). */
+export interface MedleyBatchRequest {
+  /** 1 to {@link MAX_MEDLEY_QUERIES} queries. Each model's results are in their order. */
+  readonly queries: readonly string[];
+  /** The names of 1 to 11 pretrained models, each once. */
+  readonly models: readonly string[];
 }

@@ -2,22 +2,22 @@
 import * as z from 'zod';
 import { modelTypeSchema, trainingJobStatusSchema } from './enumeration-schemas.js';
 import type { ModelType, TrainingJobStatus } from './enumerations.js';
-import type { FieldsOf } from './fields.js';
+import type { FieldsOf } from './validate.js';
 
 /** ISO 8601 with a numeric offset: `2026-11-20T08:15:30.123+00:00`. */
 const timestampSchema = z.iso
   .datetime({ offset: true })
   .meta({ description: 'ISO 8601 with an offset.', example: '2026-11-20T08:15:30.123+00:00' });
 
-/** A custom model as the service shows it (docs/service.md, "Model record"). */
+/** A custom model (docs/service.md, "Model record"). */
 export interface ModelRecord {
-  /** A UUID, which names the model and the job that trains it. */
+  /** A UUID that identifies the model and the job that trains it. */
   readonly id: string;
-  /** The account it belongs to. */
+  /** The account that owns it. */
   readonly app_id: string;
-  /** As in the request; several models of an account may share one. */
+  /** As in the request. Names need not be unique. */
   readonly name: string;
-  /** READY once it answers, DELETED when its files are gone. */
+  /** READY once it can answer, DELETED once its files are removed. */
   readonly training_status: TrainingJobStatus;
   /** As in the request. */
   readonly type: ModelType;
@@ -49,22 +49,24 @@ export const topkSchema: z.ZodType<Topk> = z
     20: z.number(),
     100: z.number(),
   } satisfies FieldsOf<Topk>)
-  .meta({ description: 'The share of questions whose passage is among so many first ones, 0 to 1.' });
+  .meta({
+    description: 'The share of questions whose passage is among the first 1, 3, 5, 10, 20 and 100; 0 to 1.',
+  });
 
-/** What has been measured on the dev set, one entry an epoch; a model has those of its kind. */
+/** The metrics on the dev set, one entry per epoch; which ones depends on the family. */
 export interface ValidationMetrics {
-  /** Classification: the share of rows that are right, 0 to 1; a multilabel row is if all its labels are. */
+  /** Classification: the share of correct rows, 0 to 1. A multilabel row is correct if all its labels are. */
   readonly accuracy?: readonly number[] | undefined;
   /**
-   * 0 to 1. Binary classification: of the second label. Other classification: the mean over the labels. Entity
-   * labelling: by whole entities.
+   * F1, 0 to 1. Binary classification: of the second label. Other classification: the mean over the labels. Entities: of
+   * whole entities.
    */
   readonly f1?: readonly number[] | undefined;
-  /** Questions: how far ahead the right passages are. */
+  /** Questions: the ranks of the correct passages. */
   readonly topk?: readonly Topk[] | undefined;
 }
 
-/** What each epoch of a job took and came to, one entry an epoch. */
+/** The time and metrics of a job, one entry per epoch. */
 export interface TrainingMetrics {
   /** Seconds. */
   readonly elapsed_time: readonly number[];
@@ -79,11 +81,11 @@ export interface TrainingMetrics {
 
 /** Figures of a job (docs/service.md, "Job information"). */
 export interface TrainingStats {
-  /** Rows in each step; before the run, as many as the request asks for, or 0 where it names none. */
+  /** Rows per step. Before the training: the number in the request, or 0 if it has none. */
   readonly batch_size: number;
-  /** What decides which epoch is kept. Absent before the first has ended, and in question answering. */
+  /** The metric that decides which epoch is kept. Absent before the first epoch has ended, and for question answering. */
   readonly main_eval_metric?: 'accuracy' | 'f1' | undefined;
-  /** Its value in the best epoch, 0 to 1; of a READY model, that of encoder and lexical expert together. */
+  /** Its value in the best epoch, 0 to 1. For a READY model: of encoder and lexical expert together. */
   readonly best_eval_metric_value?: number | undefined;
   /** Epochs completed. */
   readonly epoch: number;
@@ -97,7 +99,7 @@ export const trainingStatsSchema: z.ZodType<TrainingStats> = z.strictObject({
   best_eval_metric_value: z.number().optional(),
   epoch: z.int().meta({ description: 'Epochs completed.' }),
   metrics: z.strictObject({
-    elapsed_time: z.array(z.number()).meta({ description: 'What each epoch took, in seconds.' }),
+    elapsed_time: z.array(z.number()).meta({ description: 'The time of each epoch, in seconds.' }),
     training: z.strictObject({
       loss: z.array(z.number()).meta({ description: 'The mean over each epoch.' }),
     }),
@@ -109,11 +111,11 @@ export const trainingStatsSchema: z.ZodType<TrainingStats> = z.strictObject({
   } satisfies FieldsOf<TrainingMetrics>),
 } satisfies FieldsOf<TrainingStats>);
 
-/** What reading a training job answers (docs/service.md, "Job information"). */
+/** The state of a training job (docs/service.md, "Job information"). */
 export interface TrainingJobInformation {
-  /** The model that the job makes; it has the job's id. */
+  /** The model that the job trains; it has the job's id. */
   readonly model: ModelRecord;
-  /** What has been measured so far. */
+  /** The metrics so far. */
   readonly training_stats: TrainingStats;
   /** As in the model record. */
   readonly status: TrainingJobStatus;

@@ -2,17 +2,19 @@
 import * as z from 'zod';
 import { familyNameSchema, modelSizeSchema, modelTypeSchema } from './enumeration-schemas.js';
 import { type FamilyName, familyNameOf, type ModelSize, type ModelType } from './enumerations.js';
-import type { FieldsOf } from './fields.js';
+import type { FieldsOf } from './validate.js';
 
-/** A model name has fewer than 25 characters (docs/service.md, "Limits"). */
+/** Maximum length of a model name (docs/service.md, "Limits"). */
 export const MAX_MODEL_NAME_LENGTH = 24;
+/** Maximum length of an idempotency key, in UTF-16 code units. Requests with the same key create one job. */
+export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
 
-/** The batch size of a request that names none; a run on few rows may choose a smaller one, and reports it. */
+/** The default batch size. A training on few rows may choose a smaller one, and reports it. */
 export const DEFAULT_BATCH_SIZE = 32;
 
-/** What becomes of a text before it is read. */
+/** How texts are changed before they are read. */
 export interface Preprocessing {
-  /** Fold to lower case; false for tasks that tell upper from lower. Default true, or as the backbone reads. */
+  /** Whether to convert to lower case; false for case-sensitive tasks. Default true, or what the backbone expects. */
   readonly lowercase?: boolean | undefined;
 }
 
@@ -20,20 +22,20 @@ const preprocessingSchema = z.strictObject({
   lowercase: z
     .boolean()
     .optional()
-    .meta({ description: 'Fold to lower case; false for case-sensitive tasks.' }),
+    .meta({ description: 'Whether to convert to lower case; false for case-sensitive tasks.' }),
 } satisfies FieldsOf<Preprocessing>);
 
 /** The model that a request asks for (docs/service.md, "The training request"). */
 export interface ModelConfig {
-  /** 1 to 24 characters of a–z, 0–9 and `-`. Several models of an account may share one. */
+  /** 1 to 24 characters of a–z, 0–9 and `-`. Names need not be unique. */
   readonly name: string;
-  /** What the model is to do. */
+  /** The task of the model. */
   readonly type: ModelType;
   /** The family of that type. */
   readonly family: FamilyName;
-  /** The geometry of a model that starts from random weights; a backbone has its own. */
+  /** The size of a model that starts from random weights; a backbone has its own size. */
   readonly size: ModelSize;
-  /** Default: as the backbone reads, else `{ lowercase: true }`. */
+  /** Default: what the backbone expects, else `{ lowercase: true }`. */
   readonly preprocessing?: Preprocessing | undefined;
 }
 
@@ -49,7 +51,7 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject({
   preprocessing: preprocessingSchema.optional(),
 } satisfies FieldsOf<ModelConfig>);
 
-/** Of a model to be trained: its family is that of its type. */
+/** For a model to train: its family is the family of its type. */
 export const trainableModelSchema = modelConfigSchema.superRefine(({ type, family }, context) => {
   const right = familyNameOf[type];
   if (right === family) return;
@@ -59,19 +61,19 @@ export const trainableModelSchema = modelConfigSchema.superRefine(({ type, famil
 
 /** How to train (docs/service.md, "The training request"); docs/training.md says where the defaults come from. */
 export interface TrainingConfig {
-  /** Rows in each step, 1 to 1,024. Default 32, or 16 below 2,000 rows. */
+  /** Rows per step, 1 to 1,024. Default 32, or 16 below 2,000 rows. */
   readonly batch_size?: number | undefined;
-  /** The highest rate of the run, above 0 and at most 1. Default: by size or backbone. */
+  /** The peak learning rate, above 0 and at most 1. The default depends on the size or backbone. */
   readonly learning_rate?: number | undefined;
-  /** The most epochs, 1 to 1,000; fewer are run where nothing gets better. Default: by family and number of rows. */
+  /** Maximum number of epochs, 1 to 1,000; training stops early without progress. The default depends on family and rows. */
   readonly num_epochs?: number | undefined;
   /** An English name or a code such as `en-GB`, 1 to 40 characters. Default `english`. */
   readonly language?: string | undefined;
   /** Add edited copies of training rows. Default false. */
   readonly data_augmentation?: boolean | undefined;
-  /** Start from a backbone; where there is none, the job warns. Default true. */
+  /** Start from a backbone; if there is none, the job warns. Default true. */
   readonly use_pretrained?: boolean | undefined;
-  /** The same as in `model_config`; give it in one of the two. */
+  /** The same as in `model_config`; give it in one of the two places. */
   readonly preprocessing?: Preprocessing | undefined;
 }
 
@@ -88,11 +90,11 @@ export const trainingConfigSchema: z.ZodType<TrainingConfig> = z.strictObject({
 /** What `createTrainingJob` takes (docs/service.md, "The training request"). */
 export interface TrainingRequest {
   /**
-   * An http or https URL of a dataset zip that downloads without a key, user name or password; in the library also a
-   * `file:` URL of a zip or of the unpacked folder.
+   * An http or https URL of a dataset zip that needs no key, user name or password. In the library also a `file:` URL of a
+   * zip or an unpacked folder.
    */
   readonly dataset_url: string;
-  /** The model to make. */
+  /** The model to train. */
   readonly model_config: ModelConfig;
   /** How to train it. Default: `{}`. */
   readonly training_config?: TrainingConfig | undefined;
@@ -103,11 +105,11 @@ const datasetUrlSchema = z
   .min(1, 'dataset_url is empty; give the URL of a dataset zip')
   .refine(
     (url) => !holdsCredentials(url),
-    'the URL holds a user name or password, which the job would keep; give one that opens without',
+    'the URL contains a user name or password, which the job would store; give a URL without them',
   )
   .meta({
     format: 'uri',
-    description: 'Where the zip is downloaded from, without a key, user name or password.',
+    description: 'The URL of the zip, which needs no key, user name or password.',
   });
 
 export const trainingRequestSchema: z.ZodType<TrainingRequest> = z
@@ -127,7 +129,7 @@ export const trainingRequestSchema: z.ZodType<TrainingRequest> = z
     });
   });
 
-/** Also in what is no URL, since messages about that quote it. */
+/** Also for invalid URLs, since error messages quote them. */
 function holdsCredentials(url: string): boolean {
   if (!URL.canParse(url)) return /^[^/?#@]*:[/\\]*[^/?#\\]*@/.test(url);
   const { username, password } = new URL(url);

@@ -1,9 +1,14 @@
 import type * as z from 'zod';
 import { ValidationError } from '../errors.js';
 
+/** A schema for each field of `T`. `satisfies FieldsOf<T>` rejects a missing or extra field, and a wrong type. */
+export type FieldsOf<T> = { readonly [Field in keyof T]-?: z.ZodType<T[Field]> };
+
 /**
- * Checks `input` against a documented schema. @returns it with the defaults filled in.
- * @throws ValidationError that names every problem by its path under `at`.
+ * Checks `input` against a schema.
+ * @param at the path of `input`, which the paths of problems start with.
+ * @returns the input, with defaults.
+ * @throws ValidationError that names every problem by its path.
  */
 export function validate<Schema extends z.ZodType>(
   schema: Schema,
@@ -21,7 +26,7 @@ export function validate<Schema extends z.ZodType>(
   );
 }
 
-/** What each kind of value is called, by the schema's name for it; others go by that name. */
+/** How messages name each kind of value; others keep the schema's name. */
 const kinds: Readonly<Record<string, string>> = {
   string: 'a string',
   number: 'a number',
@@ -32,7 +37,7 @@ const kinds: Readonly<Record<string, string>> = {
   record: 'an object',
 };
 
-/** Of a field that is absent, the message says what it should hold; of others it is the schema's. */
+/** For a missing field, a message that tells what to give; for others the schema's own message. */
 function missing(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.input !== undefined) return undefined;
   if (issue.code === 'invalid_type') return `missing; give ${kinds[issue.expected] ?? issue.expected}`;
@@ -43,7 +48,7 @@ function missing(issue: z.core.$ZodRawIssue): string | undefined {
   return `missing; give ${values.length > 1 ? 'one of ' : ''}${values.join(', ')}`;
 }
 
-/** A stable name of the kind of problem: `missing` where a required field is absent, else the schema's code. */
+/** A stable name for the kind of problem: `missing` if a required field is absent, else the schema's code. */
 function issueType({ code, input }: z.core.$ZodIssue): string {
   const isMissing = input === undefined && (code === 'invalid_type' || code === 'invalid_value');
   return isMissing ? 'missing' : code;

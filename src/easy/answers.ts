@@ -1,4 +1,4 @@
-/** What models answer, as objects of their kind. */
+/** The answers of models; `kind` tells them apart. */
 import type { AnswerView, PretrainedModelName } from '../contract/index.js';
 import type { ExplainedAnswer, JudgedResult } from '../families/index.js';
 import type {
@@ -11,7 +11,7 @@ import type {
   TrainingRow,
 } from './rows/index.js';
 
-/** A label and how probable it is, 0 to 1. */
+/** A label and its probability, 0 to 1. */
 export interface ScoredLabel {
   readonly label: string;
   readonly score: number;
@@ -22,62 +22,62 @@ export interface LabelAnswer {
   readonly kind: 'labels';
   /** The most probable label. */
   readonly label: string;
-  /** How probable that is, 0 to 1. */
+  /** Its probability, 0 to 1. */
   readonly score: number;
-  /** Those that apply: the most probable one or, of a multilabel model, all above one half, highest first. */
+  /** The labels that apply: the most probable one or, for a multilabel model, all above one half, highest first. */
   readonly labels: readonly string[];
   /** All labels, highest first. */
   readonly scores: readonly ScoredLabel[];
-  /** Whether none of the model's labels may fit: only where `noneOfThese` was asked for. */
+  /** Whether perhaps none of the model's labels fits. Only with the option `noneOfThese`. */
   readonly noneOfThese?: boolean;
 }
 
-/** An entity and where it stands: `text.slice(start, end) === entity.text`. */
+/** An entity and its place in the text: `text.slice(start, end) === entity.text`. */
 export interface FoundEntity {
   readonly type: string;
-  /** As it stands in the text. */
+  /** Its words, as in the text. */
   readonly text: string;
-  /** UTF-16 code units into the text. */
+  /** Offset of its first UTF-16 code unit. */
   readonly start: number;
-  /** After its last UTF-16 code unit. */
+  /** Offset after its last UTF-16 code unit. */
   readonly end: number;
-  /** How probable it is, 0 to 1. */
+  /** Its probability, 0 to 1. */
   readonly score: number;
 }
 
-/** What a model of entities found, left to right. */
+/** The entities that a model found, from left to right. */
 export interface EntityAnswer {
   readonly kind: 'entities';
   readonly entities: readonly FoundEntity[];
 }
 
-/** A passage, and how probable it is that it answers, if one of the model's passages does; 0 to 1. */
+/** A passage, and the probability that it answers the question, given that one of the model's passages does; 0 to 1. */
 export interface ScoredPassage {
   readonly text: string;
   readonly score: number;
 }
 
-/** The ten passages that answer a question best, best first. */
+/** The ten passages that best answer a question, best first. */
 export interface PassageAnswer {
   readonly kind: 'passages';
   readonly passages: readonly ScoredPassage[];
 }
 
-/** What a model answers; `kind` says which. */
+/** The answer of a model; `kind` tells which. */
 export type Answer = LabelAnswer | EntityAnswer | PassageAnswer;
 
-/** An answer, and what moved it. */
+/** An answer, and the words that led to it. */
 export interface AnswerExplanation<Given extends Answer = Answer> {
   /** As `predict` gives it. */
   readonly answer: Given;
   /**
-   * Classification: the most probable label, or the one asked for. Entities: each entity found. Passages: each of the best
-   * ones. Words of the text that speak for it have weights above 0.
+   * Classification: the most probable label, or the one that was asked for. Entities: each entity. Passages: each of the
+   * best ones. Words with a weight above 0 speak for it.
    */
   readonly explained: readonly ExplainedAnswer[];
 }
 
-/** The answers of a model that was trained on such rows. */
+/** The type of answer of a model trained on such rows. */
 export type AnswerTo<Row extends TrainingRow> = Row extends LabelledRow | MultilabelRow
   ? LabelAnswer
   : Row extends TaggedRow | EntityRow
@@ -86,7 +86,7 @@ export type AnswerTo<Row extends TrainingRow> = Row extends LabelledRow | Multil
       ? PassageAnswer
       : never;
 
-/** The answers of a model of this name: those of the catalogue are known before it is loaded. */
+/** The type of answer of a model with this name. For models of the catalogue it is known before loading. */
 export type AnswerOf<Name extends string> = Name extends 'named-entity-recognition'
   ? EntityAnswer
   : Name extends 'research-papers-search'
@@ -95,16 +95,16 @@ export type AnswerOf<Name extends string> = Name extends 'named-entity-recogniti
       ? LabelAnswer
       : Answer;
 
-/** A multilabel model says yes above this (docs/service.md, "Result"). */
-const YES = 0.5;
+/** A label of a multilabel model applies above this score (docs/service.md, "Result"). */
+const THRESHOLD = 0.5;
 
-/** How a model's results are read. */
+/** How the results of a model are converted. */
 export interface AnswerReading {
   readonly view: AnswerView;
   readonly isMultilabel: boolean;
 }
 
-/** A documented result as an answer. */
+/** Converts a result of the service into an answer. */
 export function toAnswer(result: JudgedResult, { view, isMultilabel }: AnswerReading): Answer {
   if (view === 'entities') return { kind: 'entities', entities: entitiesOf(result) };
   const { labels, scores } = result;
@@ -113,7 +113,7 @@ export function toAnswer(result: JudgedResult, { view, isMultilabel }: AnswerRea
     return { kind: 'passages', passages: labels.map((text, at) => ({ text, score: scoreAt(at) })) };
   }
   const all = labels.map((label, at) => ({ label, score: scoreAt(at) }));
-  const applying = isMultilabel ? all.filter(({ score }) => score > YES) : all.slice(0, 1);
+  const applying = isMultilabel ? all.filter(({ score }) => score > THRESHOLD) : all.slice(0, 1);
   return {
     kind: 'labels',
     label: labels[0] ?? '',

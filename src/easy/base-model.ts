@@ -1,4 +1,4 @@
-/** Models by where they are: a folder, or a name that a loader knows. */
+/** Finds models by folder or name. */
 import { stat } from 'node:fs/promises';
 import { basename, isAbsolute, resolve } from 'node:path';
 import { isOrchardError, NotFoundError } from '../errors.js';
@@ -6,23 +6,24 @@ import { catalogueBackbones, catalogueModels, hubModels, type ModelLoader } from
 
 /** A model on the local disk. */
 export interface PlacedModel {
-  /** As it was asked for, or the last part of its folder's path. */
+  /** The given name, or the last part of its folder's path. */
   readonly name: string;
-  /** Absolute path of its folder. */
+  /** The absolute path of its folder. */
   readonly directory: string;
 }
 
 export interface PlaceOptions {
-  /** Asked for what is no folder. Default: the catalogue and, for `owner/name`, the Hub. */
+  /** Loads models that are not folders. Default: the catalogue and, for `owner/name`, the Hub. */
   readonly modelLoader?: ModelLoader | undefined;
-  /** Whether a backbone will do: they are looked for after the models. Default false. */
+  /** Whether to look for a backbone if there is no such model. Default false. */
   readonly backbones?: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * The folder of a model: a path of one, else what the loader has by that name.
- * @throws NotFoundError with what there is, and whatever the loader throws.
+ * The folder of a model.
+ * @param model the path of a folder, or a name that the loader knows.
+ * @throws NotFoundError that lists what exists, and any error of the loader
  */
 export async function placeOf(model: string, options: PlaceOptions = {}): Promise<PlacedModel> {
   const directory = resolve(model);
@@ -40,7 +41,7 @@ export async function placeOf(model: string, options: PlaceOptions = {}): Promis
   return { name: model, directory: catalogued };
 }
 
-/** A backbone of that name. @throws what the catalogue said, unless there is one. */
+/** The backbone with this name. @throws the catalogue's error if there is none */
 async function backboneOr(name: string, thrown: unknown, signal: AbortSignal | undefined) {
   if (!isNotFound(thrown)) throw thrown;
   return catalogueBackbones()
@@ -54,7 +55,7 @@ function isNotFound(thrown: unknown): boolean {
   return isOrchardError(thrown) && thrown.code === 'not_found';
 }
 
-/** Whether it can only be a path. */
+/** Whether it can't be a name. */
 function isPath(model: string): boolean {
   return isAbsolute(model) || /^\.{1,2}(?:[/\\]|$)|\\|^[a-z]:|(?:\/.*){2}/i.test(model);
 }
@@ -64,7 +65,7 @@ async function isDirectory(path: string): Promise<boolean> {
   return found?.isDirectory() ?? false;
 }
 
-/** A loader that has this one model, whatever it is called. */
+/** A loader that returns this model for every name. */
 export function onlyModel({ directory }: Pick<PlacedModel, 'directory'>): ModelLoader {
   return { specificationVersion: 1, load: async () => ({ directory }) };
 }

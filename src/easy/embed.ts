@@ -1,49 +1,46 @@
+/** `embed`: the vectors of texts, from an encoder that stays open between calls. */
 import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import { querySchema, validate } from '../contract/index.js';
 import { DEVICES, type Device } from '../device-names.js';
-import { type OrchardError, toOrchardError } from '../errors.js';
-import { implementation } from '../inference/index.js';
+import { AbortedError, type OrchardError, toOrchardError } from '../errors.js';
+import { TemporaryDirectory } from '../files/index.js';
+import { answerStream, type InferenceService, implementation } from '../inference/index.js';
+import { CONFIG_FILE, readConfig } from '../model-folder/index.js';
 import type { ModelLoader } from '../model-loader/index.js';
+import { writeSentenceEncoder } from '../training/index.js';
 import { type PlacedModel, placeOf } from './base-model.js';
-import { OpenEncoders } from './search/open-encoders.js';
-import { SentenceEncoder } from './search/sentence-encoder.js';
+import { askFolder, type OpenOptions, serviceFor } from './open-model.js';
 
-/** Which encoder reads texts, and where it computes. */
+/** Options of {@link embed}. */
 export interface EmbedOptions {
   /**
-   * A backbone or pretrained model by its name, `owner/name` of the Hugging Face Hub, or the folder of a backbone or model.
+   * The name of a backbone or pretrained model, `owner/name` on the Hugging Face Hub, or the folder of a backbone or model.
    * Default `english-mini`.
    */
   readonly model?: string | undefined;
-  /** Where models come from that are no folders. Default: catalogue, backbones and, for `owner/name`, the Hub. */
+  /** Loads models that are not folders. Default: the catalogue, the backbones and, for `owner/name`, the Hub. */
   readonly modelLoader?: ModelLoader | undefined;
-  /** `cpu`, a device by its name, or `auto`. Default `cpu`. */
+  /** `cpu`, the name of a device, or `auto`. Default `cpu`. */
   readonly device?: Device | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What reads texts where no model is named. */
-export const DEFAULT_ENCODER = 'english-mini';
-
 export const embedSchema = z.strictObject({
-  model: z.string().min(1, 'the name is empty').default(DEFAULT_ENCODER),
+  model: z.string().min(1, 'the name is empty').default('english-mini'),
   modelLoader: implementation<ModelLoader>(['load'], 'pass a model loader, such as hubModels()').optional(),
   device: z.enum(DEVICES).default('cpu'),
   signal: z.instanceof(AbortSignal).optional(),
 });
 const textsSchema = z.array(querySchema);
 
-/** Encoders that stay open until others are asked for, or the process ends: each has its threads and its weights in memory. */
-const KEPT_OPEN = 2;
-const encoders = new OpenEncoders<SentenceEncoder>(KEPT_OPEN);
-
 /**
- * The vectors of texts, in their order: of unit length, so that a dot product of two is their cosine. Texts that mean
- * similar things have similar vectors, as far as the encoder tells; of long ones the first 256 tokens count. The two
- * encoders that were used last stay open for the next call.
- * Fails with a ValidationError, a NotFoundError that names what there is, a ModelFolderError or an AbortedError.
+ * Turns texts into vectors of unit length, in the order of the texts. The dot product of two vectors is their cosine;
+ * texts with similar meanings have similar vectors. Only the first 256 tokens of a text are read. The two encoders used
+ * last stay open for the next call.
+ * Fails with a ValidationError, a NotFoundError that lists what exists, a ModelFolderError or an AbortedError.
  */
 export function embed(
   texts: readonly string[],
@@ -53,15 +50,126 @@ export function embed(
     const checked = validate(textsSchema, texts, ['texts']);
     const { model, modelLoader, device, signal } = validate(embedSchema, options ?? {});
     const placed = await placeOf(model, { modelLoader, backbones: true, signal });
-    const key = `${device} ${placed.directory} ${await editionOf(placed)}`;
+    const { ino, mtimeMs } = await stat(placed.directory); // these change when another model replaces the folder
+    const key = `${device} ${placed.directory} ${ino} ${mtimeMs}`;
     const open = () => SentenceEncoder.ofModel(placed, { service: { device } });
     return encoders.use(key, open, (encoder) => encoder.vectors(checked, signal));
   };
   return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, 'encoding texts'));
 }
 
-/** Tells a folder from one that has taken its place, as after another training. */
-async function editionOf({ directory }: PlacedModel): Promise<string> {
-  const { ino, mtimeMs } = await stat(directory);
-  return `${ino} ${mtimeMs}`;
+interface OpenEncoder<Encoder> {
+  readonly encoder: Promise<Encoder>;
+  /** Calls that are using it. */
+  calls: number;
+}
+
+/** Keeps open the encoders in use and the few used last, and closes the others. */
+export class OpenEncoders<Encoder extends { close(): Promise<void> }> {
+  /** By key, the one used last at the end. */
+  readonly #opened = new Map<string, OpenEncoder<Encoder>>();
+  readonly #mostIdle: number;
+
+  /** @param mostIdle number of unused encoders that stay open. */
+  constructor(mostIdle: number) {
+    this.#mostIdle = mostIdle;
+  }
+
+  /**
+   * Keeps an encoder open while `work` uses it.
+   * @param open called if no encoder with this key is open. After a failure, the next call opens it again.
+   * @throws any error of `open` and `work`
+   */
+  async use<Value>(
+    key: string,
+    open: () => Promise<Encoder>,
+    work: (encoder: Encoder) => Promise<Value>,
+  ): Promise<Value> {
+    const opened = this.#opened.get(key) ?? { encoder: open(), calls: 0 };
+    this.#opened.delete(key);
+    this.#opened.set(key, opened);
+    opened.calls += 1;
+    try {
+      const encoder = await opened.encoder.catch((thrown: unknown) => {
+        if (this.#opened.get(key) === opened) this.#opened.delete(key);
+        throw thrown;
+      });
+      return await work(encoder);
+    } finally {
+      opened.calls -= 1;
+      await this.#closeIdle();
+    }
+  }
+
+  async #closeIdle(): Promise<void> {
+    const idle = [...this.#opened].filter(([, { calls }]) => calls === 0);
+    const closing = idle.slice(0, Math.max(0, idle.length - this.#mostIdle));
+    for (const [key] of closing) this.#opened.delete(key);
+    await Promise.all(closing.map(async ([, { encoder }]) => (await encoder).close()));
+  }
+}
+
+/** Each open encoder takes threads, and memory for its weights. */
+const encoders = new OpenEncoders<SentenceEncoder>(2);
+
+/** How an encoder is opened. */
+export type EncoderOptions = Pick<OpenOptions, 'service' | 'signal'>;
+
+/** Turns texts into vectors of unit length, in worker threads. */
+export class SentenceEncoder {
+  /** The model that it was made from. */
+  readonly name: string;
+  /** A folder that {@link ofFolder} opens. */
+  readonly directory: string;
+  readonly #service: InferenceService;
+  readonly #temporary: TemporaryDirectory | undefined;
+
+  private constructor(
+    { name, directory }: PlacedModel,
+    service: InferenceService,
+    temporary?: TemporaryDirectory,
+  ) {
+    this.name = name;
+    this.directory = directory;
+    this.#service = service;
+    this.#temporary = temporary;
+  }
+
+  /** The encoder of a backbone or of a trained model. @throws ModelFolderError, StorageError, AbortedError */
+  static async ofModel(model: PlacedModel, options: EncoderOptions): Promise<SentenceEncoder> {
+    const temporary = new TemporaryDirectory();
+    try {
+      const placed = { name: model.name, directory: join(await temporary.path(), 'encoder') };
+      await writeSentenceEncoder(model, placed.directory);
+      return new SentenceEncoder(placed, await serviceFor(placed, options), temporary);
+    } catch (thrown) {
+      await temporary.remove();
+      throw thrown;
+    }
+  }
+
+  /** @param directory a copy of an encoder's {@link directory}. @throws ModelFolderError, AbortedError */
+  static async ofFolder(directory: string, options: EncoderOptions): Promise<SentenceEncoder> {
+    const { orchard } = await readConfig(directory);
+    const placed = { name: orchard.backbone ?? CONFIG_FILE, directory };
+    return new SentenceEncoder(placed, await serviceFor(placed, options));
+  }
+
+  /** The vectors of texts, in their order. @throws ValidationError, AbortedError, ClosedError, OverloadedError */
+  async vectors(texts: Iterable<string>, signal?: AbortSignal): Promise<Float32Array[]> {
+    const vectors: Float32Array[] = [];
+    const options = { signal };
+    const answers = answerStream(texts, (text) => askFolder(this.#service, this, text, options), options);
+    for await (const answer of answers) {
+      if (signal?.aborted) throw new AbortedError('encoding texts', { cause: signal.reason });
+      if (answer.isErr()) throw answer.error;
+      vectors.push(Float32Array.from(answer.value.data.scores));
+    }
+    return vectors;
+  }
+
+  async close(): Promise<void> {
+    await this.#service.close();
+    await this.#temporary?.remove();
+  }
 }

@@ -6,11 +6,12 @@ import { type CopiedWeights, convertFolder } from '../training/index.js';
 import { writeFolder } from './model-output.js';
 import { MODEL_FOLDER } from './open-model.js';
 
+/** Options of {@link exportModel}. */
 export interface ExportOptions {
   /**
-   * `float32`, the default: what Python's libraries, transformers.js and other ONNX runtimes load, `model.safetensors` and
-   * `onnx/model.onnx`. A model that has 8-bit weights alone, as those of the catalogue do, gets them by restoring its
-   * weights; the copy answers by them too. `int8`: `onnx/model_quantized.onnx` alone, which is all that Orchard needs.
+   * `float32` (default): `model.safetensors` and `onnx/model.onnx`, for Python libraries, transformers.js and other ONNX
+   * runtimes. If the model has only 8-bit weights, as models of the catalogue do, they are converted back, and the copy
+   * answers with the result. `int8`: only `onnx/model_quantized.onnx`, which is all that Orchard needs.
    */
   readonly weights?: CopiedWeights;
 }
@@ -23,10 +24,10 @@ const requestSchema = z.strictObject({
 
 /**
  * Copies a model folder for use elsewhere.
- * @param folder of a model that this library trained, or of the catalogue.
- * @param output a folder that doesn't exist, is empty, or holds a model, which is replaced.
- * @returns the path of the copy, or a ValidationError (`output` holds other files), a ModelFolderError (`folder` is no model, or
- *   lacks what the copy needs) or a StorageError.
+ * @param folder the folder of a model that this library trained, or of a model of the catalogue.
+ * @param output a folder that is missing or empty, or holds a model, which is replaced.
+ * @returns the path of the copy. Fails with a ValidationError if `output` holds other files, a ModelFolderError if `folder` is
+ *   not a model or lacks what the copy needs, or a StorageError.
  */
 export function exportModel(
   folder: string,

@@ -9,9 +9,9 @@ import { placeOf } from './base-model.js';
 import type { Model } from './model.js';
 import { OpenModel } from './open-model.js';
 
-/** How a model is opened and run. */
+/** Options of {@link loadModel}. */
 export interface LoadModelOptions extends ServiceOptions {
-  /** Where models come from that are no folders. Default: the catalogue and, for `owner/name`, the Hugging Face Hub. */
+  /** Loads models that are not folders. Default: the catalogue and, for `owner/name`, the Hugging Face Hub. */
   readonly modelLoader?: ModelLoader;
   /** Stops the loading. */
   readonly signal?: AbortSignal | undefined;
@@ -21,10 +21,10 @@ const nameSchema = z.string().min(1, 'the name is empty; give a folder, or the n
 const loaderSchema = implementation<ModelLoader>(['load'], 'pass a model loader, such as hubModels()');
 
 /**
- * Opens a model: a folder that `train`, `save` or the documented Trainer wrote, or a pretrained model by its name. Fails
- * with a ValidationError, a NotFoundError that names what there is, a ModelFolderError, a ModelDownloadError, a
- * MemoryLimitError or an AbortedError.
- * @param model a folder's path, else a name.
+ * Opens a model: a folder that `train`, `save` or the Trainer wrote, or a pretrained model by its name. Fails with a
+ * ValidationError, a NotFoundError that lists what exists, a ModelFolderError, a ModelDownloadError, a MemoryLimitError or
+ * an AbortedError.
+ * @param model the path of a folder, or a name.
  */
 export function loadModel<const Name extends string>(
   model: Name,

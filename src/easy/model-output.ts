@@ -1,19 +1,19 @@
-/** Writing a model where an application wants it. */
+/** Writes folders as a whole: a reader never sees half of one. */
 import { randomUUID } from 'node:crypto';
 import { cp, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { StorageError, ValidationError } from '../errors.js';
 import { failedWith } from '../files/index.js';
 
-/** How a folder of ours is known. */
+/** How a kind of folder is recognized. */
 export interface FolderKind {
-  /** A file that every such folder has. */
+  /** A file in every such folder. */
   readonly marker: string;
-  /** What it holds, in words. */
+  /** What the marker is, for messages. */
   readonly noun: string;
 }
 
-/** A folder that can be replaced: absent, empty, or of the same kind. @throws ValidationError for any other, StorageError */
+/** Checks that a folder is missing, empty, or of the same kind. @throws ValidationError if it holds anything else */
 export async function requireReplaceable(
   folder: string,
   { marker, noun }: FolderKind,
@@ -22,7 +22,7 @@ export async function requireReplaceable(
   const names = await namesIn(resolve(folder), option);
   if (names.length === 0 || names.includes(marker)) return;
   const listed = names.slice(0, 3).join(', ');
-  const msg = `${folder} has ${listed}${names.length > 3 ? ', …' : ''}, but no ${noun}; name a new folder, or an empty one`;
+  const msg = `${folder} has ${listed}${names.length > 3 ? ', …' : ''}, but no ${noun}; give a new or empty folder`;
   throw new ValidationError([{ loc: [option], msg, type: 'not_empty' }]);
 }
 
@@ -32,17 +32,17 @@ async function namesIn(directory: string, option: string): Promise<string[]> {
   } catch (thrown) {
     if (failedWith(thrown, 'ENOENT')) return [];
     if (!failedWith(thrown, 'ENOTDIR')) throw thrown;
-    const msg = `${directory} is a file; name a folder`;
+    const msg = `${directory} is a file; give a folder`;
     throw new ValidationError([{ loc: [option], msg, type: 'not_a_folder' }]);
   }
 }
 
 /**
- * Makes a folder of files beside the place it belongs, then moves it there, so that what is there is always whole. An
- * earlier one of its kind is replaced.
+ * Fills a temporary folder next to the target, then renames it, so that the target is always complete. Replaces an earlier
+ * folder of the same kind.
  * @param write fills an empty folder.
- * @param option what the folder was given as, for errors.
- * @throws ValidationError where the place is taken by something else, StorageError, what `write` throws
+ * @param option the name of the option that gave the folder, for errors.
+ * @throws ValidationError if the target holds anything else, StorageError, and any error of `write`
  */
 export async function writeFolder(
   folder: string,
@@ -52,17 +52,16 @@ export async function writeFolder(
 ): Promise<void> {
   await requireReplaceable(folder, kind, option);
   const target = resolve(folder);
-  const beside = (role: string) => join(dirname(target), `.${basename(target)}.${role}-${randomUUID()}`);
-  const [made, earlier] = [beside('new'), beside('old')];
+  const sibling = (role: string) => join(dirname(target), `.${basename(target)}.${role}-${randomUUID()}`);
+  const [made, earlier] = [sibling('new'), sibling('old')];
   try {
     await mkdir(made, { recursive: true });
     await write(made);
-    const wasThere = await rename(target, earlier).then(
-      () => true,
-      (thrown: unknown) => absentOnly(thrown),
-    );
+    await rename(target, earlier).catch((thrown: unknown) => {
+      if (!failedWith(thrown, 'ENOENT')) throw thrown;
+    });
     await rename(made, target);
-    if (wasThere) await rm(earlier, { recursive: true, force: true });
+    await rm(earlier, { recursive: true, force: true });
   } catch (thrown) {
     await rm(made, { recursive: true, force: true });
     if (!(thrown instanceof Error && 'syscall' in thrown)) throw thrown;
@@ -70,12 +69,7 @@ export async function writeFolder(
   }
 }
 
-function absentOnly(thrown: unknown): false {
-  if (failedWith(thrown, 'ENOENT')) return false;
-  throw thrown;
-}
-
-/** Copies all files of a folder. */
+/** Copies all files of a folder into another. */
 export async function copyInto(source: string, directory: string): Promise<void> {
   await cp(source, directory, { recursive: true, dereference: true });
 }

@@ -3,71 +3,72 @@ import type { AnswerView, FamilyName, ModelType } from '../contract/index.js';
 import type { OrchardError } from '../errors.js';
 import type { CallOptions, ExplainOptions, Queries, StreamOptions } from '../inference/index.js';
 import type { Answer, AnswerExplanation } from './answers.js';
-import type { EvaluateOptions, Evaluation } from './evaluation/index.js';
+import type { EvaluateOptions, Evaluation } from './evaluate.js';
 import type { RowsOrPath } from './rows/index.js';
 import type { TrainingSummary } from './training/training-summary.js';
-import type { TuningSummary } from './tuning/trial.js';
+import type { TuningSummary } from './tune.js';
 
 /**
- * A model that is open: it runs in worker threads and keeps what it has loaded until `close`. Any number of calls may
- * be made at once. All fail with an OverloadedError while too many texts wait, a MemoryLimitError where the model takes
- * more memory than it may, an AbortedError when the signal fires, a DeadlineError and, after `close`, a ClosedError.
+ * An open model. It runs in worker threads and stays in memory until `close`. Concurrent calls are allowed. All calls fail
+ * with an OverloadedError while too many texts wait, a MemoryLimitError if the model exceeds the memory limit, an
+ * AbortedError when the signal fires, a DeadlineError after the deadline and a ClosedError after `close`.
  */
 export interface Model<Given extends Answer = Answer> extends AsyncDisposable {
-  /** As it was loaded or trained. */
+  /** The name that it was loaded or trained with. */
   readonly name: string;
   readonly type: ModelType;
   readonly family: FamilyName;
   /** The kind of its answers. */
   readonly kind: AnswerView;
-  /** The labels, or the types of entities; none for passages. */
+  /** The labels, or the entity types; empty for a model that ranks passages. */
   readonly labels: readonly string[];
-  /** Its folder. Of a model that was trained without `output`, `close` removes it. */
+  /** Its folder. If the model was trained without `output`, `close` removes the folder. */
   readonly directory: string;
-  /** The answer to a text of at most 100,000 UTF-16 code units. */
+  /** Answers one text of at most 100,000 UTF-16 code units. */
   predict(text: string, options?: CallOptions): ResultAsync<Given, OrchardError>;
-  /** The answers to any number of texts, in their order. Fails with the first failure. */
+  /** Answers any number of texts, in their order. Fails if one of them fails. */
   predict(texts: readonly string[], options?: StreamOptions): ResultAsync<readonly Given[], OrchardError>;
   /**
-   * The answers to texts as they come, in their order and in flat memory: texts are read only as fast as answers are. A
-   * text that fails has its error in its place; what would fail every text ends the stream with that error.
-   * @throws (from the loop) what the texts' own iterator throws
+   * Answers a stream of texts, in their order and in constant memory: texts are read only as fast as the answers. A text
+   * that fails yields its error. An error that every text would have ends the stream.
+   * @throws (from the loop) any error of the texts' iterator
    */
   predict(
     texts: Queries,
     options?: StreamOptions,
   ): AsyncGenerator<Result<Given, OrchardError>, void, undefined>;
   /**
-   * The answer to a text, and which of its words moved it: exactly for the lexical expert, by leaving words out for the
-   * encoder, which takes as long as some dozen answers. Fails with a ValidationError for a `label` that the model lacks.
+   * Answers a text and tells which of its words led to the answer. The lexical expert's part is exact; the encoder's part is
+   * measured by leaving words out, which takes as long as a few dozen answers. Fails with a ValidationError for an unknown
+   * `label`.
    */
   explain(text: string, options?: ExplainOptions): ResultAsync<AnswerExplanation<Given>, OrchardError>;
   /**
-   * How well it does on examples: in memory, or in a CSV, TSV, JSON Lines or CoNLL file. Fails with a ValidationError or
-   * DatasetError that names the rows or lines that don't fit.
+   * Evaluates the model on examples in memory, or in a CSV, TSV, JSON Lines or CoNLL file. Fails with a ValidationError or
+   * DatasetError that names the invalid rows or lines.
    */
   evaluate(rows: RowsOrPath, options?: EvaluateOptions): ResultAsync<Evaluation, OrchardError>;
   /**
-   * Writes the model to a folder that needs nothing else. It must not exist, be empty, or hold a model, which is replaced.
+   * Writes the model to a self-contained folder. The folder must be missing or empty, or hold a model, which is replaced.
    * Fails with a ValidationError for any other folder, or a StorageError.
    */
   save(folder: string): ResultAsync<void, OrchardError>;
-  /** The model's card, in Markdown. Fails with a ModelFolderError where the folder has none. */
+  /** The model card in Markdown. Fails with a ModelFolderError if the folder has none. */
   card(): ResultAsync<string, OrchardError>;
-  /** An HTML page about its training. Fails with a ModelFolderError where the folder doesn't tell of it. */
+  /** An HTML page about its training. Fails with a ModelFolderError if the folder has no record of it. */
   report(): ResultAsync<string, OrchardError>;
-  /** Answers what waits, 10 s at most, and frees everything. Idempotent. */
+  /** Finishes the waiting calls within 10 s, and frees all resources. Idempotent. */
   close(): Promise<void>;
 }
 
-/** A model that `train` has made. */
+/** The result of `train`. */
 export interface TrainedModel<Given extends Answer = Answer> extends Model<Given> {
-  /** How it was trained, and how good it is. */
+  /** How it was trained, and how well it does. */
   readonly training: TrainingSummary;
 }
 
-/** The best model that `tune` has found. */
+/** The result of `tune`: the best model that it found. */
 export interface TunedModel<Given extends Answer = Answer> extends TrainedModel<Given> {
-  /** What was tried, and which trial this model is of. */
+  /** All trials, and the one that made this model. */
   readonly tuning: TuningSummary;
 }

@@ -1,2 +1,2 @@
-/** The type of models whose texts have any number of labels. */
+/** The type of model whose texts have any number of labels. */
 export const MULTILABEL = 'multilabel-text-classification';

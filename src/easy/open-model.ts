@@ -4,19 +4,28 @@ import * as z from 'zod';
 import {
   type AnswerView,
   type FamilyName,
+  type InferenceResponse,
+  LOCAL_ACCOUNT,
   type ModelType,
   querySchema,
   validate,
 } from '../contract/index.js';
 import { ClosedError, type OrchardError, toOrchardError } from '../errors.js';
-import { familyOfModel } from '../families/index.js';
+import { type Family, familyOfModel, type JudgedResult } from '../families/index.js';
 import {
+  answered,
+  answerStream,
   type CallOptions,
   type ExplainOptions,
+  explainRequest,
+  explanationResponse,
+  type InferenceService,
+  inferenceService,
   isQueries,
   type Queries,
+  queryResponse,
+  requestOptions,
   type ServiceOptions,
-  type StreamedAnswer,
   type StreamOptions,
 } from '../inference/index.js';
 import {
@@ -27,29 +36,63 @@ import {
   readFolderFile,
   readModelReport,
 } from '../model-folder/index.js';
-import { Predictor } from '../predictor/index.js';
-import { memoryStorage } from '../storage/index.js';
 import { type Answer, type AnswerExplanation, type AnswerReading, toAnswer } from './answers.js';
-import { onlyModel, type PlacedModel } from './base-model.js';
-import type { EvaluateOptions, Evaluation } from './evaluation/index.js';
+import type { PlacedModel } from './base-model.js';
+import type { EvaluateOptions, Evaluation } from './evaluate.js';
 import type { Model } from './model.js';
 import { copyInto, writeFolder } from './model-output.js';
 import type { RowsOrPath } from './rows/index.js';
 
-/** How a folder with a model is known. */
+/** How a model folder is recognized. */
 export const MODEL_FOLDER = { marker: CONFIG_FILE, noun: `${CONFIG_FILE} of a model` };
 
-/** What opening a model takes. */
+/** How a model is opened. */
 export interface OpenOptions {
   readonly service: ServiceOptions;
-  /** Called once it is closed: removes what was made for it. */
-  readonly onClose?: () => Promise<void>;
+  /** Called after the model is closed, to remove temporary files. */
+  readonly onClose?: (() => Promise<void>) | undefined;
   readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * An inference service that has loaded one model.
+ * @throws ValidationError, ModelFolderError, MemoryLimitError, AbortedError
+ */
+export async function serviceFor(
+  { name, directory }: PlacedModel,
+  { service, signal }: Pick<OpenOptions, 'service' | 'signal'>,
+): Promise<InferenceService> {
+  const opened = inferenceService(service);
+  const warmed = await answered(`loading ${name}`, signal, () => opened.warm(directory));
+  if (warmed.isOk()) return opened;
+  await opened.close();
+  throw warmed.error;
+}
+
+/** The result of the model in a folder for one text. */
+export function askFolder(
+  service: InferenceService,
+  { name, directory }: PlacedModel,
+  text: string,
+  options: CallOptions,
+): ResultAsync<InferenceResponse<JudgedResult>, OrchardError> {
+  return answered(`asking model ${name}`, options.signal, async () => {
+    const queries = [validate(querySchema, text, ['query'])];
+    const request = requestOptions(options, LOCAL_ACCOUNT.app_id);
+    return queryResponse(await service.predict(directory, queries, request));
+  });
+}
+
+/** What an open model consists of. */
+export interface OpenParts extends PlacedModel, Pick<OpenOptions, 'onClose'> {
+  readonly config: ModelFolderConfig;
+  readonly family: Family;
+  readonly service: InferenceService;
 }
 
 const textsSchema = z.array(querySchema);
 
-/** A model folder that a predictor of its own runs. */
+/** A model folder and the inference service that runs it. */
 export class OpenModel implements Model {
   readonly name: string;
   readonly directory: string;
@@ -58,12 +101,11 @@ export class OpenModel implements Model {
   readonly kind: AnswerView;
   readonly labels: readonly string[];
   readonly #reading: AnswerReading;
-  readonly #predictor: Predictor;
-  readonly #onClose: (() => Promise<void>) | undefined;
+  readonly #service: InferenceService;
+  readonly #onClose: OpenOptions['onClose'];
   #closing: Promise<void> | undefined;
 
-  protected constructor({ name, directory }: PlacedModel, config: ModelFolderConfig, options: OpenOptions) {
-    const family = familyOfModel(config, join(directory, CONFIG_FILE));
+  protected constructor({ name, directory, config, family, service, onClose }: OpenParts) {
     this.name = name;
     this.directory = directory;
     this.type = config.orchard.type;
@@ -73,24 +115,20 @@ export class OpenModel implements Model {
     const isBinary = config.orchard.labels.length === 2 && Object.keys(config.id2label).length === 1;
     const isMultilabel = config.problem_type === 'multi_label_classification' && !isBinary;
     this.#reading = { view: family.answerView, isMultilabel };
-    const modelLoader = onlyModel({ directory });
-    this.#predictor = new Predictor({ ...options.service, storage: memoryStorage(), modelLoader });
-    this.#onClose = options.onClose;
+    this.#service = service;
+    this.#onClose = onClose;
   }
 
-  /** Opens a folder and loads what is in it. @throws ModelFolderError, MemoryLimitError, DeviceError, AbortedError */
+  /** @throws ValidationError, ModelFolderError, MemoryLimitError, AbortedError */
   static async open(placed: PlacedModel, options: OpenOptions): Promise<OpenModel> {
-    return OpenModel.loaded(new OpenModel(placed, await readConfig(placed.directory), options), options);
+    return new OpenModel(await OpenModel.parts(placed, options));
   }
 
-  protected static async loaded<Opened extends OpenModel>(
-    model: Opened,
-    { signal }: Pick<OpenOptions, 'signal'>,
-  ): Promise<Opened> {
-    const warmed = await model.#predictor.warm([model.name], { signal });
-    if (warmed.isOk()) return model;
-    await model.close();
-    throw warmed.error;
+  protected static async parts(placed: PlacedModel, options: OpenOptions): Promise<OpenParts> {
+    const config = await readConfig(placed.directory);
+    const family = familyOfModel(config, join(placed.directory, CONFIG_FILE));
+    const service = await serviceFor(placed, options);
+    return { ...placed, config, family, service, onClose: options.onClose };
   }
 
   predict(text: string, options?: CallOptions): ResultAsync<Answer, OrchardError>;
@@ -106,20 +144,23 @@ export class OpenModel implements Model {
     | ResultAsync<Answer | readonly Answer[], OrchardError>
     | AsyncGenerator<Result<Answer, OrchardError>, void, undefined> {
     if (Array.isArray(given)) return this.#all(given, options);
-    // Anything else, such as the undefined of a caller without types, is refused like a text that is none.
+    // Any other value, such as undefined from untyped code, fails the check of a single text.
     return isQueries(given) ? this.#stream(given, options) : this.#one(given, options);
   }
 
   explain(text: string, options: ExplainOptions = {}): ResultAsync<AnswerExplanation, OrchardError> {
     if (this.#closing) return errAsync(new ClosedError('model'));
-    return this.#predictor.explainPretrained(this.name, text, options).map(({ data }) => {
+    return answered(`explaining an answer of model ${this.name}`, options.signal, async () => {
+      const queries = [validate(querySchema, text, ['query'])];
+      const request = explainRequest(options, LOCAL_ACCOUNT.app_id);
+      const { data } = explanationResponse(await this.#service.predict(this.directory, queries, request));
       return { answer: toAnswer(data, this.#reading), explained: data.explained };
     });
   }
 
   evaluate(rows: RowsOrPath, options: EvaluateOptions = {}): ResultAsync<Evaluation, OrchardError> {
     return this.#call(`evaluating ${this.name}`, async () => {
-      const { evaluateModel } = await import('./evaluation/index.js');
+      const { evaluateModel } = await import('./evaluate.js');
       return evaluateModel(this, rows, options);
     });
   }
@@ -144,7 +185,7 @@ export class OpenModel implements Model {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#predictor.close().then(() => this.#onClose?.());
+    this.#closing ??= this.#service.close().then(() => this.#onClose?.());
     return this.#closing;
   }
 
@@ -153,10 +194,7 @@ export class OpenModel implements Model {
   }
 
   #one(text: string, options: CallOptions): ResultAsync<Answer, OrchardError> {
-    if (this.#closing) return errAsync(new ClosedError('model'));
-    return this.#predictor
-      .predictPretrained(this.name, text, options)
-      .map(({ data }) => toAnswer(data, this.#reading));
+    return this.#ask(text, options).map(({ data }) => toAnswer(data, this.#reading));
   }
 
   #all(texts: readonly string[], options: StreamOptions): ResultAsync<readonly Answer[], OrchardError> {
@@ -175,12 +213,13 @@ export class OpenModel implements Model {
     options: StreamOptions,
   ): AsyncGenerator<Result<Answer, OrchardError>, void, undefined> {
     if (this.#closing) return yield err(new ClosedError('model'));
-    const answers: AsyncIterable<StreamedAnswer> = this.#predictor.predictPretrainedStream(
-      this.name,
-      texts,
-      options,
-    );
+    const answers = answerStream(texts, (text) => this.#ask(text, options), options);
     for await (const answer of answers) yield answer.map(({ data }) => toAnswer(data, this.#reading));
+  }
+
+  #ask(text: string, options: CallOptions): ResultAsync<InferenceResponse<JudgedResult>, OrchardError> {
+    if (this.#closing) return errAsync(new ClosedError('model'));
+    return askFolder(this.#service, this, text, options);
   }
 
   #call<T>(doing: string, work: () => Promise<T>): ResultAsync<T, OrchardError> {

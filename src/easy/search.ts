@@ -6,21 +6,63 @@ import { DEVICES, type Device } from '../device-names.js';
 import { type OrchardError, toOrchardError } from '../errors.js';
 import { trainingLanguage } from '../training/index.js';
 import { placeOf } from './base-model.js';
-import { type EmbedOptions, embedSchema } from './embed.js';
-import type { IndexParts, SearchIndex } from './search/search-index.js';
-import { SentenceEncoder } from './search/sentence-encoder.js';
+import { type EmbedOptions, embedSchema, SentenceEncoder } from './embed.js';
 
-/** How passages are read. */
+/** Options of {@link search}. */
 export interface SearchOptions extends EmbedOptions {
-  /** An English name or a code such as `en-GB`: English words are compared by their stems. Default `english`. */
+  /** An English name, or a code such as `en-GB`. English words are compared by their stems. Default `english`. */
   readonly language?: string | undefined;
 }
 
-/** How an index is opened. */
+/** Options of {@link openSearch}. */
 export interface OpenSearchOptions {
-  /** Where questions are read: `cpu`, a device by its name, or `auto`. Default `cpu`. */
+  /** The device that encodes questions: `cpu`, the name of a device, or `auto`. Default `cpu`. */
   readonly device?: Device | undefined;
   readonly signal?: AbortSignal | undefined;
+}
+
+/** A passage that was found. */
+export interface FoundPassage {
+  readonly passage: string;
+  /** Its position among the given passages. */
+  readonly index: number;
+  /** The probability that it answers the question, 0 to 1. If all are below one half, perhaps no passage answers it. */
+  readonly score: number;
+}
+
+/** Options of `SearchIndex.search`. */
+export interface SearchCallOptions {
+  /** Number of passages to find, 1 to 1,000. Default 10. */
+  readonly k?: number | undefined;
+  /**
+   * Leaves out passages with a lower score, 0 to 1. With 0.5, an empty result means that probably no passage answers the
+   * question. Default 0.
+   */
+  readonly minScore?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Passages that can be searched by words (BM25) and by meaning (the vectors of an encoder), without training. Concurrent
+ * calls are allowed. All calls fail with a ClosedError after `close`.
+ */
+export interface SearchIndex extends AsyncDisposable {
+  /** Number of passages. */
+  readonly size: number;
+  /** The model whose encoder reads the texts. */
+  readonly model: string;
+  /**
+   * Finds the passages that best fit a question, best first; none if all score below `minScore`. Fails with a
+   * ValidationError, an OverloadedError while too many questions wait, or an AbortedError.
+   */
+  search(query: string, options?: SearchCallOptions): ResultAsync<readonly FoundPassage[], OrchardError>;
+  /**
+   * Writes the index to a self-contained folder that `openSearch` opens. The folder must be missing or empty, or hold an
+   * index, which is replaced. Fails with a ValidationError or a StorageError.
+   */
+  save(folder: string): ResultAsync<void, OrchardError>;
+  /** Frees all resources. Idempotent. */
+  close(): Promise<void>;
 }
 
 const searchSchema = embedSchema.extend({
@@ -34,10 +76,9 @@ const openSchema = z.strictObject({
 const passagesSchema = z
   .array(querySchema.min(1, 'the passage is empty'))
   .min(1, 'give at least one passage');
-
 /**
- * Makes passages searchable, with no questions to learn from: by their words (BM25) and by their meaning (the vectors of
- * their sentences, by a backbone or any model). Reads some hundred sentences a second.
+ * Makes passages searchable without training: by their words (BM25) and by their meaning (the vectors of their sentences,
+ * from a backbone or any model). Reads a few hundred sentences per second.
  * Fails with a ValidationError that names the passage, a NotFoundError for `model`, a ModelFolderError or an AbortedError.
  */
 export function search(
@@ -46,20 +87,19 @@ export function search(
 ): ResultAsync<SearchIndex, OrchardError> {
   const work = async () => {
     const { model, language, modelLoader, device, signal } = validate(searchSchema, options ?? {});
-    const given = validate(passagesSchema, typeof passages === 'string' ? passages : [...passages], [
-      'passages',
-    ]);
-    const spoken = trainingLanguage(language === undefined ? {} : { language });
-    const name = model ?? `${spoken}-mini`;
+    const given = typeof passages === 'string' ? passages : [...passages];
+    const texts = validate(passagesSchema, given, ['passages']);
+    const languageName = trainingLanguage(language === undefined ? {} : { language });
+    const name = model ?? `${languageName}-mini`;
     const placed = await placeOf(name, { modelLoader, backbones: true, signal });
     const encoder = await SentenceEncoder.ofModel(placed, { service: { device }, signal });
-    const { indexParts } = await indexing();
-    return withEncoder(encoder, () => indexParts(given, encoder, spoken === 'english', signal));
+    const { createIndex } = await indexing();
+    return createIndex(texts, encoder, { stem: languageName === 'english', signal });
   };
   return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, 'indexing passages'));
 }
 
-/** Opens an index that was saved. Fails with a ModelFolderError for what is no index, or an AbortedError. */
+/** Opens a saved index. Fails with a ModelFolderError if the folder holds no index, or with an AbortedError. */
 export function openSearch(
   folder: string,
   options: OpenSearchOptions = {},
@@ -67,24 +107,11 @@ export function openSearch(
   const work = async () => {
     const directory = resolve(validate(z.string().min(1, 'the path is empty'), folder, ['folder']));
     const { device, signal } = validate(openSchema, options ?? {});
-    const { encoderFolder, readIndexFolder } = await indexing();
-    const parts = await readIndexFolder(directory);
-    const encoder = await SentenceEncoder.ofFolder(encoderFolder(directory), { service: { device }, signal });
-    return withEncoder(encoder, async () => ({ ...parts, encoder }));
+    const { openIndex } = await indexing();
+    return openIndex(directory, { service: { device }, signal });
   };
   return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, `opening ${folder}`));
 }
 
-/** Both experts are loaded on first use: a program that searches nothing needn't wait for them. */
-const indexing = () => import('./search/search-index.js');
-
-/** An index with an encoder, which is closed where there comes to be none. */
-async function withEncoder(encoder: SentenceEncoder, parts: () => Promise<IndexParts>): Promise<SearchIndex> {
-  try {
-    const { OpenSearchIndex } = await indexing();
-    return new OpenSearchIndex(await parts());
-  } catch (thrown) {
-    await encoder.close();
-    throw thrown;
-  }
-}
+/** Loaded on first use: most programs don't search. */
+const indexing = () => import('./search-index.js');

@@ -1,6 +1,6 @@
 /**
- * Reads and writes single files of a model folder. Nothing outside the folder is read, whatever it names or links to,
- * and nothing that is larger than its kind of file ever is; errors name the file's path.
+ * Reads and writes single files of a model folder. Never reads outside the folder, whatever names or links it has, nor a
+ * file that is too large for its kind. Errors name the path of the file.
  */
 import { join } from 'node:path';
 import type * as z from 'zod';
@@ -10,16 +10,16 @@ import { CONFIG_FILE } from './files.js';
 import { type ModelFolderConfig, modelFolderConfig } from './model-config.js';
 
 const MIB = 1024 ** 2;
-/** The largest config.json and tokenizer_config.json: 64 MiB, for a million labels of 60 characters. */
+/** Maximum size of config.json and tokenizer_config.json: 64 MiB, for a million labels of 60 characters. */
 export const MAX_CONFIG_BYTES = 64 * MIB;
-/** The largest tokenizer.json: 256 MiB, eight times that of Gemma's 256,000 pieces. */
+/** Maximum size of tokenizer.json: 256 MiB, eight times that of Gemma with 256,000 tokens. */
 export const MAX_TOKENIZER_BYTES = 256 * MIB;
-/** The largest training.json and evaluation.json: 256 MiB, for the confusions of 10,000 labels. */
+/** Maximum size of training.json and evaluation.json: 256 MiB, for the confusions of 10,000 labels. */
 const MAX_REPORT_BYTES = 256 * MIB;
-/** The largest of the other files: what a Buffer can be read into, 2 GiB. */
+/** Maximum size of other files: 2 GiB, the limit of a Buffer. */
 export const MAX_FILE_BYTES = 2 ** 31 - 1;
 
-/** Runs a function that reads or writes a file. @throws ModelFolderError */
+/** Runs a function that reads or writes a file. @throws ModelFolderError for any other error */
 export async function withFile<T>(file: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -44,7 +44,7 @@ interface JsonText {
   readonly json: unknown;
 }
 
-/** @throws ModelFolderError if the file can't be read or isn't JSON. */
+/** @throws ModelFolderError if the file can't be read or isn't JSON */
 export function readJsonText(directory: string, name: string, maxBytes: number): Promise<JsonText> {
   return withFile(join(directory, name), async () => {
     const text = (await readWithin(directory, name, maxBytes)).toString('utf8');
@@ -58,7 +58,7 @@ export async function readConfig(directory: string): Promise<ModelFolderConfig> 
   return modelFolderConfig(json, join(directory, CONFIG_FILE));
 }
 
-/** @throws ModelFolderError as {@link readJsonText} does, and if a field doesn't fit the schema. */
+/** @throws ModelFolderError as {@link readJsonText} does, and if a field doesn't fit the schema */
 export async function readChecked<T>(directory: string, name: string, schema: z.ZodType<T>): Promise<T> {
   const { json } = await readJsonText(directory, name, MAX_REPORT_BYTES);
   const parsed = schema.safeParse(json);

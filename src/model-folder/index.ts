@@ -1,17 +1,4 @@
 export type { UsageTerms } from '../usage-terms.js';
-export {
-  type Calibration,
-  type CalibrationBin,
-  type ClassFigures,
-  type Confusion,
-  listedMistakes,
-  MAX_MISTAKE_CHARACTERS,
-  MAX_MISTAKES,
-  type Mistake,
-  type ModelEvaluation,
-  modelEvaluationSchema,
-  type WeighedWord,
-} from './evaluation.js';
 export * from './files.js';
 export { readConfig, readFolderFile } from './folder-file.js';
 export {
@@ -26,10 +13,22 @@ export {
   openModelFolder,
   writeModelFolder,
 } from './model-folder.js';
-export { type ModelReport, readModelReport } from './read-model-report.js';
 export {
+  type Calibration,
+  type CalibrationBin,
+  type ClassFigures,
+  type Confusion,
+  listedMistakes,
+  MAX_MISTAKE_CHARACTERS,
+  MAX_MISTAKES,
+  type Mistake,
+  type ModelEvaluation,
+  type ModelReport,
+  modelEvaluationSchema,
   type RecordedPart,
   type RecordedPrecision,
+  readModelReport,
   type TrainingRecord,
   trainingRecordSchema,
-} from './training-record.js';
+  type WeighedWord,
+} from './model-report.js';

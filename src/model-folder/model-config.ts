@@ -18,22 +18,19 @@ import {
 import type { UsageTerms } from '../usage-terms.js';
 import { ONNX_FILE, QUANTIZED_ONNX_FILE } from './files.js';
 
-/**
- * How the outputs of encoder and lexical expert are mixed: encoder · the encoder's outputs + expert · the
- * expert's outputs + bias.
- */
+/** How outputs are blended: encoder · the encoder's outputs + expert · the lexical expert's outputs + bias. */
 export interface BlendWeights {
   /** The encoder's weight, 0 or more. */
   readonly encoder: number;
   /** The lexical expert's weight, 0 or more. */
   readonly expert: number;
-  /** One per output. */
+  /** One for each output. */
   readonly bias: readonly number[];
 }
 
 /**
- * The config.json of a model folder: Hugging Face's fields, which other libraries read, and ours under
- * `orchard`. The encoder's own fields pass through; encoder/ checks them where a training starts.
+ * The config.json of a model folder: the fields of Hugging Face, which other libraries read, and Orchard's under `orchard`.
+ * Fields of the encoder are not checked here.
  */
 export interface ModelFolderConfig {
   readonly [field: string]: unknown;
@@ -44,68 +41,61 @@ export interface ModelFolderConfig {
   readonly orchard: OrchardConfig;
 }
 
-/** What a classifier's scores rest on: docs/lexical.md, "Scores that mean something". */
+/** How a classifier's scores were calibrated (docs/lexical.md, "Scores that mean something"). */
 export interface Evidence {
-  /** The dev rows that the scores were calibrated on. */
+  /** Number of dev rows for the calibration. */
   readonly rows: number;
-  /** The share of a text's n-grams that are known: nineteen of twenty dev rows have at least this, 0 to 1. */
+  /** The share of known n-grams, 0 to 1, that 95 % of the dev rows reach. */
   readonly coverage: number;
-  /** An answer with a lower score is none of the labels, 0 to 1. */
+  /** Below this score, 0 to 1, none of the labels fits. */
   readonly none_below: number;
 }
 
 interface OrchardConfig {
-  /** Raised when the folder's layout changes in a way that older versions can't read. */
+  /** The version of the folder's layout. */
   readonly format: 1;
   readonly family: FamilyName;
   readonly type: ModelType;
   readonly size: ModelSize;
-  /**
-   * The name of the backbone that the encoder was trained from. The encoder then has the backbone's
-   * geometry, and `size` only says what was asked for.
-   */
+  /** The backbone that the training started from. The encoder has its dimensions, whatever `size` says. */
   readonly backbone?: string;
-  /** Every label by id; a binary model has two here and one logit. */
+  /** Every label by id. A binary model has two labels and one logit. */
   readonly labels: string[];
-  /** How hidden states become one vector per text; `none` if there is an output for every token. */
+  /** How hidden states become one vector per text; `none` for a model with outputs for every token. */
   readonly pooling: 'first' | 'mean' | 'none';
-  /** How a text is split into the words that get labels, in models that label words. */
+  /** How a text is split into words, in models that label words. */
   readonly words?: 'whitespace' | 'punctuation' | 'marks' | 'characters';
-  /**
-   * What token types mean: `capitals`, 1 for each piece with a capital letter. Absent: nothing, all are 0.
-   */
+  /** `capitals`: token type 1 marks each token with a capital letter. Absent: all token types are 0. */
   readonly token_types?: 'capitals';
-  /** Whether the lexical expert folds texts to lower case; for the encoder the tokenizer decides. */
+  /** Whether the lexical expert converts texts to lower case; for the encoder, the tokenizer decides. */
   readonly lowercase: boolean;
-  /** The most tokens that are read at once, including the special ones. */
+  /** Maximum number of tokens that are read at once, special tokens included. */
   readonly max_tokens: number;
-  /**
-   * How many pieces neighbouring windows of a long text share. Absent: as text-reader/ says for `pooling`.
-   */
+  /** Number of tokens that neighbouring windows of a long text share. The default depends on `pooling`. */
   readonly window_overlap?: number;
-  /** Further files that running the model needs. */
+  /** Other files that inference needs. */
   readonly files: readonly string[];
-  /** The graph to run; `blend` was fitted to its outputs. Absent: the one in float32. */
+  /** The graph to run, whose outputs `blend` was fitted to. Default: the one in float32. */
   readonly graph?: typeof ONNX_FILE | typeof QUANTIZED_ONNX_FILE;
   /** Absent if there is no lexical expert. */
   readonly blend?: BlendWeights;
-  /** Absent: scores are as the blend gives them, and no answer is none of the labels. */
+  /** Absent: scores are not calibrated, and a label always fits. */
   readonly evidence?: Evidence;
-  /** In pretrained models, what their own data allow. Absent: nothing in them stands in the way of any use. */
+  /** What the training data of a pretrained model allow. Absent: any use. */
   readonly licence?: UsageTerms;
 }
 
-/** As many tokens as any encoder of BERT's kind reads at once; attention takes memory by their square. */
+/** No encoder like BERT reads more at once; the memory of attention grows with the square. */
 const MAX_TOKENS_AT_ONCE = 8192;
-/** More than any family has. */
+/** More than any family needs. */
 const MAX_FILES = 32;
 
-/** More than a model has sources of data. */
+/** More than a model has data sources. */
 const MAX_REASONS = 100;
 
-/** Of a backbone. */
+/** The name of a backbone. */
 const name = shortText(500);
-/** Weights that were fitted are 0 to 100; larger ones would leave float32. */
+/** Fitted weights are 0 to 100; much larger ones would overflow float32. */
 const MAX_WEIGHT = 1e6;
 const weight = number(0, MAX_WEIGHT);
 const bias = number(-MAX_WEIGHT, MAX_WEIGHT);
@@ -155,7 +145,7 @@ const configShape: JsonShape<ModelFolderConfig> = fields(
   { problem_type: oneOf('single_label_classification', 'multi_label_classification') },
 );
 
-/** A parsed config.json, checked. @param file named in errors. @throws ModelFolderError */
+/** Checks a parsed config.json. @param file the name of the file, for errors. @throws ModelFolderError */
 export function modelFolderConfig(json: unknown, file: string): ModelFolderConfig {
   const config = requireShape(configShape, json, file);
   const { max_position_embeddings: positions, orchard } = config;

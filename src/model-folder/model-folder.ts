@@ -24,32 +24,32 @@ import {
 } from './folder-file.js';
 import type { ModelFolderConfig } from './model-config.js';
 
-/** Everything that a trained model has on disk. */
+/** The files of a trained model. */
 export interface ModelFolder {
   readonly config: ModelFolderConfig;
   readonly tokenizer: unknown;
   readonly tokenizerConfig: unknown;
-  /** Absent in the folder of an encoder that only answers: its graph has them. */
+  /** Absent in the folder of an encoder for inference only, whose graph has the weights. */
   readonly weights?: ReadonlyMap<string, NamedTensor>;
-  /** The bytes of the inference graph, or their pieces. */
+  /** The bytes of the inference graph, whole or in pieces. */
   readonly onnx: Uint8Array | Iterable<Uint8Array>;
-  /** The same with 8-bit weights, if there is one. */
+  /** The graph with 8-bit weights. Absent if there is none. */
   readonly quantizedOnnx?: Uint8Array | Iterable<Uint8Array>;
-  /** Further files by name, including those of `config.orchard.files`. */
+  /** Other files by name, including those of `config.orchard.files`. */
   readonly files: ReadonlyMap<string, Uint8Array | string>;
-  /** How the model came to be, as any JSON value. Absent where nothing was trained. */
+  /** How the model was trained, as any JSON value. Absent if nothing was trained. */
   readonly training?: unknown;
 }
 
-/** What running a model needs of its folder; the graph itself is loaded from its path. */
+/** The content of a folder that inference needs. The graph itself is loaded from its path. */
 export interface OpenedModelFolder {
   readonly config: ModelFolderConfig;
   readonly tokenizer: unknown;
   readonly tokenizerConfig: unknown;
-  /** The text of both tokenizer files: equal for models that can share a tokenizer. */
+  /** The text of both tokenizer files, which is equal for models that can share a tokenizer. */
   readonly tokenizerKey: string;
   readonly onnxPath: string;
-  /** Those of `config.orchard.files`, by name. */
+  /** The files of `config.orchard.files`, by name. */
   readonly files: ReadonlyMap<string, OpenedFile>;
 }
 
@@ -59,10 +59,7 @@ export interface OpenedFile {
   readonly file: string;
 }
 
-/**
- * Writes every file of a model folder into a directory, which is created if it is missing.
- * @throws ModelFolderError
- */
+/** Writes a model folder, and creates the directory if it is missing. @throws ModelFolderError */
 export async function writeModelFolder(directory: string, folder: ModelFolder): Promise<void> {
   const files: Readonly<Record<string, string | Uint8Array | Iterable<Uint8Array>>> = {
     [CONFIG_FILE]: toJson(folder.config),
@@ -74,19 +71,19 @@ export async function writeModelFolder(directory: string, folder: ModelFolder): 
     ...(folder.quantizedOnnx && { [QUANTIZED_ONNX_FILE]: folder.quantizedOnnx }),
     ...Object.fromEntries(folder.files),
   };
-  // One after the other, so that after a failure no file is still being written.
+  // One by one, so that after a failure no file is still being written.
   for (const [name, content] of Object.entries(files)) {
     const file = join(directory, name);
     await withFile(file, async () => {
       await mkdir(dirname(file), { recursive: true });
       const isWhole = typeof content === 'string' || content instanceof Uint8Array;
-      // Not writeFile: that of Yarn's Plug'n'Play takes no pieces.
+      // Not writeFile, since the one of Yarn's Plug'n'Play accepts no pieces.
       await pipeline(isWhole ? [content] : content, createWriteStream(file));
     });
   }
 }
 
-/** Reads what running the model needs. @throws ModelFolderError */
+/** Reads what inference needs. @throws ModelFolderError */
 export async function openModelFolder(directory: string): Promise<OpenedModelFolder> {
   const [config, tokenizer, tokenizerConfig] = await Promise.all([
     readConfig(directory),

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
 
 /** The checksum that a file must have, in lower-case hexadecimal. */
 export interface Checksum {
-  /** The SHA-256 of the file, by which Git LFS names it, or the id that git gives its content. */
+  /** The SHA-256 of the file, as in Git LFS, or the id that git gives its content. */
   readonly algorithm: 'SHA-256' | 'git SHA-1';
   readonly value: string;
 }
@@ -16,8 +17,31 @@ export async function checksumOf(
   signal?: AbortSignal,
 ): Promise<string> {
   const hash = createHash(algorithm === 'SHA-256' ? 'sha256' : 'sha1');
-  // A blob's id: https://git-scm.com/book/en/v2/Git-Internals-Git-Objects
+  // The id of a blob: https://git-scm.com/book/en/v2/Git-Internals-Git-Objects
   if (algorithm === 'git SHA-1') hash.update(`blob ${bytes}\0`);
   for await (const piece of createReadStream(path, { signal })) hash.update(piece);
   return hash.digest('hex');
+}
+
+/** One wrong checksum can be a broken transfer; two are the fault of the source. */
+const MAX_ATTEMPTS = 2;
+
+/**
+ * Fetches a file until its checksum is right, twice at most. A wrong file is deleted.
+ * @param fetch writes the file, and may resume a part that is already there.
+ * @returns the wrong checksum; undefined if the file is right.
+ */
+export async function fetchChecked(
+  file: { readonly path: string; readonly bytes: number; readonly checksum: Checksum },
+  fetch: () => Promise<unknown>,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  const { path, bytes, checksum } = file;
+  for (let attempt = 1; ; attempt += 1) {
+    await fetch();
+    const found = await checksumOf(path, bytes, checksum.algorithm, signal);
+    if (found === checksum.value) return undefined;
+    await rm(path, { force: true });
+    if (attempt === MAX_ATTEMPTS) return found;
+  }
 }

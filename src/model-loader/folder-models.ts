@@ -1,52 +1,46 @@
 import { readdir, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { AbortedError, NotFoundError, ValidationError } from '../errors.js';
-import type { LoadedModel, LoadOptions, ModelLoader } from './model-loader.js';
-import { parseModelName } from './model-name.js';
+import { type ModelLoader, parseModelName } from './model-loader.js';
 
-/** Most existing models that a NotFoundError names. */
+/** Maximum number of existing models that a NotFoundError lists. */
 const MAX_NAMED = 10;
 
 /**
- * Models in the sub-folders of a directory: `name` is `<directory>/name`, `owner/name` is
- * `<directory>/owner/name`. They are used in place; a folder has no revisions.
+ * Loads models from the sub-folders of a directory: `name` from `<directory>/name`, `owner/name` from
+ * `<directory>/owner/name`. They are used in place. A folder has no revisions.
  */
 export function folderModels(directory: string): ModelLoader {
-  return new FolderModels(resolve(directory));
+  const root = resolve(directory);
+  return {
+    specificationVersion: 1,
+    load: async (name, { signal } = {}) => {
+      const { path, revision } = parseModelName(name);
+      if (signal?.aborted) throw new AbortedError(`loading model ${name}`, { cause: signal.reason });
+      if (revision !== undefined) {
+        const msg = `${root} keeps one version of each model; leave "@${revision}" out`;
+        throw new ValidationError([{ loc: ['model'], msg, type: 'model_name' }]);
+      }
+      const found = resolve(root, path);
+      if (await isDirectory(found)) return { directory: found };
+      throw new NotFoundError('pretrained model', name, await contentOf(root));
+    },
+  };
 }
 
-class FolderModels implements ModelLoader {
-  readonly specificationVersion = 1;
-  readonly #root: string;
-
-  constructor(root: string) {
-    this.#root = root;
-  }
-
-  async load(name: string, { signal }: LoadOptions = {}): Promise<LoadedModel> {
-    const { path, revision } = parseModelName(name);
-    if (signal?.aborted) throw new AbortedError(`loading model ${name}`, { cause: signal.reason });
-    if (revision !== undefined) {
-      const msg = `${this.#root} keeps one version of each model; leave "@${revision}" out`;
-      throw new ValidationError([{ loc: ['model'], msg, type: 'model_name' }]);
-    }
-    const directory = resolve(this.#root, path);
-    if (await isDirectory(directory)) return { directory };
-    throw new NotFoundError('pretrained model', name, await this.#advice());
-  }
-
-  async #advice(): Promise<string> {
-    const entries = await readdir(this.#root, { withFileTypes: true }).catch(() => undefined);
-    if (entries === undefined) return `there is no directory ${this.#root}`;
-    const names = entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
-    const named = names.slice(0, MAX_NAMED).join(', ');
-    return names.length === 0
-      ? `${this.#root} has no sub-folders`
-      : `${this.#root} has ${named}${names.length > MAX_NAMED ? ', …' : ''}`;
-  }
+async function contentOf(root: string): Promise<string> {
+  const entries = await readdir(root, { withFileTypes: true }).catch(() => undefined);
+  if (entries === undefined) return `there is no directory ${root}`;
+  const names = entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
+  return names.length === 0 ? `${root} has no sub-folders` : `${root} has ${listed(names, MAX_NAMED)}`;
 }
 
-async function isDirectory(path: string): Promise<boolean> {
+/** The first names, separated by commas. */
+export function listed(names: readonly string[], most: number): string {
+  return `${names.slice(0, most).join(', ')}${names.length > most ? ', …' : ''}`;
+}
+
+export async function isDirectory(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
   return found?.isDirectory() ?? false;
 }

@@ -11,12 +11,12 @@ import {
 
 const COMMIT = /^[0-9a-f]{40}$/;
 
-/** Time without progress after which a download by another machine is taken over. */
+/** After this time without progress, another process takes over a download. */
 const SILENT_DOWNLOAD_MS = 120_000;
 const MAX_LOCK_PAUSE_MS = 100;
 
 /**
- * One model in the cache of huggingface_hub:
+ * A model in the cache of huggingface_hub:
  * ```
  * models--owner--name/blobs/<hash>                a file by its content
  *                     snapshots/<commit>/<path>   links to blobs
@@ -38,7 +38,7 @@ export class HubCache {
     this.locks = new FileLocks(this.#lockDirectory, this.#lockDirectory, options);
   }
 
-  /** Creates the directories that files are downloaded into, and removes what dead processes left in them. */
+  /** Creates the directories for downloads, and removes what dead processes left in them. */
   async prepare(): Promise<void> {
     await ensureDirectory(join(this.#root, 'blobs'));
     await ensureDirectory(this.#lockDirectory);
@@ -49,7 +49,7 @@ export class HubCache {
     return join(this.#root, 'blobs', hash);
   }
 
-  /** A partly downloaded blob. Its name differs from huggingface_hub's, which uses other locks. */
+  /** A partial download. Its name differs from those of huggingface_hub, which uses other locks. */
   partialBlob(hash: string): string {
     return join(this.#root, 'blobs', `${hash}.orchard.incomplete`);
   }
@@ -58,10 +58,7 @@ export class HubCache {
     return join(this.#root, 'snapshots', commit);
   }
 
-  /**
-   * The commit that a revision was at when it was last loaded; undefined if it was never loaded, or its files
-   * are gone.
-   */
+  /** The commit of a revision when it was last loaded; undefined if it was never loaded, or its files are gone. */
   async cachedCommit(revision: string): Promise<string | undefined> {
     const commit = COMMIT.test(revision) ? revision : await readTextIfPresent(this.#ref(revision));
     const trimmed = commit?.trim() ?? '';
@@ -74,7 +71,7 @@ export class HubCache {
     if (revision === commit) return;
     const path = this.#ref(revision);
     if ((await readTextIfPresent(path)) === commit) return;
-    // Not beside it: huggingface_hub would take the draft for another revision.
+    // In another folder, since huggingface_hub would take the draft for a revision.
     await replaceFile(path, commit, { draft: join(this.#lockDirectory, ownedName()) });
   }
 
@@ -93,9 +90,7 @@ export class HubCache {
   }
 }
 
-/**
- * Makes a symbolic link, or a hard one: Windows allows symbolic links only to administrators and developers.
- */
+/** Creates a symbolic link, or a hard link: Windows allows symbolic links only for administrators and developers. */
 async function linkTo(blob: string, path: string): Promise<void> {
   const target = relative(dirname(path), blob).split(sep).join('/');
   try {

@@ -5,13 +5,10 @@ import type { ContractCase } from '../contract-case.js';
 import { isOrchardError, type OrchardError } from '../errors.js';
 import type { ModelLoader, ModelProgress } from './model-loader.js';
 
-/** Models by name; of each, the contents of its files by path, with '/'. */
+/** Models by name, each with the content of its files by path, with '/'. */
 export type ModelFiles = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/**
- * Makes a loader that has these models and no others, for one test. The caller removes what it leaves on
- * disk.
- */
+/** Creates a loader with exactly these models, for one test. The caller removes the loader's files. */
 export type CreateModelLoader = (models: ModelFiles) => ModelLoader | Promise<ModelLoader>;
 
 const MODEL = 'orchard/tiny';

@@ -1,4 +1,24 @@
-import type { RecordedPart, TrainingRecord } from '../model-folder/index.js';
+/** What reports and cards are written from, and how figures are shown. */
+import { type ClassNames, familyOfModel } from '../families/index.js';
+import {
+  CONFIG_FILE,
+  type ModelFolderConfig,
+  type ModelReport,
+  type RecordedPart,
+  type TrainingRecord,
+} from '../model-folder/index.js';
+
+/** The content of a model folder, and what the job's record adds. */
+export interface ReportInput extends ModelReport {
+  readonly id?: string;
+  /** ISO 8601. */
+  readonly created?: string;
+}
+
+/** The classes of a model. @throws ModelFolderError if its family is unknown */
+export function classNames(config: ModelFolderConfig): ClassNames {
+  return familyOfModel(config, CONFIG_FILE).classNames(config);
+}
 
 /** 0.9134 as `91.3 %`. */
 export const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
@@ -15,13 +35,13 @@ export const counted = (count: number, noun: string): string =>
 export const asWords = (name: string): string =>
   name.replace(/_/g, ' ').replace(/(?<=[a-z])[A-Z]/g, (capital) => ` ${capital.toLowerCase()}`);
 
-/** A figure as it is shown. */
+/** A figure as shown in a report. */
 export interface NamedFigure {
   readonly name: string;
   readonly value: string;
 }
 
-/** Those of accuracy, F1 and top-k that the part has. */
+/** The accuracy, F1 and top-k figures of a part, as far as it has them. */
 export function scoresOf({ accuracy, f1, topk }: RecordedPart): NamedFigure[] {
   return [
     ...(accuracy === undefined ? [] : [{ name: 'accuracy', value: percent(accuracy) }]),
@@ -30,13 +50,8 @@ export function scoresOf({ accuracy, f1, topk }: RecordedPart): NamedFigure[] {
   ];
 }
 
-export interface NamedPart {
-  readonly name: string;
-  readonly figures: RecordedPart;
-}
-
-/** Encoder, lexical expert and, last, their blend; none if the run recorded no such figures. */
-export function partsOf({ parts }: TrainingRecord): NamedPart[] {
+/** The encoder, the lexical expert and, last, their blend; empty if the training recorded no such figures. */
+export function partsOf({ parts }: TrainingRecord): { name: string; figures: RecordedPart }[] {
   if (parts === undefined) return [];
   return [
     { name: 'Encoder alone', figures: parts.encoder },
@@ -45,6 +60,6 @@ export function partsOf({ parts }: TrainingRecord): NamedPart[] {
   ];
 }
 
-/** The note beside figures that are measured on dev rows. */
-export const FLATTERED =
-  'Measured on the dev rows, which also chose the best epoch, the weights of the two experts and the thresholds: expect slightly less on new texts.';
+/** The note next to figures that are measured on dev rows. */
+export const DEV_NOTE =
+  'Measured on the dev rows, which also chose the best epoch, the weights of the two experts and the thresholds: expect slightly lower figures on new texts.';

@@ -1,9 +1,12 @@
-export { classNames } from './class-names.js';
-export { type EvaluationPage, evaluationHtml } from './evaluation-html.js';
-export { asWords, decimal, partsOf, percent, scoresOf, whole } from './figures.js';
-export { languageCode } from './language-code.js';
-export { escapeMarkdown, markdownTable } from './markdown.js';
-export { modelCard } from './model-card.js';
-export { reportFiles } from './report-files.js';
-export { reportHtml } from './report-html.js';
-export type { ReportInput } from './report-input.js';
+export {
+  asWords,
+  classNames,
+  decimal,
+  partsOf,
+  percent,
+  type ReportInput,
+  scoresOf,
+  whole,
+} from './figures.js';
+export { escapeMarkdown, languageCode, markdownTable, modelCard, reportFiles } from './model-card.js';
+export { evaluationHtml, reportHtml } from './report-html.js';

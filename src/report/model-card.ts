@@ -1,29 +1,46 @@
-/** The README.md of a model folder: a model card as the Hugging Face Hub reads it. */
+/** The README.md of a model folder: a model card for the Hugging Face Hub. */
 import { readEncoder } from '../encoder/index.js';
 import { typeFacts } from '../families/index.js';
 import {
+  CARD_FILE,
   type ClassFigures,
   CONFIG_FILE,
+  EVALUATION_FILE,
   QUANTIZED_ONNX_FILE,
   type RecordedPart,
   type RecordedPrecision,
 } from '../model-folder/index.js';
-import { classNames } from './class-names.js';
-import { asWords, counted, decimal, FLATTERED, partsOf, percent, scoresOf, whole } from './figures.js';
-import { languageCode } from './language-code.js';
-import { escapeMarkdown, markdownTable } from './markdown.js';
-import type { ReportInput } from './report-input.js';
+import {
+  asWords,
+  classNames,
+  counted,
+  DEV_NOTE,
+  decimal,
+  partsOf,
+  percent,
+  type ReportInput,
+  scoresOf,
+  whole,
+} from './figures.js';
 
-/** If there are more labels, they are counted instead of listed. */
+/** The files of a model folder that describe its model, except training.json: the card and evaluation.json. */
+export function reportFiles(report: ReportInput): Map<string, string> {
+  const { evaluation } = report;
+  const files = new Map([[CARD_FILE, modelCard(report)]]);
+  // On one line: a confusion matrix has thousands of numbers.
+  if (evaluation !== undefined) files.set(EVALUATION_FILE, `${JSON.stringify(evaluation)}\n`);
+  return files;
+}
+
+/** More labels than this are counted instead of listed. */
 const MAX_LISTED_LABELS = 100;
 
-/** The name of a model on the Hub, with or without a revision; other names are folders. */
+/** The name of a model on the Hub, with or without a revision. Other names are folders. */
 const HUB_NAME = /^[\w.-]+\/[\w.-]+(?:@.*)?$/;
 
 /**
- * The card as Markdown with YAML front matter. The licence is `other`: whoever publishes the model chooses
- * one.
- * @throws ModelFolderError if the model's family or its encoder isn't known here.
+ * The card as Markdown with YAML front matter. Its licence is `other`, for the publisher to change.
+ * @throws ModelFolderError if the model's family or its encoder is unknown
  */
 export function modelCard(report: ReportInput): string {
   const { name } = report.training.model_config;
@@ -40,7 +57,7 @@ export function modelCard(report: ReportInput): string {
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }
 
-/** What the cards of all models of this type say. */
+/** The text about the type of model. */
 const factsOf = ({ config }: ReportInput) => typeFacts[config.orchard.type].card;
 
 function frontMatter(report: ReportInput): string {
@@ -88,7 +105,7 @@ function figures({ training, evaluation }: ReportInput): string {
   ];
   return [
     '## Figures',
-    `Split: dev${rows === undefined ? '' : `, ${whole(rows)} rows`}. ${FLATTERED}`,
+    `Split: dev${rows === undefined ? '' : `, ${whole(rows)} rows`}. ${DEV_NOTE}`,
     markdownTable(
       header,
       measured.map((part) => [part.name, ...cells(part.figures)]),
@@ -104,7 +121,7 @@ function weightsUsed({ float32, int8, answers }: RecordedPrecision): string {
       ? [`8-bit weights (\`${QUANTIZED_ONNX_FILE}\`)`, 'float32']
       : ['float32 weights', '8-bit ones'];
   const [own, others] = answers === 'int8' ? [int8, float32] : [float32, int8];
-  return `It answers with ${used}: the figure that decides is ${percent(own)} with them, and ${percent(others)} with ${other}.`;
+  return `It answers with ${used}: the deciding figure is ${percent(own)} with them and ${percent(others)} with ${other}.`;
 }
 
 function labels({ config, evaluation }: ReportInput): string {
@@ -140,7 +157,7 @@ function usage(report: ReportInput): string {
   const { config, id } = report;
   const blocks = [
     '## How to use it',
-    `With Orchard, in the storage of its trainer:\n\n${code(
+    `With Orchard, from the storage of its trainer:\n\n${code(
       "import { fileStorage, Predictor } from 'orchard-nlp';",
       '',
       "const predictor = new Predictor({ storage: fileStorage('./models') });",
@@ -151,7 +168,7 @@ function usage(report: ReportInput): string {
   ];
   if (config.orchard.token_types === 'capitals') {
     blocks.push(
-      'It sees capitals through `token_type_ids`: 1 for each piece with a capital letter, else 0. Other libraries pass 0 throughout; it then reads texts as if they were in lower case.',
+      'It reads capitals through `token_type_ids`: 1 for each piece with a capital letter, else 0. Other libraries always pass 0; it then reads texts as if they were in lower case.',
     );
   }
   return blocks.join('\n\n');
@@ -165,14 +182,40 @@ function limits({ config, evaluation }: ReportInput): string {
   return [
     '## Limits',
     [
-      `- It knows one dataset. On texts of another kind, time or language it does worse than the figures say.`,
+      `- It was trained on one dataset. On texts of another kind, time or language it does worse than the figures say.`,
       `- It reads ${whole(max_tokens)} tokens at once.`,
-      '- It learned what its dataset says, including mistakes and prejudices. Nobody has checked it for fairness.',
+      '- It learned what its dataset says, including mistakes and prejudices. It has not been checked for fairness.',
       ...(unseen === 0
         ? []
         : [
-            `- ${counted(unseen, classNames(config).noun)} ${unseen === 1 ? 'has' : 'have'} no dev row, so nothing is known about how well such texts are recognised.`,
+            `- ${counted(unseen, classNames(config).noun)} ${unseen === 1 ? 'has' : 'have'} no dev row, so it is unknown how well such texts are recognised.`,
           ]),
     ].join('\n'),
   ].join('\n\n');
+}
+
+const letters = [...'abcdefghijklmnopqrstuvwxyz'];
+
+/**
+ * The ISO 639-1 code of a language; undefined if it has none.
+ * @param language its English name, as in Unicode's CLDR, or the code itself.
+ */
+export function languageCode(language: string): string | undefined {
+  const wanted = language.trim().toLowerCase();
+  const names = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' });
+  const codes = letters.flatMap((first) => letters.map((second) => first + second));
+  return codes.find((code) => {
+    const name = names.of(code)?.toLowerCase();
+    return name !== undefined && (code === wanted || name === wanted);
+  });
+}
+
+/** Escapes the special characters of Markdown and HTML, and puts the text on one line. */
+export const escapeMarkdown = (text: string): string =>
+  text.replace(/\s+/g, ' ').replace(/[\\`*_[\]<>|~#&!$]/g, (mark) => `\\${mark}`);
+
+/** @param rows cells that are already escaped. */
+export function markdownTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [line(header), line(header.map(() => '---')), ...rows.map(line)].join('\n');
 }

@@ -1,2 +1,9 @@
-export { outputsByText, type TextOutputs, type WindowOutputs } from './text-outputs.js';
-export { defaultWindowOverlap, type ReadingFields, TextReader, type TextWindow } from './text-reader.js';
+export {
+  defaultWindowOverlap,
+  outputsByText,
+  type ReadingFields,
+  type TextOutputs,
+  TextReader,
+  type TextWindow,
+  type WindowOutputs,
+} from './text-reader.js';

@@ -11,49 +11,38 @@ import {
 
 /** A text, or a window of one, as an encoder reads it. */
 export interface TextWindow {
-  /** Index of the text. */
+  /** The index of the text. */
   readonly row: number;
   readonly encoding: Encoding;
 }
 
-/** Settings of how texts are read, named as in the `orchard` section of a model folder's config.json. */
+/** How texts are read, with the names of the `orchard` section of a model folder's config.json. */
 export interface ReadingFields {
-  /** Most tokens of a window, special tokens included. */
+  /** Maximum number of tokens in a window, special tokens included. */
   readonly max_tokens: number;
-  /**
-   * Word pieces that neighbouring windows of a longer text share. Absent: a longer text is truncated at
-   * `max_tokens`.
-   */
+  /** Number of tokens that neighbouring windows of a long text share. Absent: long texts are truncated at `max_tokens`. */
   readonly window_overlap?: number;
-  /**
-   * `capitals`: token type 1 marks each word piece that contains a capital. Absent: all token types are 0.
-   */
+  /** `capitals`: token type 1 marks each token with a capital letter. Absent: all token types are 0. */
   readonly token_types?: 'capitals';
-  /**
-   * `none`: the model answers for every token. Folders of such models were read in windows even before
-   * `window_overlap` existed.
-   */
+  /** `none`: the model has an output for every token, and reads long texts in windows by default. */
   readonly pooling?: 'first' | 'mean' | 'none';
 }
 
-/** Default overlap of neighbouring windows in word pieces; short windows overlap by a quarter. */
+/** The default number of tokens that neighbouring windows share; short windows share a quarter. */
 const WINDOW_OVERLAP = 64;
 
 export function defaultWindowOverlap(maxTokens: number): number {
   return Math.min(WINDOW_OVERLAP, Math.floor(maxTokens / 4));
 }
 
-/**
- * Turns texts into the encodings that an encoder reads, in the same way for training, evaluation and
- * inference.
- */
+/** Turns texts into the tokens that an encoder reads, in the same way for training, evaluation and inference. */
 export class TextReader {
   readonly maxTokens: number;
   readonly #tokenizer: Tokenizer;
   readonly #overlap: number | undefined;
   readonly #marksCapitals: boolean;
 
-  /** @throws ModelFolderError if the model answers for words and the tokenizer can't tell which pieces are theirs. */
+  /** @throws ModelFolderError if the model labels words and the tokenizer has no offsets */
   constructor(tokenizer: Tokenizer, { max_tokens, window_overlap, token_types, pooling }: ReadingFields) {
     if (pooling === 'none') requireOffsets(tokenizer);
     this.maxTokens = max_tokens;
@@ -66,12 +55,12 @@ export class TextReader {
     return this.#tokenizer.specialTokens;
   }
 
-  /** The windows of each text, text by text; there is one unless the text is long and read in several. */
+  /** The windows of all texts, text by text. A text has several windows only if it is long. */
   read(texts: readonly string[]): TextWindow[] {
     return allAtOnce(this.reading(texts));
   }
 
-  /** As {@link TextReader.read}, step by step. */
+  /** Like {@link TextReader.read}, step by step. */
   *reading(texts: readonly string[]): Steps<TextWindow[]> {
     const windows: TextWindow[] = [];
     for (const [row, text] of texts.entries()) {
@@ -81,7 +70,7 @@ export class TextReader {
     return windows;
   }
 
-  /** The windows of one text. @param row its index. */
+  /** The windows of one text. @param row the index of the text. */
   windowsOf(text: string, row: number): TextWindow[] {
     return this.#windows(text).map((encoding) => ({ row, encoding }));
   }
@@ -99,7 +88,29 @@ export class TextReader {
 
 function requireOffsets({ withoutOffsets }: Tokenizer): void {
   if (withoutOffsets === undefined) return;
-  const reason = `entities need the place of every piece in the text, which isn't known with ${withoutOffsets}`;
-  const advice = 'choose a backbone with another tokenizer; texts can be classified with this one';
+  const reason = `entities need the place of every token in the text, which is unknown with ${withoutOffsets}`;
+  const advice = 'choose a backbone with another tokenizer; this one can only classify texts';
   throw new ModelFolderError('tokenizer.json', `${reason}: ${advice}`);
+}
+
+/** A model's outputs for one text, window by window. */
+export type TextOutputs = readonly WindowOutputs[];
+
+export interface WindowOutputs {
+  readonly encoding: Encoding;
+  /** [outputs], or [tokens, outputs] if the head has outputs for each token. */
+  readonly outputs: Float32Array;
+}
+
+/** Groups the outputs of windows by text. @param texts number of texts. */
+export function outputsByText(
+  texts: number,
+  windows: readonly TextWindow[],
+  outputsOf: (window: TextWindow) => Float32Array,
+): TextOutputs[] {
+  const byText = Array.from({ length: texts }, (): WindowOutputs[] => []);
+  for (const window of windows) {
+    byText[window.row]?.push({ encoding: window.encoding, outputs: outputsOf(window) });
+  }
+  return byText;
 }

@@ -4,25 +4,21 @@ import { decodeSafetensors, encodeSafetensors } from '../safetensors/index.js';
 import { type Scored, scoreBelowTop, topScores } from '../top-scores.js';
 import { largestError, quantizeQuery, quantizeVector } from './quantize.js';
 
-/**
- * At most so many of the best vectors by codes are scored exactly: 4 for each one asked for, but at least
- * 256.
- */
+/** The number of best vectors by codes that are scored exactly: 4 for each one asked for, but at least 256. */
 const RESCORED_FOR_EACH = 4;
 const MIN_RESCORED = 256;
 
-/** Of a vector that is read from a file; encoders of today have 4,096 at most. */
+/** Maximum width of vectors in a file; today's encoders have at most 4,096. */
 const MAX_WIDTH = 65_536;
-/** Of a vector that is read from a file: those of unit length, as encoders give them, have 1. */
+/** Maximum element of vectors in a file; unit vectors, as encoders give them, have at most 1. */
 const LARGEST_ELEMENT = 1e6;
-/** Of all vectors: with their codes, their scales and their scores, these take less than an arena's 4 GiB. */
+/** Maximum number of elements: with codes, scales and scores they take less than an arena's 4 GiB. */
 const MAX_ELEMENTS = 2 ** 29;
 
 /**
- * Finds the nearest of many vectors by dot product, which is the cosine if vectors have unit length. Every
- * vector is compared, as bytes with a scale of its own; those that can be among the nearest are compared again
- * in float32, so that scores are exact. None is missed unless more than a few hundred can be, and then hardly
- * any (figures: `npm run bench -- search`). For one caller at a time.
+ * Finds the nearest of many vectors by dot product, which is the cosine for unit vectors. Every vector is compared as bytes
+ * with its own scale; candidates are compared again in float32, so that scores are exact. A vector can be missed only if
+ * there are more than a few hundred candidates, and then rarely (figures: `npm run bench -- search`). Not for concurrent use.
  */
 export class VectorIndex {
   /** The vectors, each padded with zeros to a multiple of {@link DOT_STEP}. [size, stride] */
@@ -33,7 +29,7 @@ export class VectorIndex {
   readonly #query: Float32Array;
   readonly #queryIntegers: Int16Array;
   readonly #ids: Int32Array;
-  /** The scores by codes of the last search. */
+  /** The byte scores of the last search. */
   readonly #byteScores: Float32Array;
   readonly #scores: Float32Array;
   readonly #arena: Arena;
@@ -41,7 +37,7 @@ export class VectorIndex {
 
   private constructor(
     readonly size: number,
-    /** Elements of a vector. */
+    /** Number of elements of a vector. */
     readonly width: number,
   ) {
     this.#stride = Math.ceil(width / DOT_STEP) * DOT_STEP;
@@ -61,7 +57,7 @@ export class VectorIndex {
 
   /**
    * @param vectors [size, width]; copied.
-   * @throws RangeError if they aren't a whole number of rows, or take more than 4 GiB of memory.
+   * @throws RangeError if they aren't a whole number of rows, or take more than 4 GiB of memory
    */
   static fromVectors(vectors: Float32Array, width: number): VectorIndex {
     const size = vectors.length / width;
@@ -78,7 +74,7 @@ export class VectorIndex {
     return index;
   }
 
-  /** Of vectors one by one, all as wide as the first. @throws RangeError as {@link fromVectors} does. */
+  /** @param vectors all as wide as the first. @throws RangeError as {@link fromVectors} does */
   static fromRows(vectors: readonly Float32Array[]): VectorIndex {
     const width = vectors[0]?.length ?? 1;
     const all = new Float32Array(vectors.length * width);
@@ -86,14 +82,14 @@ export class VectorIndex {
     return VectorIndex.fromVectors(all, width);
   }
 
-  /** The memory that it takes. */
+  /** The memory of the index. */
   get memoryBytes(): number {
     return this.#arena.usedBytes;
   }
 
   /**
-   * The k nearest vectors, nearest first, equally near ones by id; fewer if the index has fewer.
-   * @param query [width]. @throws RangeError for any other length, as do the methods below.
+   * The k nearest vectors, nearest first and equally near ones by id; fewer if the index has fewer.
+   * @param query [width]. @throws RangeError for another width, as the methods below do
    */
   search(query: Float32Array, k: number): Scored[] {
     const most = Math.max(MIN_RESCORED, RESCORED_FOR_EACH * k);
@@ -104,44 +100,41 @@ export class VectorIndex {
   }
 
   /**
-   * The vectors, ascending, that can be among the k nearest. The exact scores of those that are nearest by
-   * their codes give a bar, and how wrong the scores of codes can be says which others can be above it. If
-   * these are more than `most`, the `most` nearest by their codes.
+   * The ids, ascending, of the vectors that can be among the k nearest. The exact scores of the nearest ones by codes set a
+   * threshold; the error bound of byte scores tells which others can exceed it. If these are more than `most`, the `most`
+   * nearest by codes.
    */
   #rescoredIds(query: Float32Array, k: number, most: number): Int32Array {
-    // The query's scale is left out of the scores: it is the same for all vectors and doesn't change their order.
+    // The query's scale is left out of the scores: it is the same for all vectors, so their order stays.
     const scale = quantizeQuery(query, this.#queryIntegers);
     this.#kernels.dotByteRows(this.#codes, this.#scales, this.#queryIntegers, this.#byteScores);
     const likely = this.#idsAbove(scoreBelowTop(this.#byteScores, k), 0, most);
     if (likely.length >= k && likely.length <= most) {
-      const bar = this.scoresOf(query, likely).reduce(
+      const threshold = this.scoresOf(query, likely).reduce(
         (least, score) => Math.min(least, score),
         Number.POSITIVE_INFINITY,
       );
-      const possible = this.#idsAbove(bar / scale, largestError(query, scale) / scale, most);
+      const possible = this.#idsAbove(threshold / scale, largestError(query, scale) / scale, most);
       if (possible.length >= k && possible.length <= most) return possible;
     }
     return Int32Array.from(topScores(this.#byteScores, most), ({ id }) => id).sort();
   }
 
-  /**
-   * The vectors, ascending, whose scores by codes are not below the bar if they are `error` times their scale
-   * too low; at most one more than `most`.
-   */
-  #idsAbove(bar: number, error: number, most: number): Int32Array {
+  /** The ids, ascending, whose byte score plus `error` times their scale reaches the threshold; at most `most` + 1. */
+  #idsAbove(threshold: number, error: number, most: number): Int32Array {
     const scores = this.#byteScores;
     const scales = this.#scales;
     const ids = new Int32Array(most + 1);
     let count = 0;
     for (let id = 0; id < scores.length && count <= most; id += 1) {
-      if (!((scores[id] ?? 0) + (scales[id] ?? 0) * error >= bar)) continue;
+      if (!((scores[id] ?? 0) + (scales[id] ?? 0) * error >= threshold)) continue;
       ids[count] = id;
       count += 1;
     }
     return ids.subarray(0, count);
   }
 
-  /** As {@link search}, with every vector compared in float32. */
+  /** Like {@link search}, but compares every vector in float32. */
   searchExact(query: Float32Array, k: number): Scored[] {
     return topScores(this.scores(query), k);
   }
@@ -154,7 +147,7 @@ export class VectorIndex {
 
   /**
    * The dot products of some vectors with the query, in float32. [ids]
-   * @throws RangeError for an id outside the index, and for more ids than it has vectors.
+   * @throws RangeError for an unknown id, and for more ids than vectors
    */
   scoresOf(query: Float32Array, ids: Int32Array): Float32Array {
     for (let at = 0; at < ids.length; at += 1) {
@@ -179,7 +172,7 @@ export class VectorIndex {
     this.#query.set(query);
   }
 
-  /** The bytes of a safetensors file: the vectors in float32, from which decoding makes the codes again. */
+  /** The bytes of a safetensors file with the vectors in float32. */
   encode(): Uint8Array {
     const { size, width } = this;
     const values = new Float32Array(size * width);
@@ -190,10 +183,7 @@ export class VectorIndex {
     return encodeSafetensors(new Map([['vectors', { shape: [size, width], values }]]));
   }
 
-  /**
-   * @param file named in errors.
-   * @throws ModelFolderError
-   */
+  /** @param file the name of the file, for errors. @throws ModelFolderError */
   static decode(bytes: Uint8Array, file: string): VectorIndex {
     const refusal = (reason: string) => new ModelFolderError(file, reason);
     const vectors = decodeSafetensors(bytes, file).tensors.get('vectors');
@@ -204,9 +194,7 @@ export class VectorIndex {
     if (width === 0) throw refusal('its vectors have no elements');
     if (width > MAX_WIDTH) throw refusal(`its vectors have ${width} elements, more than ${MAX_WIDTH}`);
     if (size * Math.ceil(width / DOT_STEP) * DOT_STEP > MAX_ELEMENTS) {
-      throw refusal(
-        `its ${size} vectors of ${width} elements take more memory than there is for an index, 4 GiB`,
-      );
+      throw refusal(`its ${size} vectors of ${width} elements take more than 4 GiB of memory`);
     }
     if (!vectors.values.every((value) => Math.abs(value) <= LARGEST_ELEMENT)) {
       throw refusal('one of its vectors is too large, or not a number');

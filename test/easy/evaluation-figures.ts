@@ -1,13 +1,13 @@
 /** The figures of the cases, computed here, under the names that scikit-learn and seqeval have for them. */
 
-import { entityEvaluation } from '../../src/easy/evaluation/entity-evaluation.js';
-import type { AverageFigures, Evaluation } from '../../src/easy/evaluation/evaluation.js';
-import { labelEvaluation } from '../../src/easy/evaluation/label-evaluation.js';
+import type { AverageFigures, Evaluation } from '../../src/easy/evaluate.js';
+import { judge } from '../../src/easy/judge.js';
 import { sentenceWithEntities } from '../../src/easy/rows/index.js';
 import { allAtOnce } from '../../src/pauses.js';
 import type { EvaluationCases } from './evaluation-cases.js';
 
 const bootstrap = { resamples: 100, seed: 0 };
+const blank = { labels: [], entities: [], passages: [] };
 
 export function evaluationsOf({ labels, multilabel, entities }: EvaluationCases) {
   const answerOf = (given: readonly string[], names: readonly string[]) => ({
@@ -19,28 +19,42 @@ export function evaluationsOf({ labels, multilabel, entities }: EvaluationCases)
   });
   // The model knows a label that neither rows nor answers have: it counts in no average.
   const names = [...new Set(labels.predicted), 'fir'];
-  const single = labels.actual.map((label, at) => ({
+  const sentence = (tags: readonly string[]) =>
+    sentenceWithEntities({ tokens: tags.map((_, token) => `w${token}`), tags });
+  const model = { kind: 'labels', name: 'model' } as const;
+  const labelled = (given: readonly string[], at: number) => ({
+    ...blank,
     text: `text ${at}`,
-    actual: [label],
-    answer: answerOf([labels.predicted[at] ?? ''], names),
-  }));
-  const several = multilabel.actual.map((actual, at) => ({
-    text: `text ${at}`,
-    actual,
-    answer: answerOf(multilabel.predicted[at] ?? [], multilabel.names),
-  }));
-  const sentences = entities.actual.map((tags, at) => {
-    const tokens = tags.map((_, token) => `w${token}`);
-    const { text, entities: actual } = sentenceWithEntities({ tokens, tags });
-    const found = sentenceWithEntities({ tokens, tags: entities.predicted[at] ?? [] }).entities;
-    return { text, actual, found: found.map((each) => ({ ...each, text: '', score: 0.9 })) };
+    labels: given,
   });
   return {
-    labels: allAtOnce(labelEvaluation(single, { labels: names, isMultilabel: false, ...bootstrap })),
-    multilabel: allAtOnce(
-      labelEvaluation(several, { labels: multilabel.names, isMultilabel: true, ...bootstrap }),
+    labels: allAtOnce(
+      judge(
+        { ...model, type: 'multiclass-text-classification', labels: names },
+        labels.actual.map((label, at) => labelled([label], at)),
+        labels.predicted.map((label) => answerOf([label], names)),
+        bootstrap,
+      ),
     ),
-    entities: allAtOnce(entityEvaluation(sentences, bootstrap)),
+    multilabel: allAtOnce(
+      judge(
+        { ...model, type: 'multilabel-text-classification', labels: multilabel.names },
+        multilabel.actual.map(labelled),
+        multilabel.predicted.map((given) => answerOf(given, multilabel.names)),
+        bootstrap,
+      ),
+    ),
+    entities: allAtOnce(
+      judge(
+        { ...model, kind: 'entities', type: 'named-entity-recognition', labels: [] },
+        entities.actual.map((tags) => ({ ...blank, ...sentence(tags) })),
+        entities.predicted.map((tags) => ({
+          kind: 'entities',
+          entities: sentence(tags).entities.map((each) => ({ ...each, text: '', score: 0.9 })),
+        })),
+        bootstrap,
+      ),
+    ),
   };
 }
 

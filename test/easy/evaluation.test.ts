@@ -2,9 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { intervalsOf, quantile } from '../../src/easy/evaluation/bootstrap.js';
-import { labelEvaluation } from '../../src/easy/evaluation/label-evaluation.js';
-import { passageEvaluation } from '../../src/easy/evaluation/passage-evaluation.js';
+import type { Evaluation } from '../../src/easy/evaluate.js';
+import { bootstrap, judge, quantile } from '../../src/easy/judge.js';
 import { allAtOnce } from '../../src/pauses.js';
 import { evaluationCases } from './evaluation-cases.js';
 import { evaluationsOf, namedFigures, reportedFigures } from './evaluation-figures.js';
@@ -19,6 +18,12 @@ const recorded = z
   .parse(JSON.parse(readFileSync(new URL('recorded-reports.json', import.meta.url), 'utf8')));
 const ours = evaluationsOf(evaluationCases());
 
+function ofKind<Kind extends Evaluation['kind']>(kind: Kind, evaluation: Evaluation) {
+  const isOfKind = (each: Evaluation): each is Extract<Evaluation, { kind: Kind }> => each.kind === kind;
+  if (!isOfKind(evaluation)) throw new Error(`not an evaluation of ${kind}`);
+  return evaluation;
+}
+
 describe('figures', () => {
   it.each(['labels', 'multilabel', 'entities'] as const)("of %s equal Python's to 1e-6", (kind) => {
     const mine = namedFigures(ours[kind]);
@@ -27,19 +32,24 @@ describe('figures', () => {
     for (const [name, value] of theirs) expect(mine.get(name), name).toBeCloseTo(value, 6);
   });
 
-  it('have as many classes as the reports: none beside those that occur', () => {
-    expect(ours.labels.classes.map(({ label }) => label).sort()).toEqual(recorded.labels.names);
+  it('have the classes of the reports, which are those that occur', () => {
+    expect(
+      ofKind('labels', ours.labels)
+        .classes.map(({ label }) => label)
+        .sort(),
+    ).toEqual(recorded.labels.names);
   });
 
   it("have scikit-learn's accuracy and confusions", () => {
-    expect(ours.labels.accuracy).toBeCloseTo(recorded.labels.accuracy ?? Number.NaN, 6);
-    expect(ours.multilabel.accuracy).toBeCloseTo(recorded.multilabel.accuracy ?? Number.NaN, 6);
-    const { labels = [], counts = [] } = ours.labels.confusion ?? {};
+    const [single, several] = [ofKind('labels', ours.labels), ofKind('labels', ours.multilabel)];
+    expect(single.accuracy).toBeCloseTo(recorded.labels.accuracy ?? Number.NaN, 6);
+    expect(several.accuracy).toBeCloseTo(recorded.multilabel.accuracy ?? Number.NaN, 6);
+    const { labels = [], counts = [] } = single.confusion ?? {};
     const order = recorded.labels.names.map((name) => labels.indexOf(name));
     expect(order.map((row) => order.map((column) => counts[row]?.[column]))).toEqual(
       recorded.labels.confusion,
     );
-    expect(ours.multilabel.confusion).toBeUndefined();
+    expect(several.confusion).toBeUndefined();
   });
 
   it('name the mistakes, the surest first', () => {
@@ -48,12 +58,18 @@ describe('figures', () => {
       scores: [{ label, score }],
     });
     const rows = [
-      { text: 'unsure', actual: ['a'], answer: answer('b', 0.6) },
-      { text: 'right', actual: ['a'], answer: answer('a', 0.9) },
-      { text: 'sure', actual: ['b'], answer: answer('a', 0.95) },
+      { text: 'unsure', labels: ['a'], answer: answer('b', 0.6) },
+      { text: 'right', labels: ['a'], answer: answer('a', 0.9) },
+      { text: 'sure', labels: ['b'], answer: answer('a', 0.95) },
     ];
-    const judging = { labels: ['a', 'b'], isMultilabel: false, resamples: 100, seed: 0 };
-    const { mistakes, calibrationError } = allAtOnce(labelEvaluation(rows, judging));
+    const type = 'binary-text-classification';
+    const judged = judge(
+      { kind: 'labels', type, name: 'model', labels: ['a', 'b'] },
+      rows.map(({ text, labels }) => ({ text, labels, entities: [], passages: [] })),
+      rows.map((row) => row.answer),
+      { resamples: 100, seed: 0 },
+    );
+    const { mistakes, calibrationError } = ofKind('labels', allAtOnce(judged));
     expect(mistakes.map(({ text }) => text)).toEqual(['sure', 'unsure']);
     // Each decision has a bin of its own, of fifteen: |0 − 0.6|, |1 − 0.9| and |0 − 0.95|, over three.
     expect(calibrationError).toBeCloseTo((0.6 + 0.1 + 0.95) / 3, 10);
@@ -63,12 +79,18 @@ describe('figures', () => {
 describe('figures of passages', () => {
   const ranked = (...texts: string[]) => texts.map((text, at) => ({ text, score: 1 / (at + 1) }));
   const rows = [
-    { question: 'first', answers: ['a'], ranked: ranked('a', 'b', 'c') },
-    { question: 'third', answers: ['c'], ranked: ranked('a', 'b', 'c') },
-    { question: 'two of three', answers: ['a', 'c'], ranked: ranked('a', 'b', 'c') },
-    { question: 'never', answers: ['z'], ranked: ranked('a', 'b', 'c') },
-  ];
-  const figures = allAtOnce(passageEvaluation(rows, { resamples: 200, seed: 1 }));
+    { text: 'first', passages: ['a'] },
+    { text: 'third', passages: ['c'] },
+    { text: 'two of three', passages: ['a', 'c'] },
+    { text: 'never', passages: ['z'] },
+  ].map((row) => ({ ...row, labels: [], entities: [] }));
+  const judged = judge(
+    { kind: 'passages', type: 'question-answering', name: 'model', labels: [] },
+    rows,
+    rows.map(() => ({ kind: 'passages', passages: ranked('a', 'b', 'c') })),
+    { resamples: 200, seed: 1 },
+  );
+  const figures = ofKind('passages', allAtOnce(judged));
 
   it('are those worked out by hand', () => {
     expect(figures).toMatchObject({ rows: 4, top1: 0.5, top3: 0.75, top5: 0.75, top10: 0.75 });
@@ -89,7 +111,7 @@ describe('intervals', () => {
     const share = (times: Int32Array) => ({
       share: right.reduce((sum, each, at) => sum + each * (times[at] ?? 0), 0) / rows,
     });
-    const { share: interval } = allAtOnce(intervalsOf(rows, ['share'], share, { resamples: 4000, seed: 3 }));
+    const interval = allAtOnce(bootstrap(rows, share, { resamples: 4000, seed: 3 }))('share');
     // The normal approximation of a share of 0.75 in 400: ± 1.96 · √(0.75 · 0.25 / 400).
     const half = 1.96 * Math.sqrt((0.75 * 0.25) / rows);
     expect(interval[0]).toBeCloseTo(0.75 - half, 2);

@@ -2,10 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { LabelAnswer } from '../../src/easy/answers.js';
-import { type AnsweredRow, doubtfulRows } from '../../src/easy/cross-validation/doubtful-rows.js';
-import { figuresOverFolds } from '../../src/easy/cross-validation/fold-figures.js';
-import { assignFolds, type FoldUnit } from '../../src/easy/cross-validation/folds.js';
-import { unitsOf } from '../../src/easy/cross-validation/units.js';
+import { figuresOverFolds } from '../../src/easy/cross-validate-rows.js';
+import { type AnsweredRow, doubtfulRows } from '../../src/easy/doubtful-rows.js';
+import { assignFolds, type FoldUnit, unitsOf } from '../../src/easy/folds.js';
 import { Random } from '../../src/random.js';
 
 /** Rows that stand for themselves, with these labels. */
@@ -97,13 +96,13 @@ describe('folds of rows with any number of labels', () => {
 });
 
 describe('rows that belong together', () => {
+  const labelled = (text: string, label: string) => ({ text, labels: [label], entities: [], passages: [] });
+
   it('are those of one group or with one text, case and spacing aside, and all that these join', () => {
-    const rows = ['Hello  there', 'hello there', 'good', 'bad', 'good', 'fine'].map((text) => ({
-      text,
-      label: 'x',
-    }));
-    const checked = { shape: 'label', rows } as const;
-    const together = (groups?: readonly string[]) => unitsOf(checked, groups).map((unit) => unit.rows);
+    const rows = ['Hello  there', 'hello there', 'good', 'bad', 'good', 'fine'].map((text) =>
+      labelled(text, 'x'),
+    );
+    const together = (groups?: readonly string[]) => unitsOf(rows, groups).map((unit) => unit.rows);
     expect(together()).toEqual([[0, 1], [2, 4], [3], [5]]);
     expect(together(['ann', 'bob', 'bob', 'eve', 'zoe', 'eve'])).toEqual([
       [0, 1, 2, 4],
@@ -117,8 +116,8 @@ describe('rows that belong together', () => {
         fc.array(fc.integer({ min: 0, max: 8 }), { minLength: 30, maxLength: 80 }),
         fc.integer(),
         (groups, seed) => {
-          const rows = groups.map((_, row) => ({ text: `text ${row}`, label: row % 3 ? 'a' : 'b' }));
-          const units = unitsOf({ shape: 'label', rows }, groups.map(String));
+          const rows = groups.map((_, row) => labelled(`text ${row}`, row % 3 ? 'a' : 'b'));
+          const units = unitsOf(rows, groups.map(String));
           fc.pre(units.length >= 3);
           const assigned = foldsOf(units, 3, seed);
           const foldOfGroup = new Map<number, number>();

@@ -1,7 +1,7 @@
 /** Which trial of a search runs next. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FACTOR, Halving, rungShares, type Step } from '../../src/easy/tuning/halving.js';
+import { FACTOR, Halving, rungShares, type Step } from '../../src/easy/halving.js';
 
 const ample = { left: Number.POSITIVE_INFINITY, cost: () => 1 };
 

@@ -1,6 +1,6 @@
 /** Encoders that `embed` keeps open. */
 import { describe, expect, it } from 'vitest';
-import { OpenEncoders } from '../../src/easy/search/open-encoders.js';
+import { OpenEncoders } from '../../src/easy/embed.js';
 
 /** Makes encoders, and tells which are open. */
 function aShelf(kept: number) {

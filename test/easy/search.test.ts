@@ -13,8 +13,8 @@ import {
   PassageWords,
   rankPassages,
 } from '../../src/easy/index.js';
-import { encodeStarts } from '../../src/easy/search/sentence-files.js';
-import { sentencesOf } from '../../src/easy/search/sentences.js';
+import { sentencesOf } from '../../src/easy/relevance.js';
+import { encodeStarts } from '../../src/easy/search-index.js';
 import { VectorIndex } from '../../src/vector-index/index.js';
 
 const library = (name: string) =>

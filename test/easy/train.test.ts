@@ -182,7 +182,9 @@ describe('training fails', () => {
     const taken = join(folder, 'taken');
     await mkdir(taken);
     await writeFile(join(taken, 'thesis.doc'), 'years of work');
-    expect((await failure({ rows, output: taken })).message).toMatch(/thesis\.doc.*name a new folder/);
+    expect((await failure({ rows, output: taken })).message).toMatch(
+      /thesis\.doc.*give a new or empty folder/,
+    );
     expect(await readdir(taken)).toEqual(['thesis.doc']);
   });
 

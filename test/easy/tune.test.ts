@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type LabelAnswer, type Trial, type TunedModel, tune } from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { drawSettings } from '../../src/easy/tuning/draw-settings.js';
+import { drawSettings } from '../../src/easy/search-space.js';
 import { Random } from '../../src/random.js';
 import { rows } from '../public/sentiments.js';
 import { writeCheckpoint } from '../support/checkpoint-builder.js';
@@ -102,7 +102,9 @@ describe('a search', () => {
       question: `${each}?`,
       passage: `is ${each}`,
     }));
-    expect((await failure({ rows: asked, space: { labelSmoothing: [0] } })).message).toMatch(/no part in/);
+    expect((await failure({ rows: asked, space: { labelSmoothing: [0] } })).message).toMatch(
+      /does not use labelSmoothing/,
+    );
   });
 
   it('says so where the budget is too short for the defaults', async () => {

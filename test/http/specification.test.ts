@@ -169,7 +169,7 @@ describe('the medley', () => {
     const twelve = await ask('POST', path, { body: { ...queries, models: names } });
     expect(twelve.status).toBe(422);
     expect(twelve.body.detail).toEqual([
-      { loc: ['body', 'models'], msg: 'at most 11 models a medley', type: 'too_big' },
+      { loc: ['body', 'models'], msg: 'at most 11 models per medley', type: 'too_big' },
     ]);
   });
 });

@@ -3,8 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { catalogueDirectory } from 'orchard-nlp-models';
 import { describe, expect, it } from 'vitest';
-import { catalogueIn } from '../../src/model-loader/catalogue-models.js';
-import { cataloguePlaces } from '../../src/model-loader/catalogue-places.js';
+import { catalogueIn, cataloguePlaces } from '../../src/model-loader/catalogue-models.js';
 import { type ModelFiles, modelLoaderContract } from '../../src/model-loader/index.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
@@ -94,7 +93,7 @@ describe('a model that the catalogue does not have', () => {
     const place = aCatalogue({ 'news-classification': file });
     const { message } = Object(await notFound([place], 'emotion-detection'));
     expect(message).toContain('npm install orchard-nlp-models');
-    expect(message).toMatch(/npx orchard models pull emotion-detection this one alone \(\d+\.\d MB\)/);
+    expect(message).toMatch(/npx orchard models pull emotion-detection only this one \(\d+\.\d MB\)/);
     // a model is no backbone
     const asBackbone = catalogueIn(() => [place], 'backbone').load('emotion-detection');
     await expect(asBackbone).rejects.toMatchObject({ message: expect.not.stringContaining('pull') });

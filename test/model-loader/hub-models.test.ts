@@ -81,8 +81,8 @@ describe('offline mode', () => {
 describe('a refusal', () => {
   it.each([
     [401, {}, 'set HF_TOKEN or `hubModels({ token })`'],
-    [401, { token: TOKEN }, 'does not accept the token'],
-    [403, { token: TOKEN }, `ask for access at http`],
+    [401, { token: TOKEN }, 'rejects the token'],
+    [403, { token: TOKEN }, `request access at http`],
     [429, {}, 'too many requests (429)'],
     [500, {}, 'the server answered 500'],
     [418, {}, 'the server answered 418'],

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type HubOptions, hubSettings } from '../../src/model-loader/hub-settings.js';
+import { type HubOptions, hubSettings } from '../../src/model-loader/hub-models.js';
 
 describe('where hubModels keeps files', () => {
   it.each([

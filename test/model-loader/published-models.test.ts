@@ -99,8 +99,8 @@ describe('pullModel and verifyModel', () => {
 
 /** A copy of a model as the published files' comparison reads it. */
 async function damageable(place: string) {
-  const { publishedModel } = await import('../../src/model-loader/published-models.js');
-  const { problemsOf } = await import('../../src/model-loader/verify-files.js');
+  const { publishedModel } = await import('../../src/model-loader/catalogue-models.js');
+  const { problemsOf } = await import('../../src/model-loader/pull-model.js');
   const directory = join(place, NAME);
   cpSync(join(models, 'catalogue', NAME), directory, { recursive: true });
   const model = await publishedModel(NAME);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { modelCard, reportFiles } from '../../src/report/index.js';
-import { languageCode } from '../../src/report/language-code.js';
+import { languageCode, modelCard, reportFiles } from '../../src/report/index.js';
+import { failureOf } from '../support/outcomes.js';
 import { aReport, aTagger } from './a-report.js';
 
 /** The cells of each row below a table's header. */
@@ -48,11 +48,8 @@ describe('the model card', () => {
   });
 
   it.each([
-    [
-      'int8',
-      'It answers with 8-bit weights (`onnx/model_quantized.onnx`): the figure that decides is 89.8 %',
-    ],
-    ['float32', 'It answers with float32 weights: the figure that decides is 90.0 %'],
+    ['int8', 'It answers with 8-bit weights (`onnx/model_quantized.onnx`): the deciding figure is 89.8 %'],
+    ['float32', 'It answers with float32 weights: the deciding figure is 90.0 %'],
   ] as const)('says that it answers in %s, and what either reaches', (answers, sentence) => {
     const precision = { float32: 0.9, int8: 0.898, answers };
     expect(modelCard(aReport({ training: { precision } }))).toContain(sentence);

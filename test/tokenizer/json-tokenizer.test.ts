@@ -69,7 +69,7 @@ describe('a tokenizer with steps that only @huggingface/tokenizers knows', () =>
       'model_folder',
       () => new TextReader(tokenizer, { max_tokens: 16, pooling: 'none' }),
     );
-    expect(error.message).toContain("isn't known with the pattern");
+    expect(error.message).toContain('is unknown with the pattern');
     expect(error.message).toContain('choose a backbone with another tokenizer');
   });
 });

@@ -1,7 +1,7 @@
 import type { ModelType, Topk } from '../../contract/index.js';
 import type { DatasetWarning } from '../../datasets/index.js';
 import type { RecordedPart } from '../../model-folder/index.js';
-import type { Evaluation } from '../evaluation/index.js';
+import type { Evaluation } from '../evaluate.js';
 
 /** What encoder and lexical expert reach on dev, each alone and both together. */
 export interface SummaryParts {
