@@ -124,7 +124,7 @@ export class StoredUploads implements DatasetUploads {
    * oldest first. @throws Refusal where that is not enough
    */
   async #reserve(app_id: string, id: string, bytes: number): Promise<StoredUpload> {
-    const upload = { record_version: 1, state: 'arriving', bytes, at: Date.now(), job: null } as const;
+    const upload = { state: 'arriving', bytes, at: Date.now(), job: null } as const;
     const arriving = await this.#records.add(app_id, id, upload);
     for (;;) {
       const refusal = uploadRefusal(await this.#bytesOf(app_id), this.#limits);

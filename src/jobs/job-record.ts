@@ -96,13 +96,12 @@ export const jobRecordSchema = z.strictObject({
   model_config: modelConfigSchema,
   training_config: trainingConfigSchema,
   seed: z.int(),
-  // The settings of the trainer that created the job. Jobs of earlier releases lack them; then those of the
-  // trainer that runs them count.
-  allow_file_url: z.boolean().exactOptional(),
-  allow_private_addresses: z.boolean().exactOptional(),
-  tuning: tuningSchema.exactOptional(),
+  // The settings of the trainer that created the job.
+  allow_file_url: z.boolean(),
+  allow_private_addresses: z.boolean(),
+  tuning: tuningSchema,
   /** Null if none was chosen, so that language and size decide. */
-  backbone: z.string().nullable().exactOptional(),
+  backbone: z.string().nullable(),
   stats: trainingStatsSchema,
   /** Present once the training has finished. */
   blend: blendSchema.exactOptional(),
@@ -121,10 +120,8 @@ export const jobRecordSchema = z.strictObject({
 export type JobRecord = z.infer<typeof jobRecordSchema>;
 
 /** What a trainer adds to a request. */
-export type NewJob = Pick<
-  JobRecord,
-  'id' | 'app_id' | 'created' | 'seed' | 'allow_file_url' | 'allow_private_addresses' | 'tuning' | 'backbone'
->;
+export type NewJob = Pick<JobRecord, 'id' | 'app_id' | 'created' | 'seed'> &
+  Partial<Pick<JobRecord, 'allow_file_url' | 'allow_private_addresses' | 'tuning' | 'backbone'>>;
 
 /** The batch size of a job whose request names none: training chooses one by the number of rows. */
 const NO_BATCH_SIZE_YET = 0;
@@ -135,6 +132,10 @@ export function newJobRecord(
   job: NewJob,
 ): JobRecord {
   return {
+    allow_file_url: true,
+    allow_private_addresses: true,
+    tuning: {},
+    backbone: null,
     ...job,
     status: 'CREATED',
     dataset_url,

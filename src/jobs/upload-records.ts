@@ -6,7 +6,6 @@ import { UPLOADS } from './collections.js';
 import { stored } from './stored.js';
 
 const uploadSchema = z.strictObject({
-  record_version: z.literal(1),
   /** `arriving` until the zip is there whole, `taken` once a job is made of it. */
   state: z.enum(['arriving', 'waiting', 'taken']),
   /** What it takes; while it arrives, what was announced. */
@@ -110,7 +109,7 @@ function keyOf(app_id: string, id: string): string {
   return `${accountKey(app_id)}/${id}`;
 }
 
-/** @returns undefined for what is no upload, or a later release's. */
+/** @returns undefined for anything that is not an upload. */
 function parsed({ key, value, version }: StoredRecord): StoredUpload | undefined {
   const app_id = decodedName(key.slice(0, Math.max(0, key.indexOf('/'))));
   const upload = uploadSchema.safeParse(value);

@@ -18,14 +18,6 @@ export function encodeFileName(text: string): string {
 }
 
 /**
- * The text that {@link encodeFileName} made this name from; undefined for a hashed name and for any other
- * file.
- */
-export function decodeFileName(name: string): string | undefined {
-  return name.length > MAX_NAME_LENGTH ? undefined : unescapeName(name);
-}
-
-/**
  * A text as a name of any length: a UTF-16 code unit that is not a–z, 0–9, `-` or `_` becomes `%2f` or
  * `%u00e9`.
  */
@@ -48,11 +40,6 @@ export function unescapeName(name: string): string | undefined {
  */
 export function hashedName(text: string): string {
   return `~${createHash('sha256').update(text, 'utf16le').digest('hex')}`;
-}
-
-/** True for a name that ends in a hash, as its text was too long. */
-export function isHashedFileName(name: string): boolean {
-  return /~[0-9a-f]{64}$/.test(name);
 }
 
 function escapeUnit(unit: string): string {

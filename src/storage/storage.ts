@@ -1,3 +1,4 @@
+import { isOrchardError, StorageError } from '../errors.js';
 import type { FileContent } from '../files/index.js';
 
 /** Anything that JSON can hold. */
@@ -103,6 +104,22 @@ export class StagingLost extends Error {
 export function isStagingLost(thrown: unknown): boolean {
   if (typeof thrown !== 'object' || thrown === null) return false;
   return STAGING_LOST in thrown || ('cause' in thrown && isStagingLost(thrown.cause));
+}
+
+/** Runs `work`. If the medium fails, the error says what was being done, and to which record or folder. */
+export async function whileDoing<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (saysItAll(thrown)) throw thrown;
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new StorageError(`${what}: ${reason}`, { cause: thrown });
+  }
+}
+
+/** Whether callers know an error of a storage by its class, so that it passes through unchanged. */
+export function saysItAll(thrown: unknown): boolean {
+  return isVersionConflict(thrown) || isStagingLost(thrown) || isOrchardError(thrown);
 }
 
 /**

@@ -7,55 +7,43 @@ import {
   AccountRecords,
   idIn,
   JOB_LEASES,
-  type JobQueue,
-  type JobRepository,
   OF_A_JOB,
   OF_AN_ACCOUNT,
   stored,
   UPLOADS,
   UploadRecords,
 } from '../jobs/index.js';
-import type { Storage } from '../storage/index.js';
-import { AccountLease, LEASE_MS } from './account-lease.js';
-import type { Clock } from './clock.js';
+import type { AccountContext } from './account-context.js';
+import { deleteModel } from './delete-model.js';
+import { AccountLease, LEASE_MS } from './one-job-per-account.js';
 
-/** What erasing an account has removed. Erasing it again removes nothing, and says so. */
+/** What erasing an account has removed. Erasing it again removes nothing. */
 export interface ErasedAccount {
   readonly app_id: string;
-  /** Of the jobs, and so of the models, deleted ones included; the oldest first. */
+  /** Ids of the jobs and so of the models, including deleted ones; the oldest first. */
   readonly job_ids: readonly string[];
   /** How many of them still had files: model folders, reports, checkpoints, downloads under way. */
   readonly folders: number;
-  /** What those files took. */
+  /** Size of those files. */
   readonly bytes: number;
-  /** Records removed, those of the jobs included: queue entries, leases, lists, uses, quotas. */
+  /** Number of removed records: jobs, leases, lists, uses, quotas. */
   readonly records: number;
-  /** Datasets that it had sent to a service and that the storage kept for their jobs. */
+  /** Number of removed datasets that it had sent to a service and that the storage kept for their jobs. */
   readonly uploads: number;
 }
 
-export interface ErasureContext {
-  readonly storage: Storage;
-  readonly queue: JobQueue;
-  readonly jobs: JobRepository;
-  readonly clock: Clock;
-  readonly app_id: string;
-  /** Cancels a job that has not ended, waits until nothing of it runs, and removes its files. */
-  readonly deleteJob: (id: string) => Promise<void>;
-}
-
-/** Each pass ends only jobs that were created during the one before. */
+/** Each pass after the first erases only jobs that were created during the one before. */
 const MAX_PASSES = 100;
 const DELETED_TOGETHER = 8;
 const LEASE_PAUSE_MS = 100;
 
 /**
  * Removes everything that a storage has of one account. The files of a job go first, then its record, then what names
- * it, so that after a crash at any point a repetition finds what is left. Nothing is removed that a job needs which is
- * being created meanwhile: such a job is erased too, or is whole.
+ * it, so that after a crash at any point a repetition finds what is left. A job that is created meanwhile is erased too
+ * or stays whole.
  */
 export class AccountErasure {
-  readonly #context: ErasureContext;
+  readonly #context: AccountContext;
   readonly #records: AccountRecords;
   readonly #jobIds = new Set<string>();
   #folders = 0;
@@ -63,7 +51,7 @@ export class AccountErasure {
   #removed = 0;
   #uploads = 0;
 
-  constructor(context: ErasureContext) {
+  constructor(context: AccountContext) {
     this.#context = context;
     this.#records = new AccountRecords(context.storage, context.app_id);
   }
@@ -73,7 +61,7 @@ export class AccountErasure {
     for (let pass = 1; !(await this.#pass()); pass += 1) {
       if (pass < MAX_PASSES) continue;
       throw new StorageError(
-        `account ${this.#context.app_id} gets new jobs as fast as they are erased; stop whoever creates them, then erase it again`,
+        `account ${this.#context.app_id} gets new jobs as fast as they are erased; stop the processes that create them, then erase it again`,
       );
     }
     return {
@@ -86,9 +74,9 @@ export class AccountErasure {
     };
   }
 
-  /** @returns whether nothing is left. */
+  /** @returns true if nothing is left. */
   async #pass(): Promise<boolean> {
-    // The newest first, so that none that waits begins when the running one is cancelled.
+    // The newest first, so that no waiting job begins when the running one is cancelled.
     const ids = (await this.#records.jobIds()).reverse();
     for (let next = 0; next < ids.length; next += DELETED_TOGETHER) {
       await Promise.all(ids.slice(next, next + DELETED_TOGETHER).map((id) => this.#eraseJob(id)));
@@ -107,13 +95,13 @@ export class AccountErasure {
   }
 
   async #eraseJob(id: string): Promise<void> {
-    const { storage, queue, app_id, deleteJob } = this.#context;
+    const { storage, queue, app_id } = this.#context;
     await this.#measure(id);
     try {
-      await deleteJob(id);
+      await deleteModel(this.#context, id);
     } catch (thrown) {
       if (!isOrchardError(thrown) || (await this.#isJob(id))) throw thrown;
-      // What is no job can't be cancelled, only removed.
+      // A record that is not a job can't be cancelled, only removed.
       await queue.cancel({ app_id, id }).catch(() => undefined);
       await stored(() => storage.removeFolder(id));
     }
@@ -130,7 +118,7 @@ export class AccountErasure {
     );
   }
 
-  /** Removes what names a job, unless there is such a job: created just now, it is for the next pass. */
+  /** Removes a record of a missing job. @returns false if the job exists: it was just created, for the next pass. */
   async #removeOrphan(collection: string, key: string): Promise<boolean> {
     const id = idIn(key);
     if (await this.#records.hasJob(id)) return false;
@@ -151,18 +139,18 @@ export class AccountErasure {
     this.#removed += 1;
   }
 
-  /** Removes the lease while nobody can run a job under it. @returns false where somebody does. */
+  /** Removes the lease while this process holds it, so that no job runs. @returns false if there are jobs again. */
   async #removeLease(): Promise<boolean> {
     const keys = await this.#records.keys(JOB_LEASES);
     if (keys.length === 0) return true;
     const { storage, clock, app_id } = this.#context;
     const lease = new AccountLease(storage, app_id, { clock, holder: `erasure ${randomUUID()}` });
-    // Of a process that died, it runs out.
+    // The lease of a process that died runs out.
     for (let waited = 0; !(await acquired(lease)); waited += LEASE_PAUSE_MS) {
       if ((await this.#records.jobIds()).length > 0) return false;
       if (waited > 2 * LEASE_MS) {
         throw new StorageError(
-          `somebody holds on to ${JOB_LEASES}/${keys[0]}; erase the account again later`,
+          `another process keeps ${JOB_LEASES}/${keys[0]}; erase the account again later`,
         );
       }
       await delay(LEASE_PAUSE_MS);
@@ -171,7 +159,7 @@ export class AccountErasure {
     return true;
   }
 
-  /** Before the files go: of a running job, what there is by now. */
+  /** Counts the files of a job before they are removed. */
   async #measure(id: string): Promise<void> {
     const bytes = await this.#bytesOf(id);
     if (bytes === undefined) return;
@@ -179,13 +167,13 @@ export class AccountErasure {
     this.#bytes += bytes;
   }
 
-  /** @returns undefined where there are no files. */
+  /** @returns undefined if there are no files. */
   async #bytesOf(id: string): Promise<number | undefined> {
     const { storage, jobs } = this.#context;
     if (storage.describeFolder !== undefined) {
       return (await stored(async () => storage.describeFolder?.(id)))?.bytes;
     }
-    const job = await jobs.find(id).catch(() => undefined); // it may be no job any more
+    const job = await jobs.find(id).catch(() => undefined); // its record may be damaged
     const published = await stored(() => storage.openFolder(id));
     // Another process may be about to remove what is staged.
     const staged =
@@ -197,7 +185,7 @@ export class AccountErasure {
   }
 }
 
-/** Also where there is no telling whose it is. */
+/** Also true if the record can't be read. */
 async function acquired(lease: AccountLease): Promise<boolean> {
   try {
     return await lease.acquire();

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { ownedName } from '../../src/files/index.js';
 import type { Storage } from '../../src/storage/index.js';
-import { HEARTBEAT_MS } from '../../src/trainer/account-lease.js';
+import { HEARTBEAT_MS } from '../../src/trainer/one-job-per-account.js';
 import { aMemoryStorage, aTrainer, createJob, resultOf, statusOf } from './builders.js';
 
 const ended = spawnSync(process.execPath, ['--version']).pid;

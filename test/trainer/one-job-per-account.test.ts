@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { StorageError } from '../../src/errors.js';
 import { ownedName } from '../../src/files/index.js';
 import type { Storage } from '../../src/storage/index.js';
-import { AccountLease, HEARTBEAT_MS, LEASE_MS } from '../../src/trainer/account-lease.js';
+import { AccountLease, HEARTBEAT_MS, LEASE_MS } from '../../src/trainer/one-job-per-account.js';
 import { aMemoryStorage } from './builders.js';
 import { ManualClock } from './manual-clock.js';
 
@@ -88,28 +87,5 @@ describe('the record of a lease', () => {
     await clock.advance(LEASE_MS);
     expect(await lease.acquire()).toBe(true);
     expect(await lease.renew()).toBe(true);
-  });
-
-  it('that a newer version wrote is refused by name', async () => {
-    const storage = aMemoryStorage();
-    const newer = { record_version: 2, holders: [] };
-    await storage.write('job-leases', 'local', newer, undefined);
-    const { clock, lease } = aLease(storage);
-    await clock.advance(2 * LEASE_MS);
-    const refused = expect(lease.acquire()).rejects;
-    await refused.toThrow(StorageError);
-    await refused.toThrow('record job-leases/local was written by a newer Orchard');
-    expect((await storage.read('job-leases', 'local'))?.value).toEqual(newer);
-  });
-
-  it('of an earlier release is understood', async () => {
-    const storage = aMemoryStorage();
-    const earlier = { holder: '0b0c', expires_at: Date.now() + AN_HOUR_MS, job_id: 'a' };
-    await storage.write('job-leases', 'local', earlier, undefined);
-    const { clock, lease } = aLease(storage);
-    expect(await lease.acquire()).toBe(false);
-    await clock.advance(LEASE_MS);
-    expect(await lease.acquire()).toBe(true);
-    expect(lease.jobId).toBe('a');
   });
 });
