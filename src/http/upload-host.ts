@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { DownloadError } from '../errors.js';
-import { stored, UPLOADED_ZIP, uploadFolder, uploadIn } from '../jobs/index.js';
-import type { Storage } from '../storage/index.js';
+import { UPLOADED_ZIP, uploadFolder, uploadIn } from '../jobs/index.js';
+import { type Storage, withStorageErrors } from '../storage/index.js';
 import type { TrainerOptions } from '../trainer/index.js';
 import { createTrainingHost, type TrainingHost } from '../training/index.js';
 
@@ -19,7 +19,7 @@ export function uploadReadingHost(
     async run(spec, options) {
       const id = uploadIn(spec.dataset_url);
       if (id === undefined) return host.run(spec, options);
-      const folder = await stored(() => storage.openFolder(uploadFolder(id)));
+      const folder = await withStorageErrors(storage).openFolder(uploadFolder(id));
       if (folder === undefined) throw new DownloadError(spec.dataset_url, 'the upload is no longer there');
       const dataset_url = pathToFileURL(join(folder, UPLOADED_ZIP)).href;
       return host.run({ ...spec, dataset_url, allowFileUrls: true }, options);

@@ -6,8 +6,6 @@
 export const JOBS = 'jobs';
 /** Which jobs are in which listing. */
 export const JOB_INDEX = 'job-index';
-/** The deletions under way. */
-export const JOB_REMOVALS = 'job-removals';
 /** What is left of damaged records of jobs, under the same keys. */
 export const DAMAGED_JOBS = 'damaged-jobs';
 /** When models were used last. */
@@ -22,7 +20,7 @@ export const QUOTA = 'quota';
 export const UPLOADS = 'uploads';
 
 /** The records of one job, whose keys end in its id, apart from the job itself. */
-export const OF_A_JOB = [JOB_INDEX, JOB_REMOVALS, DAMAGED_JOBS, MODEL_USES] as const;
+export const OF_A_JOB = [JOB_INDEX, DAMAGED_JOBS, MODEL_USES] as const;
 /** What a copy of the storage has. Leases stay behind, as nobody works on the copy yet; jobs come last. */
 export const COPIED = [...OF_A_JOB, JOB_REQUESTS, QUOTA, UPLOADS, JOBS] as const;
 /** The records of an account as a whole, apart from its lease, which others may hold, and uploads, which have folders. */

@@ -1,7 +1,6 @@
-export { AccountRecords, accountKey, accountsWithJobs, idIn } from './account-records.js';
+export { accountKey, accountsWithJobs, idIn, keysOfAccount } from './account-records.js';
 export {
   JOB_LEASES,
-  JOB_REMOVALS,
   JOBS,
   OF_A_JOB,
   OF_AN_ACCOUNT,
@@ -38,7 +37,6 @@ export { canReach, hasEnded, isWaiting, moved } from './job-states.js';
 export { noteWrite, onWrite, type WriteListener } from './job-writes.js';
 export { ModelUses } from './model-uses.js';
 export { type ReadyModel, ReadyModels, readyModel } from './ready-models.js';
-export { stored } from './stored.js';
 export type { StoredJob } from './stored-job.js';
 export {
   type StoredUpload,

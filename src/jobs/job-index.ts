@@ -3,7 +3,6 @@ import type { ListFilter, ModelType, TrainingJobStatus } from '../contract/index
 import { isVersionConflict, type NewRecord, type Storage, type WriteOptions } from '../storage/index.js';
 import { JOB_INDEX } from './collections.js';
 import type { JobRecord } from './job-record.js';
-import { stored } from './stored.js';
 
 /** How many ids are read at a time if all of a view are wanted. */
 const SCAN_LIMIT = 100;
@@ -25,7 +24,9 @@ const statusViews: Readonly<Record<TrainingJobStatus, string>> = {
   DELETED: 'gone',
 };
 /** Jobs that have not ended. */
-const OPEN_VIEW = 'open';
+export const OPEN_VIEW = 'open';
+/** DELETED jobs whose files may still be there. */
+export const LEFT_VIEW = 'left';
 /** Two tasks with the same digits share views; {@link matches} then leaves out the jobs of the other. */
 const TASK_DIGITS = 6;
 
@@ -35,9 +36,10 @@ export type TaskOf = (type: ModelType) => ModelType;
 export type JobFilter = Pick<ListFilter, 'modelType' | 'trainingStatus'>;
 
 /** The views that a job belongs to. */
-export function viewsOf({ status, model_config }: JobRecord, taskOf: TaskOf): string[] {
+export function viewsOf({ status, model_config, has_files }: JobRecord, taskOf: TaskOf): string[] {
   const view = statusViews[status];
-  return view === OPEN_VIEW ? [view] : [view, byTask(view, taskOf(model_config.type))];
+  if (view === OPEN_VIEW) return [view];
+  return [view, byTask(view, taskOf(model_config.type)), ...(has_files ? [LEFT_VIEW] : [])];
 }
 
 /** The views that have all jobs that a filter asks for, and perhaps others, in the order of a job's life. */
@@ -91,19 +93,12 @@ export class JobIndex {
   /** Whether all these markers are there. */
   async has(id: string, views: readonly string[]): Promise<boolean> {
     const keys = views.map((view) => this.#key(view, id));
-    const found = await Promise.all(keys.map((key) => stored(() => this.#storage.read(JOB_INDEX, key))));
+    const found = await Promise.all(keys.map((key) => this.#storage.read(JOB_INDEX, key)));
     return found.every((marker) => marker !== undefined);
   }
 
   async remove(id: string, views: readonly string[]): Promise<void> {
-    await Promise.all(
-      views.map((view) => stored(() => this.#storage.remove(JOB_INDEX, this.#key(view, id)))),
-    );
-  }
-
-  /** Removes the marker of a job that has ended from the jobs that have not. */
-  async close(id: string): Promise<void> {
-    await this.remove(id, [OPEN_VIEW]);
+    await Promise.all(views.map((view) => this.#storage.remove(JOB_INDEX, this.#key(view, id))));
   }
 
   /**
@@ -138,11 +133,11 @@ export class JobIndex {
     return { ids: ids.sort().reverse(), isLast: end === undefined };
   }
 
-  /** The ids of jobs that have not ended, oldest first, first a few and then many at a time. */
-  async *open(): AsyncGenerator<string[], void, undefined> {
+  /** The ids of a view, oldest first, first a few and then many at a time. */
+  async *oldest(view: string): AsyncGenerator<string[], void, undefined> {
     let after: string | undefined;
     for (let limit = FEW; ; limit = SCAN_LIMIT) {
-      const ids = await this.#ids(OPEN_VIEW, { reverse: false, after, limit });
+      const ids = await this.#ids(view, { reverse: false, after, limit });
       yield ids;
       if (ids.length < limit) return;
       after = ids.at(-1);
@@ -151,7 +146,7 @@ export class JobIndex {
 
   async #addMarker(key: string, options: WriteOptions): Promise<void> {
     try {
-      await stored(() => this.#storage.write(JOB_INDEX, key, null, undefined, options));
+      await this.#storage.write(JOB_INDEX, key, null, undefined, options);
     } catch (thrown) {
       if (!isVersionConflict(thrown)) throw thrown; // it is there already
     }
@@ -163,7 +158,7 @@ export class JobIndex {
   ): Promise<string[]> {
     const prefix = this.#key(view, '');
     const listing = { prefix, ...(after !== undefined && { after: prefix + after }), ...options };
-    const keys = await stored(() => this.#storage.listKeys(JOB_INDEX, listing));
+    const keys = await this.#storage.listKeys(JOB_INDEX, listing);
     return keys.map((key) => key.slice(prefix.length));
   }
 

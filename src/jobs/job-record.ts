@@ -114,7 +114,9 @@ export const jobRecordSchema = z.strictObject({
   attempts: z.strictObject({ count: z.int(), checkpoint: z.string().nullable() }).exactOptional(),
   /** A random name of the run that claimed the job last: no other may write what becomes of it. */
   claim: z.string().exactOptional(),
-  /** Asks whichever process runs the job to stop it. */
+  /** The job is DELETED, and its files may still be there. */
+  has_files: z.literal(true).exactOptional(),
+  /** Asks the process that runs the job to stop it. */
   cancel_requested: z.literal(true).exactOptional(),
 });
 export type JobRecord = z.infer<typeof jobRecordSchema>;

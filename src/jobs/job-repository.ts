@@ -8,14 +8,23 @@ import {
   type Version,
   type Versioned,
   type WriteOptions,
+  withStorageErrors,
 } from '../storage/index.js';
 import { accountKey } from './account-records.js';
 import { JOBS } from './collections.js';
-import { type JobFilter, JobIndex, matches, type TaskOf, viewsOf, viewsWith } from './job-index.js';
+import {
+  type JobFilter,
+  JobIndex,
+  LEFT_VIEW,
+  matches,
+  OPEN_VIEW,
+  type TaskOf,
+  viewsOf,
+  viewsWith,
+} from './job-index.js';
 import type { JobRecord } from './job-record.js';
-import { hasEnded, isWaiting } from './job-states.js';
+import { isWaiting } from './job-states.js';
 import { noteWrite } from './job-writes.js';
-import { stored } from './stored.js';
 import { keepDamaged, parseJob, type StoredJob, toJson } from './stored-job.js';
 
 const DEFAULT_PAGE_LIMIT = 20;
@@ -47,10 +56,10 @@ export class JobRepository {
   /** @param taskOf that of the families, needed to write or list jobs. Default: each type is a task. */
   constructor(storage: Storage, appId: string, taskOf: TaskOf = (type) => type) {
     this.#taskOf = taskOf;
-    this.#storage = storage;
+    this.#storage = withStorageErrors(storage);
     this.#appId = appId;
     this.#prefix = `${accountKey(appId)}/`;
-    this.#index = new JobIndex(storage, this.#prefix);
+    this.#index = new JobIndex(this.#storage, this.#prefix);
   }
 
   async find(id: string): Promise<JobRecord | undefined> {
@@ -69,7 +78,7 @@ export class JobRepository {
     const views = viewsOf(job, this.#taskOf);
     const version = await this.#createWhole(job, views, use === undefined ? [] : [use]);
     if (version !== undefined) return { job, version };
-    const noting = use && stored(() => this.#storage.write(use.collection, use.key, use.value, undefined));
+    const noting = use && this.#storage.write(use.collection, use.key, use.value, undefined);
     await Promise.all([this.#index.add(job.id, views), noting?.catch(() => undefined)]);
     const created = { job, version: await this.#write(job, undefined) };
     // An erasure of the account may have taken the markers before it could see the job.
@@ -116,13 +125,20 @@ export class JobRepository {
   /** All jobs that have not ended, oldest first. */
   async unfinished(): Promise<JobRecord[]> {
     const jobs: JobRecord[] = [];
-    for await (const job of this.#open()) jobs.push(job);
+    for await (const job of this.#oldest(OPEN_VIEW)) jobs.push(job);
+    return jobs;
+  }
+
+  /** The DELETED jobs whose files may still be there. */
+  async withFilesLeft(): Promise<JobRecord[]> {
+    const jobs: JobRecord[] = [];
+    for await (const job of this.#oldest(LEFT_VIEW)) jobs.push(job);
     return jobs;
   }
 
   /** The oldest job that has not ended. */
   async oldestUnfinished(): Promise<JobRecord | undefined> {
-    for await (const job of this.#open()) return job;
+    for await (const job of this.#oldest(OPEN_VIEW)) return job;
     return undefined;
   }
 
@@ -135,15 +151,16 @@ export class JobRepository {
   /** Whether the index alone shows that fewer than `limit` jobs have yet to end. */
   async hasFewOpen(limit: number): Promise<boolean> {
     let count = 0;
-    for await (const ids of this.#index.open()) count += ids.length;
+    for await (const ids of this.#index.oldest(OPEN_VIEW)) count += ids.length;
     return count < limit;
   }
 
-  async *#open(): AsyncGenerator<JobRecord, void, undefined> {
-    for await (const ids of this.#index.open()) {
+  /** The jobs of a view, oldest first. Removes the markers of jobs that left it, if a process died before it did so. */
+  async *#oldest(view: string): AsyncGenerator<JobRecord, void, undefined> {
+    for await (const ids of this.#index.oldest(view)) {
       for (const job of await this.#findAll(ids)) {
-        if (!hasEnded(job.status)) yield job;
-        else await this.#index.close(job.id).catch(() => undefined); // a process died before it did
+        if (viewsOf(job, this.#taskOf).includes(view)) yield job;
+        else await this.#index.remove(job.id, [view]).catch(() => undefined);
       }
     }
   }
@@ -170,8 +187,8 @@ export class JobRepository {
   async #readAll(ids: readonly string[]): Promise<Promise<StoredJob>[] | undefined> {
     if (this.#storage.readAll === undefined) return undefined;
     const keys = ids.filter((id) => isUuid(id)).map((id) => this.#key(id));
-    const records = await stored(async () => this.#storage.readAll?.(JOBS, keys));
-    const found = new Map(records?.map((record) => [record.key, record]));
+    const records = await this.#storage.readAll(JOBS, keys);
+    const found = new Map(records.map((record) => [record.key, record]));
     return keys.flatMap((key) => {
       const record = found.get(key);
       return record === undefined ? [] : this.#opened(key.slice(this.#prefix.length), record);
@@ -181,7 +198,7 @@ export class JobRepository {
   async #read(id: string): Promise<StoredJob | undefined> {
     if (!isUuid(id)) return undefined;
     const key = this.#key(id);
-    const found = await stored(() => this.#storage.read(JOBS, key));
+    const found = await this.#storage.read(JOBS, key);
     return found === undefined ? undefined : this.#opened(id, found);
   }
 
@@ -196,7 +213,7 @@ export class JobRepository {
       await this.#index.add(id, viewsOf(job, this.#taskOf), URGENT);
       return {
         job,
-        version: await stored(() => this.#storage.write(JOBS, key, toJson(job), version, URGENT)),
+        version: await this.#storage.write(JOBS, key, toJson(job), version, URGENT),
       };
     } catch {
       return { job, version };
@@ -231,9 +248,9 @@ export class JobRepository {
     const record = { collection: JOBS, key: this.#key(job.id), value: toJson(job) };
     const records = [record, ...this.#index.markers(job.id, views), ...others];
     try {
-      const versions = await stored(async () => this.#storage.createAll?.(records));
+      const [version] = await this.#storage.createAll(records);
       noteWrite(this.#storage, job.id);
-      return versions?.[0];
+      return version;
     } catch (thrown) {
       if (isVersionConflict(thrown)) return undefined;
       throw thrown;
@@ -241,8 +258,7 @@ export class JobRepository {
   }
 
   async #write(job: JobRecord, expected: Version | undefined, options: WriteOptions = {}): Promise<Version> {
-    const write = () => this.#storage.write(JOBS, this.#key(job.id), toJson(job), expected, options);
-    const version = await stored(write);
+    const version = await this.#storage.write(JOBS, this.#key(job.id), toJson(job), expected, options);
     noteWrite(this.#storage, job.id);
     return version;
   }

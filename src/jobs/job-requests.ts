@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { MAX_IDEMPOTENCY_KEY_LENGTH, type TrainingRequest, validate } from '../contract/index.js';
 import { StorageError, ValidationError } from '../errors.js';
-import { isVersionConflict, type Storage } from '../storage/index.js';
+import { isVersionConflict, type Storage, withStorageErrors } from '../storage/index.js';
 import { accountKey } from './account-records.js';
 import { JOB_REQUESTS } from './collections.js';
-import { stored } from './stored.js';
 
 /** How long a key is remembered. */
 const REMEMBERED_MS = 24 * 60 * 60_000;
@@ -43,7 +42,7 @@ export class JobRequests {
   readonly #clock: { now(): number };
 
   constructor(storage: Storage, appId: string, clock: { now(): number }) {
-    this.#storage = storage;
+    this.#storage = withStorageErrors(storage);
     this.#account = accountKey(appId);
     this.#clock = clock;
   }
@@ -65,7 +64,7 @@ export class JobRequests {
         return earlier.id;
       }
       try {
-        await stored(() => this.#storage.write(JOB_REQUESTS, record, [...remembered, asked], version));
+        await this.#storage.write(JOB_REQUESTS, record, [...remembered, asked], version);
         return newId;
       } catch (thrown) {
         if (!isVersionConflict(thrown)) throw thrown;
@@ -75,7 +74,7 @@ export class JobRequests {
 
   /** Without those that are too old. */
   async #read(record: string) {
-    const found = await stored(() => this.#storage.read(JOB_REQUESTS, record));
+    const found = await this.#storage.read(JOB_REQUESTS, record);
     const parsed = rememberedSchema.safeParse(found?.value ?? []);
     if (!parsed.success) {
       throw new StorageError(`record ${JOB_REQUESTS}/${record} is no list of requests; remove it`, {

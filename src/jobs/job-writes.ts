@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Storage } from '../storage/index.js';
+import { type Storage, withStorageErrors } from '../storage/index.js';
 import { JOBS } from './collections.js';
 
 /** Jobs of a storage whose writes are remembered. */
@@ -21,7 +21,7 @@ const writes = new WeakMap<Storage, Writes>();
 
 /** A token of the last known write of a job's record: another one after each write. */
 export function lastWrite(storage: Storage, id: string): object | undefined {
-  return writes.get(storage)?.tokens.get(id);
+  return writes.get(withStorageErrors(storage))?.tokens.get(id);
 }
 
 export function noteWrite(storage: Storage, id: string, isElsewhere = false): void {
@@ -49,9 +49,10 @@ export function onWrite(storage: Storage, listener: WriteListener): () => void {
 }
 
 function writesOf(storage: Storage): Writes {
-  const known = writes.get(storage);
+  const key = withStorageErrors(storage);
+  const known = writes.get(key);
   if (known !== undefined) return known;
   const made: Writes = { tokens: new LRUCache({ max: MAX_JOBS }), listeners: new Set(), isWatched: false };
-  writes.set(storage, made);
+  writes.set(key, made);
   return made;
 }

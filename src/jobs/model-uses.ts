@@ -1,10 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
-import { isVersionConflict, type NewRecord, type Storage } from '../storage/index.js';
+import { isVersionConflict, type NewRecord, type Storage, withStorageErrors } from '../storage/index.js';
 import { accountKey } from './account-records.js';
 import { MODEL_USES } from './collections.js';
 import { JobRepository } from './job-repository.js';
-import { stored } from './stored.js';
 
 /** A model's use is written at most this often by each process. */
 const COARSENESS_MS = 60 * 60_000;
@@ -36,7 +35,7 @@ export class ModelUses {
 
   /** @param now tells the time in milliseconds since 1970. */
   constructor(storage: Storage, appId: string, now: () => number = Date.now) {
-    this.#storage = storage;
+    this.#storage = withStorageErrors(storage);
     this.#account = accountKey(appId);
     this.#jobs = new JobRepository(storage, appId);
     this.#now = now;
@@ -64,7 +63,7 @@ export class ModelUses {
     const { at: known, version } = await this.#read(id);
     if (known !== undefined && at - known < COARSENESS_MS) return;
     try {
-      await stored(() => this.#storage.write(MODEL_USES, this.#key(id), { at }, version));
+      await this.#storage.write(MODEL_USES, this.#key(id), { at }, version);
     } catch (thrown) {
       if (!isVersionConflict(thrown)) throw thrown; // else another process has seen the same use
     }
@@ -81,7 +80,7 @@ export class ModelUses {
   /** @throws StorageError */
   async forget(id: string): Promise<void> {
     this.#noted.delete(id);
-    await stored(() => this.#storage.remove(MODEL_USES, this.#key(id)));
+    await this.#storage.remove(MODEL_USES, this.#key(id));
   }
 
   /** Writes what was noted so far. Never rejects. */
@@ -99,7 +98,7 @@ export class ModelUses {
   }
 
   async #read(id: string) {
-    const found = await stored(() => this.#storage.read(MODEL_USES, this.#key(id)));
+    const found = await this.#storage.read(MODEL_USES, this.#key(id));
     const at = found && useSchema.safeParse(found.value).data?.at;
     return { at, version: found?.version };
   }

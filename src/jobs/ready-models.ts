@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { isOrchardError, ModelNotReadyError, NotFoundError } from '../errors.js';
-import type { Storage } from '../storage/index.js';
+import { type Storage, withStorageErrors } from '../storage/index.js';
 import type { JobRecord } from './job-record.js';
 import { JobRepository } from './job-repository.js';
 import { lastWrite, onWrite } from './job-writes.js';
@@ -53,7 +53,7 @@ export class ReadyModels {
     appId: string,
     { gone = () => {}, clock = performance, checkMs = CHECK_MS }: ReadyModelsOptions = {},
   ) {
-    this.#storage = storage;
+    this.#storage = withStorageErrors(storage);
     this.#jobs = new JobRepository(storage, appId);
     this.#gone = gone;
     this.#clock = clock;

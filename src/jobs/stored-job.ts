@@ -10,7 +10,6 @@ import {
 } from '../storage/index.js';
 import { DAMAGED_JOBS, JOBS } from './collections.js';
 import { type JobRecord, jobRecordSchema, newJobRecord } from './job-record.js';
-import { stored } from './stored.js';
 
 /** What a job's model is called if its damaged record doesn't tell. */
 const UNKNOWN_MODEL: ModelConfig = {
@@ -67,7 +66,7 @@ export async function keepDamaged(
 ): Promise<void> {
   const kept = { message: damage ?? message, left: value };
   try {
-    await stored(() => storage.write(DAMAGED_JOBS, key, kept, undefined, { isUrgent: true }));
+    await storage.write(DAMAGED_JOBS, key, kept, undefined, { isUrgent: true });
   } catch (thrown) {
     if (!isVersionConflict(thrown)) throw thrown;
   }

@@ -230,3 +230,33 @@ export interface Storage {
   /** Releases what the storage holds (timers, temporary files). Idempotent. */
   close(): Promise<void>;
 }
+
+/** The wrapper of each storage, so that one storage always has the same one. */
+const wrappers = new WeakMap<Storage, Storage>();
+
+/** The same storage, which rejects with a StorageError instead of errors that callers can't know by their class. */
+export function withStorageErrors(storage: Storage): Storage {
+  const known = wrappers.get(storage);
+  if (known !== undefined) return known;
+  const wrapper = new Proxy(storage, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      if (name === 'watch') return value.bind(target);
+      return (...args: unknown[]) => asStorageError(async () => Reflect.apply(value, target, args));
+    },
+  });
+  wrappers.set(storage, wrapper);
+  wrappers.set(wrapper, wrapper);
+  return wrapper;
+}
+
+/** Runs `work`. An error that callers can't know by its class becomes a StorageError. */
+export async function asStorageError<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (isVersionConflict(thrown) || isOrchardError(thrown)) throw thrown;
+    throw new StorageError(thrown instanceof Error ? thrown.message : String(thrown), { cause: thrown });
+  }
+}

@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isOrchardError, StorageError } from '../errors.js';
 import {
-  AccountRecords,
+  accountKey,
   idIn,
   JOB_LEASES,
+  JOBS,
+  keysOfAccount,
+  noteWrite,
   OF_A_JOB,
   OF_AN_ACCOUNT,
-  stored,
   UPLOADS,
   UploadRecords,
 } from '../jobs/index.js';
@@ -44,7 +46,6 @@ const LEASE_PAUSE_MS = 100;
  */
 export class AccountErasure {
   readonly #context: AccountContext;
-  readonly #records: AccountRecords;
   readonly #jobIds = new Set<string>();
   #folders = 0;
   #bytes = 0;
@@ -53,7 +54,6 @@ export class AccountErasure {
 
   constructor(context: AccountContext) {
     this.#context = context;
-    this.#records = new AccountRecords(context.storage, context.app_id);
   }
 
   /** @throws StorageError; whatever was removed by then stays so. */
@@ -77,19 +77,19 @@ export class AccountErasure {
   /** @returns true if nothing is left. */
   async #pass(): Promise<boolean> {
     // The newest first, so that no waiting job begins when the running one is cancelled.
-    const ids = (await this.#records.jobIds()).reverse();
+    const ids = (await this.#keys(JOBS)).map(idIn).reverse();
     for (let next = 0; next < ids.length; next += DELETED_TOGETHER) {
       await Promise.all(ids.slice(next, next + DELETED_TOGETHER).map((id) => this.#eraseJob(id)));
     }
     for (const collection of OF_A_JOB) {
-      for (const key of await this.#records.keys(collection)) {
+      for (const key of await this.#keys(collection)) {
         if (!(await this.#removeOrphan(collection, key))) return false;
       }
     }
-    if ((await this.#records.jobIds()).length > 0) return false;
+    if ((await this.#keys(JOBS)).length > 0) return false;
     await this.#removeUploads(); // not before, as jobs read them
     for (const collection of OF_AN_ACCOUNT) {
-      for (const key of await this.#records.keys(collection)) await this.#remove(collection, key);
+      for (const key of await this.#keys(collection)) await this.#remove(collection, key);
     }
     return this.#removeLease();
   }
@@ -103,11 +103,11 @@ export class AccountErasure {
       if (!isOrchardError(thrown) || (await this.#isJob(id))) throw thrown;
       // A record that is not a job can't be cancelled, only removed.
       await queue.cancel({ app_id, id }).catch(() => undefined);
-      await stored(() => storage.removeFolder(id));
+      await storage.removeFolder(id);
     }
-    await this.#records.removeJob(id);
+    await this.#remove(JOBS, `${accountKey(app_id)}/${id}`);
+    noteWrite(storage, id);
     this.#jobIds.add(id);
-    this.#removed += 1;
   }
 
   /** Whether the record of a job can be read. */
@@ -120,34 +120,43 @@ export class AccountErasure {
 
   /** Removes a record of a missing job. @returns false if the job exists: it was just created, for the next pass. */
   async #removeOrphan(collection: string, key: string): Promise<boolean> {
-    const id = idIn(key);
-    if (await this.#records.hasJob(id)) return false;
+    if (await this.#hasJob(idIn(key))) return false;
     await this.#remove(collection, key);
-    return !(await this.#records.hasJob(id));
+    return !(await this.#hasJob(idIn(key)));
+  }
+
+  async #hasJob(id: string): Promise<boolean> {
+    const { storage, app_id } = this.#context;
+    const prefix = `${accountKey(app_id)}/${id}`;
+    return (await storage.listKeys(JOBS, { prefix, limit: 1 })).length > 0;
+  }
+
+  #keys(collection: string): Promise<string[]> {
+    return keysOfAccount(this.#context.storage, collection, this.#context.app_id);
   }
 
   async #removeUploads(): Promise<void> {
     const { storage, app_id } = this.#context;
-    for (const key of await this.#records.keys(UPLOADS)) {
+    for (const key of await this.#keys(UPLOADS)) {
       await new UploadRecords(storage).remove(app_id, idIn(key));
       this.#uploads += 1;
     }
   }
 
   async #remove(collection: string, key: string): Promise<void> {
-    await this.#records.remove(collection, key);
+    await this.#context.storage.remove(collection, key);
     this.#removed += 1;
   }
 
   /** Removes the lease while this process holds it, so that no job runs. @returns false if there are jobs again. */
   async #removeLease(): Promise<boolean> {
-    const keys = await this.#records.keys(JOB_LEASES);
+    const keys = await this.#keys(JOB_LEASES);
     if (keys.length === 0) return true;
     const { storage, clock, app_id } = this.#context;
     const lease = new AccountLease(storage, app_id, { clock, holder: `erasure ${randomUUID()}` });
     // The lease of a process that died runs out.
     for (let waited = 0; !(await acquired(lease)); waited += LEASE_PAUSE_MS) {
-      if ((await this.#records.jobIds()).length > 0) return false;
+      if ((await this.#keys(JOBS)).length > 0) return false;
       if (waited > 2 * LEASE_MS) {
         throw new StorageError(
           `another process keeps ${JOB_LEASES}/${keys[0]}; erase the account again later`,
@@ -171,10 +180,10 @@ export class AccountErasure {
   async #bytesOf(id: string): Promise<number | undefined> {
     const { storage, jobs } = this.#context;
     if (storage.describeFolder !== undefined) {
-      return (await stored(async () => storage.describeFolder?.(id)))?.bytes;
+      return (await storage.describeFolder?.(id))?.bytes;
     }
     const job = await jobs.find(id).catch(() => undefined); // its record may be damaged
-    const published = await stored(() => storage.openFolder(id));
+    const published = await storage.openFolder(id);
     // Another process may be about to remove what is staged.
     const staged =
       job?.status === 'RUNNING' ? await storage.stageFolder(id).catch(() => undefined) : undefined;

@@ -1,5 +1,6 @@
 import { TransitionError } from '../errors.js';
-import { canReach, hasEnded, type JobRecord, moved, stored } from '../jobs/index.js';
+import { canReach, hasEnded, type JobRecord, moved } from '../jobs/index.js';
+import { asStorageError } from '../storage/index.js';
 import type { AccountContext } from './account-context.js';
 
 /**
@@ -9,7 +10,7 @@ import type { AccountContext } from './account-context.js';
  */
 export async function cancelJob({ app_id, jobs, events, queue }: AccountContext, id: string): Promise<void> {
   const job = await jobs.update(id, cancellation);
-  const telling = stored(() => queue.cancel({ app_id, id }));
+  const telling = asStorageError(() => queue.cancel({ app_id, id }));
   if (hasEnded(job.status)) {
     events.publishState(job);
     return telling.catch(() => undefined); // a worker that gets the job all the same finds that it has ended

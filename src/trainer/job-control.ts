@@ -6,8 +6,8 @@ import {
   type JobWorker,
   moved,
   type StoredJob,
-  stored,
 } from '../jobs/index.js';
+import { asStorageError } from '../storage/index.js';
 import type { AccountContext } from './account-context.js';
 import { finishDeletions } from './delete-model.js';
 import type { LastingTrouble } from './job-events.js';
@@ -78,7 +78,7 @@ export class JobControl {
   /** @param known the job as it was a moment ago. */
   async #enqueue(id: string, known?: StoredJob): Promise<void> {
     const { app_id, jobs, events, queue } = this.#context;
-    await stored(() => queue.add({ app_id, id }));
+    await asStorageError(() => queue.add({ app_id, id }));
     const queueing = (job: JobRecord) => (job.status === 'CREATED' ? moved(job, 'QUEUED') : job);
     const job = await jobs.update(id, queueing, known && { known });
     events.publishState(job);

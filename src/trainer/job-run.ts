@@ -9,7 +9,6 @@ import {
   type JobRepository,
   moved,
   type StopReason,
-  stored,
   toJobError,
 } from '../jobs/index.js';
 import { isStagingLost, type Storage } from '../storage/index.js';
@@ -127,11 +126,11 @@ export class JobRun {
   }
 
   async #isPublished(): Promise<boolean> {
-    return (await stored(() => this.#context.storage.openFolder(this.#id))) !== undefined;
+    return (await this.#context.storage.openFolder(this.#id)) !== undefined;
   }
 
   #stage(): Promise<string> {
-    return stored(() => this.#context.storage.stageFolder(this.#id));
+    return this.#context.storage.stageFolder(this.#id);
   }
 
   /** Trains and publishes the model folder. @param staged the directory, if it is staged already. */
@@ -194,7 +193,7 @@ export class JobRun {
     await this.#claim.require();
     if (this.#hasTriedToPublish && (await this.#isPublished())) return;
     this.#hasTriedToPublish = true;
-    await stored(() => this.#context.storage.publishFolder(this.#id));
+    await this.#context.storage.publishFolder(this.#id);
   }
 
   async #backbone(job: JobRecord): Promise<BackboneSource | undefined> {

@@ -13,8 +13,8 @@
  */
 import * as z from 'zod';
 import { ownerOf } from '../files/index.js';
-import { accountKey, JOB_LEASES, stored } from '../jobs/index.js';
-import { isVersionConflict, type Storage, type Version } from '../storage/index.js';
+import { accountKey, JOB_LEASES } from '../jobs/index.js';
+import { isVersionConflict, type Storage, type Version, withStorageErrors } from '../storage/index.js';
 import type { Clock } from './clock.js';
 
 /** How often a holder renews its lease. */
@@ -59,7 +59,7 @@ export class AccountLease {
 
   /** @param holder a name of this worker alone, by {@link ownedName}. */
   constructor(storage: Storage, appId: string, { clock, holder }: { clock: Clock; holder: string }) {
-    this.#storage = storage;
+    this.#storage = withStorageErrors(storage);
     this.#key = accountKey(appId);
     this.#clock = clock;
     this.#holder = holder;
@@ -116,7 +116,7 @@ export class AccountLease {
   }
 
   async #read(): Promise<{ lease: Lease; version: Version | undefined }> {
-    const found = await stored(() => this.#storage.read(JOB_LEASES, this.#key));
+    const found = await this.#storage.read(JOB_LEASES, this.#key);
     if (found === undefined) return { lease: FREE, version: undefined };
     const lease = leaseSchema.safeParse(found.value);
     return { lease: lease.success ? lease.data : UNREADABLE, version: found.version };
@@ -126,7 +126,7 @@ export class AccountLease {
   async #write(lease: Lease, version: Version | undefined): Promise<boolean> {
     const writtenAt = this.#clock.elapsed();
     try {
-      await stored(() => this.#storage.write(JOB_LEASES, this.#key, lease, version, { isUrgent: true }));
+      await this.#storage.write(JOB_LEASES, this.#key, lease, version, { isUrgent: true });
     } catch (thrown) {
       if (isVersionConflict(thrown)) return false;
       throw thrown;

@@ -13,7 +13,7 @@ import {
   ModelUses,
 } from '../jobs/index.js';
 import type { ModelLoader } from '../model-loader/index.js';
-import type { Storage } from '../storage/index.js';
+import { type Storage, withStorageErrors } from '../storage/index.js';
 import type { TrainingHost } from '../training/index.js';
 import type { ErasedAccount } from './account-erasure.js';
 import { Trainer } from './trainer.js';
@@ -90,7 +90,8 @@ async function ofAllAccounts(
   options: OperatorOptions & UnusedOptions,
   work: (context: UnusedContext, days: number) => Promise<readonly UnusedModel[]>,
 ): Promise<readonly UnusedModel[]> {
-  const { storage, days: given } = options;
+  const storage = withStorageErrors(options.storage);
+  const { days: given } = options;
   const { clock } = internalsOf(options);
   const { days } = unusedSettings({ ...(given !== undefined && { days: given }) });
   const found: UnusedModel[] = [];

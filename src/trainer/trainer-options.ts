@@ -7,7 +7,7 @@ import type { GraphExecutor } from '../graph/index.js';
 import { implementation } from '../inference/index.js';
 import { type JobQueue, tuningSchema } from '../jobs/index.js';
 import type { ModelLoader } from '../model-loader/index.js';
-import type { Storage } from '../storage/index.js';
+import { type Storage, withStorageErrors } from '../storage/index.js';
 import type { TrainingHost, TrainingIsolation, Tuning } from '../training/index.js';
 import { type Clock, systemClock } from './clock.js';
 
@@ -130,7 +130,7 @@ export type TrainerSettings = z.infer<typeof trainerSchema>;
 export function trainerSettings(options: unknown): TrainerSettings {
   const settings = validate(trainerSchema, options ?? {});
   checkExecutor(settings);
-  return settings;
+  return { ...settings, storage: withStorageErrors(settings.storage) };
 }
 
 function checkExecutor({ executor, host, isolation, device }: TrainerSettings): void {

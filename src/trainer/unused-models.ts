@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import * as z from 'zod';
 import { type ModelRecord, validate } from '../contract/index.js';
 import { isOrchardError } from '../errors.js';
-import { type JobRecord, stored } from '../jobs/index.js';
+import type { JobRecord } from '../jobs/index.js';
 import type { FolderDescription, Storage } from '../storage/index.js';
 import type { AccountContext } from './account-context.js';
 import { bytesIn } from './account-erasure.js';
@@ -85,9 +85,9 @@ async function unusedModel(
 async function describeFolder(storage: Storage, id: string): Promise<FolderDescription> {
   const none = { bytes: 0 };
   if (storage.describeFolder !== undefined) {
-    return (await stored(async () => storage.describeFolder?.(id))) ?? none;
+    return (await storage.describeFolder?.(id)) ?? none;
   }
-  const directory = await stored(() => storage.openFolder(id));
+  const directory = await storage.openFolder(id);
   if (directory === undefined) return none;
   return { bytes: await bytesIn(directory), publishedMs: await changedAt(directory) };
 }

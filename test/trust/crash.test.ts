@@ -178,7 +178,7 @@ async function expectNothingLeft(directory: string, temporary: string): Promise<
       drafts: (await readdir(directory, { recursive: true })).filter((name) => /draft/.test(name)),
       system: (await readdir(temporary)).filter((name) => name.startsWith('orchard-')),
       open: await storage.listKeys('job-index', { prefix: 'local/open/' }),
-      removals: await storage.listKeys('job-removals'),
+      removals: await storage.listKeys('job-index', { prefix: 'local/left/' }),
       folders: await foldersIn(join(directory, 'folders')),
     };
     const none = { locks: [], temporary: [], trash: [], drafts: [], system: [], open: [], removals: [] };
