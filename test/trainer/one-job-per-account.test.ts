@@ -1,15 +1,14 @@
-import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { ownedName } from '../../src/files/index.js';
 import type { Storage } from '../../src/storage/index.js';
 import { AccountLease, HEARTBEAT_MS, LEASE_MS } from '../../src/trainer/one-job-per-account.js';
+import { anEndedName } from '../support/ended-process.js';
 import { aMemoryStorage } from './builders.js';
 import { ManualClock } from './manual-clock.js';
 
 const AN_HOUR_MS = 3_600_000;
 const ELSEWHERE = 'a worker of another machine';
-const ended = spawnSync(process.execPath, ['--version']).pid;
-const DEAD = ownedName().replace(/^\d+/, String(ended));
+const DEAD = anEndedName();
 
 function aLease(storage: Storage, clock = new ManualClock(), holder = ownedName()) {
   return { clock, lease: new AccountLease(storage, 'local', { clock, holder }) };
