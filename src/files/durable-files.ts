@@ -156,7 +156,7 @@ export interface ReplaceOptions {
   readonly mode?: number;
   /**
    * Where the content is written before it is renamed to the file, on the same file system. What a crash left
-   * there is overwritten. Default: a new name beside the file, so that there may be any number of writers.
+   * there is overwritten. Default: a new name in the same directory, so that there may be any number of writers.
    */
   readonly draft?: string;
 }

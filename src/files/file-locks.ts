@@ -32,7 +32,7 @@ export interface LockWaiting {
  * Locks between processes that share a directory. A lock is a file with an {@link ownedName} of its holder. It is created
  * whole, by link(2), which fails if the name is taken, so only one process can create it. Its holder unlinks
  * it. If the holder has died, another process does so: one that holds the lock `<name>.break` and still finds
- * the dead holder's name in the file. As nobody else may unlink it then, a living holder's lock is never
+ * the dead holder's name in the file. As no other process may unlink it then, a living holder's lock is never
  * broken.
  *
  * There is one exception: a holder on another machine, whose death can't be seen, loses its lock after 30
@@ -66,7 +66,7 @@ export class FileLocks {
     }
   }
 
-  /** Removes the locks of holders that have died, which nobody may ask for again. */
+  /** Removes the locks of holders that have died; they might never be asked for again. */
   async sweep(): Promise<void> {
     const names = await namesIn(this.#directory);
     await Promise.allSettled(names.map((name) => this.#breakIfLeft(name)));

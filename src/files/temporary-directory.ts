@@ -45,7 +45,7 @@ async function make(): Promise<string> {
   return path;
 }
 
-/** Removes those of processes that were killed. Runs once in a process; what it can't remove does no harm. */
+/** Removes the directories of killed processes. Runs once in a process; what it can't remove does no harm. */
 async function sweep(): Promise<void> {
   const names = await namesIn(tmpdir()).catch(() => []);
   const left = names.filter(

@@ -21,8 +21,7 @@ export {
   type SharedJobQueue,
   type StopReason,
 } from './job-queue.js';
-export type { JobQueueMedium } from './job-queue-check.js';
-export { type CreateJobQueueMedium, jobQueueContract } from './job-queue-contract.js';
+export { type CreateJobQueueMedium, type JobQueueMedium, jobQueueContract } from './job-queue-contract.js';
 export {
   type BlendFigures,
   type JobError,

@@ -183,7 +183,7 @@ export class JobRepository {
     return found.flatMap((each) => each?.job ?? []);
   }
 
-  /** The jobs that there are, read in one go; undefined if the storage can't do that. */
+  /** The existing jobs, read in one call; undefined if the storage can't do that. */
   async #readAll(ids: readonly string[]): Promise<Promise<StoredJob>[] | undefined> {
     if (this.#storage.readAll === undefined) return undefined;
     const keys = ids.filter((id) => isUuid(id)).map((id) => this.#key(id));
@@ -236,8 +236,8 @@ export class JobRepository {
   }
 
   /**
-   * Creates a job with its markers and what else belongs to it. @returns its version; undefined if the storage can't,
-   * or one of them is there already.
+   * Creates a job with its markers and other records in one call. @returns its version; undefined if the storage can't
+   * do that, or one of the records exists.
    */
   async #createWhole(
     job: JobRecord,

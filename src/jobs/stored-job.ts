@@ -57,7 +57,7 @@ export function toJson(job: JobRecord): JsonValue {
   return JSON.parse(JSON.stringify(job));
 }
 
-/** Keeps what is left of a record before it is replaced, unless that was done before. */
+/** Keeps the rest of a damaged record before it is replaced, unless that was done before. */
 export async function keepDamaged(
   storage: Storage,
   key: string,
@@ -72,7 +72,7 @@ export async function keepDamaged(
   }
 }
 
-/** An ERROR in place of a job whose record can't be read, with what its id and its record still tell. */
+/** An ERROR in place of a job whose record can't be read, with the rest of its data. */
 function damagedJob(
   { app_id, id }: { app_id: string; id: string },
   value: JsonValue,

@@ -89,7 +89,7 @@ export class UploadRecords {
     }
   }
 
-  /** Removes the zip, then the record, so that a repetition finds what a failure left. */
+  /** Removes the zip, then the record, so that after a failure another call can remove the rest. */
   async remove(app_id: string, id: string): Promise<void> {
     await this.#storage.removeFolder(uploadFolder(id));
     await this.#storage.remove(UPLOADS, keyOf(app_id, id));

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** File systems allow 255 bytes; the rest is room for what is added to a name. */
+/** File systems allow 255 bytes; the rest is room for additions to a name. */
 const MAX_NAME_LENGTH = 150;
 /** How much of a text that is too long for a name stays readable, before its SHA-256. */
 const READABLE_LENGTH = 80;

@@ -5,7 +5,7 @@ import type { Storage } from '../storage/index.js';
 import type { TrainingRunEvent } from '../training/index.js';
 import { type Clock, keepingAlive, timestamp } from './clock.js';
 
-/** The job has come into a state; `at` is ISO 8601. */
+/** The job has entered a state; `at` is ISO 8601. */
 export interface StateEvent {
   readonly type: 'state';
   readonly id: string;
@@ -13,7 +13,7 @@ export interface StateEvent {
   readonly at: string;
 }
 
-/** What `watch` gives: the states a job comes into and what its run tells. */
+/** What `watch` gives: the states that a job enters, and the events of its run. */
 export type TrainingEvent = StateEvent | (TrainingRunEvent & { readonly id: string });
 
 /** Passes what happens to jobs on to their watchers. */
@@ -142,8 +142,8 @@ async function* newsUntilEnd(
 }
 
 /**
- * Events on their way to one reader. It never holds more than the states of a job and one event of each other
- * kind, however slow the reader: newer progress replaces older, as do figures, which cover all epochs so far;
+ * Events on their way to one reader. It never holds more than the states of a job and one event of each other kind,
+ * even for a slow reader: newer progress replaces older progress, as do figures, which cover all epochs so far;
  * warnings are joined.
  */
 export class EventBuffer {

@@ -82,7 +82,7 @@ export class JobRun {
     lease.signal.addEventListener('abort', stop, { once: true });
   }
 
-  /** @throws StorageError where the job can't be claimed or its end recorded; another run makes up for that. */
+  /** @throws StorageError if the job can't be claimed or its end recorded; another run makes up for that. */
   async run(): Promise<JobOutcome> {
     const { events } = this.#context;
     const begun = await this.#begin();

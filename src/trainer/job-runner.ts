@@ -31,9 +31,9 @@ export interface JobRunnerOptions
     | 'host'
     | 'executor'
   > {
-  /** Hands out the jobs. The trainers that create them use the same one. Stays open on close. */
+  /** Hands out the jobs. The trainers that create them have to use the same queue. Stays open on close. */
   readonly queue: SharedJobQueue;
-  /** Most jobs that run here at a time, of different accounts; each gets its share of the threads. Default 1. */
+  /** Most jobs that run here at a time, of different accounts; they share the threads. Default 1. */
   readonly atOnce?: number;
 }
 

@@ -2,7 +2,7 @@
  * Who may run a job. Four rules, each with one place:
  *
  * 1. The job's record says how it stands: CREATED and QUEUED jobs wait, a RUNNING one is run or was left by a run.
- *    `JobRepository.unfinished` is the queue; a queue from outside (`JobQueue`) is told of the same jobs.
+ *    `JobRepository.unfinished` is the queue; a `JobQueue` of the application gets the same jobs.
  * 2. One worker holds the lease of an account ({@link AccountLease}), so one job of an account runs at a time.
  * 3. A run claims its job (`JobClaim` in job-run.ts) by a new token in the job's record, and every later write of the
  *    run requires that token. A process that was suspended and lost its lease therefore changes nothing.

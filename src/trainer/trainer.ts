@@ -177,7 +177,7 @@ export class Trainer {
     );
   }
 
-  /** Deletes those models, as `deleteModel` does. Fails with a ValidationError. @returns what it deleted. */
+  /** Deletes those models, as `deleteModel` does. Fails with a ValidationError. @returns the deleted models. */
   removeUnusedModels(options: UnusedOptions = {}): ResultAsync<readonly UnusedModel[], OrchardError> {
     return this.#call('removing unused models', async () =>
       removeUnused(this.#context, unusedSettings(options).days),
