@@ -28,6 +28,8 @@ import { noteWrite } from './job-writes.js';
 import { keepDamaged, parseJob, type StoredJob, toJson } from './stored-job.js';
 
 const DEFAULT_PAGE_LIMIT = 20;
+/** How many jobs are read at a time if all are wanted. */
+const READ_TOGETHER = 100;
 /** Each conflict means that another write succeeded, so this many in a row mean a broken storage. */
 const MAX_WRITE_ATTEMPTS = 100;
 
@@ -120,6 +122,11 @@ export class JobRepository {
     const has_more = jobs.length > limit;
     const next_cursor = has_more && last !== undefined ? last.id : null;
     return { data, pagination: { limit, has_more, next_cursor } };
+  }
+
+  /** All jobs that a filter asks for, newest first. */
+  all(filter: JobFilter): AsyncGenerator<JobRecord> {
+    return this.#newest(filter, undefined, READ_TOGETHER);
   }
 
   /** All jobs that have not ended, oldest first. */

@@ -26,7 +26,6 @@ export interface UnusedOptions {
 
 const unusedSchema = z.strictObject({ days: z.number().min(1).max(36_500).default(30) });
 const DAY_MS = 24 * 60 * 60_000;
-const PAGE = 100;
 
 /** @throws ValidationError */
 export function unusedSettings(options: UnusedOptions): { readonly days: number } {
@@ -38,31 +37,31 @@ export type UnusedContext = DeletionContext & Pick<AccountContext, 'clock'>;
 /** The models that count as unused, newest first. A model without a record of its uses counts from the first look. */
 export async function unusedModels(context: UnusedContext, days: number): Promise<UnusedModel[]> {
   const found: UnusedModel[] = [];
-  const before = context.clock.now() - days * DAY_MS;
-  for (let cursor: string | undefined; ; ) {
-    const filter = { trainingStatus: 'READY', limit: PAGE, ...(cursor !== undefined && { cursor }) } as const;
-    const { data, pagination } = await context.jobs.page(filter);
-    for (const job of data) {
-      const unused = await unusedModel(context, job, before);
-      if (unused !== undefined) found.push(unused);
-    }
-    if (pagination.next_cursor === null) return found;
-    cursor = pagination.next_cursor;
-  }
+  for await (const unused of eachUnused(context, days)) found.push(unused);
+  return found;
 }
 
-/** Deletes the unused models, each after a second look. @returns the deleted ones. */
+/** Deletes the unused models. @returns the deleted ones. */
 export async function removeUnused(context: UnusedContext, days: number): Promise<UnusedModel[]> {
   const removed: UnusedModel[] = [];
-  for (const { model } of await unusedModels(context, days)) {
-    const job = await context.jobs.find(model.id);
-    if (job?.status !== 'READY') continue;
-    const unused = await unusedModel(context, job, context.clock.now() - days * DAY_MS);
-    if (unused === undefined) continue;
+  for await (const unused of eachUnused(context, days)) {
+    const { model } = unused;
+    if ((await context.jobs.find(model.id))?.status !== 'READY') continue;
     await deleteEnded(context, model.id).catch(unlessErased);
     removed.push({ ...unused, model: { ...model, training_status: 'DELETED' } });
   }
   return removed;
+}
+
+async function* eachUnused(
+  context: UnusedContext,
+  days: number,
+): AsyncGenerator<UnusedModel, void, undefined> {
+  const before = context.clock.now() - days * DAY_MS;
+  for await (const job of context.jobs.all({ trainingStatus: 'READY' })) {
+    const unused = await unusedModel(context, job, before);
+    if (unused !== undefined) yield unused;
+  }
 }
 
 /** @returns undefined if the model is in use. */
