@@ -80,10 +80,11 @@ export class JobRepository {
     const views = viewsOf(job, this.#taskOf);
     const version = await this.#createWhole(job, views, use === undefined ? [] : [use]);
     if (version !== undefined) return { job, version };
+    // Before the job, so that an erasure of the account leaves nothing: it removes records of a missing job.
     const noting = use && this.#storage.write(use.collection, use.key, use.value, undefined);
     await Promise.all([this.#index.add(job.id, views), noting?.catch(() => undefined)]);
     const created = { job, version: await this.#write(job, undefined) };
-    // An erasure of the account may have taken the markers before it could see the job.
+    // That erasure may have taken the markers, too.
     if (!(await this.#index.has(job.id, views))) await this.#index.add(job.id, views);
     return created;
   }

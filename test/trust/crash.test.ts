@@ -177,7 +177,7 @@ async function expectNothingLeft(directory: string, temporary: string): Promise<
       trash: await readdir(join(directory, 'trash')).catch(() => []),
       drafts: (await readdir(directory, { recursive: true })).filter((name) => /draft/.test(name)),
       system: (await readdir(temporary)).filter((name) => name.startsWith('orchard-')),
-      open: await storage.listKeys('job-index', { prefix: 'local/open/' }),
+      open: await new JobRepository(storage, 'local').unfinished(),
       removals: await storage.listKeys('job-index', { prefix: 'local/left/' }),
       folders: await foldersIn(join(directory, 'folders')),
     };
