@@ -2,8 +2,7 @@
  * What an account with many jobs waits for in a `fileStorage`: the first page of its jobs, and creating a
  * job, which counts the waiting ones.
  * Usage: `npm run bench -- storage [--jobs 100000] [--spacing-ms 300000] [--waiting 10] [--calls 500]
- * [--folder <where>] [--old]`; with `--old` the jobs lie as releases up to layout 1 wrote them, and the first
- * listing, which converts them to the present layout, is timed.
+ * [--folder <where>]`.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
@@ -25,7 +24,6 @@ const { values: options } = parseArgs({
     waiting: { type: 'string', default: '10' },
     calls: { type: 'string', default: '500' },
     folder: { type: 'string', default: tmpdir() },
-    old: { type: 'boolean', default: false },
   },
 });
 /** Calls before the timed ones, in which the code is compiled. */
@@ -38,7 +36,7 @@ const spacingMs = Number(options['spacing-ms']);
 const directory = mkdtempSync(join(options.folder, 'orchard-storage-'));
 process.once('exit', () => removeInBackground(directory));
 console.log(`${machine()}; ${count} jobs, one every ${spacingMs / 1000} s, ${waiting} of them waiting`);
-writeManyJobs(directory, { count, spacingMs, waiting, isOld: options.old });
+writeManyJobs(directory, { count, spacingMs, waiting });
 
 const storage = fileStorage(directory);
 const jobs = new JobRepository(storage, app_id, taskOf);

@@ -32,7 +32,7 @@ function templates() {
   return statuses.map((status, slot) => {
     const type = documentedModelTypes[slot % documentedModelTypes.length] ?? 'question-answering';
     const job = aJob({ status, type, created: OLDEST });
-    const value = JSON.stringify({ record_version: 1, ...job });
+    const value = JSON.stringify(job);
     return { slot, value, id: job.id, views: viewsOf(job, taskOf) };
   });
 }
@@ -61,9 +61,6 @@ export async function writeManyRecords(client: pg.ClientBase, schema: string, co
     INSERT INTO ${schema}.records (collection, key, value)
       SELECT 'job-index', convert_to(app || '/' || view || '/' || made.id, 'UTF8'), 'null'
       FROM made JOIN slots USING (slot), unnest(views) AS view ORDER BY app, view, made.id`);
-  await client.query(`
-    INSERT INTO ${schema}.records (collection, key, value)
-      SELECT DISTINCT 'job-index', convert_to(app || '/version', 'UTF8'), '1' FROM made`);
   await client.query('DROP TABLE made');
   await client.query(`VACUUM ANALYZE ${schema}.records`);
   await client.query('CHECKPOINT');

@@ -8,7 +8,7 @@ import { documentedModelTypes, type ModelType, type TrainingJobStatus } from '..
 import { taskOf } from '../../src/families/index.js';
 import { type JobRecord, newJobRecord, viewsOf } from '../../src/jobs/index.js';
 import { Random } from '../../src/random.js';
-import { encodeFileName, pathOfKey } from '../../src/storage/index.js';
+import { pathOfKey } from '../../src/storage/index.js';
 
 export const app_id = 'bench';
 /** How an account's jobs have ended, in percent. */
@@ -27,29 +27,21 @@ export interface ManyJobs {
   readonly spacingMs: number;
   /** How many of them, the newest, have not started. */
   readonly waiting: number;
-  /** Whether records lie as releases up to layout 1 wrote them: in one directory and without an index. */
-  readonly isOld: boolean;
 }
 
-export function writeManyJobs(directory: string, { count, spacingMs, waiting, isOld }: ManyJobs): void {
+export function writeManyJobs(directory: string, { count, spacingMs, waiting }: ManyJobs): void {
   const random = Random.fromSeed(1);
   for (let age = count - 1; age >= 0; age -= 1) {
     const status = age < waiting ? 'QUEUED' : endAt(random.integer(100));
     const type = documentedModelTypes[random.integer(documentedModelTypes.length)] ?? 'question-answering';
     const job = aJob({ status, type, created: NEWEST - age * spacingMs });
     const key = `${app_id}/${job.id}`;
-    const path = isOld ? `${encodeFileName(key)}.json` : pathOfKey(key);
-    writeRecord(join(directory, 'records', 'jobs', path), key, job);
-    if (isOld) continue;
+    writeRecord(join(directory, 'records', 'jobs', pathOfKey(key)), key, job);
     for (const view of viewsOf(job, taskOf)) {
       const key = `${app_id}/${view}/${job.id}`;
       writeRecord(join(directory, 'records', 'job-index', pathOfKey(key)), key, null);
     }
   }
-  if (isOld) return;
-  const version = `${app_id}/version`;
-  writeRecord(join(directory, 'records', 'job-index', pathOfKey(version)), version, 1);
-  writeFileSync(join(directory, 'layout'), '{"version":2}');
 }
 
 export function aJob(options: { status: TrainingJobStatus; type: ModelType; created: number }): JobRecord {

@@ -1,12 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import * as z from 'zod';
 import { deleteUnseen, linkIfAbsent, namesIn, readTextIfPresent, unlinkIfPresent } from './durable-files.js';
-import { ownedName } from './owned-name.js';
-import { parseJson } from './parse-json.js';
-import { hasEnded, thisProcess } from './process-identity.js';
+import { ownedName, ownerOf } from './owned-name.js';
 
 /** Default of {@link FileLockOptions.silenceMs}. */
 const SILENCE_MS = 30_000;
@@ -32,15 +28,11 @@ export interface LockWaiting {
   readonly signOfLife?: () => Promise<string>;
 }
 
-/** The contents of a lock's file: its holder, and the id of this acquisition. */
-const holdingSchema = z.object({ pid: z.number(), host: z.string(), started: z.string(), id: z.string() });
-type Holding = z.infer<typeof holdingSchema>;
-
 /**
- * Locks between processes that share a directory. A lock is a file that names its holder. It is created
+ * Locks between processes that share a directory. A lock is a file with an {@link ownedName} of its holder. It is created
  * whole, by link(2), which fails if the name is taken, so only one process can create it. Its holder unlinks
  * it. If the holder has died, another process does so: one that holds the lock `<name>.break` and still finds
- * the dead holder's name in the file. As nobody else may unlink it then, a living holder's lock is never
+ * the dead holder's name in the file. As no other process may unlink it then, a living holder's lock is never
  * broken.
  *
  * There is one exception: a holder on another machine, whose death can't be seen, loses its lock after 30
@@ -64,7 +56,7 @@ export class FileLocks {
   /** Runs `work` while no one else holds the lock of this name. Locks are not reentrant. */
   async hold<T>(name: string, work: (lock: Lock) => Promise<T>, waiting: LockWaiting = {}): Promise<T> {
     const path = join(this.#directory, name);
-    const holding = JSON.stringify({ ...thisProcess, id: randomUUID() } satisfies Holding);
+    const holding = ownedName();
     await this.#acquire(name, path, holding, waiting);
     const lock = new Lock(path, holding);
     try {
@@ -74,7 +66,7 @@ export class FileLocks {
     }
   }
 
-  /** Removes the locks of holders that have died, which nobody may ask for again. */
+  /** Removes the locks of holders that have died; they might never be asked for again. */
   async sweep(): Promise<void> {
     const names = await namesIn(this.#directory);
     await Promise.allSettled(names.map((name) => this.#breakIfLeft(name)));
@@ -83,7 +75,7 @@ export class FileLocks {
   async #breakIfLeft(name: string): Promise<void> {
     const path = join(this.#directory, name);
     const found = await readTextIfPresent(path);
-    if (found !== undefined && isOfEndedProcess(found)) await this.#break(name, path, found);
+    if (found !== undefined && isLeft(found)) await this.#break(name, path, found);
   }
 
   async #acquire(
@@ -95,12 +87,16 @@ export class FileLocks {
     const draft = join(this.#temporaryDirectory, ownedName());
     try {
       await writeFile(draft, holding, { flag: 'wx' }); // on a full disk, it fails and leaves a part of it
-      const patience = new Patience(this.#silenceMs);
+      let seen: string | undefined;
+      let since = 0;
       while (!(await linkIfAbsent(draft, path))) {
         signal?.throwIfAborted();
         const found = await readTextIfPresent(path);
         if (found === undefined) continue;
-        if (patience.endsWith(found, await signOfLife?.())) await this.#break(name, path, found);
+        const sign = `${found} ${await signOfLife?.()}`;
+        if (sign !== seen) [seen, since] = [sign, performance.now()];
+        const isSilent = performance.now() - since > this.#silenceMs;
+        if (isSilent || isLeft(found)) await this.#break(name, path, found);
         else await delay(Math.random() * this.#maxPauseMs, undefined, { signal });
       }
     } finally {
@@ -136,28 +132,8 @@ export class Lock {
   }
 }
 
-/** Decides how long to wait for the present holder of a lock. */
-class Patience {
-  readonly #silenceMs: number;
-  #seen: string | undefined;
-  #since = 0;
-
-  constructor(silenceMs: number) {
-    this.#silenceMs = silenceMs;
-  }
-
-  endsWith(found: string, signOfLife = ''): boolean {
-    const seen = found + signOfLife;
-    if (seen !== this.#seen) {
-      this.#seen = seen;
-      this.#since = performance.now();
-    }
-    return isOfEndedProcess(found) || performance.now() - this.#since > this.#silenceMs;
-  }
-}
-
 /** A lock that can't be read was cut short by a power cut, which no holder survived. */
-function isOfEndedProcess(text: string): boolean {
-  const holding = parseJson(holdingSchema, text);
-  return holding === undefined || hasEnded(holding);
+function isLeft(holding: string): boolean {
+  const owner = ownerOf(holding);
+  return owner === undefined || owner === 'ended';
 }

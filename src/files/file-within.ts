@@ -27,10 +27,10 @@ export interface InnerFile {
 }
 
 /**
- * Finds a file of a folder. Symbolic links may lead to other files of the folder and, where it is a snapshot of
- * the Hugging Face cache, to the blobs beside it.
- * @param name as in {@link isInnerName}. @throws Error for a name or a link that leads outside, for what is not a
- * file and for a file of more bytes; the file system's error.
+ * Finds a file of a folder. Symbolic links may lead to other files of the folder and, if it is a snapshot of
+ * the Hugging Face cache, to the blobs of its repository.
+ * @param name as in {@link isInnerName}. @throws Error for a name or a link that leads outside, for anything that is not a
+ * file and for a larger file; the file system's error.
  */
 export async function fileWithin(directory: string, name: string, maxBytes: number): Promise<InnerFile> {
   if (!isInnerName(name))
@@ -63,7 +63,7 @@ export async function readWithin(directory: string, name: string, maxBytes: numb
   }
 }
 
-/** At most so many bytes, however the file grows. */
+/** At most this many bytes, even if the file grows. */
 async function firstBytes(file: FileHandle, bytes: number): Promise<Buffer> {
   const content = Buffer.allocUnsafeSlow(bytes);
   let read = 0;

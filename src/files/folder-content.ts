@@ -24,7 +24,7 @@ export interface FolderFile extends FileContent {
 export class KnownHashes {
   readonly #known = new Map<string, { readonly stamp: string; readonly sha256: string }>();
 
-  /** The hash of a file, computed where it isn't known for one with this stamp. */
+  /** The hash of a file, computed unless it is known for this stamp. */
   async of(path: string, stamp: string): Promise<string> {
     const known = this.#known.get(path);
     if (known?.stamp === stamp) return known.sha256;
@@ -49,7 +49,7 @@ export async function filesIn(directory: string, hashes = new KnownHashes()): Pr
   return files.sort(byPath);
 }
 
-/** One hash, in hexadecimal digits, of what all files hold and what they are called. */
+/** One hash, in hexadecimal digits, of the contents and names of all files. */
 export function contentHash(files: readonly FileContent[]): string {
   const hash = createHash('sha256');
   for (const { path, size, sha256 } of files.toSorted(byPath)) hash.update(`${path}\0${size}\0${sha256}\n`);

@@ -1,17 +1,22 @@
 export {
   deleteUnseen,
   ensureDirectory,
+  failedWith,
   flushDirectory,
   flushTree,
+  inDirectory,
   isPresent,
   move,
   moveIfPresent,
   namesIn,
+  parseJson,
+  type ReplaceOptions,
   readTextIfPresent,
+  replaceFile,
   unlinkIfPresent,
+  unlinkWithEmptyParents,
   writeFlushed,
 } from './durable-files.js';
-export { failedWith } from './failed-with.js';
 export { FileLocks, type Lock } from './file-locks.js';
 export { fileWithin, isInnerName, readWithin } from './file-within.js';
 export {
@@ -23,9 +28,5 @@ export {
   filesIn,
   KnownHashes,
 } from './folder-content.js';
-export { inDirectory, unlinkWithEmptyParents } from './nested-directories.js';
 export { endOwnerOf, ownedName, ownerOf } from './owned-name.js';
-export { parseJson } from './parse-json.js';
-export { type ReplaceOptions, replaceFile } from './replace-file.js';
-export { sweepTemporaryFiles } from './sweep-temporary-files.js';
-export { TemporaryDirectory } from './temporary-directory.js';
+export { sweepTemporaryFiles, TemporaryDirectory } from './temporary-directory.js';

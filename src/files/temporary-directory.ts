@@ -1,11 +1,13 @@
 import { rmSync } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deleteUnseen, namesIn } from './durable-files.js';
 import { ownedName, ownerOf } from './owned-name.js';
 
 const PREFIX = 'orchard-';
+/** No write takes this long, so a file this old was left by a crash. */
+const MAX_AGE_MS = 60 * 60 * 1000;
 
 /** The directories that are not removed yet; the process removes them when it exits. */
 const existing = new Set<string>();
@@ -43,7 +45,7 @@ async function make(): Promise<string> {
   return path;
 }
 
-/** Removes those of processes that were killed. Runs once in a process; what it can't remove does no harm. */
+/** Removes the directories of killed processes. Runs once in a process; what it can't remove does no harm. */
 async function sweep(): Promise<void> {
   const names = await namesIn(tmpdir()).catch(() => []);
   const left = names.filter(
@@ -54,4 +56,19 @@ async function sweep(): Promise<void> {
 
 function removeExisting(): void {
   for (const path of existing) rmSync(path, { recursive: true, force: true });
+}
+
+/**
+ * Deletes the temporary files of processes that have ended, and keeps those of living ones. Files of other machines,
+ * whose processes can't be seen, go after an hour.
+ */
+export async function sweepTemporaryFiles(directory: string): Promise<void> {
+  const names = await namesIn(directory);
+  await Promise.allSettled(names.map((name) => deleteIfLeft(name, join(directory, name))));
+}
+
+async function deleteIfLeft(name: string, path: string): Promise<void> {
+  const owner = ownerOf(name);
+  if (owner === 'living') return;
+  if (owner === 'ended' || Date.now() - (await stat(path)).mtimeMs > MAX_AGE_MS) await deleteUnseen(path);
 }

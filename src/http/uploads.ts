@@ -10,14 +10,13 @@ import {
   hasEnded,
   JobRepository,
   type StoredUpload,
-  stored,
   UPLOADED_ZIP,
   UploadRecords,
   uploadFolder,
   uploadIn,
   uploadUrl,
 } from '../jobs/index.js';
-import type { Storage } from '../storage/index.js';
+import { type Storage, withStorageErrors } from '../storage/index.js';
 import type { SignalOptions, TrainerOptions } from '../trainer/index.js';
 import { createTrainingHost, type TrainingHost } from '../training/index.js';
 import { type BodyLimits, saveBody } from './body.js';
@@ -138,7 +137,7 @@ export class DatasetUploads {
    * that wait for a job, the oldest first. @throws Refusal if that is not enough
    */
   async #reserve(app_id: string, id: string, bytes: number): Promise<StoredUpload> {
-    const upload = { record_version: 1, state: 'arriving', bytes, at: Date.now(), job: null } as const;
+    const upload = { state: 'arriving', bytes, at: Date.now(), job: null } as const;
     const arriving = await this.#records.add(app_id, id, upload);
     let problem = await this.#spaceProblem(app_id);
     if (problem !== undefined) await this.sweep();
@@ -211,7 +210,7 @@ export function uploadReadingHost(
     async run(spec, options) {
       const id = uploadIn(spec.dataset_url);
       if (id === undefined) return host.run(spec, options);
-      const folder = await stored(() => storage.openFolder(uploadFolder(id)));
+      const folder = await withStorageErrors(storage).openFolder(uploadFolder(id));
       if (folder === undefined) throw new DownloadError(spec.dataset_url, 'the upload no longer exists');
       const dataset_url = pathToFileURL(join(folder, UPLOADED_ZIP)).href;
       return host.run({ ...spec, dataset_url, allowFileUrls: true }, options);

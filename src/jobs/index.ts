@@ -1,19 +1,27 @@
-export { AccountRecords, accountsWithJobs, idIn } from './account-records.js';
-export { JOB_LEASES, JOB_QUEUE, JOBS, OF_A_JOB, OF_AN_ACCOUNT, QUOTA, UPLOADS } from './collections.js';
+export { accountKey, accountsWithJobs, idIn, keysOfAccount } from './account-records.js';
+export {
+  JOB_LEASES,
+  JOBS,
+  OF_A_JOB,
+  OF_AN_ACCOUNT,
+  QUOTA,
+  UPLOADS,
+} from './collections.js';
 export { type CopiedStorage, type CopyStorageOptions, copyStorage } from './copy-storage.js';
-export type {
-  AnyJobHandler,
-  JobHandler,
-  JobLease,
-  JobOutcome,
-  JobQueue,
-  JobWorker,
-  QueuedJob,
-  SharedJobQueue,
-  StopReason,
+export { viewsOf } from './job-index.js';
+export {
+  type AnyJobHandler,
+  type JobHandler,
+  type JobLease,
+  type JobOutcome,
+  type JobQueue,
+  JobStop,
+  type JobWorker,
+  type QueuedJob,
+  type SharedJobQueue,
+  type StopReason,
 } from './job-queue.js';
-export type { JobQueueMedium } from './job-queue-check.js';
-export { type CreateJobQueueMedium, jobQueueContract } from './job-queue-contract.js';
+export { type CreateJobQueueMedium, type JobQueueMedium, jobQueueContract } from './job-queue-contract.js';
 export {
   type BlendFigures,
   type JobError,
@@ -25,16 +33,10 @@ export {
 export { JobRepository } from './job-repository.js';
 export { JobRequests } from './job-requests.js';
 export { canReach, hasEnded, isWaiting, moved } from './job-states.js';
-export { JobStop } from './job-stop.js';
-export { viewsOf } from './job-views.js';
 export { noteWrite, onWrite, type WriteListener } from './job-writes.js';
 export { ModelUses } from './model-uses.js';
-export { type ReadyModel, readyModel } from './ready-model.js';
-export { ReadyModels } from './ready-models.js';
-export { requireKnownVersion } from './record-version.js';
-export { Removals } from './removals.js';
-export { stored } from './stored.js';
-export type { CreatedJob, StoredJob } from './stored-job.js';
+export { type ReadyModel, ReadyModels, readyModel } from './ready-models.js';
+export type { StoredJob } from './stored-job.js';
 export {
   type StoredUpload,
   UPLOADED_ZIP,

@@ -6,8 +6,8 @@ export interface QueuedJob {
 }
 
 /**
- * Why a handler is to stop: its job was cancelled; its worker closes, and another one will resume the job; or
- * its lease is lost, since heartbeats failed or came too late, and another worker may run the job already.
+ * Why a handler has to stop: its job was cancelled; its worker closes, and another one will resume the job; or
+ * its lease is lost, since heartbeats failed or came too late, and another worker may already run the job.
  */
 export type StopReason = 'cancelled' | 'closing' | 'lost';
 
@@ -15,12 +15,12 @@ export type StopReason = 'cancelled' | 'closing' | 'lost';
 export interface JobLease {
   /** The job's id. */
   readonly id: string;
-  /** Fires when the handler is to stop; `stopReason` says why. */
+  /** Fires when the handler has to stop; `stopReason` says why. */
   readonly signal: AbortSignal;
   /** The first reason given, though `lost` replaces any other. Undefined until the signal fires. */
   readonly stopReason: StopReason | undefined;
   /**
-   * Sends a heartbeat now, before something that only the holder of the lease may do.
+   * Sends a heartbeat now, before an action that only the holder of the lease may take.
    * @returns false if the lease is lost. A failing medium loses it only when it would have expired.
    */
   renew(): Promise<boolean>;
@@ -38,23 +38,22 @@ export type JobHandler = (lease: JobLease) => Promise<JobOutcome>;
 /** Hands the jobs of one account to a handler, as long as it is open. */
 export interface JobWorker {
   /**
-   * Hands out nothing more and stops a running handler; resolves when that has returned. Another worker may
-   * have the job that it leaves at once. Idempotent.
+   * Hands out nothing more and stops a running handler; resolves when the handler has returned. The job that it leaves is
+   * at once free for another worker. Idempotent.
    */
   close(): Promise<void>;
 }
 
 /**
- * Decides which process runs which job when, among all processes that share its medium. The state of a job is
- * none of its concern: the job's record in the storage has that, and the queue forgets a job that has
- * `ended`.
+ * Decides which process runs which job when, among all processes that share its medium. The state of a job is in the
+ * job's record in the storage, not in the queue; the queue forgets a job that has `ended`.
  *
  * The jobs of one account are handed out one at a time, over all workers: first one that a worker left or
  * whose process died, then the oldest. No job runs twice at the same time. Jobs of different accounts run
- * side by side.
+ * concurrently.
  *
  * Implementations pass `jobQueueContract` from `orchard-nlp/testing`. If the medium fails, `add` and `cancel`
- * reject with an `Error`, while a worker retries by itself.
+ * reject with an `Error`, while a worker retries on its own.
  */
 export interface JobQueue {
   /** The version of this interface. */
@@ -64,9 +63,9 @@ export interface JobQueue {
   add(job: QueuedJob): Promise<void>;
 
   /**
-   * Takes out a waiting job, which is then never handed out; tells the handler of a running one to stop,
-   * within seconds, in whichever process it runs. If that process has died, the job is handed out once more,
-   * with its signal fired already. No error if the queue doesn't have the job.
+   * Takes out a waiting job, which is then never handed out, or stops the handler of a running one within seconds, in
+   * any process. If that process has died, the job is handed out once more, with its signal already fired. No error if
+   * the queue doesn't have the job.
    */
   cancel(job: QueuedJob): Promise<void>;
 
@@ -82,11 +81,31 @@ export interface JobQueue {
 /** Runs one job of any account. A rejection counts as `left`. */
 export type AnyJobHandler = (app_id: string, lease: JobLease) => Promise<JobOutcome>;
 
-/** A queue that also hands the jobs of all accounts to one handler, for processes that train for everybody. */
+/** A queue that also hands the jobs of all accounts to one handler, for processes that train for every account. */
 export interface SharedJobQueue extends JobQueue {
   /**
-   * Begins to hand jobs to the handler, of whatever account, up to `atOnce` at the same time: accounts in turn, and one
-   * job of an account at a time, as {@link JobQueue} says. Never throws.
+   * Begins to hand the jobs of all accounts to the handler, up to `atOnce` at the same time: accounts in turn, and one
+   * job of an account at a time, as with {@link JobQueue}. Never throws.
    */
   workForAll(handler: AnyJobHandler, options: { readonly atOnce: number }): JobWorker;
+}
+
+/** Stops the handler of a job. The first reason counts, but `lost` replaces any other. */
+export class JobStop {
+  readonly #controller = new AbortController();
+  #reason: StopReason | undefined;
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Undefined until the signal fires. */
+  get reason(): StopReason | undefined {
+    return this.#reason;
+  }
+
+  give(reason: StopReason): void {
+    if (this.#reason === undefined || reason === 'lost') this.#reason = reason;
+    this.#controller.abort();
+  }
 }

@@ -33,7 +33,7 @@ export interface JobError {
   readonly code: string;
   /** What went wrong, for people. */
   readonly message: string;
-  /** If the dataset is what is wrong: its first 100 problems. */
+  /** If the dataset is wrong: its first 100 problems. */
   readonly problems?: readonly DatasetProblem[];
   /** If the dataset could not be fetched: whether it was to come from a file or from the web. */
   readonly source?: 'file' | 'web';
@@ -47,7 +47,7 @@ const jobErrorSchema: z.ZodType<JobError> = z.strictObject({
 } satisfies FieldsOf<JobError>);
 
 const share = z.number().min(0).lt(1);
-/** More is no low rank: the widest encoders have 1,024 numbers a state. */
+/** The width of the widest encoders; a higher rank would not be low. */
 const MAX_ADAPTER_RANK = 1024;
 const adaptersSchema = z.strictObject({
   rank: z.int().min(1).max(MAX_ADAPTER_RANK).exactOptional(),
@@ -59,7 +59,7 @@ const adaptersSchema = z.strictObject({
     .exactOptional(),
   dropout: share.exactOptional(),
 });
-const FREEZE_MESSAGE = "'embeddings', or how many of the lowest layers stay as they are (at least 1)";
+const FREEZE_MESSAGE = "'embeddings', or the number of lowest layers to freeze (at least 1)";
 /** Choices beyond training_config; training/ says what each does. */
 export const tuningSchema = z.strictObject({
   tokenDropout: share.exactOptional(),
@@ -70,7 +70,7 @@ export const tuningSchema = z.strictObject({
   freeze: z.union([z.literal('embeddings'), z.int().min(1)], FREEZE_MESSAGE).exactOptional(),
 });
 
-/** The dev figures of a trained model, encoder and lexical expert together; each task has its own. */
+/** The dev figures of a trained model, encoder and lexical expert together. Each task has its own figures. */
 export interface BlendFigures {
   /** Classification, 0 to 1. */
   readonly accuracy?: number;
@@ -86,7 +86,7 @@ const blendSchema: z.ZodType<BlendFigures> = z.strictObject({
   topk: topkSchema.exactOptional(),
 } satisfies FieldsOf<BlendFigures>);
 
-/** What the storage keeps of a training job, which is also its model's record. */
+/** The record of a training job, which is also its model's record. */
 export const jobRecordSchema = z.strictObject({
   id: z.uuid(),
   app_id: z.string(),
@@ -96,37 +96,36 @@ export const jobRecordSchema = z.strictObject({
   model_config: modelConfigSchema,
   training_config: trainingConfigSchema,
   seed: z.int(),
-  // The settings of the trainer that created the job. Jobs of earlier releases lack them; then those of the
-  // trainer that runs them count.
-  allow_file_url: z.boolean().exactOptional(),
-  allow_private_addresses: z.boolean().exactOptional(),
-  tuning: tuningSchema.exactOptional(),
+  // The settings of the trainer that created the job.
+  allow_file_url: z.boolean(),
+  allow_private_addresses: z.boolean(),
+  tuning: tuningSchema,
   /** Null if none was chosen, so that language and size decide. */
-  backbone: z.string().nullable().exactOptional(),
+  backbone: z.string().nullable(),
   stats: trainingStatsSchema,
   /** Present once the training has finished. */
   blend: blendSchema.exactOptional(),
   warnings: z.array(warningSchema),
   error: jobErrorSchema.exactOptional(),
   /**
-   * How many runs have begun since the job last came further, and the checkpoint that they began with. A run that
-   * is stopped in good order doesn't count.
+   * How many runs have begun since the job last made progress, and the checkpoint that they began with. A run that
+   * stops in an orderly way doesn't count.
    */
   attempts: z.strictObject({ count: z.int(), checkpoint: z.string().nullable() }).exactOptional(),
-  /** A random name of the run that claimed the job last: no other may write what becomes of it. */
+  /** The random token of the run that claimed the job last. Only this run may write how the job goes on. */
   claim: z.string().exactOptional(),
-  /** Asks whichever process runs the job to stop it. */
+  /** The job is DELETED, and its files may still be there. */
+  has_files: z.literal(true).exactOptional(),
+  /** Asks the process that runs the job to stop it. */
   cancel_requested: z.literal(true).exactOptional(),
 });
 export type JobRecord = z.infer<typeof jobRecordSchema>;
 
 /** What a trainer adds to a request. */
-export type NewJob = Pick<
-  JobRecord,
-  'id' | 'app_id' | 'created' | 'seed' | 'allow_file_url' | 'allow_private_addresses' | 'tuning' | 'backbone'
->;
+export type NewJob = Pick<JobRecord, 'id' | 'app_id' | 'created' | 'seed'> &
+  Partial<Pick<JobRecord, 'allow_file_url' | 'allow_private_addresses' | 'tuning' | 'backbone'>>;
 
-/** The batch size of a job whose request names none: training chooses one by the number of rows. */
+/** The batch size of a job whose request has none: training chooses one by the number of rows. */
 const NO_BATCH_SIZE_YET = 0;
 
 /** A job as it is first written: CREATED, nothing measured yet. */
@@ -135,6 +134,10 @@ export function newJobRecord(
   job: NewJob,
 ): JobRecord {
   return {
+    allow_file_url: true,
+    allow_private_addresses: true,
+    tuning: {},
+    backbone: null,
     ...job,
     status: 'CREATED',
     dataset_url,

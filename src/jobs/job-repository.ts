@@ -8,20 +8,27 @@ import {
   type Version,
   type Versioned,
   type WriteOptions,
+  withStorageErrors,
 } from '../storage/index.js';
+import { accountKey } from './account-records.js';
 import { JOBS } from './collections.js';
-import { keepDamaged } from './damaged-job.js';
-import { JobIndex } from './job-index.js';
+import {
+  type JobFilter,
+  JobIndex,
+  LEFT_VIEW,
+  matches,
+  OPEN_VIEW,
+  type TaskOf,
+  viewsOf,
+  viewsWith,
+} from './job-index.js';
 import type { JobRecord } from './job-record.js';
-import { hasEnded, isWaiting } from './job-states.js';
-import { type JobFilter, matches, OPEN_VIEW, type TaskOf, viewsOf, viewsWith } from './job-views.js';
+import { isWaiting } from './job-states.js';
 import { noteWrite } from './job-writes.js';
-import { NewerRecord, standInOfNewer } from './newer-record.js';
-import { stored } from './stored.js';
-import { type CreatedJob, type ParsedJob, parseJob, type StoredJob, toJson } from './stored-job.js';
+import { keepDamaged, parseJob, type StoredJob, toJson } from './stored-job.js';
 
 const DEFAULT_PAGE_LIMIT = 20;
-/** Records read at a time. */
+/** How many jobs are read at a time if all are wanted. */
 const READ_TOGETHER = 100;
 /** Each conflict means that another write succeeded, so this many in a row mean a broken storage. */
 const MAX_WRITE_ATTEMPTS = 100;
@@ -30,7 +37,7 @@ const MAX_WRITE_ATTEMPTS = 100;
 const URGENT: WriteOptions = { isUrgent: true };
 
 export interface UpdateOptions {
-  /** What a job that isn't there is called in the error. Default `training job`. */
+  /** What a missing job is called in the error. Default `training job`. */
   readonly resource?: 'model' | 'training job';
   /** The job as it was a moment ago, which spares the first reading. */
   readonly known?: StoredJob;
@@ -38,9 +45,8 @@ export interface UpdateOptions {
 
 /**
  * The jobs of one account, as `jobs/<app_id>/<id>`. Ids sort by time, and so do keys. Lists and counts look
- * in a {@link JobIndex}, which is built on first use for an account that an earlier release wrote. Every
- * method throws a StorageError if the storage fails, or the record of a job is a later release's. A damaged record is
- * set aside, in `damaged-jobs/<app_id>/<id>`, and an ERROR takes its place.
+ * in a {@link JobIndex}. Every method throws a StorageError if the storage fails. A damaged record is set aside, in
+ * `damaged-jobs/<app_id>/<id>`, and an ERROR takes its place.
  */
 export class JobRepository {
   readonly #storage: Storage;
@@ -48,17 +54,14 @@ export class JobRepository {
   readonly #prefix: string;
   readonly #index: JobIndex;
   readonly #taskOf: TaskOf;
-  #indexed: Promise<void> | undefined;
-  /** Whether the index is known to say that it is complete. */
-  #isMarked = false;
 
-  /** @param taskOf that of the families; whoever writes or lists jobs must pass it. Default: each type is a task. */
+  /** @param taskOf that of the families, needed to write or list jobs. Default: each type is a task. */
   constructor(storage: Storage, appId: string, taskOf: TaskOf = (type) => type) {
     this.#taskOf = taskOf;
-    this.#storage = storage;
+    this.#storage = withStorageErrors(storage);
     this.#appId = appId;
-    this.#prefix = `${encodeURIComponent(appId)}/`;
-    this.#index = new JobIndex(storage, this.#prefix);
+    this.#prefix = `${accountKey(appId)}/`;
+    this.#index = new JobIndex(this.#storage, this.#prefix);
   }
 
   async find(id: string): Promise<JobRecord | undefined> {
@@ -72,24 +75,23 @@ export class JobRepository {
     return job;
   }
 
-  /** @param beside records that are created with the job, if the storage creates several at once. */
-  async create(job: JobRecord, beside: readonly NewRecord[] = []): Promise<CreatedJob> {
-    await this.#ensureIndex();
-    if (!this.#isMarked) await this.#index.markComplete();
-    this.#isMarked = true;
+  /** @param use the record of the model's first use; the job is created even if that can't be written. */
+  async create(job: JobRecord, use?: NewRecord): Promise<StoredJob> {
     const views = viewsOf(job, this.#taskOf);
-    const whole = await this.#createWhole(job, views, beside);
-    if (whole !== undefined) return { job, version: whole, isWhole: true };
-    await this.#index.add(job.id, views);
-    const version = await this.#write(job, undefined);
-    // An erasure of the account may have taken the markers before there was a job to be seen.
+    const version = await this.#createWhole(job, views, use === undefined ? [] : [use]);
+    if (version !== undefined) return { job, version };
+    // Before the job, so that an erasure of the account leaves nothing: it removes records of a missing job.
+    const noting = use && this.#storage.write(use.collection, use.key, use.value, undefined);
+    await Promise.all([this.#index.add(job.id, views), noting?.catch(() => undefined)]);
+    const created = { job, version: await this.#write(job, undefined) };
+    // That erasure may have taken the markers, too.
     if (!(await this.#index.has(job.id, views))) await this.#index.add(job.id, views);
-    return { job, version, isWhole: false };
+    return created;
   }
 
   /**
-   * Writes what `change` returns for the job, unless that is the job itself. If someone else wrote meanwhile,
-   * reads the job and calls `change` again.
+   * Writes what `change` returns for the job, unless that is the job itself. After a concurrent write, reads the job
+   * and calls `change` again.
    * @throws NotFoundError, and whatever `change` throws.
    */
   async update(
@@ -123,15 +125,29 @@ export class JobRepository {
     return { data, pagination: { limit, has_more, next_cursor } };
   }
 
+  /** All jobs that a filter asks for, newest first. */
+  all(filter: JobFilter): AsyncGenerator<JobRecord> {
+    return this.#newest(filter, undefined, READ_TOGETHER);
+  }
+
   /** All jobs that have not ended, oldest first. */
   async unfinished(): Promise<JobRecord[]> {
-    await this.#ensureIndex();
-    const ids = await this.#index.all(OPEN_VIEW);
     const jobs: JobRecord[] = [];
-    for (let next = 0; next < ids.length; next += READ_TOGETHER) {
-      jobs.push(...(await this.#findAll(ids.slice(next, next + READ_TOGETHER))));
-    }
-    return jobs.filter(({ status }) => !hasEnded(status));
+    for await (const job of this.#oldest(OPEN_VIEW)) jobs.push(job);
+    return jobs;
+  }
+
+  /** The DELETED jobs whose files may still be there. */
+  async withFilesLeft(): Promise<JobRecord[]> {
+    const jobs: JobRecord[] = [];
+    for await (const job of this.#oldest(LEFT_VIEW)) jobs.push(job);
+    return jobs;
+  }
+
+  /** The oldest job that has not ended. */
+  async oldestUnfinished(): Promise<JobRecord | undefined> {
+    for await (const job of this.#oldest(OPEN_VIEW)) return job;
+    return undefined;
   }
 
   /** How many jobs have yet to start. */
@@ -140,15 +156,25 @@ export class JobRepository {
     return unfinished.filter(({ status }) => isWaiting(status)).length;
   }
 
-  /** Whether fewer than `limit` jobs have yet to end, and so to start, for all that the index alone can tell. */
+  /** Whether the index alone shows that fewer than `limit` jobs have yet to end. */
   async hasFewOpen(limit: number): Promise<boolean> {
-    await this.#ensureIndex();
-    return (await this.#index.all(OPEN_VIEW)).length < limit;
+    let count = 0;
+    for await (const ids of this.#index.oldest(OPEN_VIEW)) count += ids.length;
+    return count < limit;
+  }
+
+  /** The jobs of a view, oldest first. Removes the markers of jobs that left it, if a process died before it did so. */
+  async *#oldest(view: string): AsyncGenerator<JobRecord, void, undefined> {
+    for await (const ids of this.#index.oldest(view)) {
+      for (const job of await this.#findAll(ids)) {
+        if (viewsOf(job, this.#taskOf).includes(view)) yield job;
+        else await this.#index.remove(job.id, [view]).catch(() => undefined);
+      }
+    }
   }
 
   /** The jobs that a filter asks for, newest first. @param count how many the caller will probably read. */
   async *#newest(filter: JobFilter, cursor: string | undefined, count: number): AsyncGenerator<JobRecord> {
-    await this.#ensureIndex();
     for (let after = cursor; ; ) {
       const { ids, isLast } = await this.#index.newest(viewsWith(filter, this.#taskOf), after, count);
       for (let next = 0; next < ids.length; next += count) {
@@ -161,86 +187,48 @@ export class JobRepository {
   }
 
   async #findAll(ids: readonly string[]): Promise<JobRecord[]> {
-    const finding = (await this.#readAll(ids)) ?? ids.map((id) => this.#read(id));
-    const jobs = finding.map((found) => found.then((found) => found?.job).catch(standInOfNewer));
-    return (await Promise.all(jobs)).filter((job) => job !== undefined);
+    const found = await Promise.all((await this.#readAll(ids)) ?? ids.map((id) => this.#read(id)));
+    return found.flatMap((each) => each?.job ?? []);
   }
 
-  /** The jobs that there are, read in one go; undefined where the storage can't do that. */
+  /** The existing jobs, read in one call; undefined if the storage can't do that. */
   async #readAll(ids: readonly string[]): Promise<Promise<StoredJob>[] | undefined> {
     if (this.#storage.readAll === undefined) return undefined;
     const keys = ids.filter((id) => isUuid(id)).map((id) => this.#key(id));
-    const records = await stored(async () => this.#storage.readAll?.(JOBS, keys));
-    const found = new Map(records?.map((record) => [record.key, record]));
+    const records = await this.#storage.readAll(JOBS, keys);
+    const found = new Map(records.map((record) => [record.key, record]));
     return keys.flatMap((key) => {
       const record = found.get(key);
       return record === undefined ? [] : this.#opened(key.slice(this.#prefix.length), record);
     });
   }
 
-  #ensureIndex(): Promise<void> {
-    this.#indexed ??= this.#completeIndex().catch((thrown: unknown) => {
-      this.#indexed = undefined; // the next call tries again
-      throw thrown;
-    });
-    return this.#indexed;
-  }
-
-  /**
-   * Gives all jobs their markers if an earlier release wrote some without. After a crash it goes through all
-   * again.
-   */
-  async #completeIndex(): Promise<void> {
-    this.#isMarked = await this.#index.isComplete();
-    if (this.#isMarked) return;
-    let after: string | undefined;
-    for (let isLast = false; !isLast; ) {
-      const listing = { prefix: this.#prefix, limit: READ_TOGETHER, ...(after !== undefined && { after }) };
-      const records = await stored(() => this.#storage.list(JOBS, listing));
-      const found = records.filter(({ key }) => isUuid(key.slice(this.#prefix.length)));
-      const jobs = found.map((record) => this.#parse(record.key.slice(this.#prefix.length), record).job);
-      await Promise.all(jobs.map((job) => this.#index.add(job.id, viewsOf(job, this.#taskOf))));
-      after = records.at(-1)?.key;
-      isLast = records.length < READ_TOGETHER;
-    }
-    if (after === undefined) return; // nothing is written for an account that has no jobs
-    await this.#index.markComplete();
-    this.#isMarked = true;
-  }
-
   async #read(id: string): Promise<StoredJob | undefined> {
     if (!isUuid(id)) return undefined;
     const key = this.#key(id);
-    const found = await stored(() => this.#storage.read(JOBS, key));
+    const found = await this.#storage.read(JOBS, key);
     return found === undefined ? undefined : this.#opened(id, found);
   }
 
-  /** The job that a record holds, or what stands for it. @throws NewerRecord */
+  /** The job that a record holds. An ERROR replaces a damaged one, for good if the storage can be written. */
   async #opened(id: string, found: Versioned): Promise<StoredJob> {
-    const { job, problem } = this.#parse(id, found);
-    if (problem?.kind === 'newer') throw new NewerRecord(problem.message, job);
+    const { job, damage } = parseJob({ app_id: this.#appId, id }, found);
     const { version } = found;
-    return problem === undefined ? { job, version } : this.#setAside(job, found, problem.message);
-  }
-
-  #parse(id: string, found: Versioned): ParsedJob {
-    return parseJob({ app_id: this.#appId, id }, found);
-  }
-
-  /** Puts the ERROR that stands for a damaged job in its place, for good where the storage can be written. */
-  async #setAside(job: JobRecord, found: Versioned, message: string): Promise<StoredJob> {
-    const key = this.#key(job.id);
+    if (damage === undefined) return { job, version };
+    const key = this.#key(id);
     try {
-      await keepDamaged(this.#storage, key, found, message);
-      await this.#index.add(job.id, viewsOf(job, this.#taskOf), URGENT);
-      const write = () => this.#storage.write(JOBS, key, toJson(job), found.version, URGENT);
-      return { job, version: await stored(write) };
+      await keepDamaged(this.#storage, key, found, damage);
+      await this.#index.add(id, viewsOf(job, this.#taskOf), URGENT);
+      return {
+        job,
+        version: await this.#storage.write(JOBS, key, toJson(job), version, URGENT),
+      };
     } catch {
-      return { job, version: found.version };
+      return { job, version };
     }
   }
 
-  /** @returns false if someone else wrote first. */
+  /** @returns false after a concurrent write. */
   async #replace({ job, version }: StoredJob, changed: JobRecord): Promise<boolean> {
     const [before, now] = [viewsOf(job, this.#taskOf), viewsOf(changed, this.#taskOf)];
     await this.#index.add(job.id, without(now, before), URGENT);
@@ -256,21 +244,21 @@ export class JobRepository {
   }
 
   /**
-   * Creates a job with its markers and what else belongs to it. @returns its version; undefined where the storage can't,
-   * or one of them is there already.
+   * Creates a job with its markers and other records in one call. @returns its version; undefined if the storage can't
+   * do that, or one of the records exists.
    */
   async #createWhole(
     job: JobRecord,
     views: readonly string[],
-    beside: readonly NewRecord[],
+    others: readonly NewRecord[],
   ): Promise<Version | undefined> {
     if (this.#storage.createAll === undefined) return undefined;
     const record = { collection: JOBS, key: this.#key(job.id), value: toJson(job) };
-    const records = [record, ...this.#index.markers(job.id, views), ...beside];
+    const records = [record, ...this.#index.markers(job.id, views), ...others];
     try {
-      const versions = await stored(async () => this.#storage.createAll?.(records));
+      const [version] = await this.#storage.createAll(records);
       noteWrite(this.#storage, job.id);
-      return versions?.[0];
+      return version;
     } catch (thrown) {
       if (isVersionConflict(thrown)) return undefined;
       throw thrown;
@@ -278,8 +266,7 @@ export class JobRepository {
   }
 
   async #write(job: JobRecord, expected: Version | undefined, options: WriteOptions = {}): Promise<Version> {
-    const write = () => this.#storage.write(JOBS, this.#key(job.id), toJson(job), expected, options);
-    const version = await stored(write);
+    const version = await this.#storage.write(JOBS, this.#key(job.id), toJson(job), expected, options);
     noteWrite(this.#storage, job.id);
     return version;
   }

@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { MAX_IDEMPOTENCY_KEY_LENGTH, type TrainingRequest, validate } from '../contract/index.js';
 import { StorageError, ValidationError } from '../errors.js';
-import { isVersionConflict, type Storage } from '../storage/index.js';
+import { isVersionConflict, type Storage, withStorageErrors } from '../storage/index.js';
 import { accountKey } from './account-records.js';
 import { JOB_REQUESTS } from './collections.js';
-import { stored } from './stored.js';
 
 /** How long a key is remembered. */
 const REMEMBERED_MS = 24 * 60 * 60_000;
@@ -14,7 +13,7 @@ const SHARD_DIGITS = 2;
 
 const keySchema = z
   .string()
-  .min(1, 'the idempotency key is empty; give a text that names this request, such as a UUID')
+  .min(1, 'the idempotency key is empty; use a unique text for each request, such as a UUID')
   .max(
     MAX_IDEMPOTENCY_KEY_LENGTH,
     `the idempotency key is longer than ${MAX_IDEMPOTENCY_KEY_LENGTH} characters`,
@@ -34,8 +33,8 @@ type Remembered = z.infer<typeof rememberedSchema>;
 
 /**
  * The requests of an account that came with an idempotency key, for 24 hours: `job-requests/<app_id>/<2 digits>`. The
- * id of a job is decided here, before there is the job; so however often and wherever a request is repeated, also after
- * a crash between the two, it can only create this one.
+ * id of a job is decided here before the job exists. So a request that is repeated, in any process and also after a
+ * crash between the two, can only create this one job.
  */
 export class JobRequests {
   readonly #storage: Storage;
@@ -43,7 +42,7 @@ export class JobRequests {
   readonly #clock: { now(): number };
 
   constructor(storage: Storage, appId: string, clock: { now(): number }) {
-    this.#storage = storage;
+    this.#storage = withStorageErrors(storage);
     this.#account = accountKey(appId);
     this.#clock = clock;
   }
@@ -51,7 +50,7 @@ export class JobRequests {
   /**
    * @param newId for a key that is not remembered.
    * @returns the id of the job that this request creates or has created.
-   * @throws ValidationError where the key came with another request; StorageError
+   * @throws ValidationError if the key came with another request; StorageError
    */
   async idFor(idempotencyKey: string, request: TrainingRequest, newId: string): Promise<string> {
     const key = sha256(validate(keySchema, idempotencyKey, ['idempotencyKey']));
@@ -65,7 +64,7 @@ export class JobRequests {
         return earlier.id;
       }
       try {
-        await stored(() => this.#storage.write(JOB_REQUESTS, record, [...remembered, asked], version));
+        await this.#storage.write(JOB_REQUESTS, record, [...remembered, asked], version);
         return newId;
       } catch (thrown) {
         if (!isVersionConflict(thrown)) throw thrown;
@@ -73,12 +72,12 @@ export class JobRequests {
     }
   }
 
-  /** Without those that are too old. */
+  /** The remembered requests of a shard that are not too old. */
   async #read(record: string) {
-    const found = await stored(() => this.#storage.read(JOB_REQUESTS, record));
+    const found = await this.#storage.read(JOB_REQUESTS, record);
     const parsed = rememberedSchema.safeParse(found?.value ?? []);
     if (!parsed.success) {
-      throw new StorageError(`record ${JOB_REQUESTS}/${record} is no list of requests; remove it`, {
+      throw new StorageError(`record ${JOB_REQUESTS}/${record} is not a list of requests; remove it`, {
         cause: parsed.error,
       });
     }
@@ -89,11 +88,11 @@ export class JobRequests {
 }
 
 function otherRequest(key: string, id: string): ValidationError {
-  const msg = `${JSON.stringify(key)} came with another request within 24 hours, which created job ${id}; take a new key for a new request`;
+  const msg = `${JSON.stringify(key)} came with another request within 24 hours, which created job ${id}; use a new key for a new request`;
   return new ValidationError([{ loc: ['idempotencyKey'], msg, type: 'idempotency_key' }]);
 }
 
-/** The same text for the same request, in whatever order its fields are. */
+/** The same text for the same request, in any order of its fields. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, each: unknown) =>
     typeof each === 'object' && each !== null && !Array.isArray(each)

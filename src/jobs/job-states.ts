@@ -2,8 +2,8 @@ import type { TrainingJobStatus } from '../contract/index.js';
 import { TransitionError } from '../errors.js';
 
 /**
- * Every transition of a training job; there is no other. Whoever deletes a job that has not ended cancels it
- * first, so only ended jobs lead to DELETED.
+ * Every transition of a training job. A deletion cancels a job that has not ended first, so only ended jobs become
+ * DELETED.
  */
 const successors: Readonly<Record<TrainingJobStatus, readonly TrainingJobStatus[]>> = {
   CREATED: ['QUEUED', 'CANCELLED'],

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
-import type { Storage } from '../storage/index.js';
+import { type Storage, withStorageErrors } from '../storage/index.js';
 import { JOBS } from './collections.js';
 
 /** Jobs of a storage whose writes are remembered. */
 const MAX_JOBS = 10_000;
 
-/** Is told the id of each job whose record is written: by this process or, where the storage hears of it, by another. */
+/** Gets the id of each job whose record is written by this process or, if the storage reports that, by another. */
 export interface WriteListener {
   written(id: string, isElsewhere: boolean): void;
 }
@@ -13,15 +13,15 @@ export interface WriteListener {
 interface Writes {
   readonly tokens: LRUCache<string, object>;
   readonly listeners: Set<WeakRef<WriteListener>>;
-  /** Whether the storage tells of the writes of other processes. */
+  /** Whether this process watches for the writes of other processes. */
   isWatched: boolean;
 }
 
 const writes = new WeakMap<Storage, Writes>();
 
-/** A token of the last known write of a job's record: another one after each write. */
+/** A token of the last known write of a job's record, which changes with each write. */
 export function lastWrite(storage: Storage, id: string): object | undefined {
-  return writes.get(storage)?.tokens.get(id);
+  return writes.get(withStorageErrors(storage))?.tokens.get(id);
 }
 
 export function noteWrite(storage: Storage, id: string, isElsewhere = false): void {
@@ -34,12 +34,12 @@ export function noteWrite(storage: Storage, id: string, isElsewhere = false): vo
   }
 }
 
-/** Tells a listener of writes for as long as somebody else refers to it. @returns what ends that earlier */
+/** Calls a listener for each write as long as other code refers to it. @returns a function that ends this earlier */
 export function onWrite(storage: Storage, listener: WriteListener): () => void {
   const known = writesOf(storage);
   if (!known.isWatched) {
     known.isWatched = true;
-    // For as long as the storage is open: it ends this by itself.
+    // The storage ends this when it is closed.
     storage.watch?.(JOBS, (key) => noteWrite(storage, key.slice(key.lastIndexOf('/') + 1), true));
   }
   const { listeners } = known;
@@ -49,9 +49,10 @@ export function onWrite(storage: Storage, listener: WriteListener): () => void {
 }
 
 function writesOf(storage: Storage): Writes {
-  const known = writes.get(storage);
+  const key = withStorageErrors(storage);
+  const known = writes.get(key);
   if (known !== undefined) return known;
   const made: Writes = { tokens: new LRUCache({ max: MAX_JOBS }), listeners: new Set(), isWatched: false };
-  writes.set(storage, made);
+  writes.set(key, made);
   return made;
 }

@@ -1,16 +1,15 @@
 import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
-import { isVersionConflict, type NewRecord, type Storage } from '../storage/index.js';
+import { isVersionConflict, type NewRecord, type Storage, withStorageErrors } from '../storage/index.js';
 import { accountKey } from './account-records.js';
 import { MODEL_USES } from './collections.js';
 import { JobRepository } from './job-repository.js';
-import { stored } from './stored.js';
 
 /** A model's use is written at most this often by each process. */
 const COARSENESS_MS = 60 * 60_000;
 /** How long the first use after that may wait to be written, together with those of other models. */
 const WRITE_AFTER_MS = 1000;
-/** Models whose last use is remembered here; of others it may be written more often. */
+/** Models whose last use is remembered here; the uses of others may be written more often. */
 const MAX_REMEMBERED = 10_000;
 
 const useSchema = z.object({
@@ -19,30 +18,30 @@ const useSchema = z.object({
 });
 
 /**
- * When the models of an account were used last, as `model-uses/<app_id>/<id>`, to the hour. A query only costs a look
- * in a map: uses are written in the background, and one that can't be written is lost without an error.
+ * When the models of an account were last used, as `model-uses/<app_id>/<id>`, to the hour. A query only costs a lookup
+ * in a map: uses are written in the background, and a use that can't be written is lost without an error.
  */
 export class ModelUses {
   readonly #storage: Storage;
   readonly #account: string;
   readonly #jobs: JobRepository;
   readonly #now: () => number;
-  // By size, as an upper count would be room set aside for each account.
+  // By size, as the option `max` would reserve memory for each account.
   readonly #noted = new LRUCache<string, number>({ maxSize: MAX_REMEMBERED, sizeCalculation: () => 1 });
   /** The uses to be written, by model. */
   readonly #unwritten = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
 
-  /** @param now tells the time in milliseconds since 1970. */
+  /** @param now the time in milliseconds since 1970. */
   constructor(storage: Storage, appId: string, now: () => number = Date.now) {
-    this.#storage = storage;
+    this.#storage = withStorageErrors(storage);
     this.#account = accountKey(appId);
     this.#jobs = new JobRepository(storage, appId);
     this.#now = now;
   }
 
-  /** The model answers a query now. */
+  /** Notes that the model answers a query now. */
   note(id: string): void {
     const now = this.#now();
     if (now - (this.#noted.get(id) ?? Number.NEGATIVE_INFINITY) < COARSENESS_MS) return;
@@ -51,29 +50,29 @@ export class ModelUses {
     this.#timer ??= setTimeout(() => void this.flush(), WRITE_AFTER_MS).unref();
   }
 
-  /** When the model was used last or, if never, when its job was created; undefined if nobody has looked yet. */
+  /** When the model was used last or, if never, when its job was created; undefined if no use is recorded yet. */
   async last(id: string): Promise<number | undefined> {
     return (await this.#read(id)).at;
   }
 
   /**
-   * Counts a model from this time on, unless it is known to be used later. A deleted model stays without a trace.
+   * Records a use of a model, unless a later one is known. Leaves no record of a deleted model.
    * @throws StorageError
    */
   async track(id: string, at: number): Promise<void> {
     const { at: known, version } = await this.#read(id);
     if (known !== undefined && at - known < COARSENESS_MS) return;
     try {
-      await stored(() => this.#storage.write(MODEL_USES, this.#key(id), { at }, version));
+      await this.#storage.write(MODEL_USES, this.#key(id), { at }, version);
     } catch (thrown) {
-      if (!isVersionConflict(thrown)) throw thrown; // else another process has seen the same use
+      if (!isVersionConflict(thrown)) throw thrown; // else another process has recorded the same use
     }
-    // Whoever deletes the model does so first, and then removes this.
+    // A deletion makes the job DELETED first, and then removes this record.
     const job = await this.#jobs.find(id);
     if (job === undefined || job.status === 'DELETED') await this.forget(id);
   }
 
-  /** The record of a model that counts from this time on, to be created together with its job. */
+  /** The record of a model's first use, to be created together with its job. */
   firstOf(id: string, at: number): NewRecord {
     return { collection: MODEL_USES, key: this.#key(id), value: { at } };
   }
@@ -81,7 +80,7 @@ export class ModelUses {
   /** @throws StorageError */
   async forget(id: string): Promise<void> {
     this.#noted.delete(id);
-    await stored(() => this.#storage.remove(MODEL_USES, this.#key(id)));
+    await this.#storage.remove(MODEL_USES, this.#key(id));
   }
 
   /** Writes what was noted so far. Never rejects. */
@@ -99,7 +98,7 @@ export class ModelUses {
   }
 
   async #read(id: string) {
-    const found = await stored(() => this.#storage.read(MODEL_USES, this.#key(id)));
+    const found = await this.#storage.read(MODEL_USES, this.#key(id));
     const at = found && useSchema.safeParse(found.value).data?.at;
     return { at, version: found?.version };
   }

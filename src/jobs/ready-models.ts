@@ -1,17 +1,17 @@
 import { LRUCache } from 'lru-cache';
-import { isOrchardError } from '../errors.js';
-import type { Storage } from '../storage/index.js';
+import { isOrchardError, ModelNotReadyError, NotFoundError } from '../errors.js';
+import { type Storage, withStorageErrors } from '../storage/index.js';
+import type { JobRecord } from './job-record.js';
 import { JobRepository } from './job-repository.js';
 import { lastWrite, onWrite } from './job-writes.js';
-import { readyModel } from './ready-model.js';
 
 /** How long another process's deletion of a model may go unnoticed. */
 const FRESH_MS = 1000;
-/** After this, a model that is asked is looked up again while it answers, so that no query waits for the storage. */
+/** After this, a query looks its model up again in the background, so that no query waits for the storage. */
 const RENEW_MS = 500;
 const MAX_KEPT = 1000;
 
-/** How often models that nobody asks are looked up, so that deleted ones leave the memory. */
+/** How often models without queries are looked up, so that deleted ones leave the memory. */
 const CHECK_MS = 5000;
 
 interface Found {
@@ -24,17 +24,17 @@ interface Found {
 }
 
 export interface ReadyModelsOptions {
-  /** Called with the directory of a model that was found before and can't answer any more. */
+  /** Called with the directory of a model that can't answer any more. */
   readonly gone?: (directory: string) => void;
-  /** Tells the time in milliseconds. */
+  /** The time in milliseconds. */
   readonly clock?: { now(): number };
-  /** How often models that nobody asks are looked up, in milliseconds. Default 5 s. */
+  /** How often models without queries are looked up, in milliseconds. Default 5 s. */
   readonly checkMs?: number;
 }
 
 /**
- * The directories of an account's READY models, each kept for a second after it was looked up, or until its job is
- * written, as far as that is heard of.
+ * The directories of an account's READY models, each kept for a second after it was looked up, or until this process
+ * learns of a write of its job.
  */
 export class ReadyModels {
   readonly #storage: Storage;
@@ -42,7 +42,7 @@ export class ReadyModels {
   readonly #gone: (directory: string) => void;
   readonly #clock: { now(): number };
   readonly #checkMs: number;
-  // By size, as an upper count would be room set aside for each account.
+  // By size, as the option `max` would reserve memory for each account.
   readonly #found = new LRUCache<string, Found>({ maxSize: MAX_KEPT, sizeCalculation: () => 1 });
   readonly #stopListening: () => void;
   #timer: NodeJS.Timeout | undefined;
@@ -53,7 +53,7 @@ export class ReadyModels {
     appId: string,
     { gone = () => {}, clock = performance, checkMs = CHECK_MS }: ReadyModelsOptions = {},
   ) {
-    this.#storage = storage;
+    this.#storage = withStorageErrors(storage);
     this.#jobs = new JobRepository(storage, appId);
     this.#gone = gone;
     this.#clock = clock;
@@ -61,7 +61,7 @@ export class ReadyModels {
     this.#stopListening = onWrite(storage, this);
   }
 
-  /** @returns at once for a model that is kept. @throws what {@link readyModel} throws. */
+  /** The directory of a model, without a promise if it is kept. @throws what {@link readyModel} throws. */
   directoryOf(id: string): string | Promise<string> {
     const known = this.#found.get(id);
     if (known === undefined || known.write !== lastWrite(this.#storage, id)) return this.lookUp(id);
@@ -74,7 +74,7 @@ export class ReadyModels {
     return known.directory;
   }
 
-  /** As {@link directoryOf}, whatever is kept. */
+  /** As {@link directoryOf}, but always reads the job. */
   async lookUp(id: string): Promise<string> {
     const [write, foundAt] = [lastWrite(this.#storage, id), this.#clock.now()];
     try {
@@ -96,7 +96,7 @@ export class ReadyModels {
     if (this.#found.has(id)) this.#renew(id);
   }
 
-  /** Looks no more for what is gone. */
+  /** Stops looking models up. */
   close(): void {
     this.#isClosed = true;
     this.#stopListening();
@@ -104,12 +104,12 @@ export class ReadyModels {
     this.#found.clear();
   }
 
-  /** What is wrong will be told to the next query, which finds nothing kept. */
+  /** A failure reaches the next query, which finds nothing kept. */
   #renew(id: string): void {
     this.lookUp(id).catch(() => undefined);
   }
 
-  /** Looks models up from time to time while there are any, and somebody refers to this. */
+  /** Looks models up from time to time while there are any, and other code refers to this. */
   #checks(): NodeJS.Timeout {
     const self = new WeakRef(this);
     const timer = setInterval(() => {
@@ -130,7 +130,36 @@ export class ReadyModels {
   }
 }
 
-/** Whether an error tells that a model won't answer again; a storage that fails tells nothing of it. */
+/** Whether an error means that a model won't answer again, unlike a failure of the storage. */
 function isGone(thrown: unknown): boolean {
   return isOrchardError(thrown) && (thrown.code === 'not_found' || thrown.code === 'model_not_ready');
+}
+
+/** A model that can answer. */
+export interface ReadyModel {
+  readonly job: JobRecord;
+  /** Where its files are. */
+  readonly directory: string;
+}
+
+/**
+ * A READY model and its files.
+ * @throws NotFoundError for an unknown or deleted model, ModelNotReadyError for any other that can't answer,
+ * StorageError.
+ */
+export async function readyModel(id: string, jobs: JobRepository, storage: Storage): Promise<ReadyModel> {
+  const job = await jobs.get(id, 'model');
+  requireReady(job);
+  const directory = await storage.openFolder(id);
+  if (directory !== undefined) return { job, directory };
+  requireReady(await jobs.get(id, 'model')); // it may have been deleted since
+  throw new ModelNotReadyError(id, 'READY', 'but its files are gone from the storage; train it again');
+}
+
+function requireReady({ id, status, error }: JobRecord): void {
+  if (status === 'READY') return;
+  if (status === 'DELETED') throw new NotFoundError('model', id, 'it was deleted');
+  throw error === undefined
+    ? new ModelNotReadyError(id, status)
+    : new ModelNotReadyError(id, status, `its training failed: ${error.message}`);
 }

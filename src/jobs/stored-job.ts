@@ -1,19 +1,26 @@
-import type { ZodError } from 'zod';
+import * as z from 'zod';
+import { type ModelConfig, modelConfigSchema } from '../contract/index.js';
 import { InternalError } from '../errors.js';
-import type { JsonValue, Version, Versioned } from '../storage/index.js';
-import { JOBS } from './collections.js';
-import { damagedJob } from './damaged-job.js';
-import { type JobRecord, jobRecordSchema } from './job-record.js';
-import { laterVersion, newerOrchard } from './record-version.js';
+import {
+  isVersionConflict,
+  type JsonValue,
+  type Storage,
+  type Version,
+  type Versioned,
+} from '../storage/index.js';
+import { DAMAGED_JOBS, JOBS } from './collections.js';
+import { type JobRecord, jobRecordSchema, newJobRecord } from './job-record.js';
 
-/** The version of a job's record; 2 added `claim`. Jobs of releases before versions have none. */
-export const JOB_VERSION = 2;
+/** What a job's model is called if its damaged record doesn't tell. */
+const UNKNOWN_MODEL: ModelConfig = {
+  name: 'damaged-record',
+  type: 'multiclass-text-classification',
+  family: 'Papaya',
+  size: 'base',
+};
 
-/** A job as its record says. `problem` says why it can't be taken at its word; the job is an ERROR then. */
-export interface ParsedJob {
-  readonly job: JobRecord;
-  readonly problem?: { readonly kind: 'damaged' | 'newer'; readonly message: string };
-}
+const rest = z.object({ model_config: modelConfigSchema }).partial();
+const goneSchema = z.object({ status: z.literal('DELETED') });
 
 /** A job as it was read, with the version to write against. */
 export interface StoredJob {
@@ -21,26 +28,21 @@ export interface StoredJob {
   readonly version: Version;
 }
 
-/** A job that was created. */
-export interface CreatedJob extends StoredJob {
-  /** Whether the records that belong to it were created with it. */
-  readonly isWhole: boolean;
+/** A job as its record says. If the record is damaged, the job is an ERROR, and `damage` says what is wrong. */
+interface ParsedJob {
+  readonly job: JobRecord;
+  readonly damage?: string;
 }
 
 /** @param names the account and the id that the key is made of. */
 export function parseJob(names: { app_id: string; id: string }, { value, damage }: Versioned): ParsedJob {
-  const record = `${JOBS}/${encodeURIComponent(names.app_id)}/${names.id}`;
-  const version = laterVersion(value, JOB_VERSION);
-  if (version !== undefined) {
-    const message = newerOrchard(record, version, JOB_VERSION);
-    return { job: damagedJob(names, value, message), problem: { kind: 'newer', message } };
-  }
-  const parsed = damage === undefined ? jobRecordSchema.safeParse(withoutVersion(value)) : undefined;
+  const parsed = damage === undefined ? jobRecordSchema.safeParse(value) : undefined;
   if (parsed?.success) return { job: parsed.data };
-  // Not `damage`, which may name a path of the machine: whoever asks for the job reads this.
+  const record = `${JOBS}/${encodeURIComponent(names.app_id)}/${names.id}`;
+  // Not `damage`, which may name a path of the machine: clients read this message.
   const reason = damage === undefined ? firstProblem(parsed?.error) : 'it is no record';
   const message = `record ${record} is damaged (${reason}); what was left of it is kept as damaged-${record}: delete this model, and train it again`;
-  return { job: damagedJob(names, value, message), problem: { kind: 'damaged', message } };
+  return { job: damagedJob(names, value, message), damage: message };
 }
 
 /**
@@ -52,16 +54,44 @@ export function toJson(job: JobRecord): JsonValue {
   if (!checked.success) {
     throw new InternalError(`training job ${job.id} can't be recorded: ${firstProblem(checked.error)}`);
   }
-  return JSON.parse(JSON.stringify({ record_version: JOB_VERSION, ...job }));
+  return JSON.parse(JSON.stringify(job));
 }
 
-function withoutVersion(value: JsonValue): unknown {
-  if (typeof value !== 'object' || value === null || !('record_version' in value)) return value;
-  const { record_version: _, ...job } = value;
-  return job;
+/** Keeps the rest of a damaged record before it is replaced, unless that was done before. */
+export async function keepDamaged(
+  storage: Storage,
+  key: string,
+  { value, damage }: Versioned,
+  message: string,
+): Promise<void> {
+  const kept = { message: damage ?? message, left: value };
+  try {
+    await storage.write(DAMAGED_JOBS, key, kept, undefined, { isUrgent: true });
+  } catch (thrown) {
+    if (!isVersionConflict(thrown)) throw thrown;
+  }
 }
 
-function firstProblem(error: ZodError | undefined): string {
+/** An ERROR in place of a job whose record can't be read, with the rest of its data. */
+function damagedJob(
+  { app_id, id }: { app_id: string; id: string },
+  value: JsonValue,
+  message: string,
+): JobRecord {
+  const { model_config = UNKNOWN_MODEL } = rest.safeParse(value).data ?? {};
+  const request = { dataset_url: 'unknown:', model_config };
+  const created = new Date(timeOf(id)).toISOString().replace('Z', '+00:00');
+  const job = newJobRecord(request, { id, app_id, created, seed: 0 });
+  if (goneSchema.safeParse(value).success) return { ...job, status: 'DELETED' };
+  return { ...job, status: 'ERROR', error: { code: 'storage', message } };
+}
+
+/** When an id was made: the first 48 bits of a UUID of version 7, in milliseconds since 1970. */
+function timeOf(id: string): number {
+  return Number.parseInt(id.replace('-', '').slice(0, 12), 16);
+}
+
+function firstProblem(error: z.ZodError | undefined): string {
   const issue = error?.issues[0];
   return issue ? `${issue.path.join('.')}: ${issue.message}` : 'it does not fit';
 }

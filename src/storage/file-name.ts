@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** File systems allow 255 bytes; the rest is room for what is added to a name. */
+/** File systems allow 255 bytes; the rest is room for additions to a name. */
 const MAX_NAME_LENGTH = 150;
 /** How much of a text that is too long for a name stays readable, before its SHA-256. */
 const READABLE_LENGTH = 80;
@@ -15,14 +15,6 @@ const WINDOWS_DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)$/;
 export function encodeFileName(text: string): string {
   const name = escapeName(text);
   return name.length > MAX_NAME_LENGTH ? `${name.slice(0, READABLE_LENGTH)}${hashedName(text)}` : name;
-}
-
-/**
- * The text that {@link encodeFileName} made this name from; undefined for a hashed name and for any other
- * file.
- */
-export function decodeFileName(name: string): string | undefined {
-  return name.length > MAX_NAME_LENGTH ? undefined : unescapeName(name);
 }
 
 /**
@@ -48,11 +40,6 @@ export function unescapeName(name: string): string | undefined {
  */
 export function hashedName(text: string): string {
   return `~${createHash('sha256').update(text, 'utf16le').digest('hex')}`;
-}
-
-/** True for a name that ends in a hash, as its text was too long. */
-export function isHashedFileName(name: string): boolean {
-  return /~[0-9a-f]{64}$/.test(name);
 }
 
 function escapeUnit(unit: string): string {

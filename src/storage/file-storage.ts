@@ -1,23 +1,21 @@
 import { resolve } from 'node:path';
 import { StorageError } from '../errors.js';
-import { checkCollection, checkKey, checkLimit } from './check-arguments.js';
+import { checkCollection, checkKey, checkLimit, DEFAULT_LIMIT } from './arguments.js';
 import { FolderStore } from './folder-store.js';
-import { DEFAULT_LIMIT } from './listing.js';
 import { RecordFiles } from './record-files.js';
 import { Reserve } from './reserve.js';
-import type {
-  JsonValue,
-  ListOptions,
-  Storage,
-  StoredRecord,
-  Version,
-  Versioned,
-  WriteOptions,
+import {
+  type JsonValue,
+  type ListOptions,
+  type Storage,
+  type StoredRecord,
+  type Version,
+  type Versioned,
+  type WriteOptions,
+  whileDoing,
 } from './storage.js';
-import { whileDoing } from './storage-failure.js';
-import { StorageLayout } from './storage-layout.js';
 
-/** A storage in use looks this often for what processes left that have died meanwhile. */
+/** How often a storage in use deletes what killed processes left behind. */
 const SWEEP_INTERVAL_MS = 20_000;
 
 /**
@@ -26,8 +24,7 @@ const SWEEP_INTERVAL_MS = 20_000;
  *
  * ```
  * records/<collection>/<key>.json   folders/<key>/published-<n>/   folders/<key>/staged/
- * layout                            the version of this layout; an earlier one is converted on first use
- * locks/  temporary/  trash/        used for moments; what a process left in them that died is deleted later
+ * locks/  temporary/  trash/        used for moments; what a killed process left in them is deleted later
  * reserve                           1 MB that is freed when the disk is full, to record how jobs end
  * ```
  * The key of a record is split into nested directories, so that no directory grows large and a listing only
@@ -41,7 +38,6 @@ export function fileStorage(directory: string): Storage {
 class FileStorage implements Storage {
   readonly specificationVersion = 1;
   readonly #root: string;
-  readonly #layout: StorageLayout;
   readonly #records: RecordFiles;
   readonly #folders: FolderStore;
   readonly #reserve: Reserve;
@@ -53,20 +49,13 @@ class FileStorage implements Storage {
 
   constructor(root: string) {
     this.#root = root;
-    this.#layout = new StorageLayout(root);
     this.#records = new RecordFiles(root);
     this.#folders = new FolderStore(root);
     this.#reserve = new Reserve(root);
   }
 
-  async read(collection: string, key: string): Promise<Versioned | undefined> {
-    checkCollection(collection);
-    checkKey(key);
-    return this.#doing(`record ${collection}/${key} can't be read`, async () => {
-      const found = await this.#records.read(collection, key);
-      await this.#requireRecordsUnless(found !== undefined);
-      return found;
-    });
+  read(collection: string, key: string): Promise<Versioned | undefined> {
+    return this.#withRecord(collection, key, 'read', () => this.#records.read(collection, key));
   }
 
   write(
@@ -78,9 +67,9 @@ class FileStorage implements Storage {
   ): Promise<Version> {
     const write = () => this.#records.write(collection, key, value, expected);
     return this.#withRecord(collection, key, 'written', async () => {
-      await this.#layout.mark();
       const version = await (isUrgent ? this.#reserve.using(write) : write());
-      await this.#keepReserve();
+      this.#reserving ??= this.#reserve.keep(); // with the first write; later, sweeping sees to it
+      await this.#reserving;
       return version;
     });
   }
@@ -91,11 +80,13 @@ class FileStorage implements Storage {
   }
 
   list(collection: string, options: ListOptions = {}): Promise<readonly StoredRecord[]> {
-    return this.#listing(collection, options, () => this.#records.list(collection, options));
+    return this.#listing(collection, options, (range, limit) => this.#records.list(collection, range, limit));
   }
 
   listKeys(collection: string, options: ListOptions = {}): Promise<readonly string[]> {
-    return this.#listing(collection, options, () => this.#records.listKeys(collection, options));
+    return this.#listing(collection, options, (range, limit) =>
+      this.#records.listKeys(collection, range, limit),
+    );
   }
 
   stageFolder(key: string): Promise<string> {
@@ -126,48 +117,31 @@ class FileStorage implements Storage {
 
   async #listing<T>(
     collection: string,
-    { limit = DEFAULT_LIMIT }: ListOptions,
-    work: () => Promise<readonly T[]>,
-  ): Promise<readonly T[]> {
+    { limit = DEFAULT_LIMIT, ...range }: ListOptions,
+    work: (range: Omit<ListOptions, 'limit'>, limit: number) => Promise<T>,
+  ): Promise<T> {
     checkCollection(collection);
     checkLimit(limit);
-    return this.#doing(`collection ${collection} can't be listed`, async () => {
-      const found = await work();
-      await this.#requireRecordsUnless(found.length > 0);
-      return found;
-    });
+    return this.#call(`collection ${collection} can't be listed`, () => work(range, limit));
   }
 
   async #withRecord<T>(collection: string, key: string, done: string, work: () => Promise<T>): Promise<T> {
     checkCollection(collection);
     checkKey(key);
-    return this.#doingThere(`record ${collection}/${key} can't be ${done}`, work);
+    return this.#call(`record ${collection}/${key} can't be ${done}`, work);
   }
 
   async #withFolder<T>(key: string, done: string, work: () => Promise<T>): Promise<T> {
     checkKey(key);
-    return this.#doingThere(`folder ${key} can't be ${done}`, work);
+    return this.#call(`folder ${key} can't be ${done}`, work);
   }
 
-  #doingThere<T>(what: string, work: () => Promise<T>): Promise<T> {
-    return this.#doing(what, async () => {
+  #call<T>(what: string, work: () => Promise<T>): Promise<T> {
+    this.#sweepNowAndThen();
+    return whileDoing(what, async () => {
       await this.#requireRecords();
       return work();
     });
-  }
-
-  #doing<T>(what: string, work: () => Promise<T>): Promise<T> {
-    this.#sweepNowAndThen();
-    return whileDoing(what, async () => {
-      await this.#layout.ready();
-      return work();
-    });
-  }
-
-  /** As {@link #requireRecords}, after a look that may have found some. */
-  async #requireRecordsUnless(areFound: boolean): Promise<void> {
-    if (areFound) this.#hadRecords = true;
-    else await this.#requireRecords();
   }
 
   /**
@@ -183,12 +157,6 @@ class FileStorage implements Storage {
       );
     }
     this.#hadRecords ||= hasRecords;
-  }
-
-  /** With the first write; later, sweeping sees to it. */
-  #keepReserve(): Promise<void> {
-    this.#reserving ??= this.#reserve.keep();
-    return this.#reserving;
   }
 
   /** Runs alongside the first call and later ones. What it can't delete does no harm, so it never fails a call. */

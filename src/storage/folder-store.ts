@@ -17,7 +17,7 @@ const STAGED = 'staged';
 const PUBLISHED = /^published-(\d+)$/;
 
 /**
- * Folders as `folders/<key>/published-<n>`, of which the highest n counts, beside `folders/<key>/staged`.
+ * Folders as `folders/<key>/published-<n>`, of which the highest n counts, and `folders/<key>/staged`.
  * Every visible change is one rename: publishing renames `staged` to the next n, and deletes earlier ones
  * only then; removing moves the whole folder to `trash/`, and deletes it there. So a crash at any point
  * leaves the old or the new state, processes need no lock, and a folder in use can be replaced on Windows
@@ -63,7 +63,7 @@ export class FolderStore {
     return this.#moveToTrash(this.#home(key), this.#folders);
   }
 
-  /** Deletes what crashes left behind and nobody can see. */
+  /** Deletes what crashes left behind. */
   async sweep(): Promise<void> {
     await this.emptyTrash();
     for (const name of await namesIn(this.#folders)) await deleteSuperseded(join(this.#folders, name));
@@ -81,7 +81,7 @@ export class FolderStore {
       if (!(await moveIfPresent(path, grave))) return;
     } catch (thrown) {
       if (!isDiskFull(thrown)) throw thrown;
-      await rm(path, { recursive: true, force: true }); // where there is no room for another name
+      await rm(path, { recursive: true, force: true }); // there is no room for another name
     }
     await flushDirectory(parent);
     await deleteUnseen(grave);

@@ -1,10 +1,7 @@
-export { checkCollection, checkKey, checkLimit } from './check-arguments.js';
-export { encodeFileName } from './file-name.js';
+export { checkCollection, checkKey, checkLimit, DEFAULT_LIMIT } from './arguments.js';
 export { fileStorage } from './file-storage.js';
 export { KeyedQueue } from './keyed-queue.js';
-export { DEFAULT_LIMIT } from './listing.js';
 export { memoryStorage } from './memory-storage.js';
 export { pathOfKey } from './record-path.js';
 export * from './storage.js';
 export { type CreateStorage, storageContract } from './storage-contract.js';
-export { saysItAll, whileDoing } from './storage-failure.js';

@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { TemporaryDirectory } from '../files/index.js';
-import { checkCollection, checkKey, checkLimit } from './check-arguments.js';
+import { checkCollection, checkKey, checkLimit, DEFAULT_LIMIT, isListed } from './arguments.js';
 import { FolderStore } from './folder-store.js';
-import { DEFAULT_LIMIT } from './listing.js';
-import { SortedKeys } from './sorted-keys.js';
 import {
   type JsonValue,
   type ListOptions,
@@ -12,8 +10,8 @@ import {
   type Version,
   VersionConflict,
   type Versioned,
+  whileDoing,
 } from './storage.js';
-import { whileDoing } from './storage-failure.js';
 
 /**
  * Storage for tests, and for applications that needn't keep anything: records in memory, folders in a
@@ -29,9 +27,10 @@ interface MemoryRecord {
   readonly version: Version;
 }
 
-class MemoryCollection {
-  readonly records = new Map<string, MemoryRecord>();
-  readonly keys = new SortedKeys();
+interface MemoryCollection {
+  readonly records: Map<string, MemoryRecord>;
+  /** In the order of their UTF-16 code units; undefined after a change. */
+  sortedKeys: readonly string[] | undefined;
 }
 
 class MemoryStorage implements Storage {
@@ -52,18 +51,18 @@ class MemoryStorage implements Storage {
     expected: Version | undefined,
   ): Promise<Version> {
     checkKey(key);
-    const { records, keys } = this.#collection(collection);
-    if (records.get(key)?.version !== expected) throw new VersionConflict(collection, key);
+    const stored = this.#collection(collection);
+    if (stored.records.get(key)?.version !== expected) throw new VersionConflict(collection, key);
     const version = randomUUID();
-    if (expected === undefined) keys.add(key);
-    records.set(key, { text: JSON.stringify(value), version });
+    if (expected === undefined) stored.sortedKeys = undefined;
+    stored.records.set(key, { text: JSON.stringify(value), version });
     return version;
   }
 
   async remove(collection: string, key: string): Promise<void> {
     checkKey(key);
-    const { records, keys } = this.#collection(collection);
-    if (records.delete(key)) keys.delete(key);
+    const stored = this.#collection(collection);
+    if (stored.records.delete(key)) stored.sortedKeys = undefined;
   }
 
   async list(collection: string, options: ListOptions = {}): Promise<readonly StoredRecord[]> {
@@ -104,12 +103,15 @@ class MemoryStorage implements Storage {
 
   #keys(collection: string, { limit = DEFAULT_LIMIT, ...range }: ListOptions): string[] {
     checkLimit(limit);
-    return this.#collection(collection).keys.first(range, limit);
+    const stored = this.#collection(collection);
+    stored.sortedKeys ??= [...stored.records.keys()].sort();
+    const found = stored.sortedKeys.filter((key) => isListed(key, range));
+    return (range.reverse ? found.reverse() : found).slice(0, limit);
   }
 
   #collection(name: string): MemoryCollection {
     checkCollection(name);
-    const collection = this.#collections.get(name) ?? new MemoryCollection();
+    const collection = this.#collections.get(name) ?? { records: new Map(), sortedKeys: undefined };
     this.#collections.set(name, collection);
     return collection;
   }

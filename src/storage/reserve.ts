@@ -14,8 +14,8 @@ import {
 const RESERVE_BYTES = 1024 * 1024;
 
 /**
- * A file that keeps some of the disk back, so that a full one does not hinder what records an end or frees room:
- * that first deletes this file. It is made again once there is room.
+ * A file that reserves some of the disk for writes that record how a job ended, and for deletions: on a full disk, they
+ * first delete this file. It is made again once there is room.
  */
 export class Reserve {
   readonly #file: string;
@@ -28,7 +28,7 @@ export class Reserve {
     this.#temporary = join(root, 'temporary');
   }
 
-  /** Does work that needs little room; where the disk is full, again after the reserve was freed. */
+  /** Does work that needs little room; if the disk is full, frees the reserve and repeats it. */
   async using<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -38,7 +38,7 @@ export class Reserve {
     }
   }
 
-  /** Makes the file where it is missing and there is room for twice as much. What fails is left to the next time. */
+  /** Makes the file if it is missing and there is room for twice as much. After a failure, the next call tries again. */
   async keep(): Promise<void> {
     const draft = join(this.#temporary, ownedName());
     try {

@@ -1,3 +1,4 @@
+import { isOrchardError, StorageError } from '../errors.js';
 import type { FileContent } from '../files/index.js';
 
 /** Anything that JSON can hold. */
@@ -18,8 +19,8 @@ export interface Versioned {
   /** The version of the write that stored it. */
   readonly version: Version;
   /**
-   * Present where the medium holds something else than a record under this key, such as a file that was cut short:
-   * what is wrong with it. `value` is then what is left, as text. It can be replaced and removed like any record.
+   * Present if the medium holds something other than a record under this key, such as a file that was cut short: a
+   * description of the problem. `value` is then the content, as text. It can be replaced and removed like any record.
    */
   readonly damage?: string;
 }
@@ -29,9 +30,9 @@ export interface StoredRecord extends Versioned {
   readonly key: string;
 }
 
-/** What is known of a folder without its files. */
+/** A description of a folder, without its files. */
 export interface FolderDescription {
-  /** What its files take: those that are published, and those that were saved of what is staged. */
+  /** Size of its published files and its saved staged files. */
   readonly bytes: number;
   /** When it was published, in milliseconds since 1970; absent if it is not. */
   readonly publishedMs?: number;
@@ -49,7 +50,7 @@ export interface ListOptions {
   readonly reverse?: boolean;
 }
 
-/** A record that isn't there yet. */
+/** A record to create. */
 export interface NewRecord {
   readonly collection: string;
   readonly key: string;
@@ -59,8 +60,8 @@ export interface NewRecord {
 /** How a record is written. */
 export interface WriteOptions {
   /**
-   * Whether the write may use room that the storage keeps back for when the medium is full: one that records what
-   * has become of something, rather than begins something new. Default false.
+   * Whether the write may use room that the storage reserves for a full medium. For writes that record a result rather
+   * than begin something new. Default false.
    */
   readonly isUrgent?: boolean;
 }
@@ -88,21 +89,37 @@ export function isVersionConflict(thrown: unknown): thrown is VersionConflict {
 /** Marks our errors across duplicate copies of the package, where `instanceof` would miss them. */
 const STAGING_LOST = Symbol.for('orchard-nlp.staging-lost');
 
-/** Thrown where a folder that was staged here has been staged by another process since, whose work counts now. */
+/** Thrown if another process has since staged a folder that was staged here; only its work counts now. */
 export class StagingLost extends Error {
   override readonly name = 'StagingLost';
   readonly [STAGING_LOST] = true;
   constructor(readonly key: string) {
     super(
-      `folder ${key} was staged elsewhere since it was staged here; what is prepared here counts no more`,
+      `folder ${key} was staged elsewhere since it was staged here; the files staged here no longer count`,
     );
   }
 }
 
-/** True for such an error and for one that it is the cause of, even of another copy of this package. */
+/** True for such an error and for an error with it as the cause, even of another copy of this package. */
 export function isStagingLost(thrown: unknown): boolean {
   if (typeof thrown !== 'object' || thrown === null) return false;
   return STAGING_LOST in thrown || ('cause' in thrown && isStagingLost(thrown.cause));
+}
+
+/** Runs `work`. If the medium fails, the error says what was being done, and to which record or folder. */
+export async function whileDoing<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (saysItAll(thrown)) throw thrown;
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new StorageError(`${what}: ${reason}`, { cause: thrown });
+  }
+}
+
+/** Whether callers know an error of a storage by its class, so that it passes through unchanged. */
+export function saysItAll(thrown: unknown): boolean {
+  return isVersionConflict(thrown) || isStagingLost(thrown) || isOrchardError(thrown);
 }
 
 /**
@@ -122,8 +139,8 @@ export interface Storage {
   read(collection: string, key: string): Promise<Versioned | undefined>;
 
   /**
-   * Reads several records at once: those that there are, in any order. Only storages have this that each call takes a
-   * way to.
+   * Reads several records at once; missing ones are left out, and the order is free. Only for storages with a cost per
+   * call, such as a database.
    */
   readAll?(collection: string, keys: readonly string[]): Promise<readonly StoredRecord[]>;
 
@@ -141,8 +158,8 @@ export interface Storage {
   ): Promise<Version>;
 
   /**
-   * Creates several records in one go: all of them, or none if one is there already. Only storages have this that each call
-   * takes a way to.
+   * Creates several records at once: all of them, or none if one exists. Only for storages with a cost per call, such as a
+   * database.
    * @returns their versions, in the same order.
    * @throws VersionConflict
    */
@@ -161,9 +178,9 @@ export interface Storage {
   listKeys(collection: string, options?: ListOptions): Promise<readonly string[]>;
 
   /**
-   * Calls back with the keys of records of a collection that other processes write or remove, soon after they do. A
-   * storage may pass over some, and need not have this at all: it only spares others from looking often.
-   * @returns what ends it.
+   * Calls back with the keys of records of a collection that other processes write or remove, soon after they do. Some
+   * may be missed, and the method is optional: it only saves polling.
+   * @returns a function that ends it.
    */
   watch?(collection: string, changed: (key: string) => void): () => void;
 
@@ -176,16 +193,16 @@ export interface Storage {
   stageFolder(key: string): Promise<string>;
 
   /**
-   * Puts what is staged now where `stageFolder` finds it on every machine. Only storages have this whose directories
-   * others can't see; what was staged and not saved is lost with the machine then.
-   * @throws StagingLost, or an error that it is the cause of, if another process has staged the folder since.
+   * Saves the staged files, so that `stageFolder` finds them on every machine. Only for storages whose directories other
+   * machines can't see; there, staged files that are not saved are lost with the machine.
+   * @throws StagingLost, or an error with it as the cause, if another process has staged the folder since.
    */
   saveStaged?(key: string): Promise<void>;
 
   /**
    * Makes the staged directory the folder of this key, whole or not at all; replaces an earlier one.
    * Rejects if nothing is staged, and leaves what is published as it was.
-   * @throws StagingLost, or an error that it is the cause of, if another process has staged the folder since.
+   * @throws StagingLost, or an error with it as the cause, if another process has staged the folder since.
    */
   publishFolder(key: string): Promise<void>;
 
@@ -198,12 +215,12 @@ export interface Storage {
    */
   openFolder(key: string): Promise<string | undefined>;
 
-  /** What is known of a folder without its files; undefined if there is none. Only storages have this that fetch them. */
+  /** Describes a folder without its files; undefined if there is none. Only for storages that fetch the files. */
   describeFolder?(key: string): Promise<FolderDescription | undefined>;
 
   /**
-   * What a folder holds, read anew from the medium: its files with their SHA-256; undefined if there is none. `staged` is
-   * what was saved of it last. Only storages have this whose `openFolder` gives a copy.
+   * The files of a folder with their SHA-256, read from the medium; undefined if there is none. `staged` means the files
+   * that were saved last. Only for storages whose `openFolder` gives a copy.
    */
   readContent?(key: string, which: 'published' | 'staged'): Promise<readonly FileContent[] | undefined>;
 
@@ -212,4 +229,34 @@ export interface Storage {
 
   /** Releases what the storage holds (timers, temporary files). Idempotent. */
   close(): Promise<void>;
+}
+
+/** The wrapper of each storage, so that one storage always has the same one. */
+const wrappers = new WeakMap<Storage, Storage>();
+
+/** The same storage, which rejects with a StorageError instead of errors that callers can't know by their class. */
+export function withStorageErrors(storage: Storage): Storage {
+  const known = wrappers.get(storage);
+  if (known !== undefined) return known;
+  const wrapper = new Proxy(storage, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      if (name === 'watch') return value.bind(target);
+      return (...args: unknown[]) => asStorageError(async () => Reflect.apply(value, target, args));
+    },
+  });
+  wrappers.set(storage, wrapper);
+  wrappers.set(wrapper, wrapper);
+  return wrapper;
+}
+
+/** Runs `work`. An error that callers can't know by its class becomes a StorageError. */
+export async function asStorageError<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (isVersionConflict(thrown) || isOrchardError(thrown)) throw thrown;
+    throw new StorageError(thrown instanceof Error ? thrown.message : String(thrown), { cause: thrown });
+  }
 }

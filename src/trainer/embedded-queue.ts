@@ -1,23 +1,26 @@
+import { taskOf } from '../families/index.js';
 import { ownedName } from '../files/index.js';
 import {
+  hasEnded,
   type JobHandler,
   type JobLease,
   type JobOutcome,
   type JobQueue,
+  JobRepository,
   JobStop,
   type JobWorker,
   type QueuedJob,
   type StopReason,
 } from '../jobs/index.js';
 import type { Storage } from '../storage/index.js';
-import { AccountLease, HEARTBEAT_MS } from './account-lease.js';
 import type { Clock } from './clock.js';
-import { LastingTrouble } from './lasting-trouble.js';
-import { QueueEntries } from './queue-entries.js';
+import { LastingTrouble } from './job-events.js';
+import { AccountLease, HEARTBEAT_MS } from './one-job-per-account.js';
 
 /**
- * The job queue that needs nothing but a storage: a record for each job, and a lease for each account. A job that this
- * process adds starts at once; what other processes do is noticed with the next heartbeat.
+ * The job queue that needs nothing but the storage of the jobs: their records say which of them wait, and a lease for
+ * each account who runs one. So `add` and `cancel` write nothing, and come after the job's record was written. Jobs that
+ * this process adds start at once; what other processes do is noticed with the next heartbeat.
  */
 export class EmbeddedQueue implements JobQueue {
   readonly specificationVersion = 1;
@@ -26,7 +29,7 @@ export class EmbeddedQueue implements JobQueue {
   readonly #trouble: LastingTrouble;
   readonly #workers = new Set<EmbeddedWorker>();
 
-  /** @param trouble is told of what fails in the background. */
+  /** @param trouble learns of failures in the background. */
   constructor(
     storage: Storage,
     clock: Clock,
@@ -37,14 +40,12 @@ export class EmbeddedQueue implements JobQueue {
     this.#trouble = trouble;
   }
 
-  async add({ app_id, id }: QueuedJob): Promise<void> {
-    await new QueueEntries(this.#storage, app_id).add(id);
-    for (const worker of this.#workersOf(app_id)) worker.wake();
+  async add({ app_id }: QueuedJob): Promise<void> {
+    for (const worker of this.#workers) if (worker.app_id === app_id) worker.wake();
   }
 
   async cancel({ app_id, id }: QueuedJob): Promise<void> {
-    const hasStarted = await new QueueEntries(this.#storage, app_id).cancel(id);
-    if (hasStarted) for (const worker of this.#workersOf(app_id)) worker.cancel(id);
+    for (const worker of this.#workers) if (worker.app_id === app_id) worker.cancel(id);
   }
 
   work(app_id: string, handler: JobHandler): JobWorker {
@@ -61,23 +62,19 @@ export class EmbeddedQueue implements JobQueue {
   async close(): Promise<void> {
     await Promise.all([...this.#workers].map((worker) => worker.close()));
   }
-
-  #workersOf(app_id: string): EmbeddedWorker[] {
-    return [...this.#workers].filter((worker) => worker.app_id === app_id);
-  }
 }
 
 /** Runs an account's jobs while it holds the account's lease. All it remembers is the run under way. */
 class EmbeddedWorker implements JobWorker {
   readonly app_id: string;
   readonly #handler: JobHandler;
-  readonly #entries: QueueEntries;
+  readonly #jobs: JobRepository;
   readonly #lease: AccountLease;
   readonly #trouble: LastingTrouble;
   readonly #stopBeating: () => void;
   #run: EmbeddedRun | undefined;
   #draining: Promise<void> | undefined;
-  /** Whether there are jobs to run and this worker may run them, as it finds at the moment. */
+  /** Whether there are jobs to run and this worker may run them, as last looked up. */
   #looking: Promise<boolean> = Promise.resolve(false);
   /** Whether to look again once the jobs known now have been run. */
   #hasNews = false;
@@ -88,13 +85,13 @@ class EmbeddedWorker implements JobWorker {
     this.#trouble = trouble;
     this.app_id = app_id;
     this.#handler = handler;
-    this.#entries = new QueueEntries(storage, app_id);
+    this.#jobs = new JobRepository(storage, app_id, taskOf);
     this.#lease = new AccountLease(storage, app_id, { clock, holder: ownedName() });
     this.#stopBeating = clock.every(HEARTBEAT_MS, () => this.#beat());
     this.wake();
   }
 
-  /** Has the waiting jobs run, in the background. */
+  /** Runs the waiting jobs, in the background. */
   wake(): void {
     this.#hasNews = true;
     if (this.#draining !== undefined || this.#isClosed) return;
@@ -115,7 +112,7 @@ class EmbeddedWorker implements JobWorker {
     await this.#beating;
   }
 
-  /** Never rejects: what fails here is tried again at the next heartbeat. */
+  /** Never rejects: the next heartbeat tries again. */
   async #drainWhileNews(): Promise<void> {
     while (this.#hasNews && !this.#isClosed) {
       this.#hasNews = false;
@@ -144,18 +141,18 @@ class EmbeddedWorker implements JobWorker {
   }
 
   async #mayRunJobs(): Promise<boolean> {
-    return (await this.#entries.oldest()) !== undefined && (await this.#lease.acquire());
+    return (await this.#jobs.oldestUnfinished()) !== undefined && (await this.#lease.acquire());
   }
 
-  /** @returns undefined where there is no job left, or the lease is lost. */
+  /** The job that a run left, else the oldest. @returns undefined if there is none, or the lease is lost. */
   async #next(): Promise<EmbeddedRun | undefined> {
     for (;;) {
-      const id = this.#lease.jobId ?? (await this.#entries.oldest());
+      const id = this.#lease.jobId ?? (await this.#jobs.oldestUnfinished())?.id;
       if (id === undefined || !(await this.#lease.hold(id))) return undefined;
-      const entry = await this.#entries.start(id);
-      if (entry !== undefined) {
+      const job = await this.#jobs.find(id);
+      if (job !== undefined && !hasEnded(job.status)) {
         const run = new EmbeddedRun(id, this.#lease);
-        if (entry.cancelled) run.stop('cancelled');
+        if (job.cancel_requested) run.stop('cancelled');
         return run;
       }
       await this.#lease.hold(null);
@@ -170,7 +167,6 @@ class EmbeddedWorker implements JobWorker {
     } finally {
       this.#run = undefined;
     }
-    await this.#entries.remove(run.id);
     await this.#lease.hold(null);
     return 'ended';
   }
@@ -185,13 +181,13 @@ class EmbeddedWorker implements JobWorker {
     return this.#beating;
   }
 
-  /** Keeps the lease of the run under way and looks whether it was cancelled elsewhere; without one, looks for jobs. */
+  /** Renews the lease of the run under way and stops a run that was cancelled elsewhere; without one, looks for jobs. */
   async #attend(): Promise<void> {
     const run = this.#run;
     if (run === undefined) {
       this.wake();
       await this.#looking;
-    } else if ((await run.renew()) && (await this.#entries.isCancelled(run.id))) {
+    } else if ((await run.renew()) && (await this.#jobs.find(run.id))?.cancel_requested) {
       run.stop('cancelled');
     }
   }

@@ -14,6 +14,7 @@ export type {
   StopReason,
 } from '../jobs/index.js';
 export type { ErasedAccount } from './account-erasure.js';
+export type { StateEvent, TrainingEvent } from './job-events.js';
 export type { JobInformation } from './job-information.js';
 export { JobRunner, type JobRunnerOptions } from './job-runner.js';
 export {
@@ -26,5 +27,4 @@ export {
 } from './operator.js';
 export { type CreateJobOptions, type SignalOptions, Trainer } from './trainer.js';
 export type { TrainerOptions } from './trainer-options.js';
-export type { StateEvent, TrainingEvent } from './training-event.js';
 export type { UnusedModel, UnusedOptions } from './unused-models.js';

@@ -2,29 +2,39 @@ import type { TrainingJobStatus } from '../contract/index.js';
 import { AbortedError } from '../errors.js';
 import { canReach, hasEnded, type JobRecord, type JobRepository, onWrite } from '../jobs/index.js';
 import type { Storage } from '../storage/index.js';
-import { type Clock, timestamp } from './clock.js';
-import { EventBuffer } from './event-buffer.js';
-import type { StateEvent, TrainingEvent } from './training-event.js';
+import type { TrainingRunEvent } from '../training/index.js';
+import { type Clock, keepingAlive, timestamp } from './clock.js';
 
-/** Hands what happens to jobs to those who watch them. */
+/** The job has entered a state; `at` is ISO 8601. */
+export interface StateEvent {
+  readonly type: 'state';
+  readonly id: string;
+  readonly status: TrainingJobStatus;
+  readonly at: string;
+}
+
+/** What `watch` gives: the states that a job enters, and the events of its run. */
+export type TrainingEvent = StateEvent | (TrainingRunEvent & { readonly id: string });
+
+/** Passes what happens to jobs on to their watchers. */
 export class JobEvents {
   readonly #jobs: JobRepository;
   readonly #clock: Clock;
   readonly #watchers = new Map<string, Set<EventBuffer>>();
-  /** How many epochs of a job its watchers know of. */
+  /** How many epochs of a job its watchers have seen. */
   readonly #epochs = new Map<string, number>();
   #failure: Error | undefined;
-  /** The job that runs here and tells by itself what happens to it. */
+  /** The job that runs here, whose run publishes its events. */
   runningId: string | undefined;
 
-  /** @param storage whose writes of jobs are looked at as soon as this process knows of them. */
+  /** @param storage the storage of the jobs; a write of a job makes its watchers look at once. */
   constructor(jobs: JobRepository, clock: Clock, storage?: Storage) {
     this.#jobs = jobs;
     this.#clock = clock;
     if (storage !== undefined) onWrite(storage, this);
   }
 
-  /** Somebody has written a job. */
+  /** A job was written. */
   written(id: string): void {
     if (id !== this.runningId && this.#watchers.has(id)) void this.#look(id);
   }
@@ -38,7 +48,7 @@ export class JobEvents {
     this.publish(this.#stateEvent(job));
   }
 
-  /** Tells watchers how the jobs stand that don't run here, and ends the watch of one that can't be read. Never rejects. */
+  /** Looks at the watched jobs that don't run here, and ends the watch of one that can't be read. Never rejects. */
   async poll(): Promise<void> {
     for (const id of [...this.#watchers.keys()]) if (id !== this.runningId) await this.#look(id);
   }
@@ -83,7 +93,7 @@ export class JobEvents {
     for (const watchers of this.#watchers.values()) for (const watcher of watchers) watcher.fail(error);
   }
 
-  /** Tells those who watch a job what its record says. Never rejects. */
+  /** Publishes what the record of a job says. Never rejects. */
   async #look(id: string): Promise<void> {
     try {
       const job = await this.#jobs.get(id);
@@ -115,7 +125,7 @@ export class JobEvents {
   }
 }
 
-/** Passes over states that are no news: told already, or older than what the record said. */
+/** Skips states that are known already, or older than what the record said. */
 async function* newsUntilEnd(
   buffer: EventBuffer,
   present: TrainingJobStatus,
@@ -128,5 +138,86 @@ async function* newsUntilEnd(
       status = event.status;
     }
     yield event;
+  }
+}
+
+/**
+ * Events on their way to one reader. It never holds more than the states of a job and one event of each other kind,
+ * even for a slow reader: newer progress replaces older progress, as do figures, which cover all epochs so far;
+ * warnings are joined.
+ */
+export class EventBuffer {
+  #pending: TrainingEvent[] = [];
+  #failure: { readonly error: unknown } | undefined;
+  #wake: (() => void) | undefined;
+
+  push(event: TrainingEvent): void {
+    if (this.#failure) return;
+    const earlier = this.#pending.find((pending) => isSameKind(pending, event));
+    this.#pending = this.#pending.filter((pending) => pending !== earlier);
+    this.#pending.push(earlier === undefined ? event : joined(earlier, event));
+    this.#wake?.();
+  }
+
+  /** Makes `next` reject once what is pending has been read. */
+  fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#wake?.();
+  }
+
+  /** Makes `next` reject at once. */
+  abort(error: unknown): void {
+    this.#pending = [];
+    this.fail(error);
+  }
+
+  /** The oldest event, as soon as there is one; waiting for it keeps the process alive. One reader at a time. */
+  async next(): Promise<TrainingEvent> {
+    for (;;) {
+      const event = this.#pending.shift();
+      if (event) return event;
+      if (this.#failure) throw this.#failure.error;
+      const news = new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      await keepingAlive(news);
+    }
+  }
+}
+
+function isSameKind(a: TrainingEvent, b: TrainingEvent): boolean {
+  return a.type === 'state' && b.type === 'state' ? a.status === b.status : a.type === b.type;
+}
+
+function joined(earlier: TrainingEvent, later: TrainingEvent): TrainingEvent {
+  if (earlier.type !== 'warnings' || later.type !== 'warnings') return later;
+  return { ...later, warnings: [...earlier.warnings, ...later.warnings] };
+}
+
+/** After this long, a failing storage becomes an error of the calls that wait. */
+export const LASTING_MS = 30_000;
+
+/** Failures in the background: one that passes is not reported, one that lasts is. */
+export class LastingTrouble {
+  readonly #clock: Clock;
+  readonly #tell: (error: unknown) => void;
+  /** Since when each task has failed, by {@link Clock.elapsed}. */
+  readonly #since = new Map<string, number>();
+
+  /** @param tell is called with each failure of a task that has failed for {@link LASTING_MS} and longer. */
+  constructor(clock: Clock, tell: (error: unknown) => void) {
+    this.#clock = clock;
+    this.#tell = tell;
+  }
+
+  succeeded(task: string): void {
+    this.#since.delete(task);
+  }
+
+  failed(task: string, error: unknown): void {
+    const now = this.#clock.elapsed();
+    const since = this.#since.get(task) ?? now;
+    this.#since.set(task, since);
+    if (now - since >= LASTING_MS) this.#tell(error);
   }
 }

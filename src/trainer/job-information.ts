@@ -2,13 +2,13 @@ import type { ModelRecord, TrainingJobInformation } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
 import type { BlendFigures, JobError, JobRecord } from '../jobs/index.js';
 
-/** The documented training job information, and what only the library tells beside it. */
+/** The documented training job information, with additions of the library. */
 export interface JobInformation extends TrainingJobInformation {
   /** Present in the state ERROR. */
   readonly error?: JobError;
-  /** What its encoder and its lexical expert reach together on dev; present once the training has come to its end. */
+  /** The dev figures of its encoder and its lexical expert together; present once the training has ended. */
   readonly blend?: BlendFigures;
-  /** What the dataset's reader noticed and training could live with. */
+  /** Problems of the dataset that don't prevent training. */
   readonly warnings: readonly DatasetWarning[];
 }
 

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { randomUUID } from 'node:crypto';
 import type { Device } from '../device-names.js';
 import { AbortedError, isOrchardError, type OrchardError, toOrchardError } from '../errors.js';
 import {
@@ -9,7 +9,6 @@ import {
   type JobRepository,
   moved,
   type StopReason,
-  stored,
   toJobError,
 } from '../jobs/index.js';
 import { isStagingLost, type Storage } from '../storage/index.js';
@@ -20,13 +19,17 @@ import {
   type TrainingHost,
   type TrainingRunEvent,
 } from '../training/index.js';
-import { claimed, mayDieOfDevice, requireAttempt, withoutAttempt } from './attempts.js';
-import { JobClaim } from './job-claim.js';
 import type { JobEvents } from './job-events.js';
 import { type LoaderOf, loadBackbone } from './load-backbone.js';
+import {
+  claimed,
+  isUnavailable,
+  mayDieOfDevice,
+  requireAttempt,
+  withoutAttempt,
+  withRetry,
+} from './retry.js';
 import { RunFigures } from './run-figures.js';
-import { specOf } from './spec-of.js';
-import { StagedSaves } from './staged-saves.js';
 import type { TrainerSettings } from './trainer-options.js';
 
 /** What every run of a trainer shares. */
@@ -35,13 +38,9 @@ export interface JobRunContext {
   readonly host: TrainingHost;
   readonly jobs: JobRepository;
   readonly events: JobEvents;
-  /** The threads, and what jobs go by that say nothing else themselves. */
   readonly settings: TrainerSettings;
   readonly loaderOf: LoaderOf;
 }
-
-/** How long a run waits before it asks a storage again that could not be reached. */
-const UNAVAILABLE_PAUSE_MS = 1_000;
 
 /** A job as its run claimed it. */
 interface Begun {
@@ -53,8 +52,8 @@ interface Begun {
 }
 
 /**
- * One run of one job by the holder of its lease: from its claim to its recorded end. Whatever it writes, it writes as
- * the run that claimed the job last ({@link JobClaim}), or not at all.
+ * One run of one job by the holder of its lease: from its claim to its recorded end. It writes only while it is the run
+ * that claimed the job last ({@link JobClaim}).
  */
 export class JobRun {
   readonly #id: string;
@@ -74,7 +73,7 @@ export class JobRun {
     this.#context = context;
     this.#claim = new JobClaim(context.jobs, lease.id);
     const write = async (change: (job: JobRecord) => JobRecord) => {
-      await this.#patiently(() => this.#claim.update(change));
+      await this.#withRetry(() => this.#claim.update(change));
     };
     this.#figures = new RunFigures(write, () => this.#controller.abort());
     this.#saves = new StagedSaves(context.storage, lease.id, () => this.#controller.abort());
@@ -83,7 +82,7 @@ export class JobRun {
     lease.signal.addEventListener('abort', stop, { once: true });
   }
 
-  /** @throws StorageError where the job can't be claimed or its end recorded; another run makes up for that. */
+  /** @throws StorageError if the job can't be claimed or its end recorded; another run makes up for that. */
   async run(): Promise<JobOutcome> {
     const { events } = this.#context;
     const begun = await this.#begin();
@@ -103,7 +102,7 @@ export class JobRun {
     return 'ended';
   }
 
-  /** Claims the job. @returns what becomes of it in the queue where there is nothing to run, or not for this run. */
+  /** Claims the job. @returns an outcome for the queue if there is nothing to run, or not for this run. */
   async #begin(): Promise<Begun | JobOutcome> {
     const { jobs, storage } = this.#context;
     let directory: string | undefined;
@@ -112,9 +111,11 @@ export class JobRun {
       if (found === undefined) return 'ended'; // deleted since it was queued
       if (hasEnded(found.status)) {
         if (directory !== undefined) await storage.discardStaged(this.#id).catch(() => undefined);
-        return this.#tidy(found);
+        // The run that recorded the end may have been killed before it removed the folder.
+        if (found.status === 'ERROR' || found.status === 'CANCELLED') await this.#removeFolder();
+        return 'ended';
       }
-      // Asked for once the job was found: whoever is handed it from now on changes the claim that was found.
+      // Renewed after the job was found: a later holder of the lease changes the claim that was found.
       if (!(await this.#lease.renew())) return 'left';
       const isPublished = found.status === 'RUNNING' && (await this.#isPublished());
       if (found.status === 'RUNNING' && !isPublished) directory = await this.#stage();
@@ -124,21 +125,15 @@ export class JobRun {
     }
   }
 
-  /** What a run that was killed after it had recorded the job's end left to do. */
-  async #tidy({ status }: JobRecord): Promise<JobOutcome> {
-    if (status === 'ERROR' || status === 'CANCELLED') await this.#removeFolder();
-    return 'ended';
-  }
-
   async #isPublished(): Promise<boolean> {
-    return (await stored(() => this.#context.storage.openFolder(this.#id))) !== undefined;
+    return (await this.#context.storage.openFolder(this.#id)) !== undefined;
   }
 
   #stage(): Promise<string> {
-    return stored(() => this.#context.storage.stageFolder(this.#id));
+    return this.#context.storage.stageFolder(this.#id);
   }
 
-  /** Trains and publishes the model folder. @param staged the directory, where it is staged already. */
+  /** Trains and publishes the model folder. @param staged the directory, if it is staged already. */
   async #train(job: JobRecord, staged: string | undefined): Promise<void> {
     const { host, settings } = this.#context;
     requireAttempt(job);
@@ -146,7 +141,14 @@ export class JobRun {
     const backbone = await this.#backbone(job);
     await this.#claim.require();
     this.#requireGoingOn();
-    const spec = { ...specOf(job, settings), directory, ...(backbone && { backbone }) };
+    const { id, dataset_url, model_config, training_config, seed, tuning } = job;
+    const { threads, memoryLimit, checkpointIntervalMs } = settings;
+    const spec = {
+      ...{ id, dataset_url, model_config, training_config, seed, tuning, directory },
+      ...{ threads, memoryLimit, checkpointIntervalMs, ...(backbone && { backbone }) },
+      allowFileUrls: job.allow_file_url,
+      allowPrivateAddresses: job.allow_private_addresses,
+    };
     const { signal } = this.#controller;
     const options = { signal, onEvent: (event: TrainingRunEvent) => this.#onEvent(event) };
     const run = (device: Device) =>
@@ -158,7 +160,7 @@ export class JobRun {
       }),
     );
     await this.#figures.record(() => ({ stats }));
-    await this.#patiently(() => this.#publish());
+    await this.#withRetry(() => this.#publish());
   }
 
   #deviceOf(job: JobRecord): Device {
@@ -168,13 +170,13 @@ export class JobRun {
     return 'cpu';
   }
 
-  /** Ends an attempt that failed by its device; the next goes on from the checkpoint. @throws `thrown` if it is otherwise */
+  /** Ends an attempt that its device failed; the next goes on from the checkpoint. @throws `thrown` for other failures */
   async #loseDevice(thrown: unknown, directory: string): Promise<void> {
     const { device } = this.#context.settings;
     if (device === 'cpu' || !isOrchardError(thrown) || thrown.code !== 'device') throw thrown;
     this.#requireGoingOn();
     const checkpoint = await checkpointMark(directory);
-    await this.#patiently(() => this.#claim.update((job) => claimed(job, checkpoint)));
+    await this.#withRetry(() => this.#claim.update((job) => claimed(job, checkpoint)));
     this.#figures.beginAgain();
     this.#warnOfDevice(thrown.message);
   }
@@ -183,7 +185,7 @@ export class JobRun {
     this.#onEvent({ type: 'warnings', warnings: [deviceWarning(reason)] });
   }
 
-  /** Publishes what is staged, unless an attempt of which nothing was heard did so. */
+  /** Publishes what is staged, unless an earlier attempt without a response did so. */
   async #publish(): Promise<void> {
     await this.#lease.renew();
     // A run that is complete when the trainer closes is published all the same.
@@ -191,14 +193,12 @@ export class JobRun {
     await this.#claim.require();
     if (this.#hasTriedToPublish && (await this.#isPublished())) return;
     this.#hasTriedToPublish = true;
-    await stored(() => this.#context.storage.publishFolder(this.#id));
+    await this.#context.storage.publishFolder(this.#id);
   }
 
   async #backbone(job: JobRecord): Promise<BackboneSource | undefined> {
-    const { loaderOf, settings } = this.#context;
-    const { training_config, backbone: name = settings.backbone } = job;
-    if (training_config.use_pretrained === false) return undefined;
-    return loadBackbone(loaderOf, name, job, this.#controller.signal, (progress) =>
+    if (job.training_config.use_pretrained === false) return undefined;
+    return loadBackbone(this.#context.loaderOf, job.backbone, job, this.#controller.signal, (progress) =>
       this.#onEvent({ type: 'backbone', ...progress }),
     );
   }
@@ -221,16 +221,9 @@ export class JobRun {
     this.#context.events.publish({ ...event, id: this.#id });
   }
 
-  /** Tries again while the storage can't be reached and the lease lasts, so that a short outage costs no work. */
-  async #patiently<T>(work: () => Promise<T>): Promise<T> {
-    for (;;) {
-      try {
-        return await work();
-      } catch (thrown) {
-        if (!isUnavailable(thrown) || this.#controller.signal.aborted) throw thrown;
-      }
-      await delay(UNAVAILABLE_PAUSE_MS);
-    }
+  /** Repeats `work` while the storage can't be reached and the lease lasts. */
+  #withRetry<T>(work: () => Promise<T>): Promise<T> {
+    return withRetry(work, this.#controller.signal);
   }
 
   /** Records how a run that failed or was stopped leaves its job. */
@@ -242,29 +235,29 @@ export class JobRun {
     if (reason !== 'cancelled' && isStagingLost(error)) return this.#leave();
     if (reason !== 'cancelled' && isUnavailable(error)) {
       await this.#leave();
-      throw error; // no fault of the job: another run goes on with it
+      throw error; // not the job's fault: another run goes on with it
     }
     const change = (job: JobRecord) =>
       reason === 'cancelled' ? moved(job, 'CANCELLED') : { ...moved(job, 'ERROR'), error: toJobError(error) };
     const ended = await this.#end(change).catch(() => this.#endWithoutFolder(change));
     if (ended === undefined) return 'left';
-    // Only now that nobody runs the job again. Left where this fails: deleteModel removes folders again.
+    // Only now, as no run starts again. If this fails, the folder stays until the model is deleted.
     await this.#removeFolder();
     this.#context.events.publishState(ended);
     return 'ended';
   }
 
-  /** Records the end of the job. @returns undefined where another run has claimed it. @throws StorageError */
+  /** Records the end of the job. @returns undefined if another run has claimed it. @throws StorageError */
   async #end(change: (job: JobRecord) => JobRecord): Promise<JobRecord | undefined> {
-    // What was written already may come again: of a write whose answer got lost, nobody knows.
+    // The end may be recorded already, by a write whose response got lost.
     const write = () => this.#claim.update((job) => (hasEnded(job.status) ? job : change(job)));
-    return this.#patiently(write).catch((thrown: unknown) => {
+    return this.#withRetry(write).catch((thrown: unknown) => {
       if (this.#claim.isLost) return undefined;
       throw thrown;
     });
   }
 
-  /** Where the end can't be recorded, what the job made may be what fills the storage. */
+  /** If the end can't be recorded, the job's own files may be what fills the storage. */
   async #endWithoutFolder(change: (job: JobRecord) => JobRecord): Promise<JobRecord | undefined> {
     await this.#claim.require();
     await this.#removeFolder();
@@ -282,12 +275,116 @@ export class JobRun {
   }
 }
 
-/** Whether the storage could not be reached, and may be soon. */
-function isUnavailable(thrown: unknown): boolean {
-  return isOrchardError(thrown) && thrown.code === 'storage' && thrown.isUnavailable;
-}
-
-/** A job whose record somebody removed is none to run. */
+/** There is nothing to run if the job's record was removed. */
 function unlessGone(thrown: unknown): undefined {
   if (!isOrchardError(thrown) || thrown.code !== 'not_found') throw thrown;
+}
+
+/**
+ * One run's right to write a job's record. The record has the token of the run that claimed it last; every write of a
+ * run requires its own token there. So a run that lost its lease and comes back later, at any point, changes nothing.
+ */
+class JobClaim {
+  readonly #jobs: JobRepository;
+  readonly #id: string;
+  readonly #token = randomUUID();
+  #isLost = false;
+
+  constructor(jobs: JobRepository, id: string) {
+    this.#jobs = jobs;
+    this.#id = id;
+  }
+
+  /** Whether another run was seen to have claimed the job, or the job to have ended otherwise than by this run. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /**
+   * Claims a job, unless it was claimed or has ended since it was found. Only for a run that held the lease *after* it
+   * found the job: the claim of a successor then shows as a change.
+   * @param checkpoint the mark of the checkpoint that this run begins with.
+   * @returns the claimed job; undefined if it changed since it was found. @throws NotFoundError, StorageError
+   */
+  async take(found: JobRecord, checkpoint: string | null): Promise<JobRecord | undefined> {
+    const job = await this.#jobs.update(this.#id, (now) =>
+      now.claim === found.claim && !hasEnded(now.status)
+        ? { ...claimed(now, checkpoint), claim: this.#token }
+        : now,
+    );
+    return job.claim === this.#token ? job : undefined;
+  }
+
+  /** Writes what `change` returns for the job. @throws AbortedError if the claim is lost, NotFoundError, StorageError */
+  update(change: (job: JobRecord) => JobRecord): Promise<JobRecord> {
+    return this.#jobs.update(this.#id, (job) => {
+      this.#check(job);
+      return change(job);
+    });
+  }
+
+  /** @throws AbortedError if the claim is lost, NotFoundError, StorageError */
+  async require(): Promise<void> {
+    this.#check(await this.#jobs.get(this.#id));
+  }
+
+  #check({ claim }: JobRecord): void {
+    if (claim === this.#token) return;
+    this.#isLost = true;
+    throw new AbortedError(`training job ${this.#id}`);
+  }
+}
+
+/**
+ * Saves what a run has staged after each of its checkpoints, if other machines can't see what the storage stages. One
+ * save at a time; after a save that fails, the next one saves everything.
+ */
+class StagedSaves {
+  readonly #save: () => Promise<void>;
+  readonly #lost: () => void;
+  #saving: Promise<void> | undefined;
+  #isStale = false;
+  #failure: { readonly thrown: unknown } | undefined;
+
+  /** @param lost is called when another run has staged the folder, so that this one has to stop. */
+  constructor(storage: Storage, id: string, lost: () => void) {
+    this.#save = async () => storage.saveStaged?.(id);
+    this.#lost = lost;
+  }
+
+  /** A checkpoint was written; it is saved in the background. */
+  note(): void {
+    this.#isStale = true;
+    this.#saving ??= this.#saveAll().finally(() => {
+      this.#saving = undefined;
+    });
+  }
+
+  /**
+   * Does a run, and waits for the saves of one that stops. One that is complete has no checkpoint any more.
+   * @throws an error that StagingLost is the cause of, if another run has taken over
+   */
+  during<T>(run: () => Promise<T>): Promise<T> {
+    const running = run().then((result) => {
+      this.#isStale = false;
+      return result;
+    });
+    return running.finally(() => this.#allSaved());
+  }
+
+  async #allSaved(): Promise<void> {
+    await this.#saving;
+    if (this.#failure !== undefined) throw this.#failure.thrown;
+  }
+
+  async #saveAll(): Promise<void> {
+    while (this.#isStale) {
+      this.#isStale = false;
+      await this.#save().catch((thrown: unknown) => {
+        if (!isStagingLost(thrown)) return;
+        this.#failure ??= { thrown };
+        this.#lost();
+      });
+    }
+  }
 }

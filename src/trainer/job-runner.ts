@@ -11,14 +11,13 @@ import {
   type SharedJobQueue,
 } from '../jobs/index.js';
 import { createTrainingHost, type TrainingHost } from '../training/index.js';
-import { internalsOf } from './internals.js';
+import { keepAlive } from './clock.js';
 import { JobEvents } from './job-events.js';
 import { JobRun } from './job-run.js';
-import { keepAlive } from './keep-alive.js';
 import { backboneLoader } from './load-backbone.js';
-import { type TrainerOptions, trainerSettings } from './trainer-options.js';
+import { internalsOf, type TrainerOptions, trainerSettings } from './trainer-options.js';
 
-/** Options of {@link JobRunner}. Those of the trainer mean what they mean there. */
+/** Options of {@link JobRunner}. The options of {@link TrainerOptions} mean the same here. */
 export interface JobRunnerOptions
   extends Pick<
     TrainerOptions,
@@ -32,9 +31,9 @@ export interface JobRunnerOptions
     | 'host'
     | 'executor'
   > {
-  /** Hands out the jobs. The trainers that create them use the same one. Stays open on close. */
+  /** Hands out the jobs. The trainers that create them have to use the same queue. Stays open on close. */
   readonly queue: SharedJobQueue;
-  /** Most jobs that run here at a time, of different accounts; each gets its share of the threads. Default 1. */
+  /** Most jobs that run here at a time, of different accounts; they share the threads. Default 1. */
   readonly atOnce?: number;
 }
 
@@ -47,9 +46,8 @@ const ownSchema = z.object({
 });
 
 /**
- * Runs the training jobs of all accounts that a queue hands out: a process that trains for others, which create the jobs
- * with trainers of `runsJobs: false`. What an account may train was decided when its job was created. Keeps its process
- * alive until it is closed.
+ * Runs the training jobs of all accounts that a queue hands out. Other processes create the jobs, with trainers of
+ * `runsJobs: false`, and check there what an account may train. Keeps its process alive until it is closed.
  */
 export class JobRunner {
   readonly #worker: JobWorker;
@@ -78,7 +76,7 @@ export class JobRunner {
     this.#worker = queue.workForAll(run, { atOnce });
   }
 
-  /** Stops the runs under way in good order: their jobs stay RUNNING, and go on elsewhere from their checkpoints. */
+  /** Stops the runs under way: their jobs stay RUNNING, and go on elsewhere from their checkpoints. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

@@ -9,10 +9,10 @@ import {
 } from '../model-loader/index.js';
 import { BACKBONE_FILES, type BackboneSource, trainingLanguage } from '../training/index.js';
 
-/** Where a backbone comes from, by the name that was chosen; null where language and size decide. */
+/** The source of a backbone by its name; null if language and size decide. */
 export type LoaderOf = (name: string | null) => ModelLoader;
 
-/** The loader of the options, or the one for such a name. @throws ValidationError for a wrong environment of the Hub's */
+/** The loader of the options, or the default one. @throws ValidationError for wrong environment variables of the Hub */
 export function backboneLoader({
   backbone,
   modelLoader,
@@ -33,7 +33,7 @@ interface AskedModel {
 /**
  * Brings the backbone's files to the local disk.
  * @param name null for the one of the job's language and size, if there is any: that for its family before that for all.
- * @returns undefined where there is none.
+ * @returns undefined if there is none.
  * @throws what the loader does; a NotFoundError calls it a backbone, whatever the loader calls its models.
  */
 export async function loadBackbone(
@@ -61,7 +61,7 @@ function usualNames({ model_config, training_config }: AskedModel): string[] {
   return ending === undefined ? [general] : [`${general}-${ending}`, general];
 }
 
-/** @throws what says anything else than that there is no such model. */
+/** @throws any error other than that there is no such model. */
 function absent(thrown: unknown): undefined {
   if (!isOrchardError(thrown) || thrown.code !== 'not_found') throw thrown;
 }

@@ -11,16 +11,13 @@ import {
   type JobQueue,
   JobRepository,
   ModelUses,
-  moved,
-  stored,
 } from '../jobs/index.js';
 import type { ModelLoader } from '../model-loader/index.js';
-import type { Storage } from '../storage/index.js';
+import { type Storage, withStorageErrors } from '../storage/index.js';
 import type { TrainingHost } from '../training/index.js';
 import type { ErasedAccount } from './account-erasure.js';
-import { internalsOf, withInternals } from './internals.js';
 import { Trainer } from './trainer.js';
-import type { TrainerOptions } from './trainer-options.js';
+import { internalsOf, type TrainerOptions, withInternals } from './trainer-options.js';
 import {
   removeUnused,
   type UnusedContext,
@@ -30,7 +27,7 @@ import {
   unusedSettings,
 } from './unused-models.js';
 
-/** What an operator's functions work on. */
+/** Options of the functions for operators of a service. */
 export interface OperatorOptions {
   /** Where the jobs and models of all accounts live. Stays open. */
   readonly storage: Storage;
@@ -45,9 +42,9 @@ export interface EraseAccountOptions extends OperatorOptions {
 const appIdSchema = z.object({ app_id: accountSchema.shape.app_id });
 
 /**
- * Removes all that a storage has of one account, as its trainer's `eraseAccount` does, for who runs the service: also
- * while trainers of the account work on it, in this process or another. Those notice within seconds that their jobs are
- * gone; take the account's keys first, or it goes on with new jobs.
+ * Removes everything that a storage has of one account, as its trainer's `eraseAccount` does, also while trainers of the
+ * account work on it, in this process or another. They notice within seconds that their jobs are gone. Revoke the
+ * account's keys first, or it may create new jobs.
  * Fails with a ValidationError or a StorageError; then call it again.
  */
 export function eraseAccount(options: EraseAccountOptions): ResultAsync<ErasedAccount, OrchardError> {
@@ -67,9 +64,9 @@ export function eraseAccount(options: EraseAccountOptions): ResultAsync<ErasedAc
 }
 
 /**
- * Copies all that a storage has into an empty one, such as a directory of `fileStorage` into the database of
- * `postgresStorage`, and compares both by hash afterwards. Stop what works on it first.
- * Fails with a StorageError; the copy is then to be emptied.
+ * Copies everything of a storage into an empty one, such as a directory of `fileStorage` into the database of
+ * `postgresStorage`, and compares both by hash afterwards. Stop the processes that use it first.
+ * Fails with a StorageError; then empty the copy.
  */
 export function copyStorage(options: CopyStorageOptions): ResultAsync<CopiedStorage, OrchardError> {
   return called('copying a storage', () => copyAll(options));
@@ -82,38 +79,28 @@ export function listUnusedModels(
   return called('listing unused models', () => ofAllAccounts(options, unusedModels));
 }
 
-/** Deletes the unused models of all accounts. @returns what it deleted. */
+/** Deletes the unused models of all accounts. @returns the deleted models. */
 export function removeUnusedModels(
   options: OperatorOptions & UnusedOptions,
 ): ResultAsync<readonly UnusedModel[], OrchardError> {
-  return called('removing unused models', () =>
-    ofAllAccounts(options, (context, days) => removeUnused(context, days, (id) => deleteReady(id, context))),
-  );
+  return called('removing unused models', () => ofAllAccounts(options, removeUnused));
 }
 
 async function ofAllAccounts(
   options: OperatorOptions & UnusedOptions,
   work: (context: UnusedContext, days: number) => Promise<readonly UnusedModel[]>,
 ): Promise<readonly UnusedModel[]> {
-  const { storage, days: given } = options;
+  const storage = withStorageErrors(options.storage);
+  const { days: given } = options;
   const { clock } = internalsOf(options);
   const { days } = unusedSettings({ ...(given !== undefined && { days: given }) });
   const found: UnusedModel[] = [];
   for await (const app_id of accountsWithJobs(storage)) {
     const jobs = new JobRepository(storage, app_id, taskOf);
     const uses = new ModelUses(storage, app_id, () => clock.now());
-    found.push(...(await work({ storage, jobs, uses, clock }, days)));
+    found.push(...(await work({ app_id, storage, jobs, uses, clock }, days)));
   }
   return found;
-}
-
-/** A READY model needs no trainer to be deleted. */
-async function deleteReady(id: string, { storage, jobs, uses }: UnusedContext): Promise<void> {
-  await jobs.update(id, (job) => (job.status === 'DELETED' ? job : moved(job, 'DELETED')), {
-    resource: 'model',
-  });
-  await stored(() => storage.removeFolder(id));
-  await uses.forget(id);
 }
 
 function called<T>(doing: string, work: () => Promise<T>): ResultAsync<T, OrchardError> {

@@ -5,18 +5,18 @@ import type { TrainingRunEvent } from '../training/index.js';
 
 export type JobChange = (job: JobRecord) => Partial<Pick<JobRecord, 'stats' | 'warnings' | 'blend'>>;
 
-/** Writes what a run tells into its job's record, one event after another. */
+/** Writes the figures and warnings of a run into its job's record, one event after another. */
 export class RunFigures {
   readonly #write: (change: (job: JobRecord) => JobRecord) => Promise<void>;
   readonly #failed: () => void;
-  /** Those of this run, in place of what an earlier one had told. */
+  /** The warnings of this run, which replace those of an earlier one. */
   #warnings: readonly DatasetWarning[] = [];
   #writing: Promise<void> = Promise.resolve();
   #failure: { readonly thrown: unknown } | undefined;
 
   /**
    * @param write writes a change of the job.
-   * @param failed is called when a write has failed: the run is to stop.
+   * @param failed is called when a write has failed, so that the run stops.
    */
   constructor(write: (change: (job: JobRecord) => JobRecord) => Promise<void>, failed: () => void) {
     this.#write = write;
@@ -35,12 +35,12 @@ export class RunFigures {
       });
   }
 
-  /** The run begins again, and will tell its warnings again. */
+  /** The run begins again, and gives its warnings again. */
   beginAgain(): void {
     this.#warnings = [];
   }
 
-  /** Waits for the writes so far. @throws the failure of one, which comes before what it made of the run. */
+  /** Waits for the writes so far. @throws the failure of a write, rather than how it ended the run. */
   async allWritten(): Promise<void> {
     await this.#writing;
     if (this.#failure !== undefined) throw this.#failure.thrown;

@@ -1,4 +1,4 @@
-import { availableParallelism } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import * as z from 'zod';
 import { type Account, accountSchema, LOCAL_ACCOUNT, validate } from '../contract/index.js';
 import { DEVICES, type Device } from '../device-names.js';
@@ -7,9 +7,9 @@ import type { GraphExecutor } from '../graph/index.js';
 import { implementation } from '../inference/index.js';
 import { type JobQueue, tuningSchema } from '../jobs/index.js';
 import type { ModelLoader } from '../model-loader/index.js';
-import type { Storage } from '../storage/index.js';
+import { type Storage, withStorageErrors } from '../storage/index.js';
 import type { TrainingHost, TrainingIsolation, Tuning } from '../training/index.js';
-import { defaultMemoryLimit } from './memory-limit.js';
+import { type Clock, systemClock } from './clock.js';
 
 export interface TrainerOptions {
   /** Where jobs and models live. Several trainers, also of other processes, may share one. Stays open on close. */
@@ -23,18 +23,18 @@ export interface TrainerOptions {
   readonly isolation?: TrainingIsolation;
   /**
    * Threads that the jobs running here may use. Default: the processors available. While other processes keep these busy,
-   * a job computes with one where that is faster; the model is the same.
+   * a job uses one thread if that is faster; the model is the same.
    */
   readonly threads?: number;
   /**
    * Where the jobs running here compute their training steps: `cpu`, a device by its name, or `auto`, which measures a few
-   * steps of each job and takes a device only if it is faster. A device that doesn't start, or is lost, is replaced by
-   * the CPU, with a warning on the job. Default cpu.
+   * steps of each job and uses a device only if it is faster. If a device doesn't start, or is lost, the job goes on with
+   * the CPU and gets a warning. Default cpu.
    */
   readonly device?: Device;
   /**
-   * Most bytes of memory that a job running here may need. What it needs is estimated before it trains; one that needs
-   * more ends in ERROR, and says how much. Default: three quarters of the memory that this process may use.
+   * Most bytes of memory that a job running here may need. Its need is estimated before it trains; a job that needs more
+   * ends in ERROR, with the number of bytes. Default: three quarters of the memory that this process may use.
    */
   readonly memoryLimit?: number;
   /** Decides every random choice of the jobs created here; the same data and seed give the same model. Default 0. */
@@ -43,46 +43,46 @@ export interface TrainerOptions {
   readonly tuning?: Tuning;
   /**
    * A pretrained encoder that every job created here starts from unless its `use_pretrained` is false: the name of a
-   * model that `modelLoader` has and docs/backbones.md lists, with an `@revision` where it has several. Default: the model
-   * `<language>-<size>` of the job's language and size, such as `english-mini`, or `<language>-<size>-entities` where
-   * there is one for a job that learns to find entities; where there is none, training starts from random weights and warns
-   * of it.
+   * model that `modelLoader` has and docs/backbones.md lists, with an `@revision` if it has several. Default: the model
+   * `<language>-<size>` of the job's language and size, such as `english-mini`, or for entities
+   * `<language>-<size>-entities` if there is one. Without such a model, training starts from random weights, with a
+   * warning.
    */
   readonly backbone?: string;
   /**
    * Where the backbones of the jobs running here come from. Default: `hubModels()`, the Hugging Face Hub, for a backbone
-   * that was named; else `catalogueBackbones()`, those that come along.
+   * that was named; else `catalogueBackbones()`, which are included.
    */
   readonly modelLoader?: ModelLoader;
   /** Whether dataset_url may be a `file:` URL, of a zip or of the unzipped folder, in jobs created here. Default true. */
   readonly allowFileUrls?: boolean;
   /**
    * Whether dataset_url may lead to a loopback, link-local or private address, itself or by a redirect, in jobs created
-   * here. Set it to false where strangers give the URLs. Default true.
+   * here. Set it to false if strangers choose the URLs. Default true.
    */
   readonly allowPrivateAddresses?: boolean;
   /**
-   * A running job writes a checkpoint with the first epoch that ends this many milliseconds after the one before, and
-   * within an epoch after five minutes without one. A crash loses what was done since. Default 30,000.
+   * A running job writes a checkpoint at the end of the first epoch that ends this many milliseconds after the last one,
+   * and within an epoch after five minutes without one. A crash loses the work since then. Default 30,000.
    */
   readonly checkpointIntervalMs?: number;
-  /** How many jobs of the account may wait; one more is a QueueFullError. Default 100. */
+  /** How many jobs of the account may wait; creating one more is a QueueFullError. Default 100. */
   readonly maxWaitingJobs?: number;
   /**
-   * Decides which of the trainers that share a storage runs which job, in place of a queue in the storage itself. All of
-   * them use one such queue. Stays open on close.
+   * Decides which of the trainers that share a storage runs which job. All of them have to use the same queue. Default: a
+   * queue in the storage itself. Stays open on close.
    */
   readonly queue?: JobQueue;
   /**
-   * Whether this trainer runs jobs. One that does not creates, lists, cancels and deletes them all the same, for others
-   * on the same storage and queue to run; what it waits for it sees some seconds late. Default true.
+   * Whether this trainer runs jobs. A trainer that does not still creates, lists, cancels and deletes them, and others on
+   * the same storage and queue run them; it sees their progress some seconds late. Default true.
    */
   readonly runsJobs?: boolean;
   /** Advanced: runs the training instead of the host that `isolation` names. Stays open on close. */
   readonly host?: TrainingHost;
   /**
    * Advanced: computes the training instead of ONNX Runtime, such as `tensorflowExecutor(tf)`. Only with `isolation`
-   * `inline` and without `host`: it can't cross to another thread.
+   * `inline` and without `host`, as it can't move to another thread.
    */
   readonly executor?: GraphExecutor;
 }
@@ -130,7 +130,7 @@ export type TrainerSettings = z.infer<typeof trainerSchema>;
 export function trainerSettings(options: unknown): TrainerSettings {
   const settings = validate(trainerSchema, options ?? {});
   checkExecutor(settings);
-  return settings;
+  return { ...settings, storage: withStorageErrors(settings.storage) };
 }
 
 function checkExecutor({ executor, host, isolation, device }: TrainerSettings): void {
@@ -142,4 +142,35 @@ function checkExecutor({ executor, host, isolation, device }: TrainerSettings): 
   if (isolation === 'inline' && host === undefined) return;
   const msg = "an executor computes in this thread alone; set isolation to 'inline' and pass no host";
   throw new ValidationError([{ loc: ['executor'], msg, type: 'needs_inline' }]);
+}
+
+/** What the application and the system keep for themselves. */
+const SHARE_FOR_TRAINING = 0.75;
+
+/** Three quarters of the memory that this process may use: the machine's, or less in a container. In bytes. */
+function defaultMemoryLimit(): number {
+  const constrained = process.constrainedMemory();
+  const allowed = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+  return Math.floor(SHARE_FOR_TRAINING * allowed);
+}
+
+/** What tests replace. */
+export interface TrainerInternals {
+  readonly clock: Clock;
+}
+
+const given = new WeakMap<object, TrainerInternals>();
+
+/** The same options, for a trainer with these internals. For tests; no entry of the package exports it. */
+export function withInternals<Options extends object>(
+  options: Options,
+  internals: TrainerInternals,
+): Options {
+  const own = { ...options };
+  given.set(own, internals);
+  return own;
+}
+
+export function internalsOf(options: object): TrainerInternals {
+  return given.get(options) ?? { clock: systemClock };
 }

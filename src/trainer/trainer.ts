@@ -1,5 +1,4 @@
 import { errAsync, ResultAsync } from 'neverthrow';
-import { v7 as uuidV7 } from 'uuid';
 import {
   type ListFilter,
   listFilterSchema,
@@ -8,33 +7,34 @@ import {
   type TrainingRequest,
   validate,
 } from '../contract/index.js';
-import { AbortedError, ClosedError, type OrchardError, toOrchardError } from '../errors.js';
+import { ClosedError, type OrchardError, toOrchardError, ValidationError } from '../errors.js';
 import { taskOf } from '../families/index.js';
-import {
-  type JobQueue,
-  type JobRecord,
-  JobRepository,
-  JobRequests,
-  newJobRecord,
-  readyModel,
-} from '../jobs/index.js';
-import { requirePublicHost } from '../network/index.js';
+import { type JobQueue, type JobRecord, JobRepository, ModelUses, readyModel } from '../jobs/index.js';
+import { readModelReport } from '../model-folder/index.js';
 import { createTrainingHost, type TrainingHost } from '../training/index.js';
-import { AccountData } from './account-data.js';
-import type { ErasedAccount } from './account-erasure.js';
-import { checkTrainingRequest } from './check-request.js';
-import { type Clock, timestamp } from './clock.js';
-import { createOnce } from './create-once.js';
+import type { AccountContext } from './account-context.js';
+import { AccountErasure, type ErasedAccount } from './account-erasure.js';
+import { cancelJob } from './cancel-job.js';
+import { JobCreator } from './create-job.js';
+import { deleteModel } from './delete-model.js';
 import { EmbeddedQueue } from './embedded-queue.js';
-import { internalsOf } from './internals.js';
 import { JobControl } from './job-control.js';
-import { JobEvents } from './job-events.js';
+import { JobEvents, LastingTrouble, type TrainingEvent } from './job-events.js';
 import { type JobInformation, toJobInformation, toModelRecord } from './job-information.js';
-import { LastingTrouble } from './lasting-trouble.js';
 import { backboneLoader } from './load-backbone.js';
-import { type TrainerOptions, type TrainerSettings, trainerSettings } from './trainer-options.js';
-import type { TrainingEvent } from './training-event.js';
-import type { UnusedModel, UnusedOptions } from './unused-models.js';
+import {
+  internalsOf,
+  type TrainerOptions,
+  type TrainerSettings,
+  trainerSettings,
+} from './trainer-options.js';
+import {
+  removeUnused,
+  type UnusedModel,
+  type UnusedOptions,
+  unusedModels,
+  unusedSettings,
+} from './unused-models.js';
 
 export interface SignalOptions {
   readonly signal?: AbortSignal;
@@ -60,12 +60,9 @@ export interface CreateJobOptions extends SignalOptions {
  */
 export class Trainer {
   readonly #settings: TrainerSettings;
-  readonly #clock: Clock;
-  readonly #jobs: JobRepository;
-  readonly #events: JobEvents;
-  readonly #requests: JobRequests;
+  readonly #context: AccountContext;
   readonly #control: JobControl;
-  readonly #data: AccountData;
+  readonly #creator: JobCreator;
   /** What this trainer made itself and has to close. */
   readonly #own: readonly (TrainingHost | JobQueue)[];
   readonly #calls = new Set<Promise<unknown>>();
@@ -74,26 +71,26 @@ export class Trainer {
   /** @throws ValidationError for an unknown option, or one outside its range. */
   constructor(options: TrainerOptions) {
     const settings = trainerSettings(options);
-    const { storage, isolation, executor, account } = settings;
+    const { storage, isolation, executor } = settings;
+    const { app_id } = settings.account;
     const { clock } = internalsOf(options);
     const loaderOf = backboneLoader(settings);
     const host = settings.host ?? createTrainingHost(isolation, executor);
-    const jobs = new JobRepository(storage, account.app_id, taskOf);
+    const jobs = new JobRepository(storage, app_id, taskOf);
+    const uses = new ModelUses(storage, app_id, () => clock.now());
     const events = new JobEvents(jobs, clock, storage);
     const trouble = new LastingTrouble(clock, (thrown) =>
       events.failPresent(toOrchardError(thrown, 'keeping the training jobs')),
     );
     const queue = settings.queue ?? new EmbeddedQueue(storage, clock, trouble);
     this.#settings = settings;
-    this.#clock = clock;
-    this.#jobs = jobs;
-    this.#events = events;
-    this.#requests = new JobRequests(storage, account.app_id, clock);
-    const control = new JobControl({
-      ...{ settings, storage, host, queue, jobs, events, clock, loaderOf, trouble },
-    });
-    this.#control = control;
-    this.#data = new AccountData({ storage, queue, jobs, clock, app_id: account.app_id, control });
+    this.#context = { app_id, storage, queue, clock, jobs, uses, events };
+    this.#control = new JobControl(
+      this.#context,
+      { storage, host, jobs, events, settings, loaderOf },
+      trouble,
+    );
+    this.#creator = new JobCreator(this.#context, settings, this.#control);
     this.#own = [settings.queue ? [] : [queue], settings.host ? [] : [host]].flat();
   }
 
@@ -107,24 +104,22 @@ export class Trainer {
     request: TrainingRequest,
     { signal, allowFileUrl = this.#settings.allowFileUrls, idempotencyKey }: CreateJobOptions = {},
   ): ResultAsync<{ id: string }, OrchardError> {
-    return this.#call('creating a training job', async () => {
-      if (signal?.aborted) throw new AbortedError('creating the training job', { cause: signal.reason });
-      const checked = checkTrainingRequest(request, { ...this.#settings, allowFileUrls: allowFileUrl });
-      if (!this.#settings.allowPrivateAddresses) await requirePublicHost(checked.dataset_url);
-      const job = this.#newJob(checked, allowFileUrl);
-      const id = await this.#create(job, checked, idempotencyKey, signal);
-      return { id };
-    });
+    const creation = { signal, allowFileUrl, idempotencyKey };
+    return this.#call('creating a training job', async () => ({
+      id: await this.#creator.create(request, creation),
+    }));
   }
 
-  /** Where a job stands, a DELETED one too. Fails with a NotFoundError. */
+  /** The present state of a job, also of a DELETED one. Fails with a NotFoundError. */
   getTrainingJob(id: string): ResultAsync<JobInformation, OrchardError> {
-    return this.#call('reading a training job', async () => toJobInformation(await this.#jobs.get(id)));
+    return this.#call('reading a training job', async () =>
+      toJobInformation(await this.#context.jobs.get(id)),
+    );
   }
 
   /**
-   * Jobs, newest first, 20 a page unless `limit` says otherwise. DELETED ones are listed only where the filter asks
-   * for them; named-entity-recognition and sequence-labeling name one task, and either finds both.
+   * Jobs, newest first, 20 a page unless `limit` says otherwise. DELETED ones are listed only if the filter asks for
+   * them; named-entity-recognition and sequence-labeling name one task, and either finds both.
    * Fails with a ValidationError.
    */
   listTrainingJobs(filter: ListFilter = {}): ResultAsync<Page<JobInformation>, OrchardError> {
@@ -132,16 +127,18 @@ export class Trainer {
   }
 
   /**
-   * Stops a job; resolves once it is CANCELLED and nothing of it runs any more.
-   * Fails with a NotFoundError, or with a TransitionError where the job has ended already.
+   * Stops a job; resolves once it is CANCELLED and its run has stopped.
+   * Fails with a NotFoundError, or with a TransitionError if the job has ended already.
    */
   cancelTrainingJob(id: string): ResultAsync<void, OrchardError> {
-    return this.#call('cancelling a training job', () => this.#control.cancel(id));
+    return this.#call('cancelling a training job', () => cancelJob(this.#context, id));
   }
 
-  /** A model's record, from the creation of its job on; a deleted one's says DELETED. Fails with a NotFoundError. */
+  /** A model's record, from the creation of its job on. Fails with a NotFoundError. */
   getModel(id: string): ResultAsync<ModelRecord, OrchardError> {
-    return this.#call('reading a model', async () => toModelRecord(await this.#jobs.get(id, 'model')));
+    return this.#call('reading a model', async () =>
+      toModelRecord(await this.#context.jobs.get(id, 'model')),
+    );
   }
 
   /** Models, listed and filtered as `listTrainingJobs` does. Fails with a ValidationError. */
@@ -151,76 +148,85 @@ export class Trainer {
 
   /**
    * One self-contained HTML page about a READY model: learning curves, figures of each class, confusions, calibration,
-   * mistakes, warnings, configuration. It quotes dev texts. Fails with a NotFoundError, a ModelNotReadyError or, where
-   * the model's folder can't be read, a ModelFolderError.
+   * mistakes, warnings, configuration. It quotes dev texts. Fails with a NotFoundError, a ModelNotReadyError or, if the
+   * model's folder can't be read, a ModelFolderError.
    */
   report(id: string): ResultAsync<string, OrchardError> {
     return this.#call('writing the report of a model', async () => {
-      const { job, directory } = await readyModel(id, this.#jobs, this.#settings.storage);
-      const { modelReport } = await import('./model-report.js');
-      return modelReport(directory, id, job.created);
+      const { job, directory } = await readyModel(id, this.#context.jobs, this.#context.storage);
+      const { reportHtml } = await import('../report/index.js');
+      return reportHtml({ ...(await readModelReport(directory)), id, created: job.created });
     });
   }
 
   /**
-   * Deletes a model's files; its record stays, as DELETED. A job that has not ended is cancelled first. To delete a
-   * deleted model again does no harm and removes files that a failure left. Fails with a NotFoundError.
+   * Deletes a model's files; its record stays, as DELETED. A job that has not ended is cancelled first. Deleting a model
+   * again does no harm and removes files that a failure left. Fails with a NotFoundError.
    */
   deleteModel(id: string): ResultAsync<void, OrchardError> {
-    return this.#call('deleting a model', () => this.#data.delete(id));
+    return this.#call('deleting a model', () => deleteModel(this.#context, id));
   }
 
   /**
-   * The READY models that nobody has asked for more than so many days, newest first. Uses are known to the hour. Models
-   * of a release that did not track them count from the first call of this. Fails with a ValidationError.
+   * The READY models that had no query for more than `days` days, newest first. Uses are known to the hour. Fails with a
+   * ValidationError.
    */
   listUnusedModels(options: UnusedOptions = {}): ResultAsync<readonly UnusedModel[], OrchardError> {
-    return this.#call('listing unused models', () => this.#data.unused(options));
+    return this.#call('listing unused models', async () =>
+      unusedModels(this.#context, unusedSettings(options).days),
+    );
   }
 
-  /** Deletes those models, as `deleteModel` does. Fails with a ValidationError. @returns what it deleted. */
+  /** Deletes those models, as `deleteModel` does. Fails with a ValidationError. @returns the deleted models. */
   removeUnusedModels(options: UnusedOptions = {}): ResultAsync<readonly UnusedModel[], OrchardError> {
-    return this.#call('removing unused models', () => this.#data.removeUnused(options));
+    return this.#call('removing unused models', async () =>
+      removeUnused(this.#context, unusedSettings(options).days),
+    );
   }
 
   /**
-   * Removes all that the storage has of this trainer's account: records, models, reports, checkpoints, what waits and
-   * what deleted models left. Jobs that have not ended are cancelled first, also those of other processes. Nothing of
-   * other accounts is touched. After a failure or a crash, call it again; a repetition does no harm. A job that is
+   * Removes everything that the storage has of this trainer's account: records, models, reports, checkpoints, waiting
+   * jobs and what deleted models left. Jobs that have not ended are cancelled first, also those of other processes.
+   * Other accounts are not touched. After a failure or a crash, call it again; repeating it does no harm. A job that is
    * created meanwhile is erased too or stays whole.
-   * Fails with a ValidationError where `app_id` is another account's; an operator has `eraseAccount`.
-   * @param app_id the account of this trainer, to say so once more.
+   * Fails with a ValidationError if `app_id` is another account; an operator uses `eraseAccount`.
+   * @param app_id the account of this trainer, as a confirmation.
    */
   eraseAccount(app_id: string): ResultAsync<ErasedAccount, OrchardError> {
-    return this.#call('erasing an account', () => this.#data.erase(app_id));
+    return this.#call('erasing an account', async () => {
+      const own = this.#context.app_id;
+      if (app_id === own) return new AccountErasure(this.#context).run();
+      const msg = `this trainer erases no other account than its own, ${JSON.stringify(own)}; an operator erases any with eraseAccount({ storage, app_id })`;
+      throw new ValidationError([{ loc: ['app_id'], msg, type: 'app_id' }]);
+    });
   }
 
   /**
    * The job's present state, then its events until it has ended; leaving the loop stops watching. A reader slower
-   * than the events misses progress, never a state or the latest figures. Of a job that another process runs, only
-   * states and epochs come, at once where the storage tells of writes, else some seconds late. A storage that fails
-   * for half a minute ends it with its StorageError; the job goes on by itself once the storage works again.
+   * than the events misses progress, never a state or the latest figures. A job that another process runs gives only
+   * states and epochs, at once if the storage reports writes, else some seconds late. A storage that fails for half a
+   * minute ends the loop with its StorageError; the job goes on once the storage works again.
    * @throws (from the loop) NotFoundError, StorageError, ClosedError; AbortedError when the signal fires
    */
   async *watch(id: string, { signal }: SignalOptions = {}): AsyncGenerator<TrainingEvent, void, undefined> {
     if (this.#closing) throw new ClosedError('trainer');
-    yield* this.#events.watch(id, signal);
+    yield* this.#context.events.watch(id, signal);
   }
 
   /**
-   * Waits until the job has ended, as READY, ERROR, CANCELLED or DELETED, and tells how.
+   * Waits until the job has ended as READY, ERROR, CANCELLED or DELETED.
    * Fails with a NotFoundError, or with an AbortedError when the signal fires; the job goes on then.
    */
   waitForTrainingJob(id: string, { signal }: SignalOptions = {}): ResultAsync<JobInformation, OrchardError> {
     return this.#call('waiting for a training job', async () => {
-      await this.#events.ended(id, signal);
-      return toJobInformation(await this.#jobs.get(id));
+      await this.#context.events.ended(id, signal);
+      return toJobInformation(await this.#context.jobs.get(id));
     });
   }
 
   /**
-   * Stops the run under way and waits until it and every call have come to their end. The stopped job stays
-   * RUNNING and goes on from its checkpoint under the next trainer; waiting ones stay QUEUED. Idempotent.
+   * Stops the run under way and waits until it and every call have ended. The stopped job stays RUNNING and goes on from
+   * its checkpoint under the next trainer; waiting jobs stay QUEUED. Idempotent.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -237,47 +243,18 @@ export class Trainer {
     for (const each of this.#own) await each.close();
   }
 
-  async #create(
-    job: JobRecord,
-    request: TrainingRequest,
-    idempotencyKey: string | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<string> {
-    const create = (each: JobRecord) => this.#control.create(each, this.#data.creationOf(each.id), signal);
-    if (idempotencyKey !== undefined) {
-      const context = { jobs: this.#jobs, requests: this.#requests, idempotencyKey, request, job };
-      return createOnce(context, create);
-    }
-    await create(job);
-    return job.id;
-  }
-
-  #newJob(request: TrainingRequest, allow_file_url: boolean): JobRecord {
-    const { account, seed, allowPrivateAddresses, tuning, backbone } = this.#settings;
-    return newJobRecord(request, {
-      id: uuidV7(),
-      app_id: account.app_id,
-      created: timestamp(this.#clock.now()),
-      seed,
-      allow_file_url,
-      allow_private_addresses: allowPrivateAddresses,
-      tuning,
-      backbone,
-    });
-  }
-
   #list<Item>(
     doing: string,
     filter: ListFilter,
     toItem: (job: JobRecord) => Item,
   ): ResultAsync<Page<Item>, OrchardError> {
     return this.#call(doing, async () => {
-      const { data, pagination } = await this.#jobs.page(validate(listFilterSchema, filter));
+      const { data, pagination } = await this.#context.jobs.page(validate(listFilterSchema, filter));
       return { data: data.map(toItem), pagination };
     });
   }
 
-  /** Everything below throws errors of ours; here they become results. */
+  /** Turns the errors that the other modules throw into results. */
   #call<T>(doing: string, work: () => Promise<T>): ResultAsync<T, OrchardError> {
     if (this.#closing) return errAsync(new ClosedError('trainer'));
     const call = work();

@@ -2,80 +2,69 @@ import { stat } from 'node:fs/promises';
 import * as z from 'zod';
 import { type ModelRecord, validate } from '../contract/index.js';
 import { isOrchardError } from '../errors.js';
-import { type JobRecord, type JobRepository, type ModelUses, stored } from '../jobs/index.js';
+import type { JobRecord } from '../jobs/index.js';
 import type { FolderDescription, Storage } from '../storage/index.js';
+import type { AccountContext } from './account-context.js';
 import { bytesIn } from './account-erasure.js';
-import { type Clock, timestamp } from './clock.js';
+import { timestamp } from './clock.js';
+import { type DeletionContext, deleteEnded } from './delete-model.js';
 import { toModelRecord } from './job-information.js';
 
-/** A READY model that nobody has asked for some time. */
+/** A READY model that had no query for some time. */
 export interface UnusedModel {
   readonly model: ModelRecord;
   /** Its last use or, if there was none, when it became READY: ISO 8601, to the hour. */
   readonly unused_since: string;
-  /** What its files take. */
+  /** Size of its files. */
   readonly bytes: number;
 }
 
 export interface UnusedOptions {
-  /** More than so many days without a query, 1 to 36,500. Default 30. */
+  /** A model is unused after more than this many days without a query, 1 to 36,500. Default 30. */
   readonly days?: number;
 }
 
 const unusedSchema = z.strictObject({ days: z.number().min(1).max(36_500).default(30) });
 const DAY_MS = 24 * 60 * 60_000;
-const PAGE = 100;
 
 /** @throws ValidationError */
 export function unusedSettings(options: UnusedOptions): { readonly days: number } {
   return validate(unusedSchema, options);
 }
 
-export interface UnusedContext {
-  readonly storage: Storage;
-  readonly jobs: JobRepository;
-  readonly uses: ModelUses;
-  readonly clock: Clock;
-}
+export type UnusedContext = DeletionContext & Pick<AccountContext, 'clock'>;
 
-/**
- * The models that count as unused, newest first. A model of a release that did not track uses counts from the first
- * time that somebody looks for unused ones, so none goes that was asked all the while.
- */
+/** The models that count as unused, newest first. A model without a record of its uses counts from the first look. */
 export async function unusedModels(context: UnusedContext, days: number): Promise<UnusedModel[]> {
   const found: UnusedModel[] = [];
-  const before = context.clock.now() - days * DAY_MS;
-  for (let cursor: string | undefined; ; ) {
-    const filter = { trainingStatus: 'READY', limit: PAGE, ...(cursor !== undefined && { cursor }) } as const;
-    const { data, pagination } = await context.jobs.page(filter);
-    for (const job of data) {
-      const unused = await unusedModel(context, job, before);
-      if (unused !== undefined) found.push(unused);
-    }
-    if (pagination.next_cursor === null) return found;
-    cursor = pagination.next_cursor;
-  }
+  for await (const unused of eachUnused(context, days)) found.push(unused);
+  return found;
 }
 
-/** Deletes those that are unused still when it is their turn. @returns what was deleted. */
-export async function removeUnused(
-  context: UnusedContext,
-  days: number,
-  deleteJob: (id: string) => Promise<void>,
-): Promise<UnusedModel[]> {
+/** Deletes the unused models. @returns the deleted ones. */
+export async function removeUnused(context: UnusedContext, days: number): Promise<UnusedModel[]> {
   const removed: UnusedModel[] = [];
-  for (const { model } of await unusedModels(context, days)) {
-    const job = await context.jobs.find(model.id);
-    if (job?.status !== 'READY') continue;
-    const unused = await unusedModel(context, job, context.clock.now() - days * DAY_MS);
-    if (unused === undefined) continue;
-    await deleteJob(model.id).catch(unlessErased);
+  for await (const unused of eachUnused(context, days)) {
+    const { model } = unused;
+    if ((await context.jobs.find(model.id))?.status !== 'READY') continue;
+    await deleteEnded(context, model.id).catch(unlessErased);
     removed.push({ ...unused, model: { ...model, training_status: 'DELETED' } });
   }
   return removed;
 }
 
-/** @returns undefined where the model is in use. */
+async function* eachUnused(
+  context: UnusedContext,
+  days: number,
+): AsyncGenerator<UnusedModel, void, undefined> {
+  const before = context.clock.now() - days * DAY_MS;
+  for await (const job of context.jobs.all({ trainingStatus: 'READY' })) {
+    const unused = await unusedModel(context, job, before);
+    if (unused !== undefined) yield unused;
+  }
+}
+
+/** @returns undefined if the model is in use. */
 async function unusedModel(
   { storage, uses, clock }: UnusedContext,
   job: JobRecord,
@@ -91,13 +80,13 @@ async function unusedModel(
   return { model: toModelRecord(job), unused_since: timestamp(since), bytes };
 }
 
-/** What the files of a model take, and when it was READY. */
+/** The size of a model's files, and when it became READY. */
 async function describeFolder(storage: Storage, id: string): Promise<FolderDescription> {
   const none = { bytes: 0 };
   if (storage.describeFolder !== undefined) {
-    return (await stored(async () => storage.describeFolder?.(id))) ?? none;
+    return (await storage.describeFolder?.(id)) ?? none;
   }
-  const directory = await stored(() => storage.openFolder(id));
+  const directory = await storage.openFolder(id);
   if (directory === undefined) return none;
   return { bytes: await bytesIn(directory), publishedMs: await changedAt(directory) };
 }

@@ -1,10 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { FileLocks } from '../../src/files/file-locks.js';
-import { type ProcessIdentity, thisProcess } from '../../src/files/process-identity.js';
+import { FileLocks, ownedName } from '../../src/files/index.js';
 import { aDirectory } from '../storage/temporary-place.js';
+import { anEndedName } from '../support/ended-process.js';
 
 const CONTENDERS = 10;
 
@@ -29,15 +28,15 @@ describe('FileLocks', () => {
   it('breaks the lock of a process that has ended, and still lets one holder in at a time', async () => {
     const { directory } = await aLockDirectory();
     for (let round = 0; round < 20; round++) {
-      await leaveLock(directory, 'a', anEndedProcess());
+      await leaveLock(directory, 'a', anEndedName());
       expect(await mostTogether(directory)).toBe(1);
     }
   });
 
   it('breaks the lock of a process that ended while it was breaking a lock', async () => {
     const { directory } = await aLockDirectory();
-    await leaveLock(directory, 'a', anEndedProcess());
-    await leaveLock(directory, 'a.break', anEndedProcess());
+    await leaveLock(directory, 'a', anEndedName());
+    await leaveLock(directory, 'a.break', anEndedName());
     expect(await mostTogether(directory)).toBe(1);
   });
 
@@ -45,7 +44,7 @@ describe('FileLocks', () => {
     'breaks the lock of an earlier process with a reused pid',
     async () => {
       const { directory, locks } = await aLockDirectory();
-      await leaveLock(directory, 'a', { ...thisProcess, started: '1' });
+      await leaveLock(directory, 'a', ownedName().replace(/\.\d+\./, '.1.'));
       expect(await locks.hold('a', async () => 'held')).toBe('held');
     },
   );
@@ -69,7 +68,7 @@ describe('FileLocks', () => {
   it('waits for a holder on another machine as long as it shows signs of life, and no longer', async () => {
     const { directory, temporary } = await aLockDirectory();
     const locks = new FileLocks(directory, temporary, { silenceMs: 20, maxPauseMs: 1 });
-    await leaveLock(directory, 'a', { ...anEndedProcess(), host: 'another machine' });
+    await leaveLock(directory, 'a', anEndedName().replace(/\.[0-9a-f]{16}\./, `.${'0'.repeat(16)}.`));
     let signs = 0;
     const signOfLife = async () => {
       signs = Math.min(50, signs + 1);
@@ -80,7 +79,7 @@ describe('FileLocks', () => {
 
   it('is waited for until a signal fires', async () => {
     const { directory, locks } = await aLockDirectory();
-    await leaveLock(directory, 'a', thisProcess);
+    await leaveLock(directory, 'a', ownedName());
     const stop = new AbortController();
     const signOfLife = async () => {
       stop.abort(new Error('enough'));
@@ -92,7 +91,7 @@ describe('FileLocks', () => {
 
   it('leaves nothing behind', async () => {
     const { directory, temporary } = await aLockDirectory();
-    await leaveLock(directory, 'a', anEndedProcess());
+    await leaveLock(directory, 'a', anEndedName());
     await mostTogether(directory);
     expect(await readdir(directory)).toEqual(['temporary']);
     expect(await readdir(temporary)).toEqual([]);
@@ -121,12 +120,6 @@ async function mostTogether(directory: string): Promise<number> {
   return most;
 }
 
-const endedPid = spawnSync(process.execPath, ['--version']).pid;
-
-function anEndedProcess(): ProcessIdentity {
-  return { ...thisProcess, pid: endedPid };
-}
-
-async function leaveLock(directory: string, name: string, holder: ProcessIdentity): Promise<void> {
-  await writeFile(join(directory, name), JSON.stringify({ ...holder, id: 'left behind' }));
+async function leaveLock(directory: string, name: string, holder: string): Promise<void> {
+  await writeFile(join(directory, name), holder);
 }

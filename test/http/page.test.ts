@@ -201,7 +201,7 @@ describe.skipIf(executable === undefined)(title, () => {
     await page.getByLabel('Fetch from a URL').check();
     await page.getByLabel('URL', { exact: true }).fill('ftp://example.com/a.zip');
     await page.getByRole('button', { name: 'Start training' }).click();
-    const field = page.getByRole('textbox', { name: 'URL', description: /is no URL of a dataset/ });
+    const field = page.getByRole('textbox', { name: 'URL', description: /is not the URL of a dataset/ });
     await field.waitFor();
     expect(await field.getAttribute('aria-invalid')).toBe('true');
     expect(await page.evaluate('document.activeElement.id')).toBe('url');

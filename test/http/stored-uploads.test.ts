@@ -85,7 +85,7 @@ describe('an upload in the storage', () => {
     const storage = memoryStorage();
     const { upload } = aProcess(storage);
     const waiting = await upload();
-    const arriving = { record_version: 1, state: 'arriving', bytes: 1, at: Date.now(), job: null } as const;
+    const arriving = { state: 'arriving', bytes: 1, at: Date.now(), job: null } as const;
     await new UploadRecords(storage).add('acme', '0190a6f0-0000-7000-8000-000000000000', arriving);
     await sweep(storage, HOUR_MS - 60_000);
     expect(await storage.listKeys('uploads')).toHaveLength(2);

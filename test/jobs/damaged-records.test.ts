@@ -1,11 +1,10 @@
-/** Records that something has damaged, and those that a later release wrote. */
+/** Damaged records. */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { StorageError } from '../../src/errors.js';
-import { fileStorage, pathOfKey, type Storage } from '../../src/storage/index.js';
+import { fileStorage, pathOfKey } from '../../src/storage/index.js';
 import { aDirectory } from '../storage/temporary-place.js';
-import { aMemoryStorage, aTrainer, createJob, errorOf, resultOf, statusOf } from '../trainer/builders.js';
+import { aTrainer, createJob, resultOf, statusOf } from '../trainer/builders.js';
 
 /** A READY job, and another one beside it, in a storage on disk. */
 async function twoJobs() {
@@ -25,12 +24,6 @@ async function twoJobs() {
 
 function fileOf(directory: string, collection: string, key: string): string {
   return join(directory, 'records', collection, pathOfKey(key));
-}
-
-async function replaceJob(storage: Storage, id: string, change: object): Promise<void> {
-  const found = await storage.read('jobs', `local/${id}`);
-  const value = JSON.parse(JSON.stringify({ ...Object(found?.value), ...change }));
-  await storage.write('jobs', `local/${id}`, value, found?.version);
 }
 
 describe.each([
@@ -73,56 +66,25 @@ describe.each([
 });
 
 describe('damage beside the jobs', () => {
-  it.each(['job-leases', 'job-queue', 'job-index'])(
-    'to every record of %s holds no job up',
-    async (collection) => {
-      const directory = await aDirectory();
-      const first = aTrainer({ storage: fileStorage(directory) });
-      const id = await createJob(first.trainer);
-      await first.host.nextRun();
-      await first.trainer.close();
-      const home = join(directory, 'records', collection);
-      for (const name of await readdir(home, { recursive: true })) {
-        if (name.endsWith('.json')) await writeFile(join(home, name), 'not ours');
-      }
-
-      const { trainer, host, clock } = aTrainer({ storage: fileStorage(directory) });
-      let isOver = false;
-      const run = host.nextRun().finally(() => {
-        isOver = true;
-      });
-      while (!isOver) await clock.advance(5_000);
-      await (await run).finish();
-      expect((await resultOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
-      expect((await resultOf(trainer.listModels())).data.map((model) => model.id)).toEqual([id]);
-    },
-  );
-});
-
-describe("a later release's record of a job", () => {
-  it('is refused by name, stays as it is, and holds no other job up', async () => {
-    const storage = aMemoryStorage();
-    const { trainer, host } = aTrainer({ storage });
-    const newer = await createJob(trainer);
-    await (await host.nextRun()).finish();
-    await resultOf(trainer.waitForTrainingJob(newer));
-    await replaceJob(storage, newer, { record_version: 3, weights: 'elsewhere' });
-    const before = await storage.read('jobs', `local/${newer}`);
-
-    for (const call of [
-      trainer.getTrainingJob(newer),
-      trainer.deleteModel(newer),
-      trainer.cancelTrainingJob(newer),
-    ]) {
-      const error = await errorOf(call);
-      expect(error).toBeInstanceOf(StorageError);
-      expect(error.name).toBe('StorageError');
-      expect(error.message).toContain(`record jobs/local/${newer} was written by a newer Orchard`);
+  it.each(['job-leases', 'job-index'])('to every record of %s holds no job up', async (collection) => {
+    const directory = await aDirectory();
+    const first = aTrainer({ storage: fileStorage(directory) });
+    const id = await createJob(first.trainer);
+    await first.host.nextRun();
+    await first.trainer.close();
+    const home = join(directory, 'records', collection);
+    for (const name of await readdir(home, { recursive: true })) {
+      if (name.endsWith('.json')) await writeFile(join(home, name), 'not ours');
     }
-    const [listed] = (await resultOf(trainer.listTrainingJobs())).data;
-    expect(listed?.error?.message).toContain('newer Orchard');
-    expect(await storage.read('jobs', `local/${newer}`)).toEqual(before);
-    const next = await createJob(trainer);
-    expect((await host.nextRun()).spec.id).toBe(next);
+
+    const { trainer, host, clock } = aTrainer({ storage: fileStorage(directory) });
+    let isOver = false;
+    const run = host.nextRun().finally(() => {
+      isOver = true;
+    });
+    while (!isOver) await clock.advance(5_000);
+    await (await run).finish();
+    expect((await resultOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
+    expect((await resultOf(trainer.listModels())).data.map((model) => model.id)).toEqual([id]);
   });
 });

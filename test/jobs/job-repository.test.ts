@@ -4,12 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { type ListFilter, trainingJobStatuses } from '../../src/contract/index.js';
 import { taskOf } from '../../src/families/index.js';
 import { type JobRecord, JobRepository, moved } from '../../src/jobs/index.js';
-import { fileStorage, memoryStorage, type Storage } from '../../src/storage/index.js';
+import { memoryStorage, type Storage } from '../../src/storage/index.js';
 import { aVersionConflictOfAnotherCopy } from '../storage/another-copy.js';
-import { writeOldStorage } from '../storage/old-storage.js';
-import { aDirectory } from '../storage/temporary-place.js';
-import { failureOf } from '../support/outcomes.js';
-import { aJob, app_id, aStorageWithoutIndex, INDEX, idOf, ids, types } from './some-jobs.js';
+import { aJob, app_id, INDEX, idOf, ids, types } from './some-jobs.js';
 import { countReads, failingAt, withPauses } from './storages.js';
 
 const everyFilter: ListFilter[] = [undefined, ...trainingJobStatuses].flatMap((trainingStatus) =>
@@ -36,7 +33,6 @@ describe('a page of jobs', () => {
 
   it('reads no job that the filter does not ask for', async () => {
     const { jobs, storage } = await manyJobs();
-    await jobs.page({}); // once, it looks whether the index is there
     const reads = countReads(storage);
     const { data } = await jobs.page({ trainingStatus: 'ERROR', modelType: 'question-answering', limit: 2 });
     expect(data).toHaveLength(2);
@@ -95,6 +91,17 @@ describe('the jobs that have not ended', () => {
   });
 });
 
+describe('a job that has ended', () => {
+  it('is looked at once more where its process died before it left the open jobs', async () => {
+    const storage = memoryStorage();
+    const jobs = new JobRepository(storage, app_id, taskOf);
+    await jobs.create(aJob(1, 'READY'));
+    await storage.write(INDEX, `${app_id}/open/${idOf(1)}`, null, undefined);
+    expect(await jobs.oldestUnfinished()).toBeUndefined();
+    expect(await storage.listKeys(INDEX, { prefix: `${app_id}/open/` })).toEqual([]);
+  });
+});
+
 describe('a write', () => {
   it('is repeated after a conflict, even one of another copy of the package', async () => {
     const storage = memoryStorage();
@@ -140,107 +147,7 @@ describe('a write', () => {
   });
 });
 
-describe('jobs of a release without an index', () => {
-  it('are listed and counted, and from then on by the index', async () => {
-    const { storage, all } = await aStorageWithoutIndex(250);
-    const jobs = new JobRepository(storage, app_id, taskOf);
-    for (const filter of everyFilter) {
-      expect(ids((await jobs.page({ ...filter, limit: 100 })).data)).toEqual(
-        ids(asked(all, filter)).slice(0, 100),
-      );
-    }
-    const reads = countReads(storage);
-    await new JobRepository(storage, app_id, taskOf).page({ trainingStatus: 'ERROR', limit: 1 });
-    expect(reads.jobs).toBeLessThanOrEqual(2);
-  });
-
-  it('are indexed by several processes at once, while they change', async () => {
-    const { storage, all } = await aStorageWithoutIndex(60);
-    const slow = withPauses(storage);
-    const running = all.filter(({ status }) => status === 'RUNNING');
-    const changing = new JobRepository(slow, app_id, taskOf);
-    await Promise.all([
-      new JobRepository(slow, app_id, taskOf).page({}),
-      new JobRepository(slow, app_id, taskOf).unfinished(),
-      ...running.map(({ id }) => changing.update(id, (job) => moved(job, 'READY'))),
-    ]);
-    const now = await allJobs(storage);
-    const jobs = new JobRepository(storage, app_id, taskOf);
-    for (const filter of everyFilter) {
-      expect(ids((await jobs.page({ ...filter, limit: 100 })).data)).toEqual(ids(asked(now, filter)));
-    }
-  });
-
-  it('are indexed again if indexing was interrupted', async () => {
-    const { storage, all } = await aStorageWithoutIndex(60);
-    for (const at of [0, 1, 40, 100]) {
-      const broken = new JobRepository(failingAt(storage, at), app_id, taskOf);
-      await failureOf('storage', () => broken.page({}));
-    }
-    const jobs = new JobRepository(storage, app_id, taskOf);
-    expect(ids((await jobs.page({ limit: 100 })).data)).toEqual(ids(asked(all, {})));
-  });
-
-  it('are indexed once the storage works again, by the same repository', async () => {
-    const { storage, all } = await aStorageWithoutIndex(5);
-    const flaky = failingAt(storage, 2);
-    const jobs = new JobRepository(flaky, app_id, taskOf);
-    await failureOf('storage', () => jobs.page({}));
-    expect(ids((await jobs.page({})).data)).toEqual(ids(asked(all, {})));
-  });
-
-  it('are indexed before the first new one is written', async () => {
-    const { storage, all } = await aStorageWithoutIndex(5);
-    await new JobRepository(storage, app_id, taskOf).create(aJob(900, 'CREATED'));
-    const { data } = await new JobRepository(storage, app_id, taskOf).page({});
-    expect(ids(data)).toEqual([idOf(900), ...ids(asked(all, {}))]);
-  });
-});
-
-describe('jobs in a directory of layout 1', () => {
-  it('are listed, counted, and taken on to their ends', async () => {
-    const directory = await aDirectory();
-    const { all } = await aStorageWithoutIndex(30);
-    const oldRecords = all.map((job) => ({
-      key: `${app_id}/${job.id}`,
-      file: `${app_id}%2f${job.id}.json`,
-      value: JSON.parse(JSON.stringify(job)),
-    }));
-    await writeOldStorage(directory, 'jobs', oldRecords);
-    const jobs = new JobRepository(fileStorage(directory), app_id, taskOf);
-    expect(ids((await jobs.page({ limit: 100 })).data)).toEqual(ids(asked(all, {})));
-    const unfinished = await jobs.unfinished();
-    expect(unfinished).toHaveLength(10);
-    for (const { id } of unfinished) await jobs.update(id, (job) => ({ ...job, status: 'CANCELLED' }));
-    const { data } = await new JobRepository(fileStorage(directory), app_id, taskOf).page({
-      trainingStatus: 'CANCELLED',
-    });
-    expect(data).toHaveLength(15);
-    expect(await jobs.countWaiting()).toBe(0);
-  });
-});
-
 describe('the index', () => {
-  it('is built anew if the collection was removed', async () => {
-    const { jobs, storage, all } = await manyJobs();
-    await jobs.page({});
-    for (const { key } of await storage.list(INDEX, { limit: 10_000 })) await storage.remove(INDEX, key);
-    expect(ids((await new JobRepository(storage, app_id, taskOf).page({ limit: 100 })).data)).toEqual(
-      ids(asked(all, {})),
-    );
-  });
-
-  it('of a later release is refused, and says what to do', async () => {
-    const { storage } = await manyJobs();
-    const key = `${app_id}/version`;
-    const found = await storage.read(INDEX, key);
-    await storage.write(INDEX, key, 2, found?.version);
-    const jobs = new JobRepository(storage, app_id, taskOf);
-    const error = await failureOf('storage', () => jobs.page({}));
-    expect(error.message).toContain(`record ${INDEX}/${key} has version 2`);
-    expect(error.message).toContain(`remove the collection ${INDEX}`);
-  });
-
   it('is not written for an account without jobs', async () => {
     const storage = memoryStorage();
     const jobs = new JobRepository(storage, app_id, taskOf);

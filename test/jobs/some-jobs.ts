@@ -1,6 +1,5 @@
 import type { ModelType, TrainingJobStatus } from '../../src/contract/index.js';
 import { type JobRecord, newJobRecord } from '../../src/jobs/index.js';
-import { memoryStorage, type Storage } from '../../src/storage/index.js';
 import { aRequest } from '../trainer/request.js';
 
 export const app_id = 'acme';
@@ -25,17 +24,4 @@ export function aJob(n: number, status: TrainingJobStatus, type: ModelType = typ
 
 export function ids(jobs: readonly JobRecord[]): string[] {
   return jobs.map(({ id }) => id);
-}
-
-/** Jobs as releases wrote them that had no index, newest first. */
-export async function aStorageWithoutIndex(count: number): Promise<{ storage: Storage; all: JobRecord[] }> {
-  const storage = memoryStorage();
-  const statuses = ['READY', 'ERROR', 'RUNNING', 'DELETED', 'CANCELLED', 'QUEUED'] as const;
-  const all: JobRecord[] = [];
-  for (let n = 0; n < count; n += 1) {
-    const job = aJob(n, statuses[n % statuses.length] ?? 'READY', types[n % types.length]);
-    await storage.write('jobs', `${app_id}/${job.id}`, JSON.parse(JSON.stringify(job)), undefined);
-    all.unshift(job);
-  }
-  return { storage, all };
 }

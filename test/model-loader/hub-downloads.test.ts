@@ -1,12 +1,12 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { thisProcess } from '../../src/files/process-identity.js';
 import type { LoadOptions } from '../../src/model-loader/index.js';
+import { anEndedName } from '../support/ended-process.js';
 import { aHub, failureOf, fetches, loadedWeights, MODEL, type Setting, weights } from './a-hub.js';
 import { sendRange, sha256 } from './fake-hub.js';
 
@@ -213,9 +213,7 @@ describe('concurrent calls', () => {
     const setting = await aHub();
     const locks = join(setting.cache, '.locks', 'models--orchard--tiny');
     mkdirSync(locks, { recursive: true });
-    const { pid } = spawnSync(process.execPath, ['--version']);
-    const dead = { ...thisProcess, pid, id: 'x' };
-    writeFileSync(join(locks, `${sha256(weights)}.orchard.lock`), JSON.stringify(dead));
+    writeFileSync(join(locks, `${sha256(weights)}.orchard.lock`), anEndedName());
     expect(loadedWeights(await setting.load())).toBe(weights);
   });
 });

@@ -30,7 +30,7 @@ async function aDirectoryInUse() {
 }
 
 async function recordsOf(storage: Storage): Promise<unknown[]> {
-  const collections = ['jobs', 'job-index', 'job-queue', 'model-uses'];
+  const collections = ['jobs', 'job-index', 'model-uses'];
   const listings = collections.map((name) => storage.list(name, { limit: Number.POSITIVE_INFINITY }));
   return (await Promise.all(listings)).flat().map(({ key, value }) => [key, value]);
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeFileName, encodeFileName } from '../../src/storage/file-name.js';
+import { encodeFileName } from '../../src/storage/file-name.js';
 
 /** Any UTF-16 code units, lone surrogates too, up to a key's length; short ones of few letters are common. */
 const text = fc.oneof(
@@ -45,22 +45,4 @@ describe('encodeFileName', () => {
   it('distinguishes long texts that differ in a lone surrogate at their end', () => {
     expect(encodeFileName(`${'x'.repeat(199)}\ud800`)).not.toBe(encodeFileName(`${'x'.repeat(199)}\ud801`));
   });
-});
-
-describe('decodeFileName', () => {
-  it('gives the text back, or nothing if the name has only its hash', () => {
-    fc.assert(
-      fc.property(text, (text) => {
-        const name = encodeFileName(text);
-        expect(decodeFileName(name)).toBe(/~[0-9a-f]{64}$/.test(name) ? undefined : text);
-      }),
-    );
-  });
-
-  it.each(['copy of a', 'A', '%2F', '%zz', '.ds_store', 'a~'])(
-    'gives nothing for %j, which is not the name of any text',
-    (name) => {
-      expect(decodeFileName(name)).toBeUndefined();
-    },
-  );
 });

@@ -1,17 +1,11 @@
-import { spawnSync } from 'node:child_process';
 import { mkdir, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { StorageError } from '../../src/errors.js';
 import { ownedName } from '../../src/files/index.js';
-import { type ProcessIdentity, thisProcess } from '../../src/files/process-identity.js';
 import { fileStorage } from '../../src/storage/index.js';
+import { anEndedName } from '../support/ended-process.js';
 import { aDirectory } from './temporary-place.js';
-
-const anEndedProcess: ProcessIdentity = {
-  ...thisProcess,
-  pid: spawnSync(process.execPath, ['--version']).pid,
-};
 
 describe('fileStorage on disk', () => {
   it('keeps records and folders for the next storage on the directory', async () => {
@@ -144,13 +138,12 @@ describe('fileStorage beside processes that were killed', () => {
   it('deletes at once what a dead process left, and nothing of a living one', async () => {
     const directory = await aDirectory();
     for (const place of ['temporary', 'locks']) await mkdir(join(directory, place));
-    const dead = ownedName().replace(/^\d+/, String(anEndedProcess.pid));
+    const dead = anEndedName();
     const living = ownedName();
     for (const name of [dead, living]) await writeFile(join(directory, 'temporary', name), 'a draft');
-    const lock = (holder: ProcessIdentity) => JSON.stringify({ ...holder, id: 'x' });
-    await writeFile(join(directory, 'locks', 'dead'), lock(anEndedProcess));
-    await writeFile(join(directory, 'locks', 'dead.break'), lock(anEndedProcess));
-    await writeFile(join(directory, 'locks', 'living'), lock(thisProcess));
+    await writeFile(join(directory, 'locks', 'dead'), anEndedName());
+    await writeFile(join(directory, 'locks', 'dead.break'), anEndedName());
+    await writeFile(join(directory, 'locks', 'living'), ownedName());
 
     const storage = fileStorage(directory);
     await storage.list('jobs');

@@ -1,11 +1,10 @@
-import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
-import { ownedName } from '../../src/files/index.js';
 import type { Storage } from '../../src/storage/index.js';
-import { HEARTBEAT_MS } from '../../src/trainer/account-lease.js';
+import { HEARTBEAT_MS } from '../../src/trainer/one-job-per-account.js';
 import { aMemoryStorage, aTrainer, createJob, resultOf, statusOf } from './builders.js';
 
-const ended = spawnSync(process.execPath, ['--version']).pid;
+/** The DELETED jobs whose files may still be there. */
+const LEFT = { prefix: 'local/left/' };
 
 /** A READY model whose deletion stops where the process is killed, before this call of the storage. */
 async function killedWithinDelete(storage: Storage, before: 'write' | 'removeFolder'): Promise<string> {
@@ -23,9 +22,6 @@ async function killedWithinDelete(storage: Storage, before: 'write' | 'removeFol
   expect((await trainer.deleteModel(id)).isErr()).toBe(true);
   await trainer.close();
   Object.assign(storage, { write, removeFolder });
-  const note = await storage.read('job-removals', `local/${id}`);
-  const dead = ownedName().replace(/^\d+/, String(ended));
-  await storage.write('job-removals', `local/${id}`, dead, note?.version);
   return id;
 }
 
@@ -37,7 +33,7 @@ it('is finished by the next process where one was killed before it had removed t
   await clock.advance(HEARTBEAT_MS);
   expect(await statusOf(trainer, id)).toBe('DELETED');
   expect(await storage.openFolder(id)).toBeUndefined();
-  expect(await storage.listKeys('job-removals')).toEqual([]);
+  expect(await storage.listKeys('job-index', LEFT)).toEqual([]);
 });
 
 it('is forgotten where the process was killed before the job was DELETED, and leaves the model', async () => {
@@ -47,7 +43,7 @@ it('is forgotten where the process was killed before the job was DELETED, and le
   await clock.advance(HEARTBEAT_MS);
   expect(await statusOf(trainer, id)).toBe('READY');
   expect(await storage.openFolder(id)).toBeDefined();
-  expect(await storage.listKeys('job-removals')).toEqual([]);
+  expect(await storage.listKeys('job-index', LEFT)).toEqual([]);
 });
 
 it('leaves no note of itself', async () => {
@@ -57,5 +53,5 @@ it('leaves no note of itself', async () => {
   await (await host.nextRun()).finish();
   await resultOf(trainer.waitForTrainingJob(id));
   await resultOf(trainer.deleteModel(id));
-  expect(await storage.listKeys('job-removals')).toEqual([]);
+  expect(await storage.listKeys('job-index', LEFT)).toEqual([]);
 });

@@ -1,11 +1,71 @@
 import { describe, it } from 'vitest';
-import type { JobQueue } from '../../src/jobs/index.js';
-import { memoryStorage } from '../../src/storage/index.js';
+import {
+  hasEnded,
+  type JobHandler,
+  type JobQueue,
+  JobRepository,
+  type JobWorker,
+  moved,
+  newJobRecord,
+  type QueuedJob,
+} from '../../src/jobs/index.js';
+import { memoryStorage, type Storage } from '../../src/storage/index.js';
 import { type CreateStorage, type JobQueueMedium, jobQueueContract } from '../../src/testing.js';
-import { HEARTBEAT_MS, LEASE_MS } from '../../src/trainer/account-lease.js';
+import { timestamp } from '../../src/trainer/clock.js';
 import { EmbeddedQueue } from '../../src/trainer/embedded-queue.js';
+import { HEARTBEAT_MS, LEASE_MS } from '../../src/trainer/one-job-per-account.js';
 import { temporaryFileStorage } from '../storage/temporary-place.js';
 import { ManualClock } from './manual-clock.js';
+import { aRequest } from './request.js';
+
+/** The embedded queue with the job records that a trainer writes, from which it knows what is to be run. */
+class QueueWithRecords implements JobQueue {
+  readonly specificationVersion = 1;
+  readonly #queue: EmbeddedQueue;
+
+  constructor(
+    readonly storage: Storage,
+    clock: ManualClock,
+  ) {
+    this.#queue = new EmbeddedQueue(storage, clock);
+  }
+
+  async add({ app_id, id }: QueuedJob): Promise<void> {
+    const jobs = this.#jobs(app_id);
+    const job = newJobRecord(aRequest, { id, app_id, created: timestamp(0), seed: 0 });
+    if ((await jobs.find(id)) === undefined) await jobs.create(moved(job, 'QUEUED'));
+    await this.#queue.add({ app_id, id });
+  }
+
+  async cancel({ app_id, id }: QueuedJob): Promise<void> {
+    const jobs = this.#jobs(app_id);
+    const job = await jobs.find(id);
+    if (job !== undefined && !hasEnded(job.status)) {
+      await jobs.update(id, (job) =>
+        job.status === 'RUNNING' ? { ...job, cancel_requested: true } : moved(job, 'CANCELLED'),
+      );
+    }
+    await this.#queue.cancel({ app_id, id });
+  }
+
+  work(app_id: string, handler: JobHandler): JobWorker {
+    const jobs = this.#jobs(app_id);
+    return this.#queue.work(app_id, async (lease) => {
+      await jobs.update(lease.id, (job) => (job.status === 'RUNNING' ? job : moved(job, 'RUNNING')));
+      const outcome = await handler(lease);
+      if (outcome === 'ended') await jobs.update(lease.id, (job) => moved(job, 'READY'));
+      return outcome;
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#queue.close();
+  }
+
+  #jobs(app_id: string): JobRepository {
+    return new JobRepository(this.storage, app_id);
+  }
+}
 
 /** A storage, and for each queue on it a clock that the suite advances while the queue lives. */
 async function aMedium(createStorage: CreateStorage): Promise<JobQueueMedium> {
@@ -17,7 +77,7 @@ async function aMedium(createStorage: CreateStorage): Promise<JobQueueMedium> {
     open() {
       const clock = new ManualClock();
       clock.jump(elapsedMs);
-      const queue = new EmbeddedQueue(storage, clock);
+      const queue = new QueueWithRecords(storage, clock);
       clocks.set(queue, clock);
       queues.push(queue);
       return queue;

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { taskOf } from '../../src/families/index.js';
 import { type JobQueue, JobRepository, newJobRecord } from '../../src/jobs/index.js';
-import { HEARTBEAT_MS } from '../../src/trainer/account-lease.js';
 import { timestamp } from '../../src/trainer/clock.js';
 import { EmbeddedQueue } from '../../src/trainer/embedded-queue.js';
 import { LOOK_FOR_JOBS_MS } from '../../src/trainer/job-control.js';
+import { HEARTBEAT_MS } from '../../src/trainer/one-job-per-account.js';
 import { aMemoryStorage, aRequest, aTrainer, createJob, resultOf, statusOf } from './builders.js';
 import { ManualClock } from './manual-clock.js';
 
-/** A queue that notes what it is asked, over a storage that no trainer knows. */
-function aQueue() {
+/** A queue that notes what it is asked. */
+function aQueue(storage = aMemoryStorage()) {
   const asked: string[] = [];
-  const embedded = new EmbeddedQueue(aMemoryStorage(), new ManualClock());
+  const embedded = new EmbeddedQueue(storage, new ManualClock());
   const queue: JobQueue = {
     specificationVersion: 1,
     add(job) {
@@ -31,13 +31,13 @@ function aQueue() {
       await embedded.close();
     },
   };
-  return { queue, asked };
+  return { queue, asked, storage };
 }
 
 describe('a trainer with a queue of the application', () => {
   it('runs and cancels its jobs by it, and leaves it open', async () => {
-    const { queue, asked } = aQueue();
-    const { trainer, host } = aTrainer({ queue });
+    const { queue, asked, storage } = aQueue();
+    const { trainer, host } = aTrainer({ queue, storage });
     const id = await createJob(trainer);
     await host.nextRun();
     await resultOf(trainer.cancelTrainingJob(id));
@@ -51,7 +51,7 @@ describe('a trainer with a queue of the application', () => {
     const [running, waiting] = [await createJob(first.trainer), await createJob(first.trainer)];
     await first.host.nextRun();
     await first.trainer.close();
-    const { host, trainer } = aTrainer({ storage, queue: aQueue().queue });
+    const { host, trainer } = aTrainer({ storage, queue: aQueue(storage).queue });
     const run = await host.nextRun();
     expect(run.spec.id).toBe(running);
     await run.finish();
@@ -60,8 +60,7 @@ describe('a trainer with a queue of the application', () => {
   });
 
   it('tells it within ten minutes of a job whose process died before it could, also where others run the jobs', async () => {
-    const storage = aMemoryStorage();
-    const { queue } = aQueue();
+    const { queue, storage } = aQueue();
     const { trainer, clock } = aTrainer({ storage, queue, runsJobs: false });
     await resultOf(trainer.listTrainingJobs());
     const id = '0190a6f0-0000-7000-8000-000000000001';
@@ -75,24 +74,26 @@ describe('a trainer with a queue of the application', () => {
     expect((await host.nextRun()).spec.id).toBe(id);
   });
 
-  it('creates jobs while it fails, and has them run once it works again', async () => {
-    const { queue } = aQueue();
+  it('creates jobs while it fails, and gets them once it works again', async () => {
+    const { queue, storage } = aQueue();
     const { add } = queue;
     queue.add = () => Promise.reject(new Error('no connection'));
-    const { trainer, host, clock } = aTrainer({ queue });
+    const { trainer, clock } = aTrainer({ queue, storage, runsJobs: false });
     const id = await createJob(trainer);
     await clock.advance(HEARTBEAT_MS);
     expect(await statusOf(trainer, id)).toBe('CREATED');
     queue.add = add;
     await clock.advance(HEARTBEAT_MS);
+    expect(await statusOf(trainer, id)).toBe('QUEUED');
+    const { host } = aTrainer({ queue, storage });
     expect((await host.nextRun()).spec.id).toBe(id);
   });
 
   it('fails a cancellation that it could not tell of, which may be asked for again', async () => {
-    const { queue } = aQueue();
+    const { queue, storage } = aQueue();
     const { cancel } = queue;
     queue.cancel = () => Promise.reject(new Error('no connection'));
-    const { trainer, host } = aTrainer({ queue });
+    const { trainer, host } = aTrainer({ queue, storage });
     const id = await createJob(trainer);
     await host.nextRun();
     const refused = await trainer.cancelTrainingJob(id);
@@ -103,9 +104,9 @@ describe('a trainer with a queue of the application', () => {
   });
 
   it('cancels a waiting job though the queue can not be told', async () => {
-    const { queue } = aQueue();
+    const { queue, storage } = aQueue();
     queue.cancel = () => Promise.reject(new Error('no connection'));
-    const { trainer, host } = aTrainer({ queue });
+    const { trainer, host } = aTrainer({ queue, storage });
     await createJob(trainer);
     const run = await host.nextRun();
     const [waiting, last] = [await createJob(trainer), await createJob(trainer)];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { TrainingError } from '../../src/errors.js';
-import { EventBuffer } from '../../src/trainer/event-buffer.js';
 import type { TrainingEvent } from '../../src/trainer/index.js';
+import { EventBuffer } from '../../src/trainer/job-events.js';
 import { aMemoryStorage, aTrainer, createJob, errorOf, resultOf } from './builders.js';
 import { statsAfter } from './fake-host.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { TrainingError } from '../../src/errors.js';
 import { fileStorage } from '../../src/storage/index.js';
-import { HEARTBEAT_MS, LEASE_MS } from '../../src/trainer/account-lease.js';
+import { HEARTBEAT_MS, LEASE_MS } from '../../src/trainer/one-job-per-account.js';
 import { aDirectory } from '../storage/temporary-place.js';
 import {
   aMemoryStorage,

@@ -3,7 +3,6 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { folderModels } from '../../src/model-loader/index.js';
-import type { JsonValue, Storage } from '../../src/storage/index.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { aMemoryStorage, aRequest, aSuccessor, aTrainer, createJob, resultOf } from './builders.js';
 
@@ -65,30 +64,4 @@ describe('a job that a trainer of other options runs', () => {
     const { host } = await aSuccessor({ allowFileUrls: false, storage });
     expect((await host.nextRun()).spec.allowFileUrls).toBe(true);
   });
-
-  it('of an earlier release, which recorded none of this, goes by the trainer that runs it', async () => {
-    const storage = aMemoryStorage();
-    const modelLoader = aLoader();
-    const creator = aTrainer({ storage, modelLoader });
-    const request = { ...aRequest, dataset_url: 'file:///data/reviews.zip' };
-    const id = await createJob(creator.trainer, request);
-    await creator.host.nextRun();
-    await strip(storage, `local/${id}`);
-
-    const tuning = { labelSmoothing: 0.3 };
-    const options = { modelLoader, tuning, backbone: 'other', allowFileUrls: false };
-    const { host } = await aSuccessor({ ...options, allowPrivateAddresses: false, storage });
-    const { spec } = await host.nextRun();
-    expect(spec).toMatchObject({ allowFileUrls: false, allowPrivateAddresses: false, tuning });
-    expect(spec.backbone?.name).toBe('other');
-  });
 });
-
-/** Leaves of a job's record what earlier releases wrote. */
-async function strip(storage: Storage, key: string): Promise<void> {
-  const found = await storage.read('jobs', key);
-  const fields = new Set(['allow_file_url', 'allow_private_addresses', 'tuning', 'backbone']);
-  const old: Record<string, JsonValue> = {};
-  for (const [name, value] of Object.entries(found?.value ?? {})) if (!fields.has(name)) old[name] = value;
-  await storage.write('jobs', key, old, found?.version);
-}

@@ -2,7 +2,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { StorageError } from '../../src/errors.js';
 import { fileStorage } from '../../src/storage/index.js';
-import { HEARTBEAT_MS, LEASE_MS } from '../../src/trainer/account-lease.js';
+import { HEARTBEAT_MS, LEASE_MS } from '../../src/trainer/one-job-per-account.js';
 import { aDirectory } from '../storage/temporary-place.js';
 import { aRequest, aTrainer, createJob, errorOf, refuseWrites, resultOf, statusOf } from './builders.js';
 import { statsAfter } from './fake-host.js';

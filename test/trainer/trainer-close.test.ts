@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { fileStorage } from '../../src/storage/index.js';
-import { HEARTBEAT_MS } from '../../src/trainer/account-lease.js';
 import { Trainer } from '../../src/trainer/index.js';
+import { HEARTBEAT_MS } from '../../src/trainer/one-job-per-account.js';
 import { aDirectory } from '../storage/temporary-place.js';
 import {
   aMemoryStorage,

@@ -177,11 +177,11 @@ async function expectNothingLeft(directory: string, temporary: string): Promise<
       trash: await readdir(join(directory, 'trash')).catch(() => []),
       drafts: (await readdir(directory, { recursive: true })).filter((name) => /draft/.test(name)),
       system: (await readdir(temporary)).filter((name) => name.startsWith('orchard-')),
-      queue: await storage.listKeys('job-queue'),
-      removals: await storage.listKeys('job-removals'),
+      open: await new JobRepository(storage, 'local').unfinished(),
+      removals: await storage.listKeys('job-index', { prefix: 'local/left/' }),
       folders: await foldersIn(join(directory, 'folders')),
     };
-    const none = { locks: [], temporary: [], trash: [], drafts: [], system: [], queue: [], removals: [] };
+    const none = { locks: [], temporary: [], trash: [], drafts: [], system: [], open: [], removals: [] };
     const clean = { ...none, folders };
     if (JSON.stringify(left) === JSON.stringify(clean)) return;
     if (performance.now() > deadline) return expect(left).toEqual(clean);

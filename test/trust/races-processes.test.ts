@@ -5,9 +5,10 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
+import { JobRepository } from '../../src/jobs/index.js';
 import { fileStorage } from '../../src/storage/index.js';
 import { Trainer } from '../../src/trainer/index.js';
-import { withInternals } from '../../src/trainer/internals.js';
+import { withInternals } from '../../src/trainer/trainer-options.js';
 import type { TrainingHost } from '../../src/training/index.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { resultOf } from '../trainer/builders.js';
@@ -77,7 +78,7 @@ async function play(round: number): Promise<void> {
   }
   const listed = (await resultOf(trainer.listTrainingJobs({ limit: 100 }))).data.map(({ model }) => model.id);
   expect([...listed].sort()).toEqual([...created].filter((id) => !deleted.has(id)).sort());
-  await expect.poll(() => storage.listKeys('job-queue'), { timeout: 20_000 }).toEqual([]);
+  expect(await new JobRepository(storage, 'local').unfinished()).toEqual([]);
   await trainer.close();
   const folders = await readdir(join(directory, 'folders')).catch(() => []);
   const ready = await Promise.all(listed.map((id) => storage.openFolder(id)));

@@ -6,7 +6,7 @@ import type { Account } from '../../src/contract/index.js';
 import { Predictor } from '../../src/predictor/index.js';
 import { fileStorage, type Storage } from '../../src/storage/index.js';
 import { eraseAccount, Trainer } from '../../src/trainer/index.js';
-import { withInternals } from '../../src/trainer/internals.js';
+import { withInternals } from '../../src/trainer/trainer-options.js';
 import { failingAt } from '../jobs/storages.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import {
@@ -26,7 +26,7 @@ const other = { app_id: 'Acme & sons/10', tier: 'pro' } as const;
 /** With TRUST_ROUNDS set, a failure at every write is tried; else at every fourth. */
 const STEP = process.env.TRUST_ROUNDS === undefined ? 4 : 1;
 /** Every collection that there is, so that nothing is overlooked. */
-const COLLECTIONS = ['jobs', 'job-index', 'job-queue', 'job-leases', 'job-requests', 'model-uses', 'quota'];
+const COLLECTIONS = ['jobs', 'job-index', 'job-leases', 'job-requests', 'model-uses', 'quota'];
 
 /** The keys of all records, by collection. */
 async function allKeys(storage: Storage): Promise<string[]> {
@@ -238,7 +238,7 @@ describe('eraseAccount', () => {
     const account = encodeURIComponent(acme.app_id);
     const id = '0190a6f0-0000-7000-8000-000000000007';
     await storage.write('jobs', `${account}/${id}`, { nonsense: true }, undefined);
-    await storage.write('job-queue', `${account}/${id}`, 'nonsense', undefined);
+    await storage.write('model-uses', `${account}/${id}`, 'nonsense', undefined);
     await storage.write('job-leases', account, 'nonsense', undefined);
     await writeFile(join(await storage.stageFolder(id), 'passages.json'), 'text');
     await storage.publishFolder(id);

@@ -3,7 +3,7 @@ import { ModelUses } from '../../src/jobs/index.js';
 import { Predictor } from '../../src/predictor/index.js';
 import type { Storage } from '../../src/storage/index.js';
 import { listUnusedModels, removeUnusedModels } from '../../src/trainer/index.js';
-import { withInternals } from '../../src/trainer/internals.js';
+import { withInternals } from '../../src/trainer/trainer-options.js';
 import { aReadyModelIn } from '../support/ready-model.js';
 import { aMemoryStorage, aTrainer, createJob, errorOf, resultOf, statusOf } from '../trainer/builders.js';
 import { ManualClock } from '../trainer/manual-clock.js';

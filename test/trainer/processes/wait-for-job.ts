@@ -4,10 +4,10 @@
  */
 import { TrainingError } from '../../../src/errors.js';
 import { memoryStorage } from '../../../src/storage/index.js';
-import { LEASE_MS } from '../../../src/trainer/account-lease.js';
 import type { Clock } from '../../../src/trainer/clock.js';
 import { Trainer } from '../../../src/trainer/index.js';
-import { withInternals } from '../../../src/trainer/internals.js';
+import { LEASE_MS } from '../../../src/trainer/one-job-per-account.js';
+import { withInternals } from '../../../src/trainer/trainer-options.js';
 import { aRequest } from '../request.js';
 
 /** Runs ahead: at every turn of its timers, which come at once, an interval has passed. */

@@ -11,7 +11,7 @@ import { AbortedError, type OrchardError } from '../../../src/errors.js';
 import { fileStorage } from '../../../src/storage/index.js';
 import type { Clock } from '../../../src/trainer/clock.js';
 import { Trainer } from '../../../src/trainer/index.js';
-import { withInternals } from '../../../src/trainer/internals.js';
+import { withInternals } from '../../../src/trainer/trainer-options.js';
 import type { TrainingHost } from '../../../src/training/index.js';
 import { statsAfter } from '../../trainer/fake-host.js';
 import { aRequest } from '../../trainer/request.js';

@@ -9,7 +9,7 @@ import { JobRepository } from '../../../src/jobs/index.js';
 import { Predictor } from '../../../src/predictor/index.js';
 import type { Storage } from '../../../src/storage/index.js';
 import { Trainer } from '../../../src/trainer/index.js';
-import { withInternals } from '../../../src/trainer/internals.js';
+import { withInternals } from '../../../src/trainer/trainer-options.js';
 import { FakeHost, type FakeRun } from '../../trainer/fake-host.js';
 import { ManualClock } from '../../trainer/manual-clock.js';
 import { aRequest } from '../../trainer/request.js';
@@ -106,14 +106,9 @@ export class ServiceInRace {
       if (hasFolder !== (end === 'READY'))
         this.problems.push(`${id} is ${end}, but has a folder: ${hasFolder}`);
     }
-    // What was cancelled while it waited leaves the queue when its turn comes.
-    const queuedKeys = () => this.#plain.listKeys('job-queue');
-    for (let beat = 0; beat < 20 && (await queuedKeys()).length > 0; beat += 1) {
-      await this.pump(this.#clock.advance(5000));
-    }
     await this.pump(this.#close(last));
-    const queued = await queuedKeys();
-    if (queued.length > 0) this.problems.push(`left in the queue: ${queued.join(', ')}`);
+    const unfinished = await new JobRepository(this.#plain, 'local').unfinished();
+    if (unfinished.length > 0) this.problems.push(`left in the queue: ${unfinished.map(({ id }) => id)}`);
     if (Math.max(...this.#hosts.map((each) => each.mostTogether)) > 1)
       this.problems.push('two runs in one process');
     this.problems.push(...this.history.violations);

@@ -1,44 +1,50 @@
+/*
+ * Who may run a job. Four rules, each with one place:
+ *
+ * 1. The job's record says how it stands: CREATED and QUEUED jobs wait, a RUNNING one is run or was left by a run.
+ *    `JobRepository.unfinished` is the queue; a `JobQueue` of the application gets the same jobs.
+ * 2. One worker holds the lease of an account ({@link AccountLease}), so one job of an account runs at a time.
+ * 3. A run claims its job (`JobClaim` in job-run.ts) by a new token in the job's record, and every later write of the
+ *    run requires that token. A process that was suspended and lost its lease therefore changes nothing.
+ * 4. The storage publishes a folder only for the machine that staged it last (`StagingLost`), so a late run replaces
+ *    no model.
+ *
+ * All of them rest on the conditional write of `Storage.write`: of two writers with the same version, one wins.
+ */
 import * as z from 'zod';
 import { ownerOf } from '../files/index.js';
-import { JOB_LEASES, requireKnownVersion, stored } from '../jobs/index.js';
-import { isVersionConflict, type Storage, type Version } from '../storage/index.js';
+import { accountKey, JOB_LEASES } from '../jobs/index.js';
+import { isVersionConflict, type Storage, type Version, withStorageErrors } from '../storage/index.js';
 import type { Clock } from './clock.js';
 
 /** How often a holder renews its lease. */
 export const HEARTBEAT_MS = 5_000;
-/** How long a lease lasts that is not renewed: its process has died, or was suspended. */
+/** How long a lease lasts without renewal. */
 export const LEASE_MS = 30_000;
 
-/** The version of a lease's record. Leases of releases before versions have none. */
-const VERSION = 1;
-
 const leaseSchema = z.strictObject({
-  record_version: z.literal(VERSION).exactOptional(),
-  /** Null where nobody runs a job. */
+  /** Null if no worker holds the lease. */
   holder: z.string().nullable(),
-  /** Milliseconds since 1970, for people and earlier releases: clocks may be wrong. */
-  expires_at: z.number(),
   /** The job that the holder runs, or that an earlier one left. */
   job_id: z.string().nullable(),
 });
 type Lease = z.infer<typeof leaseSchema>;
 
-const FREE: Lease = { record_version: VERSION, holder: null, expires_at: 0, job_id: null };
+const FREE: Lease = { holder: null, job_id: null };
+/** A record that can't be read: held by an unknown worker. */
+const UNREADABLE: Lease = { holder: '', job_id: null };
+
 interface Sighting {
   readonly version: Version | undefined;
   /** By {@link Clock.elapsed}. */
   readonly since: number;
 }
 
-/** Stands for the holder of a record that can't be read. */
-const UNREADABLE: Lease = { ...FREE, holder: '' };
-
 /**
- * The right to run an account's jobs, as a lease that one worker holds at a time over all processes that share the
- * storage. One record an account makes both rules exact: one running job an account, and no job run twice.
+ * The right to run an account's jobs, which one worker holds at a time among all processes that share the storage.
  *
- * A lease is free at once where its holder was a process of this machine that has ended. Otherwise it is free once its
- * record has stayed the same for {@link LEASE_MS} by the clock of whoever looks, so no two clocks need to agree.
+ * The lease of a process of this machine is free as soon as that process has ended. Any other lease is free once its
+ * record has not changed for {@link LEASE_MS} by the clock of the process that looks, so no two clocks need to agree.
  */
 export class AccountLease {
   readonly #storage: Storage;
@@ -53,8 +59,8 @@ export class AccountLease {
 
   /** @param holder a name of this worker alone, by {@link ownedName}. */
   constructor(storage: Storage, appId: string, { clock, holder }: { clock: Clock; holder: string }) {
-    this.#storage = storage;
-    this.#key = encodeURIComponent(appId);
+    this.#storage = withStorageErrors(storage);
+    this.#key = accountKey(appId);
     this.#clock = clock;
     this.#holder = holder;
   }
@@ -64,13 +70,13 @@ export class AccountLease {
     return this.#known.job_id;
   }
 
-  /** Takes the lease where it is free. @returns whether this worker holds it now. */
+  /** Takes the lease if it is free. @returns whether this worker holds it now. */
   async acquire(): Promise<boolean> {
     const { lease, version } = await this.#read();
     const { holder } = lease;
     const isFree = holder === null || holder === this.#holder || this.#isLeft(holder, version);
     if (!isFree) return false;
-    return this.#write(this.#prolonged(lease), version);
+    return this.#write({ ...lease, holder: this.#holder }, version);
   }
 
   #isLeft(holder: string, version: Version | undefined): boolean {
@@ -81,30 +87,26 @@ export class AccountLease {
     return ownerOf(holder) === 'ended' || now - seen.since >= LEASE_MS;
   }
 
-  /** Says which job runs now, and prolongs the lease. @returns false where it is lost. */
+  /** Says which job runs now, and renews the lease. @returns false if it is lost. */
   hold(job_id: string | null): Promise<boolean> {
-    return this.#rewrite((lease) => ({ ...this.#prolonged(lease), job_id }));
+    return this.#rewrite((lease) => ({ ...lease, job_id }));
   }
 
-  /** Prolongs the lease. @returns false where it is lost; a storage that fails loses it only after {@link LEASE_MS}. */
+  /** Renews the lease. @returns false if it is lost; a failing storage loses it only after {@link LEASE_MS}. */
   async renew(): Promise<boolean> {
     try {
-      return await this.#rewrite((lease) => this.#prolonged(lease));
+      return await this.#rewrite((lease) => lease);
     } catch {
       return this.#clock.elapsed() - this.#writtenAt < LEASE_MS;
     }
   }
 
-  /** Gives the lease up, where this worker holds it. */
+  /** Gives the lease up, if this worker holds it. */
   async release(): Promise<void> {
-    await this.#rewrite(({ job_id }) => ({ ...FREE, job_id }));
+    await this.#rewrite((lease) => ({ ...lease, holder: null }));
   }
 
-  #prolonged({ job_id }: Lease): Lease {
-    return { ...FREE, holder: this.#holder, expires_at: this.#clock.now() + LEASE_MS, job_id };
-  }
-
-  /** @returns false, and changes nothing, where this worker doesn't hold the lease. */
+  /** @returns false, and changes nothing, if this worker doesn't hold the lease. */
   async #rewrite(change: (lease: Lease) => Lease): Promise<boolean> {
     for (;;) {
       const { lease, version } = await this.#read();
@@ -114,18 +116,17 @@ export class AccountLease {
   }
 
   async #read(): Promise<{ lease: Lease; version: Version | undefined }> {
-    const found = await stored(() => this.#storage.read(JOB_LEASES, this.#key));
+    const found = await this.#storage.read(JOB_LEASES, this.#key);
     if (found === undefined) return { lease: FREE, version: undefined };
-    requireKnownVersion(`${JOB_LEASES}/${this.#key}`, found.value, VERSION);
     const lease = leaseSchema.safeParse(found.value);
     return { lease: lease.success ? lease.data : UNREADABLE, version: found.version };
   }
 
-  /** @returns false where someone else wrote first. */
+  /** @returns false after a concurrent write. */
   async #write(lease: Lease, version: Version | undefined): Promise<boolean> {
     const writtenAt = this.#clock.elapsed();
     try {
-      await stored(() => this.#storage.write(JOB_LEASES, this.#key, lease, version, { isUrgent: true }));
+      await this.#storage.write(JOB_LEASES, this.#key, lease, version, { isUrgent: true });
     } catch (thrown) {
       if (isVersionConflict(thrown)) return false;
       throw thrown;

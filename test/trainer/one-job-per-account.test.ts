@@ -1,16 +1,14 @@
-import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { StorageError } from '../../src/errors.js';
 import { ownedName } from '../../src/files/index.js';
 import type { Storage } from '../../src/storage/index.js';
-import { AccountLease, HEARTBEAT_MS, LEASE_MS } from '../../src/trainer/account-lease.js';
+import { AccountLease, HEARTBEAT_MS, LEASE_MS } from '../../src/trainer/one-job-per-account.js';
+import { anEndedName } from '../support/ended-process.js';
 import { aMemoryStorage } from './builders.js';
 import { ManualClock } from './manual-clock.js';
 
 const AN_HOUR_MS = 3_600_000;
 const ELSEWHERE = 'a worker of another machine';
-const ended = spawnSync(process.execPath, ['--version']).pid;
-const DEAD = ownedName().replace(/^\d+/, String(ended));
+const DEAD = anEndedName();
 
 function aLease(storage: Storage, clock = new ManualClock(), holder = ownedName()) {
   return { clock, lease: new AccountLease(storage, 'local', { clock, holder }) };
@@ -88,28 +86,5 @@ describe('the record of a lease', () => {
     await clock.advance(LEASE_MS);
     expect(await lease.acquire()).toBe(true);
     expect(await lease.renew()).toBe(true);
-  });
-
-  it('that a newer version wrote is refused by name', async () => {
-    const storage = aMemoryStorage();
-    const newer = { record_version: 2, holders: [] };
-    await storage.write('job-leases', 'local', newer, undefined);
-    const { clock, lease } = aLease(storage);
-    await clock.advance(2 * LEASE_MS);
-    const refused = expect(lease.acquire()).rejects;
-    await refused.toThrow(StorageError);
-    await refused.toThrow('record job-leases/local was written by a newer Orchard');
-    expect((await storage.read('job-leases', 'local'))?.value).toEqual(newer);
-  });
-
-  it('of an earlier release is understood', async () => {
-    const storage = aMemoryStorage();
-    const earlier = { holder: '0b0c', expires_at: Date.now() + AN_HOUR_MS, job_id: 'a' };
-    await storage.write('job-leases', 'local', earlier, undefined);
-    const { clock, lease } = aLease(storage);
-    expect(await lease.acquire()).toBe(false);
-    await clock.advance(LEASE_MS);
-    expect(await lease.acquire()).toBe(true);
-    expect(lease.jobId).toBe('a');
   });
 });

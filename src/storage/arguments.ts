@@ -1,5 +1,12 @@
+import type { ListOptions } from './storage.js';
+
 /** The longest key, in UTF-16 code units. */
-export const MAX_KEY_LENGTH = 200;
+const MAX_KEY_LENGTH = 200;
+/** The most records of a listing if `limit` is not given. */
+export const DEFAULT_LIMIT = 100;
+
+/** The keys that a listing asks for. */
+export type KeyRange = Omit<ListOptions, 'limit'>;
 
 /** @throws RangeError for a key outside 1 to 200 characters: a defect of the caller. */
 export function checkKey(key: string): void {
@@ -22,4 +29,9 @@ export function checkLimit(limit: number): void {
   if (limit !== Number.POSITIVE_INFINITY && !(Number.isInteger(limit) && limit >= 0)) {
     throw new RangeError(`the limit of a listing is a count, not ${limit}`);
   }
+}
+
+/** True if the listing asks for this key. */
+export function isListed(key: string, { prefix = '', after, reverse = false }: KeyRange): boolean {
+  return key.startsWith(prefix) && (after === undefined || (reverse ? key < after : key > after));
 }
