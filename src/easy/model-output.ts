@@ -75,6 +75,16 @@ function absentOnly(thrown: unknown): false {
   throw thrown;
 }
 
+/** Makes an empty folder the one that another was, which is gone then. */
+export async function moveInto(source: string, directory: string): Promise<void> {
+  await rm(directory, { recursive: true });
+  await rename(source, directory).catch(async (thrown: unknown) => {
+    if (!failedWith(thrown, 'EXDEV')) throw thrown;
+    await copyInto(source, directory); // the other one is on another disk
+    await rm(source, { recursive: true });
+  });
+}
+
 /** Copies all files of a folder. */
 export async function copyInto(source: string, directory: string): Promise<void> {
   await cp(source, directory, { recursive: true, dereference: true });

@@ -1,16 +1,29 @@
-export { type ArchiveOptions, type ArchiveSummary, DEFAULT_DEV_FRACTION } from './archive-writing.js';
 export { type Decision, expectedCalibrationError } from './calibration-error.js';
 export { figuresOf, share } from './class-figures.js';
-export { createRetrievalArchive } from './dragonfruit/create-archive.js';
-export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './dragonfruit/passage-files.js';
 export {
+  type ArchiveOptions,
+  type ArchiveSummary,
+  type ClassificationArchiveOptions,
+  type ClassificationArchiveSummary,
+  type ConllFile,
+  createClassificationArchive,
+  createRetrievalArchive,
+  createSequenceArchive,
   type QuestionFile,
   type QuestionRow,
   type QuestionSource,
-  readSource as readQuestions,
-} from './dragonfruit/source-questions.js';
+  type RetrievalArchiveOptions,
+  type RetrievalArchiveSummary,
+  type RowSource,
+  type SequenceArchiveOptions,
+  type SequenceArchiveSummary,
+  type SequenceRow,
+  type SequenceSource,
+  type SourceFile,
+  type SourceRow,
+} from './create-archives.js';
+export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './dragonfruit/passage-files.js';
 export { meanOfRows, unitVector } from './dragonfruit/unit-vector.js';
-export type { RetrievalArchiveOptions, RetrievalArchiveSummary } from './dragonfruit/write-archive.js';
 export { ExplainedText, MAX_EXPLAINED_CHARACTERS } from './explained-text.js';
 export {
   type ExplainedAnswer,
@@ -32,6 +45,7 @@ export type {
   ExpertOptions,
   ExportedOutput,
   Family,
+  FamilyRows,
   FamilyTraining,
   FamilyType,
   FinishedTask,
@@ -46,31 +60,16 @@ export type {
   TrainingTask,
 } from './family.js';
 export { bioConstraints } from './grapefruit/bio-constraints.js';
-export { createSequenceArchive } from './grapefruit/create-archive.js';
 export { entityScores } from './grapefruit/entity-scores.js';
 export { spansOf } from './grapefruit/entity-spans.js';
 export { sequenceTypes } from './grapefruit/sequence-dataset.js';
-export {
-  type ConllFile,
-  readSource as readSentences,
-  type SequenceRow,
-  type SequenceSource,
-} from './grapefruit/source-sentences.js';
+export { sentenceWithEntities, taggedSentence } from './grapefruit/tagged-sentence.js';
 export { sentencePlaces, sentenceText } from './grapefruit/word-pieces.js';
-export type { SequenceArchiveOptions, SequenceArchiveSummary } from './grapefruit/write-archive.js';
 export { confusionOf, type JudgedLabels, labelMistake } from './judged-labels.js';
 export { type ClassificationType, classificationTypes } from './papaya/classification-dataset.js';
 export { classificationScores } from './papaya/classification-scores.js';
 export { classificationTask } from './papaya/classification-task.js';
-export { createClassificationArchive } from './papaya/create-archive.js';
-export {
-  type RowSource,
-  readSource as readLabelledTexts,
-  type SourceFile,
-  type SourceRow,
-} from './papaya/source-rows.js';
 export { withoutPunctuation, withSlips } from './papaya/typing.js';
-export type { ClassificationArchiveOptions, ClassificationArchiveSummary } from './papaya/write-archive.js';
 export {
   familyNamed,
   familyOfType,
@@ -81,6 +80,11 @@ export {
   taskOf,
   typeNamed,
 } from './registry.js';
-export { type RecordFile, readRecords, recordColumns, type SourceFormat } from './source-records.js';
+export {
+  type CheckedRowSets,
+  type Dataset,
+  DEFAULT_DEV_FRACTION,
+  type RowSets,
+} from './row-sets.js';
 export { transformersUsage } from './transformers-usage.js';
 export { splitWords } from './words.js';

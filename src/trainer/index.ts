@@ -16,6 +16,8 @@ export type {
 export type { ErasedAccount } from './account-erasure.js';
 export type { JobInformation } from './job-information.js';
 export { JobRunner, type JobRunnerOptions } from './job-runner.js';
+export { backboneLoader, loadBackbone } from './load-backbone.js';
+export { defaultMemoryLimit } from './memory-limit.js';
 export {
   copyStorage,
   type EraseAccountOptions,

@@ -17,7 +17,7 @@ export function specOf(
 ): Omit<TrainingSpec, 'directory' | 'backbone' | 'device'> {
   const { threads, memoryLimit, checkpointIntervalMs } = settings;
   return {
-    ...{ id, dataset_url, model_config, training_config, seed },
+    ...{ id, dataset: { url: dataset_url }, model_config, training_config, seed },
     ...{ threads, memoryLimit, checkpointIntervalMs },
     allowFileUrls: job.allow_file_url ?? settings.allowFileUrls,
     allowPrivateAddresses: job.allow_private_addresses ?? settings.allowPrivateAddresses,

@@ -16,6 +16,7 @@ import {
 } from '../../src/http/index.js';
 import { saveBody } from '../../src/http/save-body.js';
 import { readPage } from '../report/page.js';
+import { datasetUrl } from '../support/dataset-url.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { aMemoryStorage } from '../trainer/builders.js';
 import { FakeHost, statsAfter } from '../trainer/fake-host.js';
@@ -190,7 +191,7 @@ describe('an upload', () => {
     expect(status).toBe(200);
     const run = await host.nextRun();
     expect(run.spec).toMatchObject({ id: body.id, allowFileUrls: true });
-    const path = fileURLToPath(run.spec.dataset_url);
+    const path = fileURLToPath(datasetUrl(run.spec));
     expect(new Uint8Array(await readFile(path))).toEqual(zip);
     await run.finish();
     await vi.waitFor(() => expect(existsSync(path)).toBe(false));
@@ -199,7 +200,7 @@ describe('an upload', () => {
   it('does not let callers of the documented operation use file: URLs', async () => {
     const { upload, train, host, send } = await aPage();
     await train(await upload());
-    const { dataset_url } = (await host.nextRun()).spec;
+    const dataset_url = datasetUrl((await host.nextRun()).spec);
     expect(dataset_url).toMatch(/^file:/);
     const body = JSON.stringify({ dataset_url, model_config });
     const path = '/trainer/language/training-jobs';
@@ -342,7 +343,7 @@ describe('an upload', () => {
     const second = start();
     const run = await second.host.nextRun();
     expect(run.spec.id).toBe(id);
-    expect(new Uint8Array(await readFile(fileURLToPath(run.spec.dataset_url)))).toEqual(zip);
+    expect(new Uint8Array(await readFile(fileURLToPath(datasetUrl(run.spec))))).toEqual(zip);
     await run.finish();
     await vi.waitFor(async () => expect(await readdir(uploadDirectory)).toEqual([]));
   });
@@ -350,7 +351,7 @@ describe('an upload', () => {
   it('goes with the service where nothing else was said', async () => {
     const { upload, train, host, services } = await aPage();
     await train(await upload());
-    const path = fileURLToPath((await host.nextRun()).spec.dataset_url);
+    const path = fileURLToPath(datasetUrl((await host.nextRun()).spec));
     expect(existsSync(path)).toBe(true);
     await services.close();
     expect(existsSync(path)).toBe(false);

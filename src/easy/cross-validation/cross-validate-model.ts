@@ -1,7 +1,5 @@
-import { join } from 'node:path';
 import { AbortedError } from '../../errors.js';
 import { familyNamed } from '../../families/index.js';
-import { TemporaryDirectory } from '../../files/index.js';
 import { withPauses } from '../../pauses.js';
 import { Random } from '../../random.js';
 import type { Answer } from '../answers.js';
@@ -9,9 +7,8 @@ import { type PlacedModel, placeOf } from '../base-model.js';
 import { examplesFor, type JudgedModel, judge } from '../evaluation/index.js';
 import { MULTILABEL } from '../multilabel.js';
 import { invalid, type RowTable, readRows } from '../rows/index.js';
-import { makeDataset } from '../training/make-dataset.js';
 import { type FoundType, typeOfRows } from '../training/model-type.js';
-import { nameOf } from '../training/prepare-dataset.js';
+import { checkedRows, nameOf } from '../training/prepare-dataset.js';
 import {
   type CrossValidateOptions,
   type CrossValidateSettings,
@@ -34,8 +31,6 @@ interface Validation {
   readonly type: FoundType;
   readonly judged: JudgedModel;
   readonly base: PlacedModel | undefined;
-  /** A folder for what is made. */
-  readonly work: string;
 }
 
 /** Divides the rows, trains on all parts but one, judges by that one. @throws as `crossValidate` fails */
@@ -47,28 +42,18 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
   const { table, type } = await readTable(settings);
   const units = unitsOf(table.checked, await readGroups(settings, table.checked));
   requireDivisible(table, units, settings.folds);
-  const work = new TemporaryDirectory();
-  try {
-    const validation: Validation = {
-      ...{ settings, table, units, type, texts: textsOf(table.checked) },
-      judged: judgedModel(table, type, nameOf(settings.training)),
-      base: base === undefined ? undefined : await placeOf(base, { modelLoader, backbones: true, signal }),
-      work: await work.path(),
-    };
-    // All rows as one dataset: whatever is wrong with any is told before the first training, with its line.
-    const made = await makeDataset(
-      { type: type.type, name: 'all', train: table },
-      join(validation.work, 'all.zip'),
-    );
-    if (made.isErr()) throw made.error;
-    const result = await validated(validation);
-    const { warnings } = made.value;
-    const { type: name, typeIs, reason } = type;
-    const seconds = (performance.now() - startedAt) / 1000;
-    return { type: name, typeIs, reason, ...result, warnings, seconds };
-  } finally {
-    await work.remove();
-  }
+  // All rows as one dataset: problems of any row are reported before the first training.
+  const { dataset, leftOut } = await checkedRows({ train: table }, type, signal);
+  const validation: Validation = {
+    ...{ settings, table, units, type, texts: textsOf(table.checked) },
+    judged: judgedModel(table, type, nameOf(settings.training)),
+    base: base === undefined ? undefined : await placeOf(base, { modelLoader, backbones: true, signal }),
+  };
+  const result = await validated(validation);
+  const warnings = [...leftOut, ...dataset.warnings];
+  const { type: name, typeIs, reason } = type;
+  const seconds = (performance.now() - startedAt) / 1000;
+  return { type: name, typeIs, reason, ...result, warnings, seconds };
 }
 
 async function readTable({ training }: CrossValidateSettings): Promise<{ table: RowTable; type: FoundType }> {
@@ -156,7 +141,7 @@ async function* repeatFolds(
   validation: Validation,
   repeat: number,
 ): AsyncGenerator<JudgedFold, void, undefined> {
-  const { settings, table, texts, units, judged, work, type, base } = validation;
+  const { settings, table, texts, units, judged, type, base } = validation;
   const { seed, signal } = settings.training;
   const foldOf = assignFolds(units, settings.folds, Random.fromSeed(seed, repeat));
   for (let fold = 0; fold < settings.folds; fold += 1) {
@@ -165,7 +150,7 @@ async function* repeatFolds(
     const train = new Set(texts.flatMap((_, row) => (test.has(row) ? [] : [row])));
     const held = [...test].sort((a, b) => a - b);
     const answers = await trainFold(
-      { settings: settings.training, type, base, path: join(work, `${repeat}-${fold}.zip`) },
+      { settings: settings.training, type, base },
       { checked: rowsAt(table.checked, train), origin: table.origin },
       { texts: held.map((row) => texts[row] ?? ''), passages: passagesOf(table) },
     );

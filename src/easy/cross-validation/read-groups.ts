@@ -1,6 +1,5 @@
 import { basename } from 'node:path';
-import { ProblemList, quoted, someOf } from '../../datasets/index.js';
-import { readRecords, recordColumns } from '../../families/index.js';
+import { ProblemList, quoted, readTable, someOf } from '../../datasets/index.js';
 import { type CheckedRows, invalid } from '../rows/index.js';
 import type { CrossValidateSettings } from './cross-validate-options.js';
 
@@ -22,13 +21,13 @@ export async function readGroups(
 }
 
 async function groupsInFile(path: string, column: string): Promise<string[]> {
-  const columns = await recordColumns({ path });
+  const problems = new ProblemList();
+  const { columns, select } = await readTable({ path }, problems);
   if (!columns.includes(column)) {
     const listed = someOf(columns.map((name) => quoted(name)));
     throw invalid(['groupColumn'], `${basename(path)} has no column ${quoted(column)}; it has ${listed}`);
   }
-  const problems = new ProblemList();
-  const records = await readRecords({ path }, [column], problems);
+  const records = select([column]);
   if (problems.total > 0) throw problems.toError();
   return records.map(({ values: [value] }) =>
     typeof value === 'string' ? value : JSON.stringify(value ?? ''),

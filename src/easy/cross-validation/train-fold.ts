@@ -1,13 +1,10 @@
-import { rm } from 'node:fs/promises';
-import { pathToFileURL } from 'node:url';
 import type { Answer } from '../answers.js';
 import type { PlacedModel } from '../base-model.js';
 import { answersTo } from '../evaluation/index.js';
 import { OpenModel } from '../open-model.js';
 import type { RowTable } from '../rows/index.js';
-import { makeDataset } from '../training/make-dataset.js';
 import type { FoundType } from '../training/model-type.js';
-import { nameOf } from '../training/prepare-dataset.js';
+import { checkedRows, nameOf } from '../training/prepare-dataset.js';
 import { runJob } from '../training/run-job.js';
 import type { TrainSettings } from '../training/train-options.js';
 
@@ -16,8 +13,6 @@ export interface FoldTraining {
   readonly settings: TrainSettings;
   readonly type: FoundType;
   readonly base: PlacedModel | undefined;
-  /** Where its archive is written. */
-  readonly path: string;
 }
 
 /** What its model is asked. */
@@ -33,20 +28,19 @@ export interface HeldOut {
  * @returns the model's answers to other texts, in their order; nothing else is left of it
  */
 export async function trainFold(
-  { settings, type: { type, family }, base, path }: FoldTraining,
+  { settings, type: found, base }: FoldTraining,
   train: RowTable,
   { texts, passages }: HeldOut,
 ): Promise<readonly Answer[]> {
   const { devFraction, seed, signal, device } = settings;
   const all = passages && [...passages, ...(settings.passages ?? [])];
   const name = nameOf(settings);
-  const made = await makeDataset({ type, name, train, devFraction, seed, passages: all }, path);
-  if (made.isErr()) throw made.error;
+  const { dataset } = await checkedRows({ train, devFraction, seed, passages: all }, found, signal);
+  const { type, family } = found;
   const model = { name, type, family };
   const tuning = { quantize: false, ...settings.tuning };
-  const spec = { dataset_url: pathToFileURL(path).href, model, base };
+  const spec = { dataset: { rows: dataset }, model, base };
   const trained = await runJob(spec, { ...settings, tuning });
-  await rm(path);
   try {
     const opened = await OpenModel.open(
       { name, directory: trained.directory },

@@ -158,13 +158,13 @@ export class Search {
   #runJob(training: TrainSettings, watch: RunWatch): Promise<TrainedFolder> {
     const { dataset, bases } = this.#input;
     const {
-      dataset_url,
+      dataset: source,
       type: { type, family },
     } = dataset;
     const { signal, base, onProgress } = training;
     const model = { name: nameOf(training), type, family };
     return runJob(
-      { dataset_url, model, base: base === undefined ? undefined : bases.get(base) },
+      { dataset: source, model, base: base === undefined ? undefined : bases.get(base) },
       {
         ...training,
         signal: AbortSignal.any([this.#outOfTime.signal, ...(signal ? [signal] : [])]),

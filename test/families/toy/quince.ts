@@ -2,7 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ModelFolderError } from '../../../src/errors.js';
-import { type Family, transformersUsage } from '../../../src/families/index.js';
+import {
+  type Dataset,
+  type Family,
+  type FamilyRows,
+  transformersUsage,
+} from '../../../src/families/index.js';
 import { CONFIG_FILE } from '../../../src/model-folder/index.js';
 import { decodeOverlap, OVERLAP_FILE } from './overlap-expert.js';
 import { pairLogits } from './pair-head.js';
@@ -16,6 +21,23 @@ function readPairs(directory: string, name: string): PairRow[] {
     return { text: `${first}\t${second}`, isSimilar: label === 'similar' };
   });
 }
+
+interface PairDataset extends Dataset {
+  readonly train: readonly PairRow[];
+  readonly dev: readonly PairRow[];
+}
+
+const pairRows: FamilyRows<PairDataset> = {
+  read: async (directory) => ({
+    train: readPairs(directory, 'train.tsv'),
+    dev: readPairs(directory, 'dev.tsv'),
+    warnings: [],
+  }),
+  check: async () => {
+    throw new TypeError('pairs come in archives alone');
+  },
+  write: () => ({}),
+};
 
 export const quince: Family = {
   name: 'Quince',
@@ -41,9 +63,9 @@ export const quince: Family = {
   longTexts: 'truncate',
   marksCapitals: false,
   classNames: ({ orchard }) => ({ noun: 'verdict', names: orchard.labels }),
+  rows: async () => pairRows,
   training: async () => ({
-    readArchive: (directory) =>
-      similarityTask(readPairs(directory, 'train.tsv'), readPairs(directory, 'dev.tsv')),
+    task: ({ train, dev }: PairDataset) => similarityTask(train, dev),
     exportedOutputs: (graph, encoder, inputs) => ({
       name: 'logits',
       tensor: pairLogits(graph, encoder, inputs),
