@@ -221,8 +221,7 @@ describe('orchard train', () => {
     const output = join(temporaryDirectory(), 'model');
     const args = ['train', csv(), '--output', output, '--epochs', '500'];
     const { child, ended } = start(args, { ...process.env, TMPDIR: home });
-    while (readdirSync(home).length === 0)
-      await new Promise((resolve) => setTimeout(resolve, 50));
+    while (readdirSync(home).length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
     child.kill('SIGINT');
     expect(await ended).toEqual({ exitCode: 130, signal: null });
     expect(existsSync(output)).toBe(false);

@@ -6,7 +6,7 @@ import { closing } from '../closing.js';
 import type { CommandRun } from '../command-definition.js';
 import { FAILED } from '../failure.js';
 import { type GivenTexts, givenTexts } from '../input/given-texts.js';
-import { inputFormats } from '../input/input-format.js';
+import { inputFormats } from '../input/texts.js';
 import { interruptible } from '../interruption.js';
 import { outcomeOf } from '../outcome.js';
 import { Progress } from '../progress.js';

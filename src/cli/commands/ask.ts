@@ -1,7 +1,7 @@
 /** The commands that ask a model. */
 import { answerFormats } from '../answers/format-names.js';
 import type { CommandDefinition, OptionDefinition } from '../command-definition.js';
-import { inputFormats } from '../input/input-format.js';
+import { inputFormats } from '../input/texts.js';
 import { columnOptions, deviceOption, modelArgument, threadsOption } from './shared-options.js';
 
 const textOptions: readonly OptionDefinition[] = [
