@@ -1,10 +1,5 @@
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fetchDataset, unzip } from '../datasets/index.js';
 import { ValidationError } from '../errors.js';
 import { type Dataset, type Family, familyNamed, type TrainingTask } from '../families/index.js';
-import { publicFetch } from '../network/index.js';
-import { requireMemoryToRead } from './memory-estimate.js';
 import type { ProgressReporter } from './progress-reporter.js';
 import type { TrainingSpec } from './training-run.js';
 
@@ -31,41 +26,22 @@ export async function prepareTask(
 }
 
 async function rowsOf(
-  {
-    id,
-    dataset,
-    model_config,
-    memoryLimit,
-    allowFileUrls = false,
-    allowPrivateAddresses = true,
-  }: TrainingSpec,
+  spec: TrainingSpec,
   family: Family,
   directory: string,
   signal: AbortSignal,
   progress: ProgressReporter,
 ): Promise<Dataset> {
+  const { dataset, model_config } = spec;
   if ('rows' in dataset) return dataset.rows;
   const { read } = await family.rows();
-  const readIn = (folder: string) => read(folder, model_config.type, signal);
   if ('folder' in dataset) {
     progress.entered('read');
-    return readIn(dataset.folder);
+    return read(dataset.folder, model_config.type, signal);
   }
-  progress.entered('download');
-  const fetch = allowPrivateAddresses ? undefined : publicFetch;
-  const fetching = { directory, allowFile: allowFileUrls, signal, fetch };
-  const fetched = await fetchDataset(dataset.url, fetching);
-  progress.entered('read');
-  if (fetched.kind === 'folder') return readIn(fetched.path);
-  const folder = join(directory, 'dataset');
-  const files = await unzip(fetched.path, folder, { name: fetched.name, signal });
-  requireMemoryToRead(id, await bytesOf(files, folder), memoryLimit);
-  return readIn(folder);
-}
-
-async function bytesOf(files: readonly string[], folder: string): Promise<number> {
-  const all = await Promise.all(files.map((file) => stat(join(folder, file))));
-  return all.reduce((sum, { size }) => sum + size, 0);
+  const { fetchArchive } = await import('./fetch-archive.js'); // rows and folders need no network
+  const folder = await fetchArchive(dataset.url, spec, directory, signal, progress);
+  return read(folder, model_config.type, signal);
 }
 
 function unavailable(family: string): ValidationError {

@@ -20,11 +20,12 @@ import { AbortedError, TrainingError } from '../errors.js';
 import type { TrainingTask } from '../families/index.js';
 import type { GraphExecutor } from '../graph/index.js';
 import type { TextOutputs, TextWindow } from '../text-reader/index.js';
+import type { TrainingState } from './checkpoint-state.js';
 import { type FrozenBackbone, learningOptions, trainedHead, wholeModel } from './frozen-backbone.js';
 import { type Hyperparameters, patienceFor, WARMUP_FRACTION } from './hyperparameters.js';
 import type { ProgressReporter } from './progress-reporter.js';
 import { GOES_ON_LATER } from './training-run.js';
-import { emptyStats, type TrainingState, trainingStateSchema, withEpoch } from './training-state.js';
+import { emptyStats, withEpoch } from './training-state.js';
 
 export interface LoopInput {
   readonly task: TrainingTask;
@@ -229,10 +230,10 @@ class TrainingLoop {
   async #restore(): Promise<boolean> {
     const { file, fingerprint } = this.#input.checkpoint;
     const checkpoint = await readCheckpoint(file);
-    const state = trainingStateSchema.safeParse(checkpoint?.state).data;
-    if (checkpoint === undefined || state === undefined || !isSameTraining(state.fingerprint, fingerprint)) {
-      return false;
-    }
+    if (checkpoint === undefined) return false;
+    const { trainingStateSchema } = await import('./checkpoint-state.js'); // only a resumed run needs it
+    const state = trainingStateSchema.safeParse(checkpoint.state).data;
+    if (state === undefined || !isSameTraining(state.fingerprint, fingerprint)) return false;
     const { engine, learner } = this.#learning;
     try {
       await restoreParameters(checkpoint, engine.store);
