@@ -40,10 +40,10 @@ describe('orchard predict', () => {
     ]);
     const { exitCode, stdout, stderr } = await run(['predict', model, '--json'], { input });
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^standard input line 3: not UTF-8/);
+    expect(stderr).toMatch(/^standard input line 3: found the byte 0xFF, which isn't UTF-8/);
     expect(jsonLines(stdout)).toEqual([
       expect.objectContaining({ line: 1, kind: 'labels', label: 'positive' }),
-      { line: 3, error: expect.stringContaining('not UTF-8') },
+      { line: 3, error: expect.stringContaining("isn't UTF-8") },
       expect.objectContaining({ line: 4, label: 'negative' }),
     ]);
   });
