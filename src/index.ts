@@ -169,7 +169,6 @@ export {
   type QuestionFile,
   type QuestionRow,
   type QuestionSource,
-  type RecordFile,
   type RetrievalArchiveOptions,
   type RetrievalArchiveSummary,
   type RowSource,
@@ -179,7 +178,6 @@ export {
   type SequenceRow,
   type SequenceSource,
   type SourceFile,
-  type SourceFormat,
   type SourceRow,
   sequenceTypes,
 } from './families/index.js';

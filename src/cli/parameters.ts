@@ -6,7 +6,7 @@ import type { DataPlace } from '../http/index.js';
 import type { TrainingEvent } from '../trainer/index.js';
 import { outcomeOf, type Parameter, type Settings, UsageError } from './command.js';
 import { type GivenTexts, givenTexts } from './input/given-texts.js';
-import { inputFormats } from './input/input-format.js';
+import { inputFormats } from './input/texts.js';
 import type { Output, Progress, Terminal } from './terminal.js';
 
 type Parse<Value> = (text: string) => Value;

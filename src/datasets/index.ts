@@ -1,3 +1,4 @@
+export type { DatasetProblem } from '../errors.js';
 export {
   type ArchiveConfig,
   archiveConfigSchema,
@@ -31,8 +32,45 @@ export { fileKind, ZIP } from './file-kind.js';
 export { type JsonFile, type JsonMember, jsonValue, readJsonFile } from './json-file.js';
 export { LABEL_FILE, readLabelIds } from './label-ids.js';
 export { count, counted, describeBytes, ProblemList, quoted, singleProblem, someOf } from './problems.js';
+export {
+  type Columns,
+  columnsSchema,
+  isRowFile,
+  type RowFileOptions,
+  readRowFile,
+} from './row-file.js';
+export {
+  type CheckedRows,
+  type EntityRange,
+  type EntityRow,
+  fieldsOf,
+  invalid,
+  type LabelledRow,
+  type MultilabelRow,
+  placeOfField,
+  placeOfRow,
+  type QuestionPassageRow,
+  type QuestionPassagesRow,
+  type RowPlaces,
+  type RowShape,
+  type Rows,
+  type RowsOrPath,
+  type RowTable,
+  readRowsInMemory,
+  rowShapes,
+  type TaggedRow,
+  type TrainingRow,
+} from './rows.js';
 export { byIndex, checkIndices } from './string-indices.js';
-export { readLines, readText, type TextLine } from './text-file.js';
+export {
+  type BrokenCells,
+  type Cells,
+  CsvReader,
+  type RecordFile,
+  readTable,
+  type SourceFormat,
+} from './tables.js';
+export { type BrokenLine, linesOf, readLines, readText, type TextLine } from './text-lines.js';
 export { type UnzipOptions, unzip } from './unzip.js';
 export {
   type DatasetLocation,

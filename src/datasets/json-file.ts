@@ -3,7 +3,7 @@ import { isPauseDue, pause } from '../pauses.js';
 import { MAX_JSON_ENTRY } from './archive-limits.js';
 import { JsonMembers, type MemberSource } from './json-members.js';
 import { describeBytes, type ProblemList, quoted } from './problems.js';
-import { readText } from './text-file.js';
+import { readText } from './text-lines.js';
 
 /** A member of the outermost object; its value isn't checked yet. */
 export interface JsonMember {

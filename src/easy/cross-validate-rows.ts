@@ -1,13 +1,10 @@
 /** How `crossValidate` works: trains on all folds but one, evaluates on that one, and repeats this for every fold. */
-import { rm } from 'node:fs/promises';
-import { basename, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { basename } from 'node:path';
 import * as z from 'zod';
 import { validate } from '../contract/index.js';
-import { ProblemList, quoted, someOf } from '../datasets/index.js';
+import { ProblemList, quoted, readTable, someOf } from '../datasets/index.js';
 import { AbortedError } from '../errors.js';
-import { families, readRecords, recordColumns } from '../families/index.js';
-import { TemporaryDirectory } from '../files/index.js';
+import { families } from '../families/index.js';
 import { withPauses } from '../pauses.js';
 import { Random } from '../random.js';
 import type { Answer } from './answers.js';
@@ -34,9 +31,8 @@ import { type BootstrapOptions, judge } from './judge.js';
 import { MULTILABEL } from './multilabel.js';
 import { OpenModel } from './open-model.js';
 import { type CheckedRows, invalid, type RowTable, readRows, type TrainingRow } from './rows/index.js';
-import { makeDataset } from './training/make-dataset.js';
 import { type FoundType, typeOfRows } from './training/model-type.js';
-import { nameOf } from './training/prepare-dataset.js';
+import { checkedRows, nameOf } from './training/prepare-dataset.js';
 import { runJob } from './training/run-job.js';
 import { callback, settingsFrom, type TrainSettings, trainSchema } from './training/train-options.js';
 
@@ -61,8 +57,6 @@ interface Validation {
   readonly type: FoundType;
   readonly judged: JudgedModel;
   readonly base: PlacedModel | undefined;
-  /** A folder for temporary files. */
-  readonly work: string;
 }
 
 /** @throws as `crossValidate` fails */
@@ -71,37 +65,27 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
   const settings = crossValidateSettings(options);
   const { base, modelLoader, signal } = settings.training;
   if (signal?.aborted) throw new AbortedError('the cross-validation', { cause: signal.reason });
-  const { table, type } = await readTable(settings);
+  const { table, type } = await readTypedRows(settings);
   const rows = examplesOf(table.checked);
   const units = unitsOf(rows, await readGroups(settings, table.checked));
   requireDivisible(table, units, settings.folds);
-  const work = new TemporaryDirectory();
-  try {
-    const validation: Validation = {
-      ...{ settings, table, rows, units, type },
-      judged: {
-        kind: families[type.family].answerView,
-        type: type.type,
-        name: nameOf(settings.training),
-        labels: [...new Set(units.flatMap(({ labels }) => labels))].sort(),
-      },
-      base: base === undefined ? undefined : await placeOf(base, { modelLoader, backbones: true, signal }),
-      work: await work.path(),
-    };
-    // Checks all rows as one dataset, so that problems are reported before the first training.
-    const made = await makeDataset(
-      { type: type.type, name: 'all', train: table },
-      join(validation.work, 'all.zip'),
-    );
-    if (made.isErr()) throw made.error;
-    const result = await runRepeats(validation);
-    const { warnings } = made.value;
-    const { type: name, typeIs, reason } = type;
-    const seconds = (performance.now() - startedAt) / 1000;
-    return { type: name, typeIs, reason, ...result, warnings, seconds };
-  } finally {
-    await work.remove();
-  }
+  // All rows as one dataset: problems of any row are reported before the first training.
+  const { dataset, leftOut } = await checkedRows({ train: table }, type, signal);
+  const validation: Validation = {
+    ...{ settings, table, rows, units, type },
+    judged: {
+      kind: families[type.family].answerView,
+      type: type.type,
+      name: nameOf(settings.training),
+      labels: [...new Set(units.flatMap(({ labels }) => labels))].sort(),
+    },
+    base: base === undefined ? undefined : await placeOf(base, { modelLoader, backbones: true, signal }),
+  };
+  const result = await runRepeats(validation);
+  const warnings = [...leftOut, ...dataset.warnings];
+  const { type: name, typeIs, reason } = type;
+  const seconds = (performance.now() - startedAt) / 1000;
+  return { type: name, typeIs, reason, ...result, warnings, seconds };
 }
 
 /** The validated options, with defaults. */
@@ -122,7 +106,9 @@ function crossValidateSettings(options: unknown) {
   return { training, folds, repeats, groups, groupColumn, resamples, onFold };
 }
 
-async function readTable({ training }: CrossValidateSettings): Promise<{ table: RowTable; type: FoundType }> {
+async function readTypedRows({
+  training,
+}: CrossValidateSettings): Promise<{ table: RowTable; type: FoundType }> {
   const { source, columns, signal, type: given, passages } = training;
   if (source.kind === 'url') throw invalid(['url'], 'give rows, or the path of a file of rows');
   const rows = source.kind === 'rows' ? source.rows : source.path;
@@ -153,13 +139,13 @@ async function readGroups(
 }
 
 async function groupsInFile(path: string, column: string): Promise<string[]> {
-  const columns = await recordColumns({ path });
+  const problems = new ProblemList();
+  const { columns, select } = await readTable({ path }, problems);
   if (!columns.includes(column)) {
     const listed = someOf(columns.map((name) => quoted(name)));
     throw invalid(['groupColumn'], `${basename(path)} has no column ${quoted(column)}; it has ${listed}`);
   }
-  const problems = new ProblemList();
-  const records = await readRecords({ path }, [column], problems);
+  const records = select([column]);
   if (problems.total > 0) throw problems.toError();
   return records.map(({ values: [value] }) =>
     typeof value === 'string' ? value : JSON.stringify(value ?? ''),
@@ -236,7 +222,7 @@ async function* repeatFolds(
     const train = new Set(rows.flatMap((_, row) => (test.has(row) ? [] : [row])));
     const held = [...test].sort((a, b) => a - b);
     const texts = held.map((row) => rows[row]?.text ?? '');
-    const answers = await trainFold(validation, `${repeat}-${fold}`, rowsAt(table.checked, train), texts);
+    const answers = await trainFold(validation, rowsAt(table.checked, train), texts);
     const found = answers.map((answer, at) => ({ row: held[at] ?? 0, repeat, fold, answer }));
     const byText = new Map(found.map((each) => [rows[each.row]?.text ?? '', each]));
     const testRows = rowsAt(table.checked, test);
@@ -267,8 +253,7 @@ function evaluated(
  * @returns the answers, in the order of the texts.
  */
 async function trainFold(
-  { settings, table, rows, type: { type, family }, base, work }: Validation,
-  file: string,
+  { settings, table, rows, type: found, base }: Validation,
   checked: CheckedRows,
   texts: readonly string[],
 ): Promise<readonly Answer[]> {
@@ -276,18 +261,16 @@ async function trainFold(
   const { devFraction, seed, signal, device } = training;
   // Each model searches the passages of all rows, as a model trained on all rows will.
   const passages =
-    type === 'question-answering'
+    found.type === 'question-answering'
       ? [...new Set(rows.flatMap((row) => row.passages)), ...(training.passages ?? [])]
       : undefined;
   const name = nameOf(training);
-  const path = join(work, `${file}.zip`);
   const train = { checked, origin: table.origin };
-  const made = await makeDataset({ type, name, train, devFraction, seed, passages }, path);
-  if (made.isErr()) throw made.error;
-  const spec = { dataset_url: pathToFileURL(path).href, model: { name, type, family }, base };
+  const { dataset } = await checkedRows({ train, devFraction, seed, passages }, found, signal);
+  const { type, family } = found;
+  const spec = { dataset: { rows: dataset }, model: { name, type, family }, base };
   const tuning: TrainSettings['tuning'] = { quantize: false, ...training.tuning };
   const trained = await runJob(spec, { ...training, tuning });
-  await rm(path);
   try {
     const { directory } = trained;
     const opened = await OpenModel.open({ name, directory }, { service: { device }, signal });

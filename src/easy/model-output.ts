@@ -69,6 +69,16 @@ export async function writeFolder(
   }
 }
 
+/** Moves a folder to the place of an empty one. */
+export async function moveInto(source: string, directory: string): Promise<void> {
+  await rm(directory, { recursive: true });
+  await rename(source, directory).catch(async (thrown: unknown) => {
+    if (!failedWith(thrown, 'EXDEV')) throw thrown;
+    await copyInto(source, directory); // the other one is on another disk
+    await rm(source, { recursive: true });
+  });
+}
+
 /** Copies all files of a folder into another. */
 export async function copyInto(source: string, directory: string): Promise<void> {
   await cp(source, directory, { recursive: true, dereference: true });

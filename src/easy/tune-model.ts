@@ -258,7 +258,7 @@ class Search {
     const { signal, base, onProgress } = training;
     const model = { name: nameOf(training), type, family };
     return runJob(
-      { dataset_url: dataset.dataset_url, model, base: base === undefined ? undefined : bases.get(base) },
+      { dataset: dataset.dataset, model, base: base === undefined ? undefined : bases.get(base) },
       {
         ...training,
         signal: AbortSignal.any([this.#outOfTime.signal, ...(signal ? [signal] : [])]),

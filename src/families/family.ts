@@ -7,9 +7,10 @@ import type { BlendWeights, Evidence, ModelEvaluation, ModelFolderConfig } from 
 import type { NamedTensor } from '../safetensors/index.js';
 import type { TextOutputs } from '../text-reader/index.js';
 import type { Explainer, ModelResult } from './explanation.js';
+import type { CheckedRowSets, Dataset, RowSets } from './row-sets.js';
 
 /**
- * A kind of model as a value: how its archive is read, which head stands on the encoder, what is measured and
+ * A kind of model as a value: how its rows are read, which head stands on the encoder, what is measured and
  * how outputs become a result. Everything in which families differ is here, so no other code asks which
  * family it deals with. A new family is a folder here and an entry in families.ts.
  */
@@ -34,7 +35,9 @@ export interface Family {
   readonly marksCapitals: boolean;
   /** The classes that a model of it tells apart. */
   classNames(config: ModelFolderConfig): ClassNames;
-  /** How it is trained, loaded on first use: a program that only asks models has no need of it. */
+  /** How its rows are read, checked and written, loaded on first use: a program that only predicts doesn't need it. */
+  rows(): Promise<FamilyRows>;
+  /** How it is trained, loaded on first use. */
   training(): Promise<FamilyTraining>;
   /**
    * Makes the function that turns a text and the encoder's outputs for it into a result.
@@ -43,13 +46,29 @@ export interface Family {
   decoder(config: ModelFolderConfig, files: ModelFiles): Promise<Decoder>;
 }
 
-/** How a family's archives become tasks, and the trained encoders model folders. */
-export interface FamilyTraining {
+/** How archives and tables become what a family trains on. */
+export interface FamilyRows<Made extends Dataset = Dataset> {
   /**
    * Reads and checks an unpacked archive.
    * @throws DatasetError with every problem; AbortedError soon after the signal fires.
    */
-  readArchive(directory: string, type: ModelType, signal?: AbortSignal): TrainingTask | Promise<TrainingTask>;
+  read(directory: string, type: ModelType, signal?: AbortSignal): Promise<Made>;
+  /**
+   * Checks rows, leaves out repeated ones, and sets some aside for dev unless dev rows are given.
+   * @throws DatasetError with every problem; AbortedError soon after the signal fires.
+   */
+  check(sets: RowSets, type: ModelType, signal?: AbortSignal): Promise<CheckedRowSets<Made>>;
+  /**
+   * The files of an archive, by their paths in its folder: text, or an object that becomes JSON.
+   * @param name of the dataset.
+   */
+  write(dataset: Made, name: string): Readonly<Record<string, string | object>>;
+}
+
+/** How a family's datasets become tasks, and the trained encoders model folders. */
+export interface FamilyTraining<Made extends Dataset = Dataset> {
+  /** @param dataset of {@link FamilyRows}. */
+  task(dataset: Made): TrainingTask;
   /** Adds the operations from token ids to this model's outputs to a graph for inference. */
   exportedOutputs(
     graph: Graph,

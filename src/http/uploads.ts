@@ -208,12 +208,13 @@ export function uploadReadingHost(
   const host = given ?? createTrainingHost(isolation, executor);
   return {
     async run(spec, options) {
-      const id = uploadIn(spec.dataset_url);
+      const url = 'url' in spec.dataset ? spec.dataset.url : '';
+      const id = uploadIn(url);
       if (id === undefined) return host.run(spec, options);
       const folder = await withStorageErrors(storage).openFolder(uploadFolder(id));
-      if (folder === undefined) throw new DownloadError(spec.dataset_url, 'the upload no longer exists');
-      const dataset_url = pathToFileURL(join(folder, UPLOADED_ZIP)).href;
-      return host.run({ ...spec, dataset_url, allowFileUrls: true }, options);
+      if (folder === undefined) throw new DownloadError(url, 'the upload no longer exists');
+      const dataset = { url: pathToFileURL(join(folder, UPLOADED_ZIP)).href };
+      return host.run({ ...spec, dataset, allowFileUrls: true }, options);
     },
     close: async () => {
       if (given === undefined) await host.close();

@@ -17,6 +17,7 @@ export type { ErasedAccount } from './account-erasure.js';
 export type { StateEvent, TrainingEvent } from './job-events.js';
 export type { JobInformation } from './job-information.js';
 export { JobRunner, type JobRunnerOptions } from './job-runner.js';
+export { backboneLoader, loadBackbone } from './load-backbone.js';
 export {
   copyStorage,
   type EraseAccountOptions,
@@ -27,4 +28,5 @@ export {
 } from './operator.js';
 export { type CreateJobOptions, type SignalOptions, Trainer } from './trainer.js';
 export type { TrainerOptions } from './trainer-options.js';
+export { defaultMemoryLimit } from './trainer-options.js';
 export type { UnusedModel, UnusedOptions } from './unused-models.js';

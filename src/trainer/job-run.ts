@@ -144,7 +144,7 @@ export class JobRun {
     const { id, dataset_url, model_config, training_config, seed, tuning } = job;
     const { threads, memoryLimit, checkpointIntervalMs } = settings;
     const spec = {
-      ...{ id, dataset_url, model_config, training_config, seed, tuning, directory },
+      ...{ id, dataset: { url: dataset_url }, model_config, training_config, seed, tuning, directory },
       ...{ threads, memoryLimit, checkpointIntervalMs, ...(backbone && { backbone }) },
       allowFileUrls: job.allow_file_url,
       allowPrivateAddresses: job.allow_private_addresses,

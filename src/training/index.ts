@@ -26,4 +26,4 @@ export type {
   TrainingRunEvent,
 } from './training-events.js';
 export { createTrainingHost, type TrainingIsolation } from './training-host.js';
-export type { TrainingHost, TrainingRunOptions, TrainingSpec } from './training-run.js';
+export type { DatasetSource, TrainingHost, TrainingRunOptions, TrainingSpec } from './training-run.js';

@@ -1,9 +1,4 @@
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fetchDataset, unzip } from '../datasets/index.js';
-import { type Family, families, type TrainingTask } from '../families/index.js';
-import { publicFetch } from '../network/index.js';
-import { requireMemoryToRead } from './memory-estimate.js';
+import { type Dataset, type Family, families, type TrainingTask } from '../families/index.js';
 import type { ProgressReporter } from './progress-reporter.js';
 import type { TrainingSpec } from './training-run.js';
 
@@ -13,7 +8,7 @@ export interface PreparedTask {
 }
 
 /**
- * Fetches the dataset, unpacks it under `directory` and reads it.
+ * Brings the rows of a run: those of its spec, or of an archive, which is fetched, unpacked under `directory` and read.
  * @throws ValidationError, DownloadError, DatasetError, TrainingError if it is too large for the memory; AbortedError when the signal fires.
  */
 export async function prepareTask(
@@ -22,22 +17,26 @@ export async function prepareTask(
   signal: AbortSignal,
   progress: ProgressReporter,
 ): Promise<PreparedTask> {
-  const { type } = spec.model_config;
   const family = families[spec.model_config.family];
-  progress.entered('download');
-  const { allowFileUrls: allowFile, allowPrivateAddresses = true } = spec;
-  const fetch = allowPrivateAddresses ? undefined : publicFetch;
-  const dataset = await fetchDataset(spec.dataset_url, { directory, allowFile, signal, fetch });
-  progress.entered('read');
-  const { readArchive } = await family.training();
-  if (dataset.kind === 'folder') return { family, task: await readArchive(dataset.path, type, signal) };
-  const folder = join(directory, 'dataset');
-  const files = await unzip(dataset.path, folder, { name: dataset.name, signal });
-  requireMemoryToRead(spec.id, await bytesOf(files, folder), spec.memoryLimit);
-  return { family, task: await readArchive(folder, type, signal) };
+  const { task } = await family.training();
+  return { family, task: task(await rowsOf(spec, family, directory, signal, progress)) };
 }
 
-async function bytesOf(files: readonly string[], folder: string): Promise<number> {
-  const all = await Promise.all(files.map((file) => stat(join(folder, file))));
-  return all.reduce((sum, { size }) => sum + size, 0);
+async function rowsOf(
+  spec: TrainingSpec,
+  family: Family,
+  directory: string,
+  signal: AbortSignal,
+  progress: ProgressReporter,
+): Promise<Dataset> {
+  const { dataset, model_config } = spec;
+  if ('rows' in dataset) return dataset.rows;
+  const { read } = await family.rows();
+  if ('folder' in dataset) {
+    progress.entered('read');
+    return read(dataset.folder, model_config.type, signal);
+  }
+  const { fetchArchive } = await import('./fetch-archive.js'); // rows and folders need no network
+  const folder = await fetchArchive(dataset.url, spec, directory, signal, progress);
+  return read(folder, model_config.type, signal);
 }

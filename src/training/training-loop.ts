@@ -20,11 +20,12 @@ import { AbortedError, TrainingError } from '../errors.js';
 import type { TrainingTask } from '../families/index.js';
 import type { GraphExecutor } from '../graph/index.js';
 import type { TextOutputs, TextWindow } from '../text-reader/index.js';
+import type { TrainingState } from './checkpoint-state.js';
 import { type FrozenBackbone, learningOptions, trainedHead, wholeModel } from './frozen-backbone.js';
 import { type Hyperparameters, patienceFor, WARMUP_FRACTION } from './hyperparameters.js';
 import type { ProgressReporter } from './progress-reporter.js';
 import { GOES_ON_LATER } from './training-run.js';
-import { emptyStats, type TrainingState, trainingStateSchema, withEpoch } from './training-state.js';
+import { emptyStats, withEpoch } from './training-state.js';
 
 export interface LoopInput {
   readonly task: TrainingTask;
@@ -77,18 +78,17 @@ export interface TrainedModel {
  * @throws TrainingError if training diverges; AbortedError when the signal fires
  */
 export async function trainModel(input: LoopInput): Promise<TrainedModel> {
-  const { task, encoder, executor, frozenBackbone: plan } = input;
-  const head = trainedHead(task.head, plan);
+  const { task, encoder, frozenBackbone: plan } = input;
   const learner = await createLearner(input);
-  const evaluator = await Evaluator.create(executor, head, encoder, plan?.frozen);
+  const loop = new TrainingLoop(input, learner);
   try {
-    const trained = await new TrainingLoop(input, learner, evaluator).run();
+    const trained = await loop.run();
     const whole = plan && wholeModel(task.head, encoder, trained.weights, input.pretrained, plan);
     const { weights } = trained;
     return { parameters: task.head.parameters(encoder), fixed: { weights }, ...trained, ...whole };
   } finally {
     await learner.release();
-    await evaluator.release();
+    await loop.release();
   }
 }
 
@@ -116,7 +116,8 @@ function isSameTraining(saved: string, present: string): boolean {
 class TrainingLoop {
   readonly #input: LoopInput;
   readonly #learning: TaskLearner;
-  readonly #evaluator: Evaluator;
+  /** Made when dev is first evaluated. */
+  #evaluator: Evaluator | undefined;
   readonly #totalSteps: number;
   #stats: TrainingStats;
   #bestWeights: Weights = new Map();
@@ -127,11 +128,10 @@ class TrainingLoop {
   #position: LearnerState;
   #savedAt = performance.now();
 
-  constructor(input: LoopInput, learning: TaskLearner, evaluator: Evaluator) {
+  constructor(input: LoopInput, learning: TaskLearner) {
     const { batchSize, epochs } = input.hyperparameters;
     this.#input = input;
     this.#learning = learning;
-    this.#evaluator = evaluator;
     this.#totalSteps = epochs * learning.learner.stepsPerEpoch;
     this.#stats = emptyStats(batchSize, input.task.mainMetric);
     this.#position = learning.learner.state;
@@ -148,6 +148,11 @@ class TrainingLoop {
     await this.#learning.engine.store.setWeights(this.#bestWeights);
     const devOutputs = await this.#devOutputs();
     return { weights: this.#bestWeights, stats: this.#stats, devOutputs };
+  }
+
+  /** Frees what the runtime holds for evaluations. */
+  async release(): Promise<void> {
+    await this.#evaluator?.release();
   }
 
   async #train(): Promise<void> {
@@ -197,8 +202,10 @@ class TrainingLoop {
     }
   }
 
-  #devOutputs(): Promise<TextOutputs[]> {
-    const { dev, signal } = this.#input;
+  async #devOutputs(): Promise<TextOutputs[]> {
+    const { dev, signal, task, encoder, executor, frozenBackbone: plan } = this.#input;
+    const head = trainedHead(task.head, plan);
+    this.#evaluator ??= await Evaluator.create(executor, head, encoder, plan?.frozen);
     return this.#evaluator.outputs(dev, this.#learning.engine.parameterFeeds, signal);
   }
 
@@ -223,10 +230,10 @@ class TrainingLoop {
   async #restore(): Promise<boolean> {
     const { file, fingerprint } = this.#input.checkpoint;
     const checkpoint = await readCheckpoint(file);
-    const state = trainingStateSchema.safeParse(checkpoint?.state).data;
-    if (checkpoint === undefined || state === undefined || !isSameTraining(state.fingerprint, fingerprint)) {
-      return false;
-    }
+    if (checkpoint === undefined) return false;
+    const { trainingStateSchema } = await import('./checkpoint-state.js'); // only a resumed run needs it
+    const state = trainingStateSchema.safeParse(checkpoint.state).data;
+    if (state === undefined || !isSameTraining(state.fingerprint, fingerprint)) return false;
     const { engine, learner } = this.#learning;
     try {
       await restoreParameters(checkpoint, engine.store);

@@ -1,15 +1,24 @@
 import type { ModelConfig, TrainingConfig, TrainingStats } from '../contract/index.js';
 import type { Device } from '../device-names.js';
+import type { Dataset } from '../families/index.js';
 import type { BackboneSource } from './backbone.js';
 import type { Tuning } from './hyperparameters.js';
 import type { TrainingRunEvent } from './training-events.js';
+
+/**
+ * What to train on: rows that were read and checked, the folder of an unpacked archive, or the URL of an archive, as a
+ * request has it.
+ */
+export type DatasetSource =
+  | { readonly rows: Dataset }
+  | { readonly folder: string }
+  | { readonly url: string };
 
 /** Everything one training run needs, as plain data: it is sent to a worker thread or a child process. */
 export interface TrainingSpec {
   /** The job's id, for messages. */
   readonly id: string;
-  /** As the request has it. */
-  readonly dataset_url: string;
+  readonly dataset: DatasetSource;
   /** As the request has it. */
   readonly model_config: ModelConfig;
   /** As the request has it; `{}` where it has none. */
@@ -20,9 +29,9 @@ export interface TrainingSpec {
    * it.
    */
   readonly directory: string;
-  /** Whether dataset_url may be a `file:` URL. */
-  readonly allowFileUrls: boolean;
-  /** Whether dataset_url may lead to a loopback, link-local or private address. Default true. */
+  /** Whether the dataset's URL may be a `file:` URL. Default false. */
+  readonly allowFileUrls?: boolean;
+  /** Whether the dataset's URL may lead to a loopback, link-local or private address. Default true. */
   readonly allowPrivateAddresses?: boolean;
   /** Most bytes of memory that the run may need, as judged before it trains. Default: no limit. */
   readonly memoryLimit?: number;

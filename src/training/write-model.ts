@@ -9,7 +9,6 @@ import {
   type TrainingRecord,
   writeModelFolder,
 } from '../model-folder/index.js';
-import { reportFiles } from '../report/index.js';
 import type { NamedTensor } from '../safetensors/index.js';
 import { runtimeVersions } from '../versions.js';
 import type { Backbone, BackboneSource } from './backbone.js';
@@ -37,6 +36,7 @@ export async function writeModel(spec: TrainingSpec, model: FinishedModel): Prom
   const familyTraining = await family.training();
   const config = configForOthers(configOf(spec, model), familyTraining);
   const training = recordOf(spec, model);
+  const { reportFiles } = await import('../report/index.js'); // the first step needn't wait for it
   const report = reportFiles({ id: spec.id, config, training, ...(evaluation && { evaluation }) });
   const { companions, companionTensors } = familyTraining;
   // One after the other, as both may be large.

@@ -164,6 +164,16 @@ describe('a model trained on rows', () => {
   });
 });
 
+it('says how many repeated rows it leaves out', async () => {
+  const repeated = rows.slice(0, 3);
+  const trained = await train({ rows: [...rows, ...repeated], ...quick, epochs: 1 });
+  if (trained.isErr()) throw trained.error;
+  await using again = trained.value;
+  expect(again.training.train + again.training.dev).toBe(rows.length);
+  const { warnings } = again.training;
+  expect(warnings).toContainEqual(expect.objectContaining({ kind: 'duplicate_row', count: 3 }));
+});
+
 describe('training fails', () => {
   const failure = async (options: Parameters<typeof train>[0]) => {
     const trained = await train(options);

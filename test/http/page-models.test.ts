@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { unzip } from '../../src/datasets/index.js';
 import { accountServices, createHandler } from '../../src/http/index.js';
 import { folderModels } from '../../src/model-loader/index.js';
+import { datasetUrl } from '../support/dataset-url.js';
 import { aReadyModelIn } from '../support/ready-model.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { aMemoryStorage } from '../trainer/builders.js';
@@ -55,7 +56,7 @@ async function trainedOn({ ask, host }: ReturnType<typeof aPage>, upload: string
   const { spec } = await host.nextRun();
   const folder = join(temporaryDirectory(), 'dataset');
   await mkdir(folder);
-  const files = await unzip(fileURLToPath(spec.dataset_url), folder);
+  const files = await unzip(fileURLToPath(datasetUrl(spec)), folder);
   const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')));
   return Object.fromEntries(files.map((file, at) => [file, texts[at] ?? '']));
 }

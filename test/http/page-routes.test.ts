@@ -16,6 +16,7 @@ import {
   type UploadLimits,
 } from '../../src/http/index.js';
 import { readPage } from '../report/page.js';
+import { datasetUrl } from '../support/dataset-url.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { aMemoryStorage } from '../trainer/builders.js';
 import { FakeHost, statsAfter } from '../trainer/fake-host.js';
@@ -190,7 +191,7 @@ describe('an upload', () => {
     expect(status).toBe(200);
     const run = await host.nextRun();
     expect(run.spec).toMatchObject({ id: body.id, allowFileUrls: true });
-    const path = fileURLToPath(run.spec.dataset_url);
+    const path = fileURLToPath(datasetUrl(run.spec));
     expect(new Uint8Array(await readFile(path))).toEqual(zip);
     await run.finish();
     await vi.waitFor(async () => {
@@ -202,7 +203,7 @@ describe('an upload', () => {
   it('does not let callers of the documented operation use file: URLs', async () => {
     const { upload, train, host, send } = await aPage();
     await train(await upload());
-    const { dataset_url } = (await host.nextRun()).spec;
+    const dataset_url = datasetUrl((await host.nextRun()).spec);
     expect(dataset_url).toMatch(/^file:/);
     const body = JSON.stringify({ dataset_url, model_config });
     const path = '/trainer/language/training-jobs';
@@ -345,7 +346,7 @@ describe('an upload', () => {
     second.services.trainer({ app_id: 'acme', tier: 'pro' }); // continues the account's jobs
     const run = await second.host.nextRun();
     expect(run.spec.id).toBe(id);
-    expect(new Uint8Array(await readFile(fileURLToPath(run.spec.dataset_url)))).toEqual(zip);
+    expect(new Uint8Array(await readFile(fileURLToPath(datasetUrl(run.spec))))).toEqual(zip);
     await run.finish();
     await vi.waitFor(async () => {
       await second.services.page.uploads.sweep();

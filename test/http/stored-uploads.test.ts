@@ -7,6 +7,7 @@ import { DatasetUploads } from '../../src/http/uploads.js';
 import { UploadRecords, uploadFolder } from '../../src/jobs/index.js';
 import { memoryStorage, type Storage } from '../../src/storage/index.js';
 import { eraseAccount } from '../../src/trainer/index.js';
+import { datasetUrl } from '../support/dataset-url.js';
 import { resultOf } from '../support/outcomes.js';
 import { FakeHost, statsAfter } from '../trainer/fake-host.js';
 import { aRequest } from '../trainer/request.js';
@@ -50,7 +51,7 @@ describe('an upload in the storage', () => {
     expect(created.status).toBe(200);
     const run = await second.host.nextRun();
     expect(run.spec.allowFileUrls).toBe(true);
-    expect(new Uint8Array(await readFile(fileURLToPath(run.spec.dataset_url)))).toEqual(zip);
+    expect(new Uint8Array(await readFile(fileURLToPath(datasetUrl(run.spec))))).toEqual(zip);
     await sweep(storage, 30 * HOUR_MS);
     expect(await storage.openFolder(uploadFolder(upload))).toBeDefined();
     await run.finish(statsAfter(2));

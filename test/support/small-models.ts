@@ -115,7 +115,7 @@ async function train({ model, archive }: Recipe, directory: string): Promise<voi
   await runTraining(
     {
       id: 'small',
-      dataset_url: pathToFileURL(path).href,
+      dataset: { url: pathToFileURL(path).href },
       model_config: { name: 'small', size: 'mini', ...model },
       training_config: { batch_size: 8, num_epochs: EPOCHS, learning_rate: 1e-3, use_pretrained: false },
       directory,

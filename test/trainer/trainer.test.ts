@@ -95,7 +95,8 @@ describe('a training job', () => {
     const id = await createJob(trainer, { ...aRequest, training_config });
     const { spec } = await host.nextRun();
     const { dataset_url, model_config } = aRequest;
-    expect(spec).toMatchObject({ id, dataset_url, model_config, training_config, seed: 7, threads: 2 });
+    const dataset = { url: dataset_url };
+    expect(spec).toMatchObject({ id, dataset, model_config, training_config, seed: 7, threads: 2 });
     expect(spec.allowFileUrls).toBe(false);
     expect(spec.directory).not.toBe('');
   });

@@ -181,7 +181,7 @@ async function train(training_config: TrainingSpec['training_config']) {
   await runTraining(
     {
       id: 'job',
-      dataset_url: pathToFileURL(archive).href,
+      dataset: { url: pathToFileURL(archive).href },
       model_config: { name: 'm', type: 'binary-text-classification', family: 'Papaya', size: 'mini' },
       training_config,
       directory,

@@ -52,7 +52,7 @@ async function train(
   await resultOf(createSequenceArchive({ name: 'capitals', rows, devRows: rows.slice(0, 20) }, archive));
   const spec: TrainingSpec = {
     id: 'job',
-    dataset_url: pathToFileURL(archive).href,
+    dataset: { url: pathToFileURL(archive).href },
     model_config: { name: 'm', type: 'sequence-labeling', family: 'Grapefruit', size: 'mini' },
     training_config: { num_epochs: 1, ...training_config },
     directory,

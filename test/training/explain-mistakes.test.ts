@@ -31,7 +31,7 @@ it('the first ten mistakes have weights, which are those that the model tells of
   await runTraining(
     {
       id: 'job',
-      dataset_url: pathToFileURL(archive).href,
+      dataset: { url: pathToFileURL(archive).href },
       model_config: { name: 'm', type, family: 'Papaya', size: 'mini' },
       training_config: { num_epochs: 2, learning_rate: 1e-2 },
       directory,

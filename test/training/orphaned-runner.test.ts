@@ -13,7 +13,7 @@ it('a child process whose parent is gone ends without a complaint', async () => 
   child.stderr?.on('data', (data: Buffer) => complaints.push(data.toString()));
   const spec = {
     id: 'orphan',
-    dataset_url: await anEndlessDataset(),
+    dataset: { url: await anEndlessDataset() },
     model_config: { name: 'orphan', type: 'binary-text-classification', family: 'Papaya', size: 'mini' },
     training_config: {},
     seed: 0,

@@ -56,7 +56,7 @@ async function train(
   mkdirSync(directory);
   const spec: TrainingSpec = {
     id: 'job',
-    dataset_url: pathToFileURL(await archiveIn(root)).href,
+    dataset: { url: pathToFileURL(await archiveIn(root)).href },
     model_config: { name: 'm', size: 'mini', ...model },
     training_config: { num_epochs: 50, learning_rate: 1e-2, batch_size: 8 },
     directory,

@@ -41,7 +41,7 @@ async function trained(): Promise<string> {
   });
   const spec: TrainingSpec = {
     id: 'job',
-    dataset_url: pathToFileURL(archive).href,
+    dataset: { url: pathToFileURL(archive).href },
     model_config: { name: 'm', type: 'sequence-labeling', family: 'Grapefruit', size: 'mini' },
     training_config: { num_epochs: 2, learning_rate: 1e-2 },
     directory,

@@ -8,7 +8,7 @@ it.each<TrainingIsolation>(['worker', 'process', 'inline'])(
   async (isolation) => {
     const spec: TrainingSpec = {
       id: 'stopped',
-      dataset_url: 'http://127.0.0.1:9/no-such.zip',
+      dataset: { url: 'http://127.0.0.1:9/no-such.zip' },
       model_config: { name: 'stopped', type: 'binary-text-classification', family: 'Papaya', size: 'mini' },
       training_config: {},
       directory: await aDirectory(),

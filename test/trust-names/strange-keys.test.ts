@@ -2,10 +2,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ProblemList } from '../../src/datasets/index.js';
+import { ProblemList, readTable } from '../../src/datasets/index.js';
 import { describeDatasetProblem } from '../../src/errors.js';
-import { readRetrievalArchive } from '../../src/families/dragonfruit/read-archive.js';
-import { readRecords } from '../../src/families/source-records.js';
+import { retrievalRows } from '../../src/families/dragonfruit/rows.js';
 import { checkFeeds, Graph, onnxExecutor, ShapeError } from '../../src/graph/index.js';
 import { decodeSafetensors, encodeSafetensors } from '../../src/safetensors/index.js';
 import { loadTokenizer } from '../../src/tokenizer/index.js';
@@ -22,15 +21,15 @@ describe.each(names)('the name %s', (name) => {
   it('is a column of JSON Lines where it is written, and missing where it is not', async () => {
     const file = path();
     writeFileSync(file, `{"${name}": "there"}\n{"other": 1}\n`);
-    const records = await readRecords({ path: file, format: 'jsonl' }, [name], new ProblemList());
-    expect(records.map(({ values }) => values)).toEqual([['there'], [undefined]]);
+    const table = await readTable({ path: file, format: 'jsonl' }, new ProblemList());
+    expect(table.select([name]).map(({ values }) => values)).toEqual([['there'], [undefined]]);
   });
 
   it('is no index of a question', async () => {
     const question = { question: 'Where is Paris?', context: PASSAGES[0] };
     const train = entries(question).replace(/\}\s*$/, `, "${name}": ${JSON.stringify(question)}}`);
     const archive = aRetrievalArchive().withFile('train.json', train).writeTo(temporaryDirectory());
-    const { problems } = await failureOf('dataset', () => readRetrievalArchive(archive));
+    const { problems } = await failureOf('dataset', () => retrievalRows.read(archive, 'question-answering'));
     expect(problems.map(describeDatasetProblem)).toEqual([
       `train.json: found the id "${name}"; expected a whole number`,
     ]);

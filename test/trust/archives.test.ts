@@ -8,10 +8,10 @@ import { describe, expect, it } from 'vitest';
 import type { ModelType } from '../../src/contract/index.js';
 import { unzip } from '../../src/datasets/index.js';
 import { isOrchardError } from '../../src/errors.js';
-import { dragonfruitTraining } from '../../src/families/dragonfruit/training.js';
-import type { FamilyTraining } from '../../src/families/family.js';
-import { grapefruitTraining } from '../../src/families/grapefruit/training.js';
-import { papayaTraining } from '../../src/families/papaya/training.js';
+import { retrievalRows } from '../../src/families/dragonfruit/rows.js';
+import type { FamilyRows } from '../../src/families/family.js';
+import { sequenceRows } from '../../src/families/grapefruit/rows.js';
+import { classificationRows } from '../../src/families/papaya/rows.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { type ArchiveFiles, mutated, zipped } from './mutated-archives.js';
 
@@ -24,7 +24,7 @@ const MAX_GROWTH_BYTES = 1024 ** 3;
 
 interface Kind {
   readonly type: ModelType;
-  readonly training: FamilyTraining;
+  readonly rows: FamilyRows;
   readonly files: ArchiveFiles;
 }
 
@@ -51,7 +51,7 @@ const split = { DATASET_NAME: 'x', DATA_DIR: '.', TRAIN_FILE: 'train.tsv', DEV_F
 const kinds: readonly Kind[] = [
   {
     type: 'binary-text-classification',
-    training: papayaTraining,
+    rows: classificationRows,
     files: asFiles({
       'config.json': json({
         ...split,
@@ -66,7 +66,7 @@ const kinds: readonly Kind[] = [
   },
   {
     type: 'sequence-labeling',
-    training: grapefruitTraining,
+    rows: sequenceRows,
     files: asFiles({
       'label_id.json': json({ 0: 'O', 1: 'B-PER', 2: 'I-PER' }),
       'train/sentences.txt': range(20)
@@ -81,7 +81,7 @@ const kinds: readonly Kind[] = [
   },
   {
     type: 'question-answering',
-    training: dragonfruitTraining,
+    rows: retrievalRows,
     files: asFiles({
       'config.json': json({ ...split, TRAIN_FILE: 'train.json', DEV_FILE: 'dev.json', TEST_FILE: '' }),
       'label_id.json': json(Object.fromEntries(passages.map((passage, id) => [id, passage]))),
@@ -92,15 +92,15 @@ const kinds: readonly Kind[] = [
 ];
 
 /** Unpacks and reads an archive as training does. @returns the code of the error, or `read`. */
-async function outcomeOf({ type, training }: Kind, zip: Buffer, root: string): Promise<string> {
+async function outcomeOf({ type, rows }: Kind, zip: Buffer, root: string): Promise<string> {
   const place = join(root, 'place');
   await mkdir(place, { recursive: true });
   const path = join(place, 'dataset.zip');
   await writeFile(path, zip);
   try {
     await unzip(path, join(place, 'dataset'));
-    const task = await training.readArchive(join(place, 'dataset'), type);
-    expect(task.train.length).toBeGreaterThan(0);
+    const dataset = await rows.read(join(place, 'dataset'), type);
+    expect(dataset.train.length).toBeGreaterThan(0);
     return 'read';
   } catch (thrown) {
     if (!isOrchardError(thrown)) throw thrown;

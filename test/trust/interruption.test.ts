@@ -3,11 +3,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { dragonfruitTraining } from '../../src/families/dragonfruit/training.js';
+import type { ModelType } from '../../src/contract/index.js';
 import type { TrainingTask } from '../../src/families/family.js';
 import { grapefruit } from '../../src/families/grapefruit/index.js';
-import { grapefruitTraining } from '../../src/families/grapefruit/training.js';
-import { papayaTraining } from '../../src/families/papaya/training.js';
+import { familyOfType } from '../../src/families/index.js';
 import type { TextOutputs } from '../../src/text-reader/index.js';
 import type { Hyperparameters } from '../../src/training/hyperparameters.js';
 import { tokenize } from '../../src/training/tokenize.js';
@@ -76,21 +75,18 @@ const archives = {
 
 type Read = (signal?: AbortSignal) => TrainingTask | Promise<TrainingTask>;
 const tasks: Readonly<Record<keyof typeof archives, Read>> = {
-  classification: reader(
-    papayaTraining.readArchive,
-    'multiclass-text-classification',
-    archives.classification,
-  ),
-  entities: reader(grapefruitTraining.readArchive, 'sequence-labeling', archives.entities),
-  questions: reader(dragonfruitTraining.readArchive, 'question-answering', archives.questions),
+  classification: reader('multiclass-text-classification', archives.classification),
+  entities: reader('sequence-labeling', archives.entities),
+  questions: reader('question-answering', archives.questions),
 };
 
-function reader(
-  read: typeof papayaTraining.readArchive,
-  type: Parameters<typeof papayaTraining.readArchive>[1],
-  files: Readonly<Record<string, string>>,
-): Read {
-  return (signal) => read(folderWith(files), type, signal);
+function reader(type: ModelType, files: Readonly<Record<string, string>>): Read {
+  return async (signal) => {
+    const family = familyOfType(type);
+    if (family === undefined) throw new TypeError(`no family of ${type}`);
+    const [rows, training] = [await family.rows(), await family.training()];
+    return training.task(await rows.read(folderWith(files), type, signal));
+  };
 }
 
 /** Runs work that is stopped once it lets others have some turns; that it ends by that shows that it does let them. */

@@ -82,7 +82,7 @@ export async function tinyModels(parent: string): Promise<TinyModels> {
     await runTraining(
       {
         id: 'tiny',
-        dataset_url: pathToFileURL(`${directory}.zip`).href,
+        dataset: { url: pathToFileURL(`${directory}.zip`).href },
         model_config: { name: 'tiny', size: 'mini', ...model },
         training_config: { batch_size: 4, num_epochs: 1, learning_rate: 1e-3 },
         backbone,

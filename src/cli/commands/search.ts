@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import type { SearchIndex } from '../../easy/index.js';
 import { command, outcomeOf, type Settings, UsageError } from '../command.js';
 import { grouped, onOneLine } from '../format.js';
-import { inputFormats } from '../input/input-format.js';
+import { inputFormats } from '../input/texts.js';
 import {
   argument,
   choice,

@@ -4,8 +4,7 @@ import { MAX_QUERY_CHARACTERS } from '../../contract/index.js';
 import { StorageError } from '../../errors.js';
 import { UsageError } from '../command.js';
 import type { Terminal } from '../terminal.js';
-import { formatOfFile, type InputFormat } from './input-format.js';
-import { type InputTexts, textsOf } from './texts.js';
+import { formatOfFile, type InputFormat, type InputTexts, textsOf } from './texts.js';
 
 /** What the user says of the texts to read. */
 export interface TextSettings {
@@ -22,7 +21,7 @@ export interface GivenTexts {
   readonly texts: InputTexts;
   /** What the lines are of, for messages. */
   readonly name: string;
-  /** Share of the bytes that were read, 0 to 1; undefined where nobody knows how many there are. */
+  /** Share of the bytes that were read, 0 to 1; undefined if their number is unknown. */
   readonly fraction: () => number | undefined;
   /** Ends the reading. */
   readonly stop: () => void;
@@ -30,7 +29,7 @@ export interface GivenTexts {
 
 /**
  * The texts that a command is to work on: those on the command line, else of a file, else of standard input.
- * @throws UsageError for both of the first; StorageError for a file that isn't there
+ * @throws UsageError for both of the first; StorageError if the file does not exist
  */
 export async function givenTexts(
   { texts = [], input, 'input-format': format, 'text-column': column = 'text' }: TextSettings,

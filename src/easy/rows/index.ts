@@ -1,17 +1,22 @@
-export { fieldsOf, invalid, type ReadOptions, type RowTable, readRows } from './read-rows.js';
-export { type Columns, columnsSchema, isRowFile } from './row-file.js';
-export { sentenceWithEntities, taggedSentence } from './tagged-sentence.js';
-export type {
-  CheckedRows,
-  EntityRange,
-  EntityRow,
-  LabelledRow,
-  MultilabelRow,
-  QuestionPassageRow,
-  QuestionPassagesRow,
-  RowShape,
-  Rows,
-  RowsOrPath,
-  TaggedRow,
-  TrainingRow,
-} from './training-row.js';
+export {
+  type CheckedRows,
+  type Columns,
+  columnsSchema,
+  type EntityRange,
+  type EntityRow,
+  fieldsOf,
+  invalid,
+  isRowFile,
+  type LabelledRow,
+  type MultilabelRow,
+  type QuestionPassageRow,
+  type QuestionPassagesRow,
+  type RowShape,
+  type Rows,
+  type RowsOrPath,
+  type RowTable,
+  type TaggedRow,
+  type TrainingRow,
+} from '../../datasets/index.js';
+export { sentenceWithEntities, taggedSentence } from '../../families/index.js';
+export { type ReadOptions, readRows } from './read-rows.js';

@@ -1,7 +1,7 @@
 /** What becomes of a folder that a job has made. */
 import { resolve } from 'node:path';
-import { readModelReport } from '../../model-folder/index.js';
-import { copyInto, writeFolder } from '../model-output.js';
+import { type RecordedPart, readModelReport } from '../../model-folder/index.js';
+import { moveInto, writeFolder } from '../model-output.js';
 import { MODEL_FOLDER } from '../open-model.js';
 import type { RowsOrPath } from '../rows/index.js';
 import type { OpenTrainedModel } from '../trained-model.js';
@@ -23,7 +23,7 @@ export async function placed(
 ): Promise<PlacedFolder> {
   if (output === undefined) return { directory, onClose: remove };
   try {
-    await writeFolder(output, MODEL_FOLDER, (made) => copyInto(directory, made));
+    await writeFolder(output, MODEL_FOLDER, (made) => moveInto(directory, made));
   } finally {
     await remove();
   }
@@ -32,7 +32,7 @@ export async function placed(
 
 /** How the model in a folder was trained. @param startedAt of `performance.now`, when the whole began */
 export async function summaryOf(
-  { job }: TrainedFolder,
+  { warnings }: Pick<TrainedFolder, 'warnings'>,
   directory: string,
   { type, typeIs, reason }: FoundType,
   startedAt: number,
@@ -44,10 +44,18 @@ export async function summaryOf(
     reason,
     train: training.dataset?.train_rows ?? 0,
     dev: training.dataset?.dev_rows ?? 0,
-    ...job.blend,
+    ...figuresOf(training.parts?.blend),
     ...(training.parts && { parts: training.parts }),
-    warnings: job.warnings,
+    warnings,
     seconds: (performance.now() - startedAt) / 1000,
+  };
+}
+
+function figuresOf({ accuracy, f1, topk }: Partial<RecordedPart> = {}) {
+  return {
+    ...(accuracy !== undefined && { accuracy }),
+    ...(f1 !== undefined && { f1 }),
+    ...(topk !== undefined && { topk }),
   };
 }
 

@@ -1,6 +1,6 @@
 /** Which type of model fits some rows. */
 import { type FamilyName, familyNameOf, type ModelType } from '../../contract/index.js';
-import { counted, quoted } from '../../datasets/index.js';
+import { counted, quoted, type RowShape, rowShapes } from '../../datasets/index.js';
 import { fieldsOf, invalid, type RowTable } from '../rows/index.js';
 
 /** The type of a model to be trained, and how it was found. */
@@ -22,6 +22,11 @@ const fitting: Readonly<Record<RowTable['checked']['shape'], readonly ModelType[
   passage: ['question-answering'],
   passages: ['question-answering'],
 };
+
+/** The shapes that rows for a type may have. */
+export function shapesFor(type: ModelType): readonly RowShape[] {
+  return rowShapes.filter((shape) => fitting[shape].includes(type));
+}
 
 /** @throws ValidationError for a type that the rows don't fit, or where they don't settle it. */
 export function typeOfRows(table: RowTable, given: ModelType | undefined): FoundType {

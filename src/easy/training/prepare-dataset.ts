@@ -1,48 +1,58 @@
-/** What a job reads, made of whatever it was given to train on. */
+/** What a training reads, made of whatever it was given to train on. */
 import { stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { fetchDataset, fileKind, unzip, ZIP } from '../../datasets/index.js';
 import { DatasetError } from '../../errors.js';
+import { type CheckedRowSets, families, type RowSets } from '../../families/index.js';
+import type { DatasetSource } from '../../training/index.js';
 import { MULTILABEL } from '../multilabel.js';
-import { invalid, isRowFile, type RowsOrPath, readRows } from '../rows/index.js';
+import { type CheckedRows, fieldsOf, invalid, isRowFile, type RowsOrPath, readRows } from '../rows/index.js';
 import { typeOfArchive } from './archive-type.js';
-import { makeDataset } from './make-dataset.js';
-import { type FoundType, found, typeOfRows } from './model-type.js';
+import { type FoundType, found, shapesFor, typeOfRows } from './model-type.js';
 import type { TrainSettings } from './train-options.js';
 
-/** A dataset that a job can be given. */
+/** A dataset to train on. */
 export interface PreparedDataset {
-  readonly dataset_url: string;
+  readonly dataset: DatasetSource;
   readonly type: FoundType;
 }
 
-/** What is made of a dataset. */
+/** How a dataset is used. */
 export interface DatasetUse {
-  /** Whether several jobs read it, so that it is to be downloaded once. Default false. */
+  /** Whether several trainings read it, so that it is to be read and checked once. Default false. */
   readonly isReadOften?: boolean;
 }
 
 /**
- * What the job reads: an archive as it was given, or one made of rows.
- * @param work a folder for what is made. @throws ValidationError, DatasetError, DownloadError, AbortedError
+ * Reads and checks rows; an archive is left to the training, unless several read it.
+ * @param work a folder for what is unpacked. @throws ValidationError, DatasetError, DownloadError, AbortedError
  */
 export async function prepareDataset(
   settings: TrainSettings,
   work: string,
   { isReadOften = false }: DatasetUse = {},
 ): Promise<PreparedDataset> {
-  const { source } = settings;
-  if (source.kind === 'rows') return datasetOfRows(source.rows, settings, work);
-  if (source.kind === 'url') return datasetOfUrl(source.url, settings, work, isReadOften);
+  const { source, type: given, signal } = settings;
+  if (source.kind === 'rows') return datasetOfRows(source.rows, settings);
+  const directory = join(work, 'archive');
+  if (source.kind === 'url') {
+    const { url } = source;
+    refuseRowOptions(settings);
+    if (given !== undefined && !isReadOften) {
+      return { dataset: { url }, type: found(given, 'given', 'as asked for') };
+    }
+    const fetched = await fetchDataset(url, { directory: work, signal });
+    await unzip(fetched.path, directory, { name: fetched.name, signal });
+    return archiveIn(directory, settings, isReadOften);
+  }
   const { path } = source;
   const entry = await stat(path).catch(() => undefined);
   if (entry === undefined) throw missingFile(path);
-  if (entry.isFile() && fileKind(path) !== ZIP) return datasetOfRows(path, settings, work);
+  if (entry.isFile() && fileKind(path) !== ZIP) return datasetOfRows(path, settings);
   refuseRowOptions(settings);
-  const directory = entry.isFile() ? join(work, 'archive') : path;
-  if (entry.isFile()) await unzip(path, directory, { signal: settings.signal });
-  return { dataset_url: pathToFileURL(directory).href, type: await archiveType(directory, settings) };
+  if (!entry.isFile()) return archiveIn(path, settings, isReadOften);
+  await unzip(path, directory, { signal });
+  return archiveIn(directory, settings, isReadOften);
 }
 
 function missingFile(path: string): DatasetError {
@@ -50,63 +60,52 @@ function missingFile(path: string): DatasetError {
   return new DatasetError([{ file: path, found: 'found no such file or folder', expected }]);
 }
 
-async function datasetOfRows(
-  rows: RowsOrPath,
-  settings: TrainSettings,
-  work: string,
-): Promise<PreparedDataset> {
-  const { columns, signal, devFraction, seed, passages } = settings;
-  const isMultilabel = settings.type === undefined ? undefined : settings.type === MULTILABEL;
+async function datasetOfRows(rows: RowsOrPath, settings: TrainSettings): Promise<PreparedDataset> {
+  const { columns, signal, devFraction, seed, passages, dev: given } = settings;
   const columnsOf = (source: RowsOrPath) => (typeof source === 'string' ? columns : undefined);
+  const isMultilabel = settings.type === undefined ? undefined : settings.type === MULTILABEL;
   const option = typeof rows === 'string' ? 'path' : 'rows';
   const train = await readRows(rows, { option, columns: columnsOf(rows), isMultilabel, signal });
   const type = typeOfRows(train, settings.type);
   if (passages !== undefined && type.type !== 'question-answering') {
     throw invalid(['passages'], `passages are for question-answering, not for ${type.type}`);
   }
-  const { dev: given } = settings;
+  const reading = { option: 'dev', isMultilabel: type.type === MULTILABEL, signal };
   const dev =
-    given === undefined
-      ? undefined
-      : await readRows(given, {
-          ...{ option: 'dev', columns: columnsOf(given), signal },
-          isMultilabel: type.type === MULTILABEL,
-        });
-  const path = join(work, 'dataset.zip');
-  const parts = {
-    type: type.type,
-    name: nameOf(settings),
-    train,
-    dev,
-    devFraction,
-    seed,
-    passages,
-  };
-  const made = await makeDataset(parts, path);
-  if (made.isErr()) throw made.error;
-  return { dataset_url: pathToFileURL(path).href, type };
+    given === undefined ? undefined : await readRows(given, { ...reading, columns: columnsOf(given) });
+  if (dev) requireFitting(dev.checked, type);
+  const { dataset, leftOut } = await checkedRows({ train, dev, devFraction, seed, passages }, type, signal);
+  return { dataset: { rows: { ...dataset, warnings: [...leftOut, ...dataset.warnings] } }, type };
 }
 
-/** Of an archive whose type is given, the job downloads the zip; else it is looked at first. */
-async function datasetOfUrl(
-  url: string,
-  settings: TrainSettings,
-  work: string,
+/** @throws ValidationError for dev rows of another kind than the rows to train on */
+function requireFitting({ shape }: CheckedRows, { type }: FoundType): void {
+  const fitting = shapesFor(type);
+  if (fitting.includes(shape)) return;
+  const wanted = fitting.map(fieldsOf).join(', or ');
+  const msg = `its rows have ${fieldsOf(shape)}, but the rows to train on have ${wanted}; give both the same fields`;
+  throw invalid(['dev'], msg);
+}
+
+/** Checks rows as the family of a type does. @throws DatasetError with every problem, AbortedError */
+export async function checkedRows(
+  sets: RowSets,
+  { type, family }: FoundType,
+  signal: AbortSignal | undefined,
+): Promise<CheckedRowSets> {
+  const rows = await families[family].rows();
+  if (rows === undefined) throw invalid(['type'], `${type} can't be trained on rows`);
+  return rows.check(sets, type, signal);
+}
+
+async function archiveIn(
+  folder: string,
+  { type: given, signal }: TrainSettings,
   isReadOften: boolean,
 ): Promise<PreparedDataset> {
-  refuseRowOptions(settings);
-  const { type, signal } = settings;
-  if (type !== undefined && !isReadOften) {
-    return { dataset_url: url, type: found(type, 'given', 'as asked for') };
-  }
-  const dataset = await fetchDataset(url, { directory: work, signal });
-  const directory = join(work, 'archive');
-  await unzip(dataset.path, directory, { name: dataset.name, signal });
-  return { dataset_url: pathToFileURL(directory).href, type: await archiveType(directory, settings) };
-}
-
-async function archiveType(directory: string, { type }: TrainSettings): Promise<FoundType> {
-  return type === undefined ? typeOfArchive(directory) : found(type, 'given', 'as asked for');
+  const type = given === undefined ? await typeOfArchive(folder) : found(given, 'given', 'as asked for');
+  const rows = isReadOften ? await families[type.family].rows() : undefined;
+  return { dataset: rows ? { rows: await rows.read(folder, type.type, signal) } : { folder }, type };
 }
 
 /** @throws ValidationError for an option that only rows have a use for. */

@@ -1,127 +1,154 @@
+import { randomUUID } from 'node:crypto';
+import { availableParallelism } from 'node:os';
 import type { ModelConfig, TrainingConfig } from '../../contract/index.js';
+import type { DatasetWarning } from '../../datasets/index.js';
+import { AbortedError, isOrchardError, toOrchardError } from '../../errors.js';
+import { TemporaryDirectory } from '../../files/index.js';
+import { backboneLoader, defaultMemoryLimit, loadBackbone } from '../../trainer/index.js';
 import {
-  AbortedError,
-  DatasetError,
-  type OrchardError,
-  TrainingError,
-  toOrchardError,
-} from '../../errors.js';
-import { memoryStorage, type Storage } from '../../storage/index.js';
-import { type JobInformation, Trainer, type TrainerOptions } from '../../trainer/index.js';
-import { createTrainingHost, type TrainingHost } from '../../training/index.js';
+  type BackboneSource,
+  createTrainingHost,
+  type DatasetSource,
+  deviceWarning,
+  type TrainingRunEvent,
+  type TrainingSpec,
+} from '../../training/index.js';
 import type { PlacedModel } from '../base-model.js';
-import { onlyModel } from '../base-model.js';
 import type { TrainSettings } from './train-options.js';
 
-/** A job to run: what a training request holds, and what it starts from. */
+/** A model to train. */
 export interface JobSpec {
-  readonly dataset_url: string;
+  readonly dataset: DatasetSource;
   readonly model: Pick<ModelConfig, 'name' | 'type' | 'family'>;
+  /** What it starts from. Default: the backbone of its language and size. */
   readonly base?: PlacedModel | undefined;
 }
 
-/** A model in a storage of its own. */
+/** A model in a temporary folder of its own. */
 export interface TrainedFolder {
   readonly directory: string;
-  readonly job: JobInformation;
+  readonly warnings: readonly DatasetWarning[];
   /** Removes it. */
   readonly remove: () => Promise<void>;
 }
 
 /**
- * Runs one training job, as the documented Trainer does, in a temporary storage.
- * @throws the error that the job ended with; AbortedError when the signal fires, after the job was stopped
+ * Runs one training in a temporary folder.
+ * @throws what the training fails with; AbortedError when the signal fires; what `onProgress` throws, which stops it
  */
-export async function runJob(spec: JobSpec, settings: TrainSettings): Promise<TrainedFolder> {
-  const storage = memoryStorage();
-  const remove = async () => storage.close?.();
+export async function runJob(job: JobSpec, settings: TrainSettings): Promise<TrainedFolder> {
+  const folder = new TemporaryDirectory();
+  const run = new Run(settings);
+  const remove = () => folder.remove();
   try {
-    return { ...(await train(storage, spec, settings)), remove };
+    const directory = await folder.path();
+    await run.train(job, directory);
+    return { directory, warnings: run.warnings, remove };
   } catch (thrown) {
     await remove();
-    throw thrown;
+    throw run.reasonFor(thrown);
   }
 }
 
-async function train(storage: Storage, { dataset_url, model, base }: JobSpec, settings: TrainSettings) {
-  const host = new WatchedHost(createTrainingHost(settings.isolation));
-  const trainer = new Trainer(trainerOptions(storage, host, base, settings));
-  try {
-    const created = await trainer.createTrainingJob({
-      dataset_url,
-      model_config: { ...model, size: settings.size },
-      training_config: trainingConfig(settings),
-    });
-    if (created.isErr()) throw created.error;
-    const { id } = created.value;
-    await follow(trainer, id, settings);
-    const ended = await trainer.getTrainingJob(id);
-    if (ended.isErr()) throw ended.error;
-    const directory = await storage.openFolder(id);
-    if (ended.value.status === 'READY' && directory !== undefined) return { directory, job: ended.value };
-    throw host.failure ?? failureOf(ended.value);
-  } finally {
-    await trainer.close();
-    await host.close();
-  }
-}
+/** One training, and what is told of it. */
+class Run {
+  readonly #id = randomUUID();
+  readonly #settings: TrainSettings;
+  readonly #stop = new AbortController();
+  #listenerFailure: { readonly thrown: unknown } | undefined;
+  warnings: readonly DatasetWarning[] = [];
 
-/** Until the job has ended; a signal that fires, or a listener that throws, stops it. */
-async function follow(trainer: Trainer, id: string, { onProgress, signal }: TrainSettings): Promise<void> {
-  try {
-    for await (const event of trainer.watch(id, signal && { signal })) onProgress?.(event);
-  } catch (thrown) {
-    await trainer.cancelTrainingJob(id);
-    if (signal?.aborted) throw new AbortedError('the training', { cause: signal.reason });
-    throw thrown;
-  }
-}
-
-/** A job's record keeps what its error says; where its run threw it here, the error itself is known. */
-class WatchedHost implements TrainingHost {
-  failure: OrchardError | undefined;
-  readonly #host: TrainingHost;
-
-  constructor(host: TrainingHost) {
-    this.#host = host;
+  constructor(settings: TrainSettings) {
+    this.#settings = settings;
   }
 
-  async run(...args: Parameters<TrainingHost['run']>): ReturnType<TrainingHost['run']> {
+  async train(job: JobSpec, directory: string): Promise<void> {
+    const { signal, isolation, device } = this.#settings;
+    const stop = () => this.#stop.abort('cancelled');
+    signal?.addEventListener('abort', stop, { once: true });
+    if (signal?.aborted) stop();
+    const host = createTrainingHost(isolation);
+    const options = { signal: this.#stop.signal, onEvent: (event: TrainingRunEvent) => this.#tell(event) };
     try {
-      return await this.#host.run(...args);
-    } catch (thrown) {
-      this.failure = toOrchardError(thrown, 'training');
-      throw thrown;
+      this.#tellState('RUNNING');
+      const spec = await this.#spec(job, directory);
+      await host.run({ ...spec, device }, options).catch((thrown: unknown) => {
+        this.#requireLostDevice(thrown);
+        return host.run({ ...spec, device: 'cpu' }, options);
+      });
+      this.#tellState('READY');
+      if (this.#listenerFailure) throw this.#listenerFailure.thrown;
+    } finally {
+      await host.close();
+      signal?.removeEventListener('abort', stop);
     }
   }
 
-  close(): Promise<void> {
-    return this.#host.close();
+  /** What a failure is to the caller. */
+  reasonFor(thrown: unknown): unknown {
+    const { signal } = this.#settings;
+    if (this.#listenerFailure) return this.#listenerFailure.thrown;
+    if (signal?.aborted) return new AbortedError('the training', { cause: signal.reason });
+    return toOrchardError(thrown, 'training');
   }
-}
 
-function failureOf({ status, error }: JobInformation): OrchardError {
-  if (error?.problems !== undefined) return new DatasetError(error.problems);
-  return new TrainingError(error?.message ?? `the training job ended as ${status}`);
-}
+  async #spec({ dataset, model, base }: JobSpec, directory: string): Promise<Omit<TrainingSpec, 'device'>> {
+    const { size, seed, tuning = {}, device } = this.#settings;
+    const { threads = availableParallelism(), memoryLimit = defaultMemoryLimit() } = this.#settings;
+    const model_config: ModelConfig = { ...model, size };
+    const training_config = trainingConfig(this.#settings);
+    const backbone = await this.#backbone(model_config, training_config, base);
+    return {
+      ...{ id: this.#id, dataset, directory, model_config, training_config },
+      ...{ threads, memoryLimit, seed, tuning },
+      ...(backbone && { backbone }),
+      // Only a run that lost its device goes on from a checkpoint.
+      ...(device === 'cpu' && { checkpointIntervalMs: Number.POSITIVE_INFINITY }),
+    };
+  }
 
-function trainerOptions(
-  storage: Storage,
-  host: TrainingHost,
-  base: PlacedModel | undefined,
-  { seed, tuning, device, threads, memoryLimit }: TrainSettings,
-): TrainerOptions {
-  return {
-    storage,
-    host,
-    seed,
-    device,
-    ...(tuning !== undefined && { tuning }),
-    ...(threads !== undefined && { threads }),
-    ...(memoryLimit !== undefined && { memoryLimit }),
-    // The name stands in the model's card; where the folder lies is the application's own business.
-    ...(base !== undefined && { backbone: base.name, modelLoader: onlyModel(base) }),
-  };
+  async #backbone(
+    model_config: ModelConfig,
+    training_config: TrainingConfig,
+    base: PlacedModel | undefined,
+  ): Promise<BackboneSource | undefined> {
+    if (training_config.use_pretrained === false) return undefined;
+    if (base !== undefined) return base;
+    const { signal } = this.#stop;
+    const asked = { model_config, training_config };
+    return loadBackbone(backboneLoader({ backbone: null }), null, asked, signal, (progress) =>
+      this.#tell({ type: 'backbone', ...progress }),
+    );
+  }
+
+  /** The CPU goes on where a device was lost. @throws `thrown` if it is anything else */
+  #requireLostDevice(thrown: unknown): void {
+    const isLost = isOrchardError(thrown) && thrown.code === 'device' && this.#settings.device !== 'cpu';
+    if (!isLost || this.#stop.signal.aborted) throw thrown;
+    this.warnings = [];
+    this.#tell({ type: 'warnings', warnings: [deviceWarning(thrown.message)] });
+  }
+
+  #tell(event: TrainingRunEvent): void {
+    if (event.type === 'warnings') this.warnings = [...this.warnings, ...event.warnings];
+    this.#listen(() => this.#settings.onProgress?.({ ...event, id: this.#id }));
+  }
+
+  #tellState(status: 'RUNNING' | 'READY'): void {
+    const at = new Date().toISOString();
+    this.#listen(() => this.#settings.onProgress?.({ type: 'state', id: this.#id, status, at }));
+  }
+
+  /** What a listener throws stops the training. */
+  #listen(call: () => void): void {
+    if (this.#listenerFailure) return;
+    try {
+      call();
+    } catch (thrown) {
+      this.#listenerFailure = { thrown };
+      this.#stop.abort('cancelled');
+    }
+  }
 }
 
 function trainingConfig(settings: TrainSettings): TrainingConfig {

@@ -21,10 +21,10 @@ export async function trainModel(options: TrainOptions): Promise<TrainedModel> {
     base === undefined ? undefined : await placeOf(base, { modelLoader, backbones: true, signal });
   const work = new TemporaryDirectory();
   try {
-    const { dataset_url, type } = await prepareDataset(settings, await work.path());
+    const { dataset, type } = await prepareDataset(settings, await work.path());
     const name = nameOf(settings);
     const model = { name, type: type.type, family: type.family };
-    const trained = await runJob({ dataset_url, model, base: placedBase }, settings);
+    const trained = await runJob({ dataset, model, base: placedBase }, settings);
     const { directory, onClose } = await placed(trained, output);
     const summary = await summaryOf(trained, directory, type, startedAt);
     const opened = await OpenTrainedModel.openTrained({ name, directory }, summary, {

@@ -81,7 +81,7 @@ export interface TrainOptions<Row extends TrainingRow = TrainingRow> {
   readonly memoryLimit?: number | undefined;
   /** A worker thread, a child process or (blocking it) this thread. Default `worker`. */
   readonly isolation?: TrainingIsolation | undefined;
-  /** Called with each event of the training. What it throws fails nothing. */
+  /** Called with each event of the training. What it throws stops the training, and is its error. */
   readonly onProgress?: ((event: TrainingEvent) => void) | undefined;
   /** Stops the training. */
   readonly signal?: AbortSignal | undefined;

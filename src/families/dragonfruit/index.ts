@@ -13,6 +13,7 @@ export const dragonfruit: Family = {
   longTexts: 'truncate',
   marksCapitals: false,
   classNames: () => ({ noun: 'label', names: [] }),
+  rows: async () => (await import('./rows.js')).retrievalRows,
   training: async () => (await import('./training.js')).dragonfruitTraining,
   decoder: async (config, files) => (await import('./decoder.js')).dragonfruitDecoder(config, files),
 };

@@ -38,7 +38,6 @@ import {
   type RetrievalExperts,
   VECTORS_FILE,
 } from './passages.js';
-import { readRetrievalArchive } from './read-archive.js';
 import type { Question, RetrievalDataset } from './retrieval-dataset.js';
 import { unitVectors } from './unit-vector.js';
 
@@ -196,9 +195,8 @@ const describe = (): TaskDescription => ({
   pooling: 'mean',
 });
 
-export const dragonfruitTraining: FamilyTraining = {
-  readArchive: async (directory, _type, signal) =>
-    retrievalTask(await readRetrievalArchive(directory, signal)),
+export const dragonfruitTraining: FamilyTraining<RetrievalDataset> = {
+  task: (dataset) => retrievalTask(dataset),
   exportedOutputs: (graph, encoder, inputs) => ({
     name: 'last_hidden_state',
     tensor: tokenStates(graph, encoder, inputs),

@@ -14,6 +14,7 @@ export const grapefruit: Family = {
   backboneEnding: 'entities',
   marksCapitals: true,
   classNames: ({ orchard }) => ({ noun: 'entity type', names: entityTypes(orchard.labels) }),
+  rows: async () => (await import('./rows.js')).sequenceRows,
   training: async () => (await import('./training.js')).grapefruitTraining,
   decoder: async (config, files) => (await import('./decoder.js')).grapefruitDecoder(config, files),
 };

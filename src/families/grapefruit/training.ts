@@ -32,7 +32,6 @@ import {
 } from './calibration.js';
 import { entityScores, sequenceEvaluation } from './evaluation.js';
 import { sequenceHead, tokenLogits } from './head.js';
-import { readSequenceArchive } from './read-archive.js';
 import type { SequenceDataset, TaggedSentence } from './sequence-dataset.js';
 import { sentencePlaces, sentenceText, wordOutputs } from './word-pieces.js';
 
@@ -150,9 +149,8 @@ function describe({ tags, train }: SequenceDataset): TaskDescription {
   };
 }
 
-export const grapefruitTraining: FamilyTraining = {
-  readArchive: async (directory, type, signal) =>
-    sequenceTask(await readSequenceArchive(directory, type, signal)),
+export const grapefruitTraining: FamilyTraining<SequenceDataset> = {
+  task: sequenceTask,
   exportedOutputs: (graph, encoder, inputs, { orchard }) => ({
     name: 'logits',
     tensor: graph.transpose(tokenLogits(graph, encoder, inputs, orchard.labels.length), [1, 0, 2]),

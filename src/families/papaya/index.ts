@@ -12,6 +12,7 @@ export const papaya: Family = {
   longTexts: 'truncate',
   marksCapitals: false,
   classNames: ({ orchard }) => ({ noun: 'label', names: orchard.labels }),
+  rows: async () => (await import('./rows.js')).classificationRows,
   training: async () => (await import('./training.js')).papayaTraining,
   decoder: async (config, files) => (await import('./decoder.js')).papayaDecoder(config, files),
 };

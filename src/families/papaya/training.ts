@@ -34,7 +34,6 @@ import {
   predictedLabels,
   trustIn,
 } from './probabilities.js';
-import { readClassificationArchive } from './read-archive.js';
 import { transformersClass, transformersFiles, transformersGuards } from './transformers-class.js';
 
 /** A binary model has one logit, for its second label; every other kind has one per label. */
@@ -188,9 +187,8 @@ function describe({ kind, labels }: ClassificationDataset, pooling: Pooling): Ta
 /** How new Papaya models pool; see docs/decisions.md for the measurement. */
 const POOLING: Pooling = 'mean';
 
-export const papayaTraining: FamilyTraining = {
-  readArchive: async (directory, type, signal) =>
-    classificationTask(await readClassificationArchive(directory, type, signal), POOLING),
+export const papayaTraining: FamilyTraining<ClassificationDataset> = {
+  task: (dataset) => classificationTask(dataset, POOLING),
   exportedOutputs: (graph, encoder, inputs, { id2label, orchard }) => ({
     name: 'logits',
     tensor: classifierLogits(graph, encoder, inputs, {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { describeDatasetProblem } from '../../../src/errors.js';
-import { readRetrievalArchive } from '../../../src/families/dragonfruit/read-archive.js';
+import { retrievalRows } from '../../../src/families/dragonfruit/rows.js';
 import type { ArchiveBuilder } from '../../support/archive-builder.js';
 import { failureOf } from '../../support/outcomes.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { aRetrievalArchive, entries, PASSAGES, questions } from './retrieval-archive-builder.js';
 
 function read(archive: ArchiveBuilder) {
-  return readRetrievalArchive(archive.writeTo(temporaryDirectory()));
+  return retrievalRows.read(archive.writeTo(temporaryDirectory()), 'question-answering');
 }
 
 async function problemsOf(archive: ArchiveBuilder): Promise<string[]> {

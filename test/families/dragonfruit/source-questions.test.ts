@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { unzip } from '../../../src/datasets/index.js';
 import { describeDatasetProblem } from '../../../src/errors.js';
-import { createRetrievalArchive } from '../../../src/families/dragonfruit/create-archive.js';
-import { readRetrievalArchive } from '../../../src/families/dragonfruit/read-archive.js';
-import type { QuestionFile } from '../../../src/families/dragonfruit/source-questions.js';
+import { retrievalRows } from '../../../src/families/dragonfruit/rows.js';
+import { createRetrievalArchive, type QuestionFile } from '../../../src/families/index.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 
 const DEV = [{ question: 'Where is Oslo?', context: 'Oslo is in Norway.' }];
@@ -26,7 +25,7 @@ async function roundTrip(...given: Parameters<typeof create>) {
   (await result)._unsafeUnwrap();
   const directory = temporaryDirectory();
   await unzip(output, directory);
-  const { passages, train } = await readRetrievalArchive(directory);
+  const { passages, train } = await retrievalRows.read(directory, 'question-answering');
   return train.map(({ question, passage }) => [question, passages[passage]]);
 }
 
@@ -67,8 +66,8 @@ describe('a question archive of a file', () => {
     [
       'no column of passages',
       'in.csv',
-      'question,answer\na?,b\n',
-      'in.csv line 1: found the columns "question", "answer"; expected the columns "question" and "context", or other names for them as options',
+      'question,reply\na?,b\n',
+      'in.csv: found 2 columns: "question", "reply"; expected the columns question and passages, or question and passage; or name yours with the option columns, such as { text: \'review\', label: \'stars\' }',
     ],
     [
       'a row with a tab too many',
@@ -85,8 +84,8 @@ describe('a question archive of a file', () => {
     [
       'a passage that is missing',
       'in.jsonl',
-      '{"question":"a?"}\n',
-      'in.jsonl line 1, column context: found undefined; expected a string',
+      '{"question":"a?","context":"b"}\n{"question":"a?"}\n',
+      'in.jsonl line 2, column context: found undefined; expected a string',
     ],
     [
       'an empty passage below one of two lines',

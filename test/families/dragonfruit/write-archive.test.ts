@@ -4,10 +4,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unzip } from '../../../src/datasets/index.js';
 import { describeDatasetProblem } from '../../../src/errors.js';
-import { createRetrievalArchive } from '../../../src/families/dragonfruit/create-archive.js';
-import { readRetrievalArchive } from '../../../src/families/dragonfruit/read-archive.js';
-import type { QuestionRow } from '../../../src/families/dragonfruit/source-questions.js';
-import type { RetrievalArchiveOptions } from '../../../src/families/dragonfruit/write-archive.js';
+import { retrievalRows } from '../../../src/families/dragonfruit/rows.js';
+import {
+  createRetrievalArchive,
+  type QuestionRow,
+  type RetrievalArchiveOptions,
+} from '../../../src/families/index.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 
 const PARIS = { question: 'Where is Paris?', context: 'Paris is in France.' };
@@ -24,7 +26,7 @@ async function create(options: Partial<RetrievalArchiveOptions> = {}) {
 async function readBack(path: string) {
   const directory = temporaryDirectory();
   await unzip(path, directory);
-  return readRetrievalArchive(directory);
+  return retrievalRows.read(directory, 'question-answering');
 }
 
 async function problemsOf(options: Partial<RetrievalArchiveOptions>) {

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { describeDatasetProblem } from '../../../src/errors.js';
-import { readSequenceArchive } from '../../../src/families/grapefruit/read-archive.js';
+import { sequenceRows } from '../../../src/families/grapefruit/rows.js';
 import { ArchiveBuilder } from '../../support/archive-builder.js';
 import { failureOf } from '../../support/outcomes.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
@@ -26,7 +26,7 @@ function withTrain(sentences: string | Buffer, tags: string | Buffer): ArchiveBu
 }
 
 function read(archive: ArchiveBuilder) {
-  return readSequenceArchive(archive.writeTo(temporaryDirectory()), TYPE);
+  return sequenceRows.read(archive.writeTo(temporaryDirectory()), TYPE);
 }
 
 async function problemsOf(archive: ArchiveBuilder): Promise<string[]> {
@@ -53,16 +53,16 @@ describe('a sound archive', () => {
 
   it('is the same for named-entity-recognition, and nothing to other types', async () => {
     const directory = anArchive().writeTo(temporaryDirectory());
-    expect(await readSequenceArchive(directory, 'named-entity-recognition')).toEqual(
-      await readSequenceArchive(directory, TYPE),
+    expect(await sequenceRows.read(directory, 'named-entity-recognition')).toEqual(
+      await sequenceRows.read(directory, TYPE),
     );
-    await expect(readSequenceArchive(directory, 'question-answering')).rejects.toThrow(TypeError);
+    await expect(sequenceRows.read(directory, 'question-answering')).rejects.toThrow(TypeError);
   });
 
   it('needs no config.json: label_id.json marks its folder', async () => {
     const directory = anArchive().writeTo(join(temporaryDirectory(), 'data', 'names'));
     rmSync(join(directory, 'config.json'));
-    expect(await readSequenceArchive(dirname(dirname(directory)), TYPE)).toEqual(await read(anArchive()));
+    expect(await sequenceRows.read(dirname(dirname(directory)), TYPE)).toEqual(await read(anArchive()));
   });
 
   it.each(['desc', 'DATASET_NAME', 'DATA_DIR'])('may lack %s in config.json', async (field) => {
@@ -112,7 +112,7 @@ it('needs config.json or label_id.json, once', async () => {
       anArchive().writeTo(join(directory, folder));
       rmSync(join(directory, folder, 'config.json'));
     }
-    const { problems } = await failureOf('dataset', () => readSequenceArchive(directory, TYPE));
+    const { problems } = await failureOf('dataset', () => sequenceRows.read(directory, TYPE));
     return problems.map(describeDatasetProblem);
   };
   const expected = 'expected one folder with a file config.json or label_id.json';

@@ -4,10 +4,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unzip } from '../../../src/datasets/index.js';
 import { describeDatasetProblem } from '../../../src/errors.js';
-import { createSequenceArchive } from '../../../src/families/grapefruit/create-archive.js';
-import { readSequenceArchive } from '../../../src/families/grapefruit/read-archive.js';
-import type { SequenceRow } from '../../../src/families/grapefruit/source-sentences.js';
-import type { SequenceArchiveOptions } from '../../../src/families/grapefruit/write-archive.js';
+import { sequenceRows } from '../../../src/families/grapefruit/rows.js';
+import {
+  createSequenceArchive,
+  type SequenceArchiveOptions,
+  type SequenceRow,
+} from '../../../src/families/index.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 
 const ROWS: readonly SequenceRow[] = [
@@ -31,7 +33,7 @@ async function problemsOf(options: Partial<SequenceArchiveOptions>) {
 async function readBack(path: string) {
   const directory = temporaryDirectory();
   await unzip(path, directory);
-  const { tags: names, train, dev } = await readSequenceArchive(directory, 'sequence-labeling');
+  const { tags: names, train, dev } = await sequenceRows.read(directory, 'sequence-labeling');
   const named = (rows: typeof train) =>
     rows.map(({ words, tags }) => ({ words, tags: tags.map((id) => names[id] ?? '') }));
   return { names, train: named(train), dev: named(dev) };
@@ -223,7 +225,7 @@ describe('CoNLL files as sources', () => {
       Buffer.from('café O\n', 'latin1'),
       'in.conll line 1, column 4: found the byte 0xE9',
     ],
-    ['no sentences', '\n-DOCSTART- O\n\n', 'in.conll: found no sentences; expected at least one sentence'],
+    ['no sentences', '\n-DOCSTART- O\n\n', 'in.conll: found no rows; expected at least one row'],
     ['no entities', 'a O\n\nb O\n', 'in.conll: found no entity, every tag is O'],
   ])('name the line of %s', async (_, contents, problem) => {
     expect((await problemsOf({ rows: conllFile(contents) }))[0]).toContain(problem);
@@ -231,7 +233,7 @@ describe('CoNLL files as sources', () => {
 
   it('that do not exist are named', async () => {
     const [problem] = await problemsOf({ rows: { path: join(temporaryDirectory(), 'absent.conll') } });
-    expect(problem).toContain("absent.conll: it can't be read (ENOENT");
+    expect(problem).toContain('absent.conll: found no such file');
   });
 });
 
@@ -252,7 +254,7 @@ describe('what can not become an archive', () => {
       { rows: [{ words: ['a\ud83d'], tags: ['O'] }] },
       'rows line 1: found half a surrogate pair in "a\\ud83d"; expected whole characters',
     ],
-    ['no rows', { rows: [] }, 'rows: found no sentences; expected at least one sentence'],
+    ['no rows', { rows: [] }, 'rows: found no rows; expected at least one row'],
     ['a name with a slash', { name: '../x' }, 'name: give 1 to 100 letters, digits, ".", "_" and "-"'],
     ['a type given twice', { entityTypes: ['x', 'x'] }, 'entityTypes: give at least one type, each once'],
     [

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ModelType } from '../../../src/contract/index.js';
 import { describeDatasetProblem } from '../../../src/errors.js';
-import { readClassificationArchive } from '../../../src/families/papaya/read-archive.js';
+import { classificationRows } from '../../../src/families/papaya/rows.js';
 import { type ArchiveBuilder, anArchive } from '../../support/archive-builder.js';
 import { failureOf } from '../../support/outcomes.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
@@ -11,7 +11,7 @@ const MULTICLASS = 'multiclass-text-classification';
 const MULTILABEL = 'multilabel-text-classification';
 
 function read(archive: ArchiveBuilder, type: ModelType = BINARY) {
-  return readClassificationArchive(archive.writeTo(temporaryDirectory()), type);
+  return classificationRows.read(archive.writeTo(temporaryDirectory()), type);
 }
 
 async function problemsOf(archive: ArchiveBuilder, type: ModelType = BINARY): Promise<string[]> {

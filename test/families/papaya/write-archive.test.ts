@@ -4,11 +4,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unzip } from '../../../src/datasets/index.js';
 import { describeDatasetProblem } from '../../../src/errors.js';
+import {
+  type ClassificationArchiveOptions,
+  createClassificationArchive,
+  type SourceRow,
+} from '../../../src/families/index.js';
 import type { ClassificationType } from '../../../src/families/papaya/classification-dataset.js';
-import { createClassificationArchive } from '../../../src/families/papaya/create-archive.js';
-import { readClassificationArchive } from '../../../src/families/papaya/read-archive.js';
-import type { SourceRow } from '../../../src/families/papaya/source-rows.js';
-import type { ClassificationArchiveOptions } from '../../../src/families/papaya/write-archive.js';
+import { classificationRows } from '../../../src/families/papaya/rows.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 
 const TYPE = 'binary-text-classification';
@@ -40,7 +42,7 @@ async function problemsOf(options: Partial<ClassificationArchiveOptions>) {
 async function readBack(path: string, type: ClassificationType = TYPE) {
   const directory = temporaryDirectory();
   await unzip(path, directory);
-  return readClassificationArchive(directory, type);
+  return classificationRows.read(directory, type);
 }
 
 function fileWith(name: string, contents: string): string {
@@ -284,12 +286,17 @@ describe('files as sources', () => {
       'text,label\na,b,yes\n',
       'in.csv line 2: found 3 columns; expected 2 columns as in the header',
     ],
-    ['a quote that is not closed', 'in.csv', 'text,label\na,yes\n"b,no\n', 'in.csv line 3: Quote Not Closed'],
+    [
+      'a quote that is not closed',
+      'in.csv',
+      'text,label\na,yes\n"b,no\n',
+      'in.csv line 3: found a quoted cell whose closing quote is missing',
+    ],
     [
       'a column of another name',
       'in.csv',
       'Text,label\na,yes\n',
-      'in.csv line 1: found the columns "Text", "label"; expected the columns "text" and "label"',
+      'in.csv: found 2 columns: "Text", "label"; expected the columns text and labels, or text and label',
     ],
     [
       'a row without a label',
@@ -319,7 +326,7 @@ describe('files as sources', () => {
       'no label',
       'in.jsonl',
       '{"text": "a"}',
-      'in.jsonl line 1, column label: found undefined; expected a label',
+      'in.jsonl: found 1 column: "text"; expected the columns text and labels',
     ],
     ['no rows', 'in.csv', 'text,label\n', 'in.csv: found no rows'],
   ])('names the line of %s', async (_, name, contents, problem) => {
@@ -329,7 +336,7 @@ describe('files as sources', () => {
 
   it('names a file that does not exist', async () => {
     const [problem] = await problemsOf({ rows: { path: join(temporaryDirectory(), 'absent.csv') } });
-    expect(problem).toContain("absent.csv: it can't be read (ENOENT");
+    expect(problem).toContain('absent.csv: found no such file');
   });
 
   it('names the line of a row that is not UTF-8', async () => {

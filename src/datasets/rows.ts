@@ -1,5 +1,8 @@
 /** The rows that a model is trained and judged on. */
 import * as z from 'zod';
+import { AbortedError, type DatasetProblem, ValidationError } from '../errors.js';
+import { isPauseDue, pause } from '../pauses.js';
+import { quoted } from './problems.js';
 
 /** A text with its one label. Two different labels in all make a binary classifier, more a multiclass one. */
 export interface LabelledRow {
@@ -40,7 +43,7 @@ export interface QuestionPassageRow {
   readonly passage: string;
 }
 
-/** A question and the passages that answer it, each of them by itself. */
+/** A question and the passages, each of which answers it. */
 export interface QuestionPassagesRow {
   readonly question: string;
   readonly passages: readonly string[];
@@ -128,11 +131,13 @@ export interface RowIssue {
   readonly row: number;
   /** Where in the row. */
   readonly path: readonly (string | number)[];
-  /** What is wrong, and what to do. */
+  /** What is wrong, or what to give. */
   readonly message: string;
+  /** What is there. */
+  readonly input: unknown;
 }
 
-/** What became of rows: they are checked, or something is wrong with some. */
+/** Rows after a check. */
 export interface CheckOutcome {
   readonly checked: CheckedRows;
   /** Of the first rows that have any. */
@@ -142,16 +147,95 @@ export interface CheckOutcome {
 /** Most issues that are listed. */
 const MAX_ISSUES = 100;
 
-/** The shape that has these fields; undefined if none has. */
-export function shapeOf(fields: ReadonlySet<string>): RowShape | undefined {
-  const order: readonly RowShape[] = ['tags', 'entities', 'labels', 'label', 'passages', 'passage'];
-  return order.find((shape) => shapes[shape].fields.every((field) => fields.has(field)));
-}
+/** In the order in which they are tried: the first whose fields are all there is the shape of the rows. */
+export const rowShapes: readonly RowShape[] = ['tags', 'entities', 'labels', 'label', 'passages', 'passage'];
 
 /** What rows may look like, in words. */
-export const KNOWN_SHAPES = Object.values(shapes)
+const KNOWN_SHAPES = Object.values(shapes)
   .map(({ fields }) => `{ ${fields.join(', ')} }`)
   .join(', ');
+
+/** The fields that rows of a shape have, in words. */
+export function fieldsOf(shape: RowShape): string {
+  return shapes[shape].fields.join(' and ');
+}
+
+/** Rows that were read, and where they came from. */
+export interface RowTable {
+  readonly checked: CheckedRows;
+  /** What the source is called in messages: an option, or a file's name. */
+  readonly origin: string;
+  /** Where the rows of a file are. Rows in memory count from 1, and their columns are their fields. */
+  readonly places?: RowPlaces;
+}
+
+/** Where the rows of a file are. */
+export interface RowPlaces {
+  /** The line that each row begins on. */
+  readonly lines: readonly number[];
+  /** What the columns are called, by field. */
+  readonly columns: Readonly<Record<string, string>>;
+  /** CoNLL: the line of each row's words. */
+  readonly wordLines?: readonly (readonly number[])[];
+}
+
+type Place = Pick<DatasetProblem, 'file' | 'column'> & { readonly line: number };
+
+/** Where a row is. @param row from 0 */
+export function placeOfRow({ origin, places }: RowTable, row: number): Place {
+  return { file: origin, line: places?.lines[row] ?? row + 1 };
+}
+
+/** Where a field of a row is. @param item of a list of words or tags */
+export function placeOfField(table: RowTable, row: number, field: string, item?: number): Place {
+  const { places } = table;
+  const place = placeOfRow(table, row);
+  if (places?.wordLines) return { ...place, line: places.wordLines[row]?.[item ?? 0] ?? place.line };
+  const column = places?.columns[field] ?? field;
+  return { ...place, column: item === undefined ? column : `${column}[${item}]` };
+}
+
+/**
+ * Reads and checks rows in memory.
+ * @param option what they were given as, for messages.
+ * @throws ValidationError, AbortedError; what the iterator of the rows throws
+ */
+export async function readRowsInMemory(
+  source: Rows,
+  option: string,
+  signal?: AbortSignal,
+): Promise<RowTable> {
+  const isIterable =
+    typeof source === 'object' &&
+    source !== null &&
+    (Symbol.iterator in source || Symbol.asyncIterator in source);
+  if (!isIterable) throw invalid([option], 'give an array, an iterable of rows, or the path of a file');
+  const rows: unknown[] = [];
+  for await (const row of source) {
+    rows.push(row);
+    if (signal?.aborted) throw new AbortedError(`reading ${option}`, { cause: signal.reason });
+    if (isPauseDue()) await pause(signal);
+  }
+  const { checked, issues } = checkRows(shapeOfFirst(rows[0], option), rows);
+  if (issues.length === 0) return { checked, origin: option };
+  throw new ValidationError(
+    issues.map(({ row, path, message }) => ({ loc: [option, row, ...path], msg: message, type: 'row' })),
+  );
+}
+
+/** @throws ValidationError */
+function shapeOfFirst(first: unknown, option: string): RowShape {
+  if (first === undefined) throw invalid([option], 'there are no rows');
+  const fields = new Set(typeof first === 'object' && first !== null ? Object.keys(first) : []);
+  const shape = rowShapes.find((each) => shapes[each].fields.every((field) => fields.has(field)));
+  if (shape !== undefined) return shape;
+  const found = fields.size > 0 ? `the fields ${[...fields].join(', ')}` : quoted(first);
+  throw invalid([option, 0], `found ${found}; give rows of one of ${KNOWN_SHAPES}`);
+}
+
+export function invalid(loc: readonly (string | number)[], msg: string): ValidationError {
+  return new ValidationError([{ loc, msg, type: 'invalid_option' }]);
+}
 
 /** The rows that have the fields of a shape, and what is wrong with the others. */
 export function checkRows(shape: RowShape, rows: readonly unknown[]): CheckOutcome {
@@ -176,11 +260,11 @@ export function checkRows(shape: RowShape, rows: readonly unknown[]): CheckOutco
 function parsed<Row>(rows: readonly unknown[], schema: z.ZodType<Row>, issues: RowIssue[]): Row[] {
   const checked: Row[] = [];
   for (const [row, value] of rows.entries()) {
-    const result = schema.safeParse(value);
+    const result = schema.safeParse(value, { reportInput: true });
     if (result.success) checked.push(result.data);
     else
-      for (const { path, message } of result.error.issues)
-        issues.push({ row, path: path.map(segment), message });
+      for (const { path, message, input } of result.error.issues)
+        issues.push({ row, path: path.map(segment), message, input });
     if (issues.length >= MAX_ISSUES) break;
   }
   return checked;

@@ -93,7 +93,7 @@ describe('readLines', () => {
     ['big-endian', [0xfe, 0xff, 0x00, 0x61]],
   ])('asks for UTF-8 if a file is %s UTF-16', async (_, bytes) => {
     const { lines, problems } = await linesOf(Buffer.from(bytes));
-    expect(lines).toBeUndefined();
+    expect(lines).toEqual([]);
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatchObject({
       found: expect.stringContaining('UTF-16'),
@@ -120,7 +120,7 @@ describe('readLines', () => {
 
   it('reports a file that can not be read as a problem', async () => {
     const problems = new ProblemList();
-    expect(await readLines(temporaryDirectory(), 'train.tsv', problems)).toBeUndefined();
+    expect(await readLines(temporaryDirectory(), 'train.tsv', problems)).toEqual([]);
     expect(problems.toError().message).toContain("train.tsv: it can't be read (EISDIR");
   });
 });

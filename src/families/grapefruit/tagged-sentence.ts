@@ -1,5 +1,6 @@
-import { sentencePlaces, sentenceText, splitWords } from '../../families/index.js';
-import type { EntityRange, EntityRow, TaggedRow } from './training-row.js';
+import type { EntityRange, EntityRow, TaggedRow } from '../../datasets/index.js';
+import { splitWords } from '../words.js';
+import { sentencePlaces, sentenceText } from './word-pieces.js';
 
 /** Words with a tag for each, as sequence archives have them. */
 export interface TaggedWords {

@@ -1,0 +1,312 @@
+/** Makes dataset archives (docs/archives.md) out of rows. */
+import { ResultAsync } from 'neverthrow';
+import type { ModelType } from '../contract/index.js';
+import {
+  type CheckedRows,
+  CONFIG_FILE,
+  type DatasetWarning,
+  type RecordFile,
+  type RowPlaces,
+  type RowTable,
+  readRowFile,
+  singleProblem,
+  type TaggedRow,
+  writeZip,
+} from '../datasets/index.js';
+import { type OrchardError, toOrchardError, ValidationError } from '../errors.js';
+import type { FamilyRows } from './family.js';
+import { beginTag, entityTypes, parseTag } from './grapefruit/bio-tags.js';
+import { type ClassificationType, classificationTypes } from './papaya/classification-dataset.js';
+import { type CheckedRowSets, type Dataset, DEFAULT_DEV_FRACTION, type RowSets } from './row-sets.js';
+
+/** The options that the makers of all archives share. */
+export interface ArchiveOptions<Source> {
+  /** The rows to train on. */
+  readonly rows: Source;
+  /** Default: some of `rows` are set aside. */
+  readonly devRows?: Source | undefined;
+  /** DATASET_NAME and the folder inside the zip: 1 to 100 letters, digits, ".", "_" and "-". */
+  readonly name: string;
+  /** Default: the name. */
+  readonly description?: string | undefined;
+  /** Share of the rows to set aside for dev, above 0 and below 1. Default {@link DEFAULT_DEV_FRACTION}. */
+  readonly devFraction?: number | undefined;
+  /** Decides which rows are set aside. Default 0. */
+  readonly seed?: number | undefined;
+}
+
+/** What is reported of every archive that was written. */
+export interface ArchiveSummary {
+  /** Where the zip was written. */
+  readonly path: string;
+  /** Rows to train on. */
+  readonly train: number;
+  /** Rows to evaluate on. */
+  readonly dev: number;
+  /** Rows left out because an earlier row of their split is the same. */
+  readonly removedDuplicates: number;
+  /** What training would warn of. */
+  readonly warnings: readonly DatasetWarning[];
+}
+
+/** A text with the name of its label, or with any number of names (multilabel). */
+export type SourceRow =
+  | { readonly text: string; readonly label: string }
+  | { readonly text: string; readonly labels: readonly string[] };
+
+/** A UTF-8 file of labelled texts. */
+export interface SourceFile extends RecordFile {
+  /** Default: `text`, else `sentence`, `content`, `review` or `utterance`. */
+  readonly textColumn?: string | undefined;
+  /**
+   * Several labels of a row are separated by commas, or are an array in JSON Lines. Default: `labels`, else `label`,
+   * `category`, `class`, `intent` or `sentiment`.
+   */
+  readonly labelColumn?: string | undefined;
+}
+
+/** Where labelled texts come from. */
+export type RowSource = SourceFile | Iterable<SourceRow>;
+
+/** What `createClassificationArchive` is to write. */
+export interface ClassificationArchiveOptions extends ArchiveOptions<RowSource> {
+  /** The type of model to train on it. */
+  readonly type: ClassificationType;
+  /** The names in the order of their ids. Default: those that occur, sorted. */
+  readonly labels?: readonly string[] | undefined;
+}
+
+/** What `createClassificationArchive` wrote. */
+export interface ClassificationArchiveSummary extends ArchiveSummary {
+  /** In the order of their ids. */
+  readonly labels: readonly string[];
+  /** How many texts had tabs or line breaks, which became spaces because the format can't hold them. */
+  readonly respacedTexts: number;
+}
+
+/**
+ * Makes a zip archive (docs/archives.md) out of labelled texts. Rows are checked as training checks them, and
+ * each problem names its line in the source. If there are any, nothing is written.
+ */
+export function createClassificationArchive(
+  options: ClassificationArchiveOptions,
+  outputPath: string,
+): ResultAsync<ClassificationArchiveSummary, OrchardError> {
+  return making(outputPath, async () => {
+    const { type, labels } = options;
+    if (!classificationTypes.includes(type)) {
+      throw invalidOption('type', `give one of ${classificationTypes.join(', ')}`);
+    }
+    checkArchiveOptions(options);
+    if (labels && (labels.includes('') || new Set(labels).size < labels.length)) {
+      throw invalidOption('labels', 'give every label once, and none that is empty');
+    }
+    const isMultilabel = type === 'multilabel-text-classification';
+    const read = async (source: RowSource, option: string): Promise<RowTable> => {
+      if (!(Symbol.iterator in source)) {
+        const { path, format, textColumn: text, labelColumn: label } = source;
+        const fitting = ['labels', 'label'] as const;
+        return readRowFile(path, { columns: { text, label }, format, isMultilabel, fitting });
+      }
+      const rows = Array.from(source, (row) => ({
+        text: row.text,
+        labels: 'labels' in row ? row.labels : [row.label],
+      }));
+      return given({ shape: 'labels', rows }, option, { labels: 'label' });
+    };
+    const { classificationRows, respaced } = await import('./papaya/rows.js');
+    const { dataset, ...checked } = await checkSources(classificationRows, type, options, read, labels);
+    const isRespaced = ({ text }: { readonly text: string }) => respaced(text) !== text;
+    const respacedTexts = [...dataset.train, ...dataset.dev].filter(isRespaced).length;
+    const summary = await writeArchive(classificationRows, { dataset, ...checked }, options, outputPath);
+    return { ...summary, labels: dataset.labels, respacedTexts };
+  });
+}
+
+/** Words and the BIO tag of each, `O`, `B-…` or `I-…`; an I- that continues nothing (IOB1) is taken as B-. */
+export interface SequenceRow {
+  readonly words: readonly string[];
+  /** One per word. */
+  readonly tags: readonly string[];
+}
+
+/**
+ * A UTF-8 file with one word per line, the word in the first of two or more columns and its tag in the last.
+ * Columns are separated by tabs, or by spaces if a line has no tab; a blank line ends a sentence, and so does
+ * -DOCSTART-.
+ */
+export interface ConllFile {
+  readonly path: string;
+}
+
+/** Where tagged sentences come from. */
+export type SequenceSource = ConllFile | Iterable<SequenceRow>;
+
+/** What `createSequenceArchive` is to write. */
+export interface SequenceArchiveOptions extends ArchiveOptions<SequenceSource> {
+  /** Types of entities, in the order of their tags' ids. Default: those that occur, sorted. */
+  readonly entityTypes?: readonly string[] | undefined;
+}
+
+/** What `createSequenceArchive` wrote. */
+export interface SequenceArchiveSummary extends ArchiveSummary {
+  /** In the order of their tags' ids. */
+  readonly entityTypes: readonly string[];
+  /** How many words contained white space and became several words, or were nothing else and were left out. */
+  readonly respacedWords: number;
+}
+
+/**
+ * Makes a zip archive (docs/archives.md) out of tagged sentences. They are checked as training checks them,
+ * and each problem names its line in the source. If there are any, nothing is written.
+ */
+export function createSequenceArchive(
+  options: SequenceArchiveOptions,
+  outputPath: string,
+): ResultAsync<SequenceArchiveSummary, OrchardError> {
+  return making(outputPath, async () => {
+    checkArchiveOptions(options);
+    const { entityTypes: types } = options;
+    const areTypes = types?.every((type) => parseTag(beginTag(type)) !== undefined) ?? true;
+    if (types && (types.length === 0 || !areTypes || new Set(types).size < types.length)) {
+      throw invalidOption('entityTypes', 'give at least one type, each once and without spaces');
+    }
+    const { sequenceRows, isSpaced } = await import('./grapefruit/rows.js');
+    let respacedWords = 0;
+    const read = async (source: SequenceSource, option: string): Promise<RowTable> => {
+      const table =
+        Symbol.iterator in source
+          ? given({ shape: 'tags', rows: tokensOf(source) }, option)
+          : await readRowFile(source.path, { format: 'conll' });
+      if (table.checked.shape === 'tags') {
+        for (const { tokens } of table.checked.rows) respacedWords += tokens.filter(isSpaced).length;
+      }
+      return table;
+    };
+    const checked = await checkSources(sequenceRows, 'sequence-labeling', options, read, types);
+    const summary = await writeArchive(sequenceRows, checked, options, outputPath);
+    return { ...summary, entityTypes: entityTypes(checked.dataset.tags), respacedWords };
+  });
+}
+
+/** A question and the passage that answers it. */
+export interface QuestionRow {
+  readonly question: string;
+  /** The passage that answers it. */
+  readonly context: string;
+}
+
+/** A UTF-8 file of questions and passages. */
+export interface QuestionFile extends RecordFile {
+  /** Default: `question`, else `query`. */
+  readonly questionColumn?: string | undefined;
+  /** The column of the passages. Default: `passage`, else `context` or `answer`. */
+  readonly contextColumn?: string | undefined;
+}
+
+/** Where questions come from. */
+export type QuestionSource = QuestionFile | Iterable<QuestionRow>;
+
+/** What `createRetrievalArchive` is to write. */
+export interface RetrievalArchiveOptions extends ArchiveOptions<QuestionSource> {
+  /** Passages to search besides those of the rows. Default: none. */
+  readonly passages?: Iterable<string> | undefined;
+}
+
+/** What `createRetrievalArchive` wrote. */
+export interface RetrievalArchiveSummary extends ArchiveSummary {
+  /** The number of distinct passages, including those without a question. */
+  readonly passages: number;
+}
+
+/**
+ * Makes a zip archive (docs/archives.md) out of questions and passages. Rows are checked as training checks
+ * them, and each problem names the line of the file or the number of the row. If there are any, nothing is
+ * written.
+ */
+export function createRetrievalArchive(
+  options: RetrievalArchiveOptions,
+  outputPath: string,
+): ResultAsync<RetrievalArchiveSummary, OrchardError> {
+  return making(outputPath, async () => {
+    checkArchiveOptions(options);
+    const read = async (source: QuestionSource, option: string): Promise<RowTable> => {
+      if (Symbol.iterator in source) {
+        const rows = Array.from(source, ({ question, context: passage }) => ({ question, passage }));
+        return given({ shape: 'passage', rows }, option, { passage: 'context' });
+      }
+      const { path, format, questionColumn: question, contextColumn: passage } = source;
+      return readRowFile(path, { columns: { question, passage }, format, fitting: ['passages', 'passage'] });
+    };
+    const { retrievalRows } = await import('./dragonfruit/rows.js');
+    const checked = await checkSources(retrievalRows, 'question-answering', options, read);
+    const summary = await writeArchive(retrievalRows, checked, options, outputPath);
+    return { ...summary, passages: checked.dataset.passages.length };
+  });
+}
+
+/** Whatever is thrown on the way becomes the error of the result here. */
+function making<Summary>(path: string, make: () => Promise<Summary>): ResultAsync<Summary, OrchardError> {
+  return ResultAsync.fromPromise(make(), (thrown) => toOrchardError(thrown, `making ${path}`));
+}
+
+/** Checks the options that all archives share. @throws ValidationError for the first that is invalid. */
+function checkArchiveOptions(options: Omit<ArchiveOptions<unknown>, 'rows' | 'devRows'>): void {
+  const { name, devFraction = DEFAULT_DEV_FRACTION, seed = 0 } = options;
+  if (!/^(?!\.+$)[\w.-]{1,100}$/.test(name)) {
+    throw invalidOption('name', 'give 1 to 100 letters, digits, ".", "_" and "-"');
+  }
+  if (!(devFraction > 0 && devFraction < 1)) {
+    throw invalidOption('devFraction', 'give a number above 0 and below 1');
+  }
+  if (!Number.isSafeInteger(seed)) throw invalidOption('seed', 'give a whole number');
+}
+
+function invalidOption(name: string, msg: string): ValidationError {
+  return new ValidationError([{ loc: [name], msg, type: 'invalid_option' }]);
+}
+
+function tokensOf(rows: Iterable<SequenceRow>): readonly TaggedRow[] {
+  return Array.from(rows, ({ words: tokens, tags }) => ({ tokens, tags }));
+}
+
+/** Rows in memory. @param columns what their fields are called here. @throws DatasetError if there are none */
+function given(checked: CheckedRows, origin: string, columns: RowPlaces['columns'] = {}): RowTable {
+  if (checked.rows.length > 0) return { checked, origin, places: { lines: [], columns } };
+  throw singleProblem({ file: origin, found: 'found no rows', expected: 'at least one row' });
+}
+
+async function checkSources<Source, Made extends Dataset>(
+  family: FamilyRows<Made>,
+  type: ModelType,
+  options: ArchiveOptions<Source> & Pick<RowSets, 'passages'>,
+  read: (source: Source, option: string) => Promise<RowTable>,
+  classes?: readonly string[],
+): Promise<CheckedRowSets<Made>> {
+  const { rows, devRows, devFraction, seed, passages } = options;
+  const train = await read(rows, 'rows');
+  const dev = devRows && (await read(devRows, 'devRows'));
+  return family.check({ train, dev, devFraction, seed, classes, passages }, type);
+}
+
+async function writeArchive<Made extends Dataset>(
+  { write }: FamilyRows<Made>,
+  { dataset, leftOut }: CheckedRowSets<Made>,
+  { name, description = name }: Pick<ArchiveOptions<unknown>, 'name' | 'description'>,
+  path: string,
+): Promise<ArchiveSummary> {
+  const files = Object.entries(write(dataset, name)).map(([file, content]) => {
+    const value =
+      file === CONFIG_FILE && typeof content === 'object' ? { desc: description, ...content } : content;
+    const text = typeof value === 'string' ? value : `${JSON.stringify(value, undefined, 2)}\n`;
+    return [`${name}/${file}`, text];
+  });
+  await writeZip(path, Object.fromEntries(files));
+  return {
+    path,
+    train: dataset.train.length,
+    dev: dataset.dev.length,
+    removedDuplicates: leftOut[0]?.count ?? 0,
+    warnings: dataset.warnings,
+  };
+}

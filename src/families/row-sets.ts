@@ -1,0 +1,176 @@
+/** What families share in making a dataset of rows: splitting, repeated rows, and rows of train that are in dev too. */
+import {
+  counted,
+  type DatasetLocation,
+  type DatasetProblem,
+  type DatasetWarning,
+  type RowTable,
+  warnAbout,
+} from '../datasets/index.js';
+import { isPauseDue, pacedFilter, pacedMap, pause } from '../pauses.js';
+import { Random } from '../random.js';
+
+/** Share of the rows that dev gets if no dev rows are given. */
+export const DEFAULT_DEV_FRACTION = 0.1;
+
+/** Rows to make a dataset of, and how. */
+export interface RowSets {
+  readonly train: RowTable;
+  /** Default: some of `train` are set aside. */
+  readonly dev?: RowTable | undefined;
+  /** Share of the rows to set aside for dev. Default {@link DEFAULT_DEV_FRACTION}. */
+  readonly devFraction?: number | undefined;
+  /** Decides which rows are set aside. Default 0. */
+  readonly seed?: number | undefined;
+  /** Labels, or types of entities, in the order of their ids. Default: those that occur, sorted. */
+  readonly classes?: readonly string[] | undefined;
+  /** Question answering: passages to search besides those of the rows. Default: none. */
+  readonly passages?: Iterable<string> | undefined;
+}
+
+/** What a family trains on, as plain data: it travels between threads by structured clone. */
+export interface Dataset {
+  readonly train: readonly unknown[];
+  readonly dev: readonly unknown[];
+  readonly warnings: readonly DatasetWarning[];
+}
+
+/** A dataset that was made of rows. */
+export interface CheckedRowSets<Made extends Dataset = Dataset> {
+  readonly dataset: Made;
+  /** A warning about the rows that were left out because they repeat an earlier one; none if there are none. */
+  readonly leftOut: readonly DatasetWarning[];
+}
+
+/** The first of each group of equal rows, and the others. */
+export interface DistinctRows<Row> {
+  readonly kept: readonly Row[];
+  readonly repeated: readonly Row[];
+}
+
+export function distinctRows<Row>(rows: readonly Row[], keyOf: (row: Row) => string): DistinctRows<Row> {
+  const kept = new Map<string, Row>();
+  const repeated: Row[] = [];
+  for (const row of rows) {
+    const key = keyOf(row);
+    if (kept.has(key)) repeated.push(row);
+    else kept.set(key, row);
+  }
+  return { kept: [...kept.values()], repeated };
+}
+
+/** A warning about rows that were left out. */
+export function leftOutWarning(...sets: readonly (DistinctRows<DatasetLocation> | undefined)[]) {
+  const repeated = sets.flatMap((set) => set?.repeated ?? []);
+  const message = `${counted(repeated.length, 'repeated row')} left out; each distinct row is used once`;
+  return warnAbout('duplicate_row', repeated, message);
+}
+
+/** What is wrong where no row could be set aside for dev. */
+export function tooFewToSplit(file: string, noun: string, expected: string): DatasetProblem {
+  return { file, found: `found too few ${noun}s to set any aside for dev`, expected };
+}
+
+/** The rows of a dataset, divided; each half keeps the order of the source. */
+export interface Splits<Row> {
+  readonly train: readonly Row[];
+  readonly dev: readonly Row[];
+}
+
+/** What a split needs to know about a row. */
+export interface SplitKeys {
+  /** Rows with the same text stay together, so that dev has nothing that train has seen. */
+  readonly text: string;
+  /** Names or ids. */
+  readonly labels: readonly (string | number)[];
+}
+
+/**
+ * Sets rows aside for dev, the same ones for the same seed. Stratified: each label gives its share of texts,
+ * rounded, and at least one if it has two or more; a row with several labels counts for its rarest.
+ */
+export function splitDev<Row>(
+  rows: readonly Row[],
+  keysOf: (row: Row) => SplitKeys,
+  { devFraction = DEFAULT_DEV_FRACTION, seed = 0 }: Pick<RowSets, 'devFraction' | 'seed'>,
+): Splits<Row> {
+  const random = Random.fromSeed(seed);
+  const devTexts = new Set<string>();
+  const keys = rows.map(keysOf);
+  for (const texts of textsByStratum(keys)) {
+    const most = texts.length - 1;
+    const wanted = Math.max(1, Math.round(texts.length * devFraction));
+    for (const text of random.shuffle(texts).slice(0, Math.min(wanted, most))) devTexts.add(text);
+  }
+  const isDev = (_: Row, at: number) => devTexts.has(keys[at]?.text ?? '');
+  return { train: rows.filter((row, at) => !isDev(row, at)), dev: rows.filter(isDev) };
+}
+
+/** The distinct texts, grouped by the label that they count for; those without a label are one more group. */
+function textsByStratum(rows: readonly SplitKeys[]): Iterable<readonly string[]> {
+  const frequency = new Map<string | number, number>();
+  for (const { labels } of rows) {
+    for (const label of labels) frequency.set(label, (frequency.get(label) ?? 0) + 1);
+  }
+  const strata = new Map<string | number | undefined, string[]>();
+  const seen = new Set<string>();
+  for (const { text, labels } of rows) {
+    if (seen.has(text)) continue;
+    seen.add(text);
+    const [rarest] = [...labels].sort((a, b) => (frequency.get(a) ?? 0) - (frequency.get(b) ?? 0));
+    const stratum = strata.get(rarest);
+    if (stratum) stratum.push(text);
+    else strata.set(rarest, [text]);
+  }
+  return strata.values();
+}
+
+/** How the rows of a family are compared. */
+export interface RowComparison<Row> {
+  /** What a row is called: `row`, `sentence`, `question`. */
+  readonly noun: string;
+  /** What the two splits are called. */
+  readonly train: string;
+  readonly dev: string;
+  /** Equal for rows with the same text, as far as a model can tell. */
+  readonly textOf: (row: Row) => string;
+  /** What a row says of its text, as one string. */
+  readonly answerOf: (row: Row) => string;
+  /** What equal rows may differ in, in words. Default: nothing. */
+  readonly aside?: string;
+  /** What a contradiction is, in words; absent where a text may have several answers. */
+  readonly conflict?: string;
+}
+
+/** Warnings about rows of train that repeat or contradict an earlier one, or are in dev too. */
+export async function comparisonWarnings<Row extends DatasetLocation>(
+  { train, dev }: Splits<Row>,
+  comparison: RowComparison<Row>,
+  signal?: AbortSignal,
+): Promise<readonly DatasetWarning[]> {
+  const { noun, textOf, answerOf, aside = '', conflict } = comparison;
+  const seen = new Map<string, Set<string>>();
+  const duplicates: Row[] = [];
+  const conflicts: Row[] = [];
+  for (const row of train) {
+    if (isPauseDue()) await pause(signal);
+    const text = textOf(row);
+    const answer = answerOf(row);
+    const earlier = seen.get(text);
+    if (earlier === undefined) seen.set(text, new Set([answer]));
+    else if (earlier.has(answer)) duplicates.push(row);
+    else {
+      earlier.add(answer);
+      conflicts.push(row);
+    }
+  }
+  const devTexts = new Set(await pacedMap(dev, textOf, signal));
+  const shared = await pacedFilter(train, (row) => devTexts.has(textOf(row)), signal);
+  const some = (rows: readonly Row[]) => `${counted(rows.length, noun)} of ${comparison.train}`;
+  const tooGood = `so the figures measured on ${comparison.dev} are too good`;
+  return [
+    ...warnAbout('duplicate_row', duplicates, `${some(duplicates)} repeated${aside}`),
+    ...(conflict ? warnAbout('conflicting_labels', conflicts, `${some(conflicts)} ${conflict}`) : []),
+    ...warnAbout('train_row_in_dev', shared, `${some(shared)} also in ${comparison.dev}, ${tooGood}`),
+  ];
+}

@@ -1,0 +1,35 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fetchDataset, unzip } from '../datasets/index.js';
+import { publicFetch } from '../network/index.js';
+import { requireMemoryToRead } from './memory-estimate.js';
+import type { ProgressReporter } from './progress-reporter.js';
+import type { TrainingSpec } from './training-run.js';
+
+/**
+ * Fetches the archive at a URL, and unpacks it under `directory`.
+ * @returns the folder of its files.
+ * @throws ValidationError, DownloadError, DatasetError, TrainingError if it is too large for the memory; AbortedError when the signal fires.
+ */
+export async function fetchArchive(
+  url: string,
+  { id, memoryLimit, allowFileUrls = false, allowPrivateAddresses = true }: TrainingSpec,
+  directory: string,
+  signal: AbortSignal,
+  progress: ProgressReporter,
+): Promise<string> {
+  progress.entered('download');
+  const fetch = allowPrivateAddresses ? undefined : publicFetch;
+  const fetched = await fetchDataset(url, { directory, allowFile: allowFileUrls, signal, fetch });
+  progress.entered('read');
+  if (fetched.kind === 'folder') return fetched.path;
+  const folder = join(directory, 'dataset');
+  const files = await unzip(fetched.path, folder, { name: fetched.name, signal });
+  requireMemoryToRead(id, await bytesOf(files, folder), memoryLimit);
+  return folder;
+}
+
+async function bytesOf(files: readonly string[], folder: string): Promise<number> {
+  const all = await Promise.all(files.map((file) => stat(join(folder, file))));
+  return all.reduce((sum, { size }) => sum + size, 0);
+}
