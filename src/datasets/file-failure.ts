@@ -10,8 +10,8 @@ const reasons: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Why the file system refused a file of a dataset. Never its own message, which tells the path on this machine:
- * whoever sent the dataset may read what this returns.
+ * Why the file system refused a file of a dataset. Never its own message, which has the path on this machine: the
+ * sender of the dataset may read the result.
  */
 export function fileFailure(thrown: unknown): string {
   const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'an unknown error';

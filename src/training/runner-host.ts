@@ -15,16 +15,16 @@ export interface Runner {
 
 /** How a runner came to its end. */
 export interface RunnerExit {
-  /** Why, if it did not exit by itself. */
+  /** Why, unless it exited normally. */
   readonly reason?: string;
-  /** Whether somebody asked it to stop, as a supervisor does that stops a whole group of processes. */
+  /** Whether it was asked to stop, as by a supervisor that stops a whole group of processes. */
   readonly wasStopped?: boolean;
   /** Whether it broke down as a whole, which the driver of a device may have brought about. */
   readonly hasCrashed?: boolean;
 }
 
 /**
- * How long the host waits to be stopped itself once its runner was: whoever stops both may reach the runner first.
+ * How long the host waits to be stopped itself once its runner was: a supervisor that stops both may reach the runner first.
  */
 const STOPPED_TOGETHER_MS = 2000;
 

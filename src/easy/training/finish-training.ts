@@ -1,4 +1,4 @@
-/** What becomes of a folder that a job has made. */
+/** What happens to the folder of a trained model. */
 import { resolve } from 'node:path';
 import { type RecordedPart, readModelReport } from '../../model-folder/index.js';
 import { moveInto, writeFolder } from '../model-output.js';
@@ -10,7 +10,7 @@ import type { TrainedFolder } from './run-job.js';
 import type { TrainSettings } from './train-options.js';
 import type { TrainingSummary } from './training-summary.js';
 
-/** Where a model is, and what removes it if nobody asked to keep it. */
+/** Where a model is, and what removes it unless `output` was given. */
 export interface PlacedFolder {
   readonly directory: string;
   readonly onClose: () => Promise<void>;
