@@ -2,10 +2,10 @@ import { defineConfig } from 'vitest/config';
 
 /** Tests of models/: its recipes, and what needs the weights of the catalogue. `npm run test:models` runs them. */
 const MODELS = [
-  'test/models/**/*.test.ts',
-  'test/easy/export-model.test.ts',
+  'test/catalogue/**/*.test.ts',
+  'test/api/export-model.test.ts',
   'test/inference/{explain,inline-lane}.test.ts',
-  'test/model-loader/published-models.test.ts',
+  'test/models/published-models.test.ts',
 ];
 
 /** Tests of documentation, examples, packaging, dependencies and releases. `npm run check` runs them. */
@@ -30,19 +30,13 @@ const PROCESSES = [
 ];
 
 /**
- * Folders whose tests leave nothing behind: no mocked module, no environment variable, no registered family. Their files
- * share a process, which imports the library once.
+ * Folders whose tests leave nothing behind: no mocked module and no environment variable. Their files share a process,
+ * which imports the library once.
  */
 const SHARED = [
-  'test/{contract,datasets,encoder,engine,files,graph,inference,jobs,kernels,lexical,medley}/*.test.ts',
-  'test/{model-folder,network,predictor,report,safetensors,storage,tokenizer,trainer,training}/*.test.ts',
-  'test/vector-index/*.test.ts',
-  'test/lexical/crf/*.test.ts',
-  'test/postgres/!(without-packages).test.ts',
-  'test/*.test.ts',
-  'test/families/!(registry|toy-family).test.ts',
-  'test/families/*/*.test.ts',
-  'test/http/!(own-family|command|fuzz-connections).test.ts',
+  'test/{contract,datasets,encoder,graph,inference,jobs,models,postgres,report,storage,system,text,training}/*.test.ts',
+  'test/{engine,families,lexical}/**/*.test.ts',
+  'test/http/!(command|fuzz-connections).test.ts',
 ];
 
 export default defineConfig({
@@ -72,7 +66,7 @@ export default defineConfig({
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],
-      exclude: ['src/kernels/assembly/**', 'src/kernels/generated.ts', 'src/http/page/**'],
+      exclude: ['src/engine/kernels/assembly/**', 'src/engine/kernels/generated.ts', 'src/http/page/**'],
       reporter: ['text-summary', 'html', 'json-summary'],
       reportOnFailure: true,
     },

@@ -1,12 +1,3 @@
-/**
- * Trains on real labelled data through the public API and measures: classifiers against scikit-learn's linear
- * model, entity taggers against their CRF, retrieval against BM25.
- * `npm run bench -- accuracy <datasets folder> [dataset …] [--size mini] [--threads 2] [--seed 1] [--python
- * python3]`, at most `--rows` for training and `--test-rows`, `--backbone <folder of a checkpoint>` to start from, or
- * `--backbone bundled` for the one that a job of this language, size and type takes by itself, and settings of the
- * training: `--epochs --learning-rate --smoothing --token-dropout --balanced --quantize --adapters <rank> --alpha
- * --targets query,value --freeze <embeddings or layers>`.
- */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -23,6 +14,16 @@ import { limited } from './datasets/limited.js';
 import { questionReaders } from './datasets/questions.js';
 import { taggedReaders } from './datasets/tagged-sentences.js';
 import { machine } from './report.js';
+
+/**
+ * Trains on real labelled data through the public API and measures: classifiers against scikit-learn's linear
+ * model, entity taggers against their CRF, retrieval against BM25.
+ * `npm run bench -- accuracy <datasets folder> [dataset …] [--size mini] [--threads 2] [--seed 1] [--python
+ * python3]`, at most `--rows` for training and `--test-rows`, `--backbone <folder of a checkpoint>` to start from, or
+ * `--backbone bundled` for the one that a job of this language, size and type takes by itself, and settings of the
+ * training: `--epochs --learning-rate --smoothing --token-dropout --balanced --quantize --adapters <rank> --alpha
+ * --targets query,value --freeze <embeddings or layers>`.
+ */
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,10 +1,3 @@
-/**
- * Adapters over a frozen backbone beside training all of it, in rounds that take turns: the time of a step, by the clock
- * and of the processors, and the peak memory of a process each. Then a whole job with adapters over a backbone of 278
- * million weights, for its memory. Processor time is best read with one thread, as threads wait for each other busily.
- * Usage: `npm run bench -- adapters [--only d --rounds 5 --threads 2 --rank 8 --job m --rows 256]`; `--only none` leaves
- * the first part out, `--job none` the second.
- */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -16,6 +9,14 @@ import { machine, median } from './report.js';
 import { configurationNamed } from './training/configurations.js';
 import { Peer } from './training/peer.js';
 import { writeRandomBackbone } from './training/random-backbone.js';
+
+/**
+ * Adapters over a frozen backbone beside training all of it, in rounds that take turns: the time of a step, by the clock
+ * and of the processors, and the peak memory of a process each. Then a whole job with adapters over a backbone of 278
+ * million weights, for its memory. Processor time is best read with one thread, as threads wait for each other busily.
+ * Usage: `npm run bench -- adapters [--only d --rounds 5 --threads 2 --rank 8 --job m --rows 256]`; `--only none` leaves
+ * the first part out, `--job none` the second.
+ */
 
 const { values: options } = parseArgs({
   options: {

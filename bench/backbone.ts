@@ -1,12 +1,3 @@
-/**
- * Other libraries' checkpoints as backbones. Compares the sentence vectors of a folder, and of random
- * checkpoints of every model type that can be read, with those of sentence-transformers. With --fine-tune,
- * also compares a classifier that Orchard fine-tunes from the folder with one that plain PyTorch fine-tunes
- * with the same settings.
- * Usage: `npm run bench -- backbone <folder of a BERT> [--python python3] [--fine-tune <datasets folder>
- * --dataset banking77]`, and `--epochs 5 --learning-rate 2e-4 --batch 32 --threads 2 --seed 1`. Python needs
- * `pip install torch transformers sentence-transformers`.
- */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,6 +10,16 @@ import { compareFineTuning } from './backbone/fine-tuning.js';
 import { openFolder, type SentenceVector, sentenceVectors } from './backbone/our-vectors.js';
 import { type PythonAnswer, runInPython } from './interop/python-peer.js';
 import { machine } from './report.js';
+
+/**
+ * Other libraries' checkpoints as backbones. Compares the sentence vectors of a folder, and of random
+ * checkpoints of every model type that can be read, with those of sentence-transformers. With --fine-tune,
+ * also compares a classifier that Orchard fine-tunes from the folder with one that plain PyTorch fine-tunes
+ * with the same settings.
+ * Usage: `npm run bench -- backbone <folder of a BERT> [--python python3] [--fine-tune <datasets folder>
+ * --dataset banking77]`, and `--epochs 5 --learning-rate 2e-4 --batch 32 --threads 2 --seed 1`. Python needs
+ * `pip install torch transformers sentence-transformers`.
+ */
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,10 +1,3 @@
-/**
- * What pretrained encoders reach when they are fine-tuned here: every folder of backbones on six datasets, each cell in
- * a process of its own. Results go to a JSON file at once; cells that are in it already are not run again.
- * Usage: `npm run bench -- backbones <datasets folder> <folder of backbones> [--backbone name …] [--dataset name …]`,
- * `--rows 2000 --test-rows 1000` at most, `--epochs --learning-rate` instead of the defaults, `--threads 2 --seed 1`,
- * `--results backbones.json`, `--table` to print what there is without running anything.
- */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -13,6 +6,14 @@ import { isDeepStrictEqual, parseArgs } from 'node:util';
 import { type Cell, cellSchema, DATASETS, figuresSchema, runCell } from './backbone-table/cell.js';
 import { resultsIn, resultTable } from './backbone-table/results.js';
 import { machine } from './report.js';
+
+/**
+ * What pretrained encoders reach when they are fine-tuned here: every folder of backbones on six datasets, each cell in
+ * a process of its own. Results go to a JSON file at once; cells that are in it already are not run again.
+ * Usage: `npm run bench -- backbones <datasets folder> <folder of backbones> [--backbone name …] [--dataset name …]`,
+ * `--rows 2000 --test-rows 1000` at most, `--epochs --learning-rate` instead of the defaults, `--threads 2 --seed 1`,
+ * `--results backbones.json`, `--table` to print what there is without running anything.
+ */
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,3 +1,11 @@
+import { parseArgs } from 'node:util';
+import { rankPassages } from '../src/search/index.js';
+import { Random } from '../src/system/index.js';
+import { type Asked, draw } from './bare-search/asked.js';
+import { paragraphs, partSchema, sentences } from './bare-search/corpora.js';
+import { fitted } from './bare-search/fit.js';
+import { machine } from './report.js';
+
 /**
  * Search over passages that nothing was trained on: how often a right passage comes first, and how often the scores are
  * high where none answers. Passages are paragraphs of SQuAD 1.1 dev and single sentences of Du et al. 2017, drawn from all
@@ -5,13 +13,6 @@
  * what is measured; all that was chosen and fitted was on the others, which `--part dev` measures and `--fit` fits anew.
  * Usage: `npm run bench -- bare-search <datasets folder> [--model english-mini] [--part test] [--fit]`.
  */
-import { parseArgs } from 'node:util';
-import { rankPassages } from '../src/easy/index.js';
-import { Random } from '../src/random.js';
-import { type Asked, draw } from './bare-search/asked.js';
-import { paragraphs, partSchema, sentences } from './bare-search/corpora.js';
-import { fitted } from './bare-search/fit.js';
-import { machine } from './report.js';
 
 const { values: options, positionals } = parseArgs({
   options: {

@@ -1,9 +1,3 @@
-/**
- * The package inside an application's bundle: what each bundler makes of it, beside the package and far from it. Fetches
- * the bundlers, some hundred megabytes, into a temporary folder; examples/bundlers has their settings.
- *
- * Usage: `npm run bench -- bundlers [--only esbuild,tsup,webpack,vite,next] [--keep <folder>]`.
- */
 import { cp, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +6,13 @@ import { parseArgs } from 'node:util';
 import { type Bundler, bundlers } from './bundlers/bundlers.js';
 import { askNext, outcomeOf, run } from './bundlers/run.js';
 import { machine } from './report.js';
+
+/**
+ * The package inside an application's bundle: what each bundler makes of it, beside the package and far from it. Fetches
+ * the bundlers, some hundred megabytes, into a temporary folder; examples/bundlers has their settings.
+ *
+ * Usage: `npm run bench -- bundlers [--only esbuild,tsup,webpack,vite,next] [--keep <folder>]`.
+ */
 
 const { values: options } = parseArgs({
   options: { only: { type: 'string', default: Object.keys(bundlers).join() }, keep: { type: 'string' } },

@@ -1,9 +1,3 @@
-/**
- * Measures the pretrained models on their tests, through `Predictor`: figures with 95 % intervals next to
- * published ones, size, speed.
- * Usage: `npm run bench -- catalogue <datasets folder> [name …] [--write] [--catalogue <folder>]`; `--write`
- * stores the figures beside each model and writes its card again.
- */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { folderModels, memoryStorage, Predictor } from 'orchard-nlp';
@@ -14,6 +8,13 @@ import { asked } from './catalogue/asked.js';
 import { measure } from './catalogue/measure.js';
 import { measureSpeed, residentMegabytes } from './catalogue/speed.js';
 import { machine } from './report.js';
+
+/**
+ * Measures the pretrained models on their tests, through `Predictor`: figures with 95 % intervals next to
+ * published ones, size, speed.
+ * Usage: `npm run bench -- catalogue <datasets folder> [name …] [--write] [--catalogue <folder>]`; `--write`
+ * stores the figures beside each model and writes its card again.
+ */
 
 const { datasets, catalogue, write, recipes } = asked('catalogue');
 

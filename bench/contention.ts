@@ -1,9 +1,3 @@
-/**
- * Training steps beside busy processes: with one thread, with several (as before threads adapted), with several that
- * don't spin while they wait, and with threads that adapt, each in a process of its own, in rounds that take turns.
- * Usage: `npm run bench -- contention [--only b --busy 0,1,2,4 --threads 2 --rounds 4 --seconds 3.5]`. Takes about five
- * minutes; prints Markdown tables.
- */
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { type Contestant, type Measured, measureBeside } from './contention/rounds.js';
@@ -11,6 +5,13 @@ import { changesTable, stepsTable } from './contention/tables.js';
 import { machine } from './report.js';
 import { configurationNamed } from './training/configurations.js';
 import { Peer } from './training/peer.js';
+
+/**
+ * Training steps beside busy processes: with one thread, with several (as before threads adapted), with several that
+ * don't spin while they wait, and with threads that adapt, each in a process of its own, in rounds that take turns.
+ * Usage: `npm run bench -- contention [--only b --busy 0,1,2,4 --threads 2 --rounds 4 --seconds 3.5]`. Takes about five
+ * minutes; prints Markdown tables.
+ */
 
 const { values: options } = parseArgs({
   options: {

@@ -1,11 +1,12 @@
-/**
- * The CRF expert alone, trained on one core and decoded under the BIO constraints:
- * `tsx bench/crf.ts <datasets folder> [dataset …]`
- */
 import { bioConstraints, entityScores } from '../src/families/index.js';
 import { CrfExpert, trainCrfExpert, viterbi } from '../src/lexical/index.js';
 import { type TaggedSentence, type TaggedSentences, taggedReaders } from './datasets/tagged-sentences.js';
 import { machine } from './report.js';
+
+/**
+ * The CRF expert alone, trained on one core and decoded under the BIO constraints:
+ * `tsx bench/crf.ts <datasets folder> [dataset …]`
+ */
 
 const [root, ...asked] = process.argv.slice(2);
 if (root === undefined) {

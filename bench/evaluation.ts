@@ -1,16 +1,17 @@
-/**
- * Compares the figures of `model.evaluate` with scikit-learn's and seqeval's on made-up truths and answers.
- * Usage: `npm run bench -- evaluation [--python python3] [--record]`; Python needs `pip install scikit-learn seqeval`.
- * `--record` writes what Python said to test/easy/recorded-reports.json, which `npm test` compares with.
- */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
-import { evaluationCases } from '../test/easy/evaluation-cases.js';
-import { evaluationsOf, namedFigures, reportedFigures } from '../test/easy/evaluation-figures.js';
+import { evaluationCases } from '../test/api/evaluation-cases.js';
+import { evaluationsOf, namedFigures, reportedFigures } from '../test/api/evaluation-figures.js';
 import { machine } from './report.js';
+
+/**
+ * Compares the figures of `model.evaluate` with scikit-learn's and seqeval's on made-up truths and answers.
+ * Usage: `npm run bench -- evaluation [--python python3] [--record]`; Python needs `pip install scikit-learn seqeval`.
+ * `--record` writes what Python said to test/easy/recorded-reports.json, which `npm test` compares with.
+ */
 
 const { values: options } = parseArgs({
   options: { python: { type: 'string', default: 'python3' }, record: { type: 'boolean', default: false } },

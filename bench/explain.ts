@@ -1,16 +1,17 @@
+import { parseArgs } from 'node:util';
+import { type ExplainedAnswer, folderModels, memoryStorage, Predictor } from 'orchard-nlp';
+import { catalogueDirectory } from '../models/index.js';
+import { recipesNamed } from '../models/recipes/catalogue/models/index.js';
+import type { ClassifierRecipe } from '../models/recipes/catalogue/recipe.js';
+import { Random } from '../src/system/index.js';
+import { machine, median } from './report.js';
+
 /**
  * Whether explanations name the words that answers rest on: deletes the three words that `explainPretrained` names from
  * 200 test texts of each classifier of the catalogue, and three random words, and compares how far the answer's
  * probability falls. Texts have six words at least, so that something is left.
  * Usage: `npm run bench -- explain <datasets folder> [name …] [--texts 200] [--words 3]`
  */
-import { parseArgs } from 'node:util';
-import { type ExplainedAnswer, folderModels, memoryStorage, Predictor } from 'orchard-nlp';
-import { catalogueDirectory } from '../models/index.js';
-import { recipesNamed } from '../models/recipes/catalogue/models/index.js';
-import type { ClassifierRecipe } from '../models/recipes/catalogue/recipe.js';
-import { Random } from '../src/random.js';
-import { machine, median } from './report.js';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,14 +1,15 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs, promisify } from 'node:util';
+import { machine, median } from './report.js';
+
 /**
  * The time from the import to the first answer, beside transformers.js on the same folder: fresh processes that take
  * turns. Node's own start isn't counted. Orchard answers with both experts, the peer with the encoder alone.
  *
  * Usage: `npm run bench -- first-answer [--model sentiment-classification] [--query <text>] [--rounds 15]`.
  */
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { parseArgs, promisify } from 'node:util';
-import { machine, median } from './report.js';
 
 const { values: options } = parseArgs({
   options: {

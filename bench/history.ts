@@ -1,10 +1,3 @@
-/**
- * One line for each commit in bench/history/history.jsonl, and their plot in docs/pictures/history.svg: the processor's time
- * of short work of each kind, divided by that of work beside it which no commit of ours changes. Processor time and
- * pairs make the ratios hold on a machine that has other things to do.
- *
- * Usage: `npm run bench -- history [--rounds 7] [--draw]`; `--draw` measures nothing. Lines of this machine are drawn.
- */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -14,6 +7,14 @@ import { addToHistory, type HistoryLine, type Measured, readHistory } from './hi
 import { type Measure, measures } from './history/measures.js';
 import { drawHistory } from './history/plot.js';
 import { median, quantile } from './report.js';
+
+/**
+ * One line for each commit in bench/history/history.jsonl, and their plot in docs/pictures/history.svg: the processor's time
+ * of short work of each kind, divided by that of work beside it which no commit of ours changes. Processor time and
+ * pairs make the ratios hold on a machine that has other things to do.
+ *
+ * Usage: `npm run bench -- history [--rounds 7] [--draw]`; `--draw` measures nothing. Lines of this machine are drawn.
+ */
 
 const { values: options } = parseArgs({
   options: { rounds: { type: 'string', default: '7' }, draw: { type: 'boolean', default: false } },

@@ -1,10 +1,3 @@
-/**
- * What HTTP adds to a call of the library: requests per second and the median time of one, on a short text
- * and the same model in the same process; rounds take turns. With `--minutes`, many connections for that long
- * instead: errors, and the service's memory every 10 s.
- * Usage: `npm run bench -- http [--model customer-review] [--rounds 7] [--seconds 5] [--workers 2] [--minutes
- * 10] [--connections 64]`; without a model of the catalogue, one is trained on the reviews in examples/.
- */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +7,14 @@ import { overhead } from './http/overhead.js';
 import { Served } from './http/served.js';
 import { trainSmallModel } from './http/small-model.js';
 import { machine } from './report.js';
+
+/**
+ * What HTTP adds to a call of the library: requests per second and the median time of one, on a short text
+ * and the same model in the same process; rounds take turns. With `--minutes`, many connections for that long
+ * instead: errors, and the service's memory every 10 s.
+ * Usage: `npm run bench -- http [--model customer-review] [--rounds 7] [--seconds 5] [--workers 2] [--minutes
+ * 10] [--connections 64]`; without a model of the catalogue, one is trained on the reviews in examples/.
+ */
 
 const { values: options } = parseArgs({
   options: {

@@ -1,3 +1,13 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { modelSizeSchema } from '../src/contract/index.js';
+import { measureAlone } from './inference/alone/index.js';
+import { measureAll } from './inference/measure-all.js';
+import { Models } from './inference/models.js';
+import { machine } from './report.js';
+
 /**
  * The public API beside transformers.js on the same weights, and onnxruntime in Python where `--python` has it: texts
  * per second, the time of a call, the event loop's delay, memory. Every library runs in a process of its own, in rounds
@@ -12,15 +22,6 @@
  * (so many requests at once), `--latency-at-load 0.7` (random arrivals at that share of the highest throughput),
  * `--http` (what HTTP adds to a call).
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { modelSizeSchema } from '../src/contract/index.js';
-import { measureAlone } from './inference/alone/index.js';
-import { measureAll } from './inference/measure-all.js';
-import { Models } from './inference/models.js';
-import { machine } from './report.js';
 
 const { values: options } = parseArgs({
   options: {

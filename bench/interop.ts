@@ -1,12 +1,3 @@
-/**
- * Compares Orchard with Python's libraries. First, small random encoders of every architecture, which transformers writes:
- * hidden states, logits and the gradients of a training step (`encoders`). Then folders, loaded unchanged in transformers
- * and sentence-transformers, which should give the same tokens, logits and vectors: one of each architecture with each head
- * (`architectures`), and one small trained model of each kind (`models`). Then whole answers of the catalogue's classifiers,
- * blended, against examples/python/read_model.py (`blends`).
- * Usage: `npm run bench -- interop [--python python3] [--only encoders|architectures|models|blends]`; Python needs `pip install torch
- * transformers sentence-transformers onnxruntime`.
- */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,6 +10,16 @@ import { compareBlends } from './interop/blend-reader.js';
 import { type Loading, type PythonAnswer, runInPython } from './interop/python-peer.js';
 import { compareRandomEncoders } from './interop/random-encoders.js';
 import { machine } from './report.js';
+
+/**
+ * Compares Orchard with Python's libraries. First, small random encoders of every architecture, which transformers writes:
+ * hidden states, logits and the gradients of a training step (`encoders`). Then folders, loaded unchanged in transformers
+ * and sentence-transformers, which should give the same tokens, logits and vectors: one of each architecture with each head
+ * (`architectures`), and one small trained model of each kind (`models`). Then whole answers of the catalogue's classifiers,
+ * blended, against examples/python/read_model.py (`blends`).
+ * Usage: `npm run bench -- interop [--python python3] [--only encoders|architectures|models|blends]`; Python needs `pip install torch
+ * transformers sentence-transformers onnxruntime`.
+ */
 
 const { values: options } = parseArgs({
   options: { python: { type: 'string', default: 'python3' }, only: { type: 'string' } },

@@ -1,5 +1,6 @@
+import { Arena, loadKernels } from '../src/engine/index.js';
+
 /** GB/s of each kernel and of the plain JavaScript loop: `npx tsx bench/kernels.ts`. */
-import { Arena, loadKernels } from '../src/kernels/index.js';
 
 /** Elements of each array: more than a core's caches hold. */
 const COUNT = 4_000_000;

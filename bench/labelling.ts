@@ -1,13 +1,14 @@
+import { parseArgs } from 'node:util';
+import { type LabelAnswer, suggestTexts, type TrainedModel, train } from 'orchard-nlp';
+import { Random } from '../src/system/index.js';
+import { type Row, readers } from './datasets/labelled-texts.js';
+import { machine } from './report.js';
+
 /**
  * Whether labelling what `suggestTexts` names helps more than labelling at random: trains on some texts with labels, adds as
  * many again in three ways, trains again and asks the test rows. "Least sure" takes those with the smallest margins alone.
  * Usage: `npm run bench -- labelling <datasets folder> [dataset …] [--seeds 3] [--pool 1000] [--test 1000]`; without names Banking77 and SST-2.
  */
-import { parseArgs } from 'node:util';
-import { type LabelAnswer, suggestTexts, type TrainedModel, train } from 'orchard-nlp';
-import { Random } from '../src/random.js';
-import { type Row, readers } from './datasets/labelled-texts.js';
-import { machine } from './report.js';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

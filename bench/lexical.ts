@@ -1,16 +1,17 @@
+import { parseArgs } from 'node:util';
+import { classificationScores } from '../src/families/index.js';
+import { LinearExpert, trainLinearExpert } from '../src/lexical/index.js';
+import { decodeSafetensors } from '../src/models/index.js';
+import { type LabelledTexts, type Row, readers } from './datasets/labelled-texts.js';
+import { labelsOn } from './model-parts.js';
+import { linearSvc } from './peers/linear-svc.js';
+import { machine } from './report.js';
+
 /**
  * The lexical expert alone, compared with scikit-learn's linear SVM on the same n-grams and rows, each on one
  * core.
  * Usage: `npm run bench -- lexical <datasets folder> [dataset …] [--python python3]`
  */
-import { parseArgs } from 'node:util';
-import { classificationScores } from '../src/families/index.js';
-import { LinearExpert, trainLinearExpert } from '../src/lexical/index.js';
-import { decodeSafetensors } from '../src/safetensors/index.js';
-import { type LabelledTexts, type Row, readers } from './datasets/labelled-texts.js';
-import { labelsOn } from './model-parts.js';
-import { linearSvc } from './peers/linear-svc.js';
-import { machine } from './report.js';
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,12 +1,17 @@
-/** The encoder and the expert of a trained model, each by itself. */
 import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Blend, type InferenceResult, inferenceService } from 'orchard-nlp';
 import { z } from 'zod';
 import { LinearExpert } from '../src/lexical/index.js';
-import { EXPERT_FILE, type ModelFolderConfig, modelFolderConfig } from '../src/model-folder/index.js';
-import { decodeSafetensors } from '../src/safetensors/index.js';
+import {
+  decodeSafetensors,
+  EXPERT_FILE,
+  type ModelFolderConfig,
+  modelFolderConfig,
+} from '../src/models/index.js';
 import type { LabelledTexts } from './datasets/labelled-texts.js';
+
+/** The encoder and the expert of a trained model, each by itself. */
 
 const BATCH = 256;
 

@@ -1,19 +1,20 @@
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { documentedModelTypes, type ListFilter, trainingJobStatuses } from '../src/contract/index.js';
+import { Trainer } from '../src/jobs/index.js';
+import { postgresQueue, postgresStorage } from '../src/postgres/index.js';
+import { Random } from '../src/system/index.js';
+import { idOf, LARGE, SMALL_ACCOUNTS, writeManyRecords } from './postgres/many-records.js';
+import { StatementLog } from './postgres/statement-log.js';
+import { machine, quantile } from './report.js';
+import { aDatabase } from './scaling/a-database.js';
+
 /**
  * What lists and creations take in a `postgresStorage` that holds millions of jobs, through the public `Trainer`, and which
  * indexes the statements use. The server is a private one with its defaults but for 1 GiB of shared buffers; commits wait
  * for the disk.
  * Usage: `npm run bench -- postgres [--models 1000000] [--jobs 2000000] [--calls 2000] [--database <url>]`
  */
-import { parseArgs } from 'node:util';
-import pg from 'pg';
-import { documentedModelTypes, type ListFilter, trainingJobStatuses } from '../src/contract/index.js';
-import { postgresQueue, postgresStorage } from '../src/postgres/index.js';
-import { Random } from '../src/random.js';
-import { Trainer } from '../src/trainer/index.js';
-import { idOf, LARGE, SMALL_ACCOUNTS, writeManyRecords } from './postgres/many-records.js';
-import { StatementLog } from './postgres/statement-log.js';
-import { machine, quantile } from './report.js';
-import { aDatabase } from './scaling/a-database.js';
 
 const { values: options } = parseArgs({
   options: {

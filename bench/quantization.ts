@@ -1,7 +1,3 @@
-/**
- * Speed of an encoder with random weights as integers and in float32, in rounds that take turns.
- * Usage: `npm run bench -- quantization [--size mini] [--vocabulary 16000] [--rounds 15] [--threads 1]`
- */
 import { parseArgs } from 'node:util';
 import { modelSizeSchema } from '../src/contract/index.js';
 import { initialize, newEncoder } from '../src/encoder/index.js';
@@ -15,10 +11,15 @@ import {
 } from '../src/engine/index.js';
 import { classificationTask } from '../src/families/index.js';
 import { onnxExecutor, type Quantization, type TableBits } from '../src/graph/index.js';
-import { Random } from '../src/random.js';
-import type { Encoding } from '../src/tokenizer/index.js';
+import { Random } from '../src/system/index.js';
+import type { Encoding } from '../src/text/index.js';
 import { toOnnx } from '../test/support/to-onnx.js';
 import { machine, median } from './report.js';
+
+/**
+ * Speed of an encoder with random weights as integers and in float32, in rounds that take turns.
+ * Usage: `npm run bench -- quantization [--size mini] [--vocabulary 16000] [--rounds 15] [--threads 1]`
+ */
 
 const { values: options } = parseArgs({
   options: {

@@ -1,5 +1,6 @@
-/** What every bench prints about where it ran. */
 import { cpus, totalmem } from 'node:os';
+
+/** What every bench prints about where it ran. */
 
 export function machine(): string {
   const processors = cpus();

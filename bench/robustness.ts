@@ -1,9 +1,3 @@
-/**
- * Measures the pretrained models on texts that aren't as neat as their tests: in lower case, with typos, as tweets, of
- * kinds that such models get wrong, of another domain.
- * Usage: `npm run bench -- robustness <datasets folder> [name …] [--write] [--catalogue <folder>]`; `--write`
- * stores the figures beside each model and writes its card again.
- */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { folderModels, memoryStorage, Predictor } from 'orchard-nlp';
@@ -11,6 +5,13 @@ import { writeCard } from '../models/recipes/catalogue/export-model.js';
 import { factsFile, ROBUSTNESS_FILE, type Robustness } from '../models/recipes/catalogue/model-facts.js';
 import { asked } from './catalogue/asked.js';
 import { measureRobustness } from './catalogue/measure-robustness.js';
+
+/**
+ * Measures the pretrained models on texts that aren't as neat as their tests: in lower case, with typos, as tweets, of
+ * kinds that such models get wrong, of another domain.
+ * Usage: `npm run bench -- robustness <datasets folder> [name …] [--write] [--catalogue <folder>]`; `--write`
+ * stores the figures beside each model and writes its card again.
+ */
 
 const { datasets, catalogue, write, recipes } = asked('robustness');
 

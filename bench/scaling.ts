@@ -1,10 +1,3 @@
-/**
- * What a service with processes of several roles needs, over one PostgreSQL. First, what it asks of the database. Then how many jobs two trainer processes train in the time of one, each pinned to a processor of its own, over one
- * PostgreSQL: jobs of different accounts, the same work in every round, one and two processes in turn.
- * Usage: `npm run bench -- scaling [--only costs|trainers] [--jobs 24] [--rounds 3] [--epochs 5] [--cores 0,1] [--database <url>]`; without a
- * database it starts a server of its own, from the binaries that the system has. Linux alone: it pins by taskset.
- */
-
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Database } from '../src/postgres/index.js';
@@ -13,6 +6,13 @@ import { aDatabase } from './scaling/a-database.js';
 import { measureCosts } from './scaling/costs.js';
 import { createJobs, whenAllReady } from './scaling/jobs.js';
 import { ServiceProcess } from './scaling/service-process.js';
+
+/**
+ * What a service with processes of several roles needs, over one PostgreSQL. First, what it asks of the database. Then how many jobs two trainer processes train in the time of one, each pinned to a processor of its own, over one
+ * PostgreSQL: jobs of different accounts, the same work in every round, one and two processes in turn.
+ * Usage: `npm run bench -- scaling [--only costs|trainers] [--jobs 24] [--rounds 3] [--epochs 5] [--cores 0,1] [--database <url>]`; without a
+ * database it starts a server of its own, from the binaries that the system has. Linux alone: it pins by taskset.
+ */
 
 const { values: options } = parseArgs({
   options: {

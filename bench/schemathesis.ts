@@ -1,8 +1,3 @@
-/**
- * Runs schemathesis, which makes requests from the OpenAPI document and checks every answer against it, on
- * the service with a small model: `npm run bench -- schemathesis --python <python with schemathesis>
- * [--examples 100]`.
- */
 import { spawnSync } from 'node:child_process';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,6 +8,12 @@ import { fileStorage } from 'orchard-nlp';
 import { Served } from './http/served.js';
 import { trainSmallModel } from './http/small-model.js';
 import { machine } from './report.js';
+
+/**
+ * Runs schemathesis, which makes requests from the OpenAPI document and checks every answer against it, on
+ * the service with a small model: `npm run bench -- schemathesis --python <python with schemathesis>
+ * [--examples 100]`.
+ */
 
 const { values: options } = parseArgs({
   options: {

@@ -1,9 +1,3 @@
-/**
- * What holding scores back by their evidence does (docs/lexical.md): classifiers trained on few and on many rows are asked
- * held-out texts and texts of another dataset, as they answer and without `evidence` in their config.json. Expected
- * calibration error, how many scores are shown as 1.00, and how many answers are none of the labels.
- * Usage: `npm run bench -- scores <datasets folder> [dataset …] [--rows 20,200,2000] [--test 500]`
- */
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,9 +5,16 @@ import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createClassificationArchive, fileStorage, inferenceService, Trainer } from 'orchard-nlp';
 import { type Decision, expectedCalibrationError, type ModelResult } from '../src/families/index.js';
-import { Random } from '../src/random.js';
+import { Random } from '../src/system/index.js';
 import { type LabelledTexts, readers } from './datasets/labelled-texts.js';
 import { machine } from './report.js';
+
+/**
+ * What holding scores back by their evidence does (docs/lexical.md): classifiers trained on few and on many rows are asked
+ * held-out texts and texts of another dataset, as they answer and without `evidence` in their config.json. Expected
+ * calibration error, how many scores are shown as 1.00, and how many answers are none of the labels.
+ * Usage: `npm run bench -- scores <datasets folder> [dataset …] [--rows 20,200,2000] [--test 500]`
+ */
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,13 +1,14 @@
+import { parseArgs } from 'node:util';
+import MiniSearch from 'minisearch';
+import { VectorIndex } from '../src/families/index.js';
+import { Bm25Index } from '../src/lexical/index.js';
+import { Random } from '../src/system/index.js';
+import { machine, median } from './report.js';
+
 /**
  * Searching 100,000 passages on one core: vectors as bytes against float32, and BM25 against MiniSearch.
  * Usage: `npm run bench -- search [--passages 100000] [--width 384] [--minisearch]`
  */
-import { parseArgs } from 'node:util';
-import MiniSearch from 'minisearch';
-import { Bm25Index } from '../src/lexical/index.js';
-import { Random } from '../src/random.js';
-import { VectorIndex } from '../src/vector-index/index.js';
-import { machine, median } from './report.js';
 
 const { values: options } = parseArgs({
   options: {

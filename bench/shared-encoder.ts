@@ -1,3 +1,10 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { z } from 'zod';
+import { type LabelledTexts, type Row, readers } from './datasets/labelled-texts.js';
+import { machine } from './report.js';
+
 /**
  * Is one encoder for many models enough? Test accuracy of encoders alone (no lexical expert), in plain
  * PyTorch: one encoder fine-tuned for each task, one fine-tuned on all tasks together with a small head for
@@ -6,12 +13,6 @@
  * and `--designs own,shared,frozen --epochs 4 --learning-rate 3e-4 --batch 32 --threads 2 --seed 1 --python
  * python3`. Python needs `pip install torch transformers scikit-learn`.
  */
-import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
-import { z } from 'zod';
-import { type LabelledTexts, type Row, readers } from './datasets/labelled-texts.js';
-import { machine } from './report.js';
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,9 +1,3 @@
-/**
- * What an account with many jobs waits for in a `fileStorage`: the first page of its jobs, and creating a
- * job, which counts the waiting ones.
- * Usage: `npm run bench -- storage [--jobs 100000] [--spacing-ms 300000] [--waiting 10] [--calls 500]
- * [--folder <where>]`.
- */
 import { spawn } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { constants, setPriority, tmpdir } from 'node:os';
@@ -11,11 +5,18 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { documentedModelTypes, trainingJobStatuses } from '../src/contract/index.js';
 import { taskOf } from '../src/families/index.js';
-import { replaceFile } from '../src/files/index.js';
 import { JobRepository, moved } from '../src/jobs/index.js';
 import { fileStorage } from '../src/storage/index.js';
+import { replaceFile } from '../src/system/index.js';
 import { machine, quantile } from './report.js';
 import { aJob, app_id, writeManyJobs } from './storage/many-jobs.js';
+
+/**
+ * What an account with many jobs waits for in a `fileStorage`: the first page of its jobs, and creating a
+ * job, which counts the waiting ones.
+ * Usage: `npm run bench -- storage [--jobs 100000] [--spacing-ms 300000] [--waiting 10] [--calls 500]
+ * [--folder <where>]`.
+ */
 
 const { values: options } = parseArgs({
   options: {

@@ -1,13 +1,3 @@
-/**
- * How long it takes to reach what accuracy: Orchard from its own backbones and others, Hugging Face's Trainer and SetFit
- * from the same weights, fastText and scikit-learn, each on the same rows and processors. Prints a table a dataset and
- * writes a plot.
- * Usage: `npm run bench -- time-to-accuracy <datasets folder> [dataset …] [--only "Orchard, mini"]` and
- * `--backbone <folder of a checkpoint>`, each several times if need be, `--results time-to-accuracy.json --plot time-to-accuracy.svg --again
- * --threads 2 --seed 1 --python python3 --pairs 20 --epochs 4`. Cells that the results have are not measured again.
- * Python needs `pip install scikit-learn fasttext-wheel torch transformers accelerate setfit`; what is missing is said
- * and left out.
- */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { type LabelledTexts, readers } from './datasets/labelled-texts.js';
@@ -19,6 +9,17 @@ import { plot } from './time-to-accuracy/plot.js';
 import { trainInPython } from './time-to-accuracy/python.js';
 import { resultsIn } from './time-to-accuracy/results.js';
 import { printedVersions, resultTables } from './time-to-accuracy/tables.js';
+
+/**
+ * How long it takes to reach what accuracy: Orchard from its own backbones and others, Hugging Face's Trainer and SetFit
+ * from the same weights, fastText and scikit-learn, each on the same rows and processors. Prints a table a dataset and
+ * writes a plot.
+ * Usage: `npm run bench -- time-to-accuracy <datasets folder> [dataset …] [--only "Orchard, mini"]` and
+ * `--backbone <folder of a checkpoint>`, each several times if need be, `--results time-to-accuracy.json --plot time-to-accuracy.svg --again
+ * --threads 2 --seed 1 --python python3 --pairs 20 --epochs 4`. Cells that the results have are not measured again.
+ * Python needs `pip install scikit-learn fasttext-wheel torch transformers accelerate setfit`; what is missing is said
+ * and left out.
+ */
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,

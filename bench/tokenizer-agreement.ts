@@ -1,15 +1,16 @@
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { z } from 'zod';
+import { loadTokenizer } from '../src/text/index.js';
+import { hardTexts } from '../test/text/generated-texts.js';
+import { differences, encodeByRust, rustTokenizer } from '../test/text/rust-tokenizers.js';
+import { machine } from './report.js';
+
 /**
  * Compares a tokenizer.json as it is read here with the Rust `tokenizers` package: ids and places of every piece of
  * every line of some files, and of made-up lines of characters that tokenizers stumble over.
  * Usage: `npm run bench -- tokenizer-agreement <tokenizer.json> [file of texts …] [--lines 20000]`.
  */
-import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
-import { z } from 'zod';
-import { loadTokenizer } from '../src/tokenizer/index.js';
-import { hardTexts } from '../test/tokenizer/generated-texts.js';
-import { differences, encodeByRust, rustTokenizer } from '../test/tokenizer/rust-tokenizers.js';
-import { machine } from './report.js';
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,

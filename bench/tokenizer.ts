@@ -1,3 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
+import { Tokenizer as RustTokenizer } from 'tokenizers';
+import { Random } from '../src/system/index.js';
+import { loadTokenizer, trainWordPiece } from '../src/text/index.js';
+
 /**
  * Texts per second of our WordPiece tokenizer, @huggingface/tokenizers and the Rust `tokenizers` package.
  *
@@ -7,13 +15,6 @@
  * on a machine whose speed drifts. The heap is collected before each turn, so that none pays for another's
  * garbage. Rust gets whole batches, its best case.
  */
-import { readFileSync } from 'node:fs';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
-import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
-import { Tokenizer as RustTokenizer } from 'tokenizers';
-import { Random } from '../src/random.js';
-import { loadTokenizer, trainWordPiece } from '../src/tokenizer/index.js';
 
 const ROUNDS = 9;
 const TEXTS = 5000;

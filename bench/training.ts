@@ -1,3 +1,8 @@
+import { parseArgs } from 'node:util';
+import { machine } from './report.js';
+import { measureApplication } from './training/application.js';
+import { compareSteps } from './training/steps.js';
+
 /**
  * Training speed, compared with PyTorch if it is installed: steps of four encoders
  * (bench/training/configurations.ts) in rounds that take turns, then 1,000 steps through the public API for
@@ -6,10 +11,6 @@
  * /usr/bin/python3 --steps 1000 --size mini --tokens 64]`; `--steps 0` leaves the second part out, `--only
  * none` the first.
  */
-import { parseArgs } from 'node:util';
-import { machine } from './report.js';
-import { measureApplication } from './training/application.js';
-import { compareSteps } from './training/steps.js';
 
 const { values: options } = parseArgs({
   options: {

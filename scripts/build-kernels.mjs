@@ -1,5 +1,5 @@
 /**
- * Compiles src/kernels/assembly/ (AssemblyScript) into src/kernels/generated.ts, which holds the WebAssembly module
+ * Compiles src/engine/kernels/assembly/ (AssemblyScript) into src/engine/kernels/generated.ts, which holds the WebAssembly module
  * as base64. Does nothing where the output is newer than its sources, this script and the compiler.
  */
 import { readdir, rename, stat, writeFile } from 'node:fs/promises';
@@ -8,8 +8,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const sourceDirectory = 'src/kernels/assembly';
-const output = join(root, 'src/kernels/generated.ts');
+const sourceDirectory = 'src/engine/kernels/assembly';
+const output = join(root, 'src/engine/kernels/generated.ts');
 
 if (await isUpToDate()) process.exit(0);
 const module = await compile();
@@ -20,7 +20,7 @@ export const KERNELS_WASM_BASE64 =
   '${Buffer.from(module).toString('base64')}';
 `,
 );
-console.log(`src/kernels/generated.ts: ${module.length.toLocaleString('en-US')} bytes of WebAssembly`);
+console.log(`src/engine/kernels/generated.ts: ${module.length.toLocaleString('en-US')} bytes of WebAssembly`);
 
 async function isUpToDate() {
   const compiler = createRequire(import.meta.url).resolve('assemblyscript/package.json');

@@ -13,6 +13,8 @@ const FROM = /^(import|export)\s+(?:type\s+)?([\w\s{},*$]+?)\s+from\s+'(\.[^']+)
 /** `const { a, b } = await import('./x.js')`, `(await import('./x.js')).a`, `typeof import('./x.js')`. */
 const CALL = /(?:\{([^{}]*)\}\s*=\s*await\s+)?\bimport\(\s*'(\.[^']+)'\s*\)(?:\)?\.(\w+))?/g;
 const ALL = '*';
+/** Folders that may enter a room anywhere; what they import through an index counts as used. */
+const TESTS = ['test', 'testing'];
 
 /**
  * @param root the repository
@@ -22,8 +24,7 @@ const ALL = '*';
  */
 export function roomProblems(root, list, { exports = true } = {}) {
   const { ROOMS: rooms, ENTRIES: entries, OUTSIDE: outside } = list;
-  const files = ['src', ...outside].flatMap((folder) => sourcesBelow(root, folder));
-  const imports = files.flatMap((file) => importsOf(root, file));
+  const imports = ['src', ...outside].flatMap((folder) => importsBelow(root, folder));
   const level = (room) => rooms.findIndex((line) => line.includes(room));
   const isEntry = (file) => entries.some((entry) => file === `src/${entry}.ts`);
 
@@ -63,7 +64,7 @@ export function roomProblems(root, list, { exports = true } = {}) {
       const problem = problemOf(each);
       return problem === undefined ? [] : [`${each.file}:${each.line}: ${problem}`];
     }),
-    ...(exports ? unusedExports(root, folders, imports) : []),
+    ...(exports ? unusedExports(root, folders, [...imports, ...TESTS.flatMap((folder) => importsBelow(root, folder))]) : []),
   ];
 }
 
@@ -82,7 +83,7 @@ function unusedExports(root, folders, imports) {
         .map((name) =>
           name === ALL
             ? `${index}:${line}: exports everything of a file; list the names that others use`
-            : `${index}:${line}: no other room, entry, bench or recipe uses ${name}; remove the export`,
+            : `${index}:${line}: nothing outside the room uses ${name}; remove the export`,
         ),
     );
   });
@@ -132,6 +133,12 @@ function namesIn(clause) {
     .filter((part) => part !== '')
     .map((part) => part.split(/\s+as\s+|:\s*/))
     .map(([name, renamed = name]) => [name, renamed]);
+}
+
+/** The relative imports of all files below a folder; none if there is no such folder. */
+function importsBelow(root, folder) {
+  if (!existsSync(join(root, folder))) return [];
+  return sourcesBelow(root, folder).flatMap((file) => importsOf(root, file));
 }
 
 /** TypeScript files below a folder, with '/' on every system. */

@@ -23,7 +23,7 @@ const NEEDED = [
   'dist/orchard.js',
   'dist/page/page.js',
   'dist/reference/swagger-ui-bundle.js',
-  'dist/types/index.d.ts',
+  'dist/types/src/index.d.ts',
   'LICENSE',
   'README.md',
   'licences.txt',

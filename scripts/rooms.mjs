@@ -5,15 +5,20 @@
 export const ROOMS = [
   ['cli'],
   ['http'],
-  ['easy'],
-  ['trainer', 'predictor', 'medley'],
-  ['inference', 'training'],
+  ['api'],
+  ['search', 'postgres'],
+  ['inference'],
+  ['jobs'],
+  ['training'],
   ['report'],
   ['families'],
-  ['engine', 'lexical', 'vector-index', 'postgres'],
-  ['encoder', 'text-reader', 'model-folder', 'jobs', 'model-loader'],
-  ['graph', 'kernels', 'tokenizer', 'datasets', 'storage', 'contract'],
-  ['files', 'network', 'safetensors'],
+  ['lexical'],
+  ['engine'],
+  ['encoder'],
+  ['graph'],
+  ['models', 'text', 'datasets', 'storage'],
+  ['system'],
+  ['contract'],
 ];
 
 /** Files of src/ that are built as entries of the package. They import any room; no room imports them. */

@@ -1,5 +1,5 @@
 /** `orchard-nlp/graph`: tensor graphs, and what runs them. An executor is an option of `Trainer`. */
-export type { ExecutionProvider } from './device-names.js';
+export type { ExecutionProvider } from './contract/index.js';
 export {
   type BatchMatMulAttributes,
   type Binary,

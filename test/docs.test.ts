@@ -1,4 +1,3 @@
-/** What README and docs show is what runs. */
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
@@ -8,6 +7,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BENCHES } from '../scripts/bench.mjs';
+
+/** What README and docs show is what runs. */
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const pages = [

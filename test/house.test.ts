@@ -1,9 +1,10 @@
-/** docs/house.md against src/ and the list of rooms that `npm run lint` checks. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { ROOMS } from '../scripts/rooms.mjs';
+
+/** docs/house.md against src/ and the list of rooms that `npm run lint` checks. */
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const house = readFileSync(join(root, 'docs', 'house.md'), 'utf8');

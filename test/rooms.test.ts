@@ -1,9 +1,10 @@
-/** What scripts/check-rooms.mjs refuses, on a small repository. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { roomProblems } from '../scripts/check-rooms.mjs';
 import { temporaryDirectory } from './support/temporary-directory.js';
+
+/** What scripts/check-rooms.mjs refuses, on a small repository. */
 
 const list = { ROOMS: [['cli'], ['jobs', 'models'], ['files']], ENTRIES: ['index'], OUTSIDE: ['bench'] };
 
@@ -85,7 +86,7 @@ describe('an index', () => {
   it('exports only what others use', () => {
     const index = "export { write } from './write.js';\nexport { write as put } from './write.js';\n";
     expect(problemsWith({ 'src/files/index.ts': index })).toEqual([
-      'src/files/index.ts:2: no other room, entry, bench or recipe uses put; remove the export',
+      'src/files/index.ts:2: nothing outside the room uses put; remove the export',
     ]);
   });
 

@@ -1,4 +1,3 @@
-/** One cell of the table: one backbone, fine-tuned on one dataset. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +11,8 @@ import { readers } from '../datasets/labelled-texts.js';
 import { limited, type MostRows } from '../datasets/limited.js';
 import { questionReaders } from '../datasets/questions.js';
 import { taggedReaders } from '../datasets/tagged-sentences.js';
+
+/** One cell of the table: one backbone, fine-tuned on one dataset. */
 
 /** What a cell is made with; two cells with equal ones are the same. */
 export const cellSchema = z.object({

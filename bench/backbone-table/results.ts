@@ -1,8 +1,9 @@
-/** The results of earlier runs, in a JSON file, and the table of all of them. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { ResultsFile } from '../results-file.js';
 import { type Cell, cellSchema, type Figures, figuresSchema } from './cell.js';
+
+/** The results of earlier runs, in a JSON file, and the table of all of them. */
 
 const resultSchema = z.object({ cell: cellSchema, figures: figuresSchema, machine: z.string() });
 type Result = z.infer<typeof resultSchema>;

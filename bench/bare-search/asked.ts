@@ -1,7 +1,8 @@
+import { VectorIndex } from '../../src/families/index.js';
+import { bestSentences, type Evidence, PassageWords } from '../../src/search/index.js';
+import type { Random } from '../../src/system/index.js';
+
 /** Questions about a few passages, with and without an answer among them, as two experts see them. */
-import { bestSentences, type Evidence, PassageWords } from '../../src/easy/index.js';
-import type { Random } from '../../src/random.js';
-import { VectorIndex } from '../../src/vector-index/index.js';
 
 /** Texts with their vectors, of unit length. */
 export interface Corpus {

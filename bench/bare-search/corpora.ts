@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import { embed } from 'orchard-nlp';
 import { z } from 'zod';
-import { PassageSentences } from '../../src/easy/index.js';
+import { PassageSentences } from '../../src/search/index.js';
 import type { Corpus } from './asked.js';
 
 /** Questions of each paragraph that are asked. */

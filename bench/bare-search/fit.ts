@@ -1,4 +1,4 @@
-import { rankedPassages } from '../../src/easy/index.js';
+import { rankedPassages } from '../../src/search/index.js';
 import type { Asked } from './asked.js';
 
 /** More than Newton's method needs. */

@@ -1,4 +1,4 @@
-import { Random } from '../../src/random.js';
+import { Random } from '../../src/system/index.js';
 
 /** A figure with the bounds of its 95 % interval. */
 export interface Estimate {

@@ -1,9 +1,10 @@
-/** Readers of the labelled datasets in the datasets folder; see bench/README.md for its layout. */
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { z } from 'zod';
-import { Random } from '../../src/random.js';
+import { Random } from '../../src/system/index.js';
 import { nonBlankLines, readText } from './files.js';
+
+/** Readers of the labelled datasets in the datasets folder; see bench/README.md for its layout. */
 
 export interface Row {
   readonly text: string;

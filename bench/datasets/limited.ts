@@ -1,4 +1,4 @@
-import { Random } from '../../src/random.js';
+import { Random } from '../../src/system/index.js';
 
 /** At most so many rows of each part; all where none is given. */
 export interface MostRows {

@@ -1,7 +1,8 @@
-/** Readers of the retrieval datasets in the datasets folder; see bench/README.md for its layout. */
 import { join } from 'node:path';
 import { z } from 'zod';
 import { nonBlankLines, readText } from './files.js';
+
+/** Readers of the retrieval datasets in the datasets folder; see bench/README.md for its layout. */
 
 export interface QuestionPair {
   readonly question: string;

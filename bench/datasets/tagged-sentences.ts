@@ -1,6 +1,7 @@
-/** Readers of the datasets of named entities in the datasets folder; see bench/README.md for its layout. */
 import { join } from 'node:path';
 import { readText } from './files.js';
+
+/** Readers of the datasets of named entities in the datasets folder; see bench/README.md for its layout. */
 
 export interface TaggedSentence {
   readonly words: readonly string[];

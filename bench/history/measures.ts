@@ -1,12 +1,13 @@
-/** What is measured of each commit: short work of each kind, each beside work that no commit of ours can change. */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { loadModel } from '../../src/easy/index.js';
+import { loadModel } from '../../src/api/index.js';
 import { Graph, onnxExecutor } from '../../src/graph/index.js';
 import { trainLinearExpert } from '../../src/lexical/index.js';
 import { Peer } from '../training/peer.js';
+
+/** What is measured of each commit: short work of each kind, each beside work that no commit of ours can change. */
 
 /** Does its work once. @returns the processor's time for it in seconds, of all threads and of processes that it starts */
 export type Work = () => Promise<number>;

@@ -1,7 +1,8 @@
-/** The history as an SVG: one small plot for each measure, over the measured commits. */
 import { scaleLinear, scalePoint } from 'd3-scale';
 import { area, line } from 'd3-shape';
 import type { HistoryLine, Measured } from './lines.js';
+
+/** The history as an SVG: one small plot for each measure, over the measured commits. */
 
 const [WIDTH, HEIGHT, GAP] = [560, 110, 34];
 const MARGIN = { left: 60, right: 16 };

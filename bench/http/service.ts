@@ -1,4 +1,3 @@
-/** The service of a bench, in a process of its own; bench/http/messages.ts has its messages. */
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { createServer } from 'node:http';
@@ -8,6 +7,8 @@ import { fileStorage, folderModels } from 'orchard-nlp';
 import { accountServices, createHandler, hashedKeys, newApiKey, serve } from 'orchard-nlp/http';
 import { askRepeatedly } from './ask-repeatedly.js';
 import type { AskLibrary, Command, Reply, Serve } from './messages.js';
+
+/** The service of a bench, in a process of its own; bench/http/messages.ts has its messages. */
 
 interface Running {
   readonly url: string;

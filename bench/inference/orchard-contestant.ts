@@ -1,4 +1,3 @@
-/** Orchard as a contestant, by its public API. bench/inference/protocol.ts has its messages. */
 import { createRequire } from 'node:module';
 import { basename, dirname } from 'node:path';
 import {
@@ -14,6 +13,8 @@ import { account } from './account.js';
 import type { BenchModel, NamedNumbers, Opening } from './protocol.js';
 import { type Answerer, serveRounds } from './serve-rounds.js';
 import { StageTimes } from './stage-times.js';
+
+/** Orchard as a contestant, by its public API. bench/inference/protocol.ts has its messages. */
 
 const runtime: { readonly version: string } = createRequire(import.meta.url)('onnxruntime-node/package.json');
 const name = `Orchard with onnxruntime-node ${runtime.version}`;

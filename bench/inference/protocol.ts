@@ -1,5 +1,6 @@
-/** What a contestant's process is told and what it answers: one JSON object a line, on its standard input and output. */
 import { z } from 'zod';
+
+/** What a contestant's process is told and what it answers: one JSON object a line, on its standard input and output. */
 
 export const taskSchema = z.enum(['text-classification', 'token-classification', 'feature-extraction']);
 /** A task by transformers.js' name. */

@@ -1,4 +1,4 @@
-import { Random } from '../../src/random.js';
+import { Random } from '../../src/system/index.js';
 import type { SubjectName } from './models.js';
 import type { Round } from './protocol.js';
 import { mixedCounts, sentencesOf, textsOfWords } from './texts.js';

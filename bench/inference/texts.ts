@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import type { Random } from '../../src/random.js';
+import type { Random } from '../../src/system/index.js';
 
 /** Sentences from the archives in examples/. */
 export const sentencesOf = {

@@ -1,7 +1,3 @@
-/**
- * transformers.js as a contestant: pipelines on the same folders in the process's only thread, the encoder alone, texts
- * padded to the longest of a call. bench/inference/protocol.ts has its messages.
- */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -14,6 +10,11 @@ import {
 import { z } from 'zod';
 import type { BenchModel, NamedNumbers, Opening, Task } from './protocol.js';
 import { type Answerer, serveRounds } from './serve-rounds.js';
+
+/**
+ * transformers.js as a contestant: pipelines on the same folders in the process's only thread, the encoder alone, texts
+ * padded to the longest of a call. bench/inference/protocol.ts has its messages.
+ */
 
 type Model = Omit<Answerer, 'name' | 'trace'>;
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onnxExecutor, resolveShape, type TensorData, volume } from '../../src/graph/index.js';
-import { loadTokenizer } from '../../src/tokenizer/index.js';
+import { loadTokenizer } from '../../src/text/index.js';
 import { smallConfigs } from '../../test/encoder/small-configs.js';
 import { type BuiltHead, MAX_BUILT_TOKENS } from '../../test/support/built-models.js';
 import { builtModel } from '../../test/support/small-models.js';

@@ -1,10 +1,11 @@
-/** Classifiers of the catalogue and of tests, answered by Orchard and by the reader of examples/python. */
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { folderModels, memoryStorage, Predictor, pretrainedModelNames } from 'orchard-nlp';
 import { z } from 'zod';
+
+/** Classifiers of the catalogue and of tests, answered by Orchard and by the reader of examples/python. */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const READER = join(ROOT, 'examples/python/read_model.py');

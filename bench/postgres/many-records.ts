@@ -1,9 +1,10 @@
-/** Millions of jobs in the tables of a `postgresStorage`, as the library would have written them one by one. */
 import type pg from 'pg';
 import { documentedModelTypes, type TrainingJobStatus } from '../../src/contract/index.js';
 import { taskOf } from '../../src/families/index.js';
 import { viewsOf } from '../../src/jobs/index.js';
 import { app_id as APP_ID, aJob } from '../storage/many-jobs.js';
+
+/** Millions of jobs in the tables of a `postgresStorage`, as the library would have written them one by one. */
 
 /** How jobs have ended, in thirtieths: every third has left a model that is READY. */
 const ENDS: readonly [TrainingJobStatus, number][] = [

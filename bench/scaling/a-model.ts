@@ -1,6 +1,6 @@
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { Trainer } from '../../src/jobs/index.js';
 import type { Storage } from '../../src/storage/index.js';
-import { Trainer } from '../../src/trainer/index.js';
 
 export const dataset = pathToFileURL(
   fileURLToPath(new URL('../../examples/customer-reviews', import.meta.url)),

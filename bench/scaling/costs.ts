@@ -1,7 +1,3 @@
-/**
- * What a service asks of its database: transactions of each kind of request and of a process that nobody asks, and the
- * bytes that jobs and models take there. None of it depends on how busy the machine is.
- */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { newApiKey } from '../../src/http/index.js';
@@ -9,6 +5,11 @@ import { Database, postgresStorage } from '../../src/postgres/index.js';
 import type { BenchDatabase } from './a-database.js';
 import { aReadyModelFor } from './a-model.js';
 import { ServiceProcess } from './service-process.js';
+
+/**
+ * What a service asks of its database: transactions of each kind of request and of a process that nobody asks, and the
+ * bytes that jobs and models take there. None of it depends on how busy the machine is.
+ */
 
 const REQUESTS = 200;
 /** PostgreSQL adds up what a session did once that has been idle for ten seconds. */

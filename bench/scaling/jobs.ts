@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Trainer } from '../../src/jobs/index.js';
 import { type Database, postgresQueue, postgresStorage } from '../../src/postgres/index.js';
-import { Trainer } from '../../src/trainer/index.js';
 import type { BenchDatabase } from './a-database.js';
 import { dataset, model_config } from './a-model.js';
 

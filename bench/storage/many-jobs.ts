@@ -1,14 +1,15 @@
-/**
- * Makes a storage that already holds many jobs of one account; it is written without waiting for the disk.
- */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { v7 as uuidV7 } from 'uuid';
 import { documentedModelTypes, type ModelType, type TrainingJobStatus } from '../../src/contract/index.js';
 import { taskOf } from '../../src/families/index.js';
 import { type JobRecord, newJobRecord, viewsOf } from '../../src/jobs/index.js';
-import { Random } from '../../src/random.js';
 import { pathOfKey } from '../../src/storage/index.js';
+import { Random } from '../../src/system/index.js';
+
+/**
+ * Makes a storage that already holds many jobs of one account; it is written without waiting for the disk.
+ */
 
 export const app_id = 'bench';
 /** How an account's jobs have ended, in percent. */

@@ -1,6 +1,5 @@
 import { basename, dirname, join, resolve } from 'node:path';
-import type { ModelConfig, TrainerOptions, Tuning } from 'orchard-nlp';
-import { folderModels } from 'orchard-nlp';
+import { folderModels, type ModelConfig, type TrainerOptions, type Tuning } from 'orchard-nlp';
 
 /** Trains through Orchard's public API. */
 export interface OrchardContestant {

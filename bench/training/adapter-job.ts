@@ -1,7 +1,3 @@
-/**
- * A whole training job in this process, from an archive to a model folder, and an answer; prints its peak memory:
- * `adapter-job.ts <backbone's folder> <threads> <rows> <tuning as JSON>`.
- */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -9,6 +5,11 @@ import { pathToFileURL } from 'node:url';
 import { createClassificationArchive, fileStorage, folderModels, Predictor, Trainer } from 'orchard-nlp';
 import { tuningSchema } from '../../src/jobs/index.js';
 import { textsOf } from './application.js';
+
+/**
+ * A whole training job in this process, from an archive to a model folder, and an answer; prints its peak memory:
+ * `adapter-job.ts <backbone's folder> <threads> <rows> <tuning as JSON>`.
+ */
 
 const [directory = '', threads = '2', count = '256', tuning = '{}'] = process.argv.slice(2);
 const TOKENS = 64;

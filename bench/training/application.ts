@@ -1,4 +1,3 @@
-/** What an application notices of a training: time per step, growth of memory, delays of its event loop. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,8 +5,10 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { pathToFileURL } from 'node:url';
 import { createClassificationArchive, memoryStorage, Trainer } from 'orchard-nlp';
 import { modelSizeSchema } from '../../src/contract/index.js';
-import { Random } from '../../src/random.js';
+import { Random } from '../../src/system/index.js';
 import { median } from '../report.js';
+
+/** What an application notices of a training: time per step, growth of memory, delays of its event loop. */
 
 export interface ApplicationOptions {
   readonly size: string;

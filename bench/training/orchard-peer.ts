@@ -1,17 +1,18 @@
-/**
- * Orchard's own training step as a peer process: `orchard-peer.ts <configuration> <threads>
- * [onnx|adaptive|without-spinning|tensorflow [<backbone's folder> <tuning as JSON>]]`. Without a backbone, everything
- * is trained from random weights.
- */
 import { createInterface } from 'node:readline';
 import { readEncoder } from '../../src/encoder/index.js';
 import { createTaskLearner } from '../../src/engine/index.js';
 import { classificationTask } from '../../src/families/index.js';
 import { cpuExecutor, type GraphExecutor, onnxExecutor, tensorflowExecutor } from '../../src/graph/index.js';
 import { tuningSchema } from '../../src/jobs/index.js';
-import { Random } from '../../src/random.js';
+import { Random } from '../../src/system/index.js';
 import { frozenBackbone, learningOptions, readBackbone, trainedHead } from '../../src/training/index.js';
 import { CLASSES, configOf, configurationNamed, sequenceLengths } from './configurations.js';
+
+/**
+ * Orchard's own training step as a peer process: `orchard-peer.ts <configuration> <threads>
+ * [onnx|adaptive|without-spinning|tensorflow [<backbone's folder> <tuning as JSON>]]`. Without a backbone, everything
+ * is trained from random weights.
+ */
 
 /** The same as the other peers'. */
 const LEARNING_RATE = 1e-4;

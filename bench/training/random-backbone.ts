@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readEncoder } from '../../src/encoder/index.js';
-import { Random } from '../../src/random.js';
-import { safetensorsPieces } from '../../src/safetensors/index.js';
-import { englishTokenizer, tokenizerConfig } from '../../src/tokenizer/index.js';
+import { safetensorsPieces } from '../../src/models/index.js';
+import { Random } from '../../src/system/index.js';
+import { englishTokenizer, tokenizerConfig } from '../../src/text/index.js';
 import { type Configuration, configOf } from './configurations.js';
 
 /** A backbone of random weights, whose table of words is as long as asked, though its tokenizer has fewer. */

@@ -1,7 +1,3 @@
-/**
- * Trains a model before your eyes and lets you try it: `npm run demo -- --task reviews`, `entities` or `questions`, or
- * `npm run demo -- --dataset <url or path of an archive> --type <model type>`; both take `--epochs <n>`.
- */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline/promises';
@@ -14,6 +10,11 @@ import { readDevRows } from './dev-rows.js';
 import { printConfusion } from './print-confusion.js';
 import { showTraining } from './show-training.js';
 import { modelTypes, taskOfType, tasks } from './tasks.js';
+
+/**
+ * Trains a model before your eyes and lets you try it: `npm run demo -- --task reviews`, `entities` or `questions`, or
+ * `npm run demo -- --dataset <url or path of an archive> --type <model type>`; both take `--epochs <n>`.
+ */
 
 const { values: options } = parseArgs({
   options: {

@@ -1,14 +1,15 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliDecompressSync } from 'node:zlib';
+import { trainWordPiece } from '../../src/text/index.js';
+
 /**
- * Makes the bundled English vocabulary, src/tokenizer/english-vocabulary.json: `npx tsx
+ * Makes the bundled English vocabulary, src/text/english-vocabulary.json: `npx tsx
  * models/recipes/english-vocabulary.ts <folder of text files>`, with en_*.txt or en_*.txt.br in the folder
  * (public-domain novels and speeches, Wikipedia, Wikinews, OpenStax, MASC, SGD dialogues; the first 6 million
  * characters of each, so that no source outweighs the others). Takes seconds on one core; the same texts give
  * the same file.
  */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { brotliDecompressSync } from 'node:zlib';
-import { trainWordPiece } from '../../src/tokenizer/index.js';
 
 const CHARACTERS_A_FILE = 6_000_000;
 const VOCABULARY_SIZE = 16_000;
@@ -28,7 +29,7 @@ function* lines(directory: string): Generator<string> {
 
 const { model } = trainWordPiece(lines(folder), { vocabularySize: VOCABULARY_SIZE, lowercase: true });
 const pieces = Object.entries(model.vocab).sort(([, a], [, b]) => a - b);
-const target = new URL('../../src/tokenizer/english-vocabulary.json', import.meta.url);
+const target = new URL('../../src/text/english-vocabulary.json', import.meta.url);
 writeFileSync(
   target,
   `${JSON.stringify(

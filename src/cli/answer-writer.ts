@@ -1,6 +1,7 @@
-/** How `orchard predict` writes answers. */
-import type { Answer, EntityAnswer, LabelAnswer, PassageAnswer } from '../easy/index.js';
+import type { Answer, EntityAnswer, LabelAnswer, PassageAnswer } from '../api/index.js';
 import { onOneLine } from './format.js';
+
+/** How `orchard predict` writes answers. */
 
 export const answerFormats = ['text', 'jsonl', 'csv'] as const;
 type AnswerFormat = (typeof answerFormats)[number];
@@ -13,7 +14,7 @@ interface AnsweredText {
 }
 
 /** Writes the answers of one model. */
-export interface AnswerWriter {
+interface AnswerWriter {
   /** Written before the first answer; undefined for none. */
   readonly header: string | undefined;
   /** One line or several, without the last line break. */

@@ -1,7 +1,8 @@
-/** What a command of `orchard` consists of. A new command is a file in commands/ and a line in commands.ts. */
 import type { ResultAsync } from 'neverthrow';
-import type { OrchardError } from '../errors.js';
+import type { OrchardError } from '../contract/index.js';
 import type { Output, Terminal } from './terminal.js';
+
+/** What a command of `orchard` consists of. A new command is a file in commands/ and a line in commands.ts. */
 
 /** An argument or option of a command. */
 export interface Parameter<Value = unknown> {
@@ -27,7 +28,7 @@ export interface Parameter<Value = unknown> {
 }
 
 /** By key: the name of an argument, or that of an option in camel case. */
-export type Parameters = Readonly<Record<string, Parameter>>;
+type Parameters = Readonly<Record<string, Parameter>>;
 
 /** The values of a command's parameters. */
 export type Settings<From extends Parameters> = {

@@ -1,4 +1,3 @@
-/** All commands of `orchard`, in the order in which help lists them. */
 import type { Command } from './command.js';
 import { archiveCommand } from './commands/archive.js';
 import { completionCommand } from './commands/completion.js';
@@ -19,6 +18,8 @@ import { suggestCommand } from './commands/suggest.js';
 import { trainCommand } from './commands/train.js';
 import { tuneCommand } from './commands/tune.js';
 import { unusedCommand } from './commands/unused.js';
+
+/** All commands of `orchard`, in the order in which help lists them. */
 
 export const commands: readonly Command[] = [
   trainCommand,

@@ -1,7 +1,8 @@
-/** Completion scripts for shells. */
 import { type Command, isOption, type Parameter } from './command.js';
 import { commands } from './commands.js';
 import { commonOptions } from './program.js';
+
+/** Completion scripts for shells. */
 
 /** The script for a shell. */
 export function completionScript(shell: 'bash' | 'zsh' | 'fish'): string {

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises';
-import { ValidationError } from '../errors.js';
+import { ValidationError } from '../contract/index.js';
 import { flag } from './parameters.js';
 import type { Terminal } from './terminal.js';
 

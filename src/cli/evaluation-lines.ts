@@ -1,9 +1,9 @@
-import type { AverageFigures, Evaluation, LabelEvaluation } from '../easy/index.js';
+import type { AverageFigures, Evaluation, LabelEvaluation } from '../api/index.js';
 import { alignedLines, grouped } from './format.js';
 
 /** An evaluation as text: a table of classes and averages, the metrics with their intervals, confusions. */
 export async function evaluationLines(evaluation: Evaluation): Promise<readonly string[]> {
-  const { evaluationFigures } = await import('../easy/index.js');
+  const { evaluationFigures } = await import('../api/index.js');
   const metrics = alignedLines(
     evaluationFigures(evaluation).map(({ name, value, interval }) => {
       const range = interval && `${interval[0].toFixed(4)} to ${interval[1].toFixed(4)} at 95 %`;

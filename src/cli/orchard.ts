@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
-import { describeDatasetProblem, type OrchardError, toOrchardError } from '../errors.js';
-import { version } from '../versions.js';
+import { describeDatasetProblem, type OrchardError, toOrchardError } from '../contract/index.js';
+import { version } from '../system/index.js';
 import { UsageError } from './command.js';
 import { commands } from './commands.js';
 import { type Call, programOf } from './program.js';

@@ -1,13 +1,13 @@
-/** Arguments and options: how they are declared and parsed, and those that several commands share. */
-import { documentedModelTypes, modelSizes, pretrainedModelNames } from '../contract/index.js';
-import { DEVICES } from '../device-names.js';
-import type { Model, TrainOptions } from '../easy/index.js';
+import type { Model, TrainOptions } from '../api/index.js';
+import { DEVICES, documentedModelTypes, modelSizes, pretrainedModelNames } from '../contract/index.js';
 import type { DataPlace } from '../http/index.js';
-import type { TrainingEvent } from '../trainer/index.js';
+import type { TrainingEvent } from '../jobs/index.js';
 import { outcomeOf, type Parameter, type Settings, UsageError } from './command.js';
 import { type GivenTexts, givenTexts } from './input/given-texts.js';
 import { inputFormats } from './input/texts.js';
 import type { Output, Progress, Terminal } from './terminal.js';
+
+/** Arguments and options: how they are declared and parsed, and those that several commands share. */
 
 type Parse<Value> = (text: string) => Value;
 
@@ -124,7 +124,7 @@ export async function openModel(
   { model, device, threads }: Settings<typeof modelParameters>,
   signal?: AbortSignal,
 ): Promise<Model> {
-  const { loadModel } = await import('../easy/index.js');
+  const { loadModel } = await import('../api/index.js');
   return outcomeOf(loadModel(model, { signal, ...(device && { device }), ...(threads && { threads }) }));
 }
 

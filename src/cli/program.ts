@@ -1,7 +1,8 @@
-/** The commands as the parser sees them, and their help. */
 import { Argument, Option, Command as Parser } from 'commander';
 import { type Command, isOption, type Parameter } from './command.js';
 import type { Terminal } from './terminal.js';
+
+/** The commands as the parser sees them, and their help. */
 
 /** A command that was called, and with what. */
 export interface Call {

@@ -1,7 +1,8 @@
-/** What a command reads and writes, and how it is interrupted. */
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { grouped } from './format.js';
+
+/** What a command reads and writes, and how it is interrupted. */
 
 /** A stream that may be a person's terminal. */
 interface MayBeTerminal {

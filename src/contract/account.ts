@@ -1,6 +1,7 @@
-/** Accounts, which own jobs and models, and their tiers (docs/service.md, "Keys, accounts, tiers"). */
 import * as z from 'zod';
 import type { FieldsOf } from './validate.js';
+
+/** Accounts, which own jobs and models, and their tiers (docs/service.md, "Keys, accounts, tiers"). */
 
 /** The subscription of an account. `pro` adds batches, medleys and training for question answering. */
 export type Tier = 'basic' | 'pro';

@@ -1,8 +1,105 @@
-export * from './account.js';
-export * from './enumeration-schemas.js';
-export * from './enumerations.js';
-export * from './inference.js';
-export * from './lists.js';
-export * from './training-job.js';
-export * from './training-request.js';
-export * from './validate.js';
+export { type Account, accountSchema, LOCAL_ACCOUNT, type Tier } from './account.js';
+export { DEVICES, type Device, EXECUTION_PROVIDERS, type ExecutionProvider } from './device-names.js';
+export {
+  familyNameSchema,
+  modelSizeSchema,
+  modelTypeSchema,
+  trainingJobStatusSchema,
+} from './enumeration-schemas.js';
+export {
+  documentedModelTypes,
+  type FamilyName,
+  familyNameOf,
+  familyNames,
+  type ModelSize,
+  type ModelType,
+  modelSizes,
+  type TrainingJobStatus,
+  trainingJobStatuses,
+} from './enumerations.js';
+export {
+  AbortedError,
+  ClosedError,
+  DatasetError,
+  type DatasetProblem,
+  DeadlineError,
+  DeviceError,
+  DownloadError,
+  describeDatasetProblem,
+  describeError,
+  type ErrorDescription,
+  InstallationError,
+  InternalError,
+  isOrchardError,
+  MAX_LISTED_PROBLEMS,
+  MedleyError,
+  MemoryLimitError,
+  ModelDownloadError,
+  ModelFolderError,
+  ModelNotReadyError,
+  NotFoundError,
+  type OrchardError,
+  OverloadedError,
+  QueueFullError,
+  reviveError,
+  StorageError,
+  type StorageErrorOptions,
+  TierError,
+  TrainingError,
+  TransitionError,
+  toOrchardError,
+  ValidationError,
+  type ValidationProblem,
+} from './errors.js';
+export {
+  type AnswerView,
+  answerViews,
+  batchQueriesSchema,
+  type InferenceMetadata,
+  type InferenceResponse,
+  type InferenceResult,
+  type InferenceUsage,
+  inferenceResultSchema,
+  MAX_BATCH_QUERIES,
+  MAX_CONCURRENT_MODELS,
+  MAX_MEDLEY_MODELS,
+  MAX_MEDLEY_QUERIES,
+  MAX_QUERY_CHARACTERS,
+  type MedleyBatchRequest,
+  type MedleyRequest,
+  medleyBatchRequestSchema,
+  medleyRequestSchema,
+  metadataSchema,
+  type PretrainedModelName,
+  pretrainedModelNames,
+  pretrainedNameSchema,
+  querySchema,
+} from './inference.js';
+export { type ListFilter, listFilterSchema, type Page, type Pagination, paginationSchema } from './lists.js';
+export {
+  type ModelRecord,
+  modelRecordSchema,
+  type Topk,
+  type TrainingJobInformation,
+  type TrainingMetrics,
+  type TrainingStats,
+  topkSchema,
+  trainingJobInformationSchema,
+  trainingStatsSchema,
+  type ValidationMetrics,
+} from './training-job.js';
+export {
+  DEFAULT_BATCH_SIZE,
+  MAX_IDEMPOTENCY_KEY_LENGTH,
+  MAX_MODEL_NAME_LENGTH,
+  type ModelConfig,
+  modelConfigSchema,
+  type Preprocessing,
+  type TrainingConfig,
+  type TrainingRequest,
+  trainableModelSchema,
+  trainingConfigSchema,
+  trainingRequestSchema,
+} from './training-request.js';
+export type { UsageTerms } from './usage-terms.js';
+export { type FieldsOf, implementation, validate } from './validate.js';

@@ -1,6 +1,7 @@
-/** Queries to models: requests, limits and results (docs/service.md, "Asking models"). */
 import * as z from 'zod';
 import type { FieldsOf } from './validate.js';
+
+/** Queries to models: requests, limits and results (docs/service.md, "Asking models"). */
 
 /** Maximum number of queries in a batch (docs/service.md, "Limits"). */
 export const MAX_BATCH_QUERIES = 20;

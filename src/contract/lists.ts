@@ -1,8 +1,9 @@
-/** Lists of jobs or models: filters and pages (docs/service.md, "Lists"). */
 import * as z from 'zod';
 import { modelTypeSchema, trainingJobStatusSchema } from './enumeration-schemas.js';
 import type { ModelType, TrainingJobStatus } from './enumerations.js';
 import type { FieldsOf } from './validate.js';
+
+/** Lists of jobs or models: filters and pages (docs/service.md, "Lists"). */
 
 /** The position of a page in its list. */
 export interface Pagination {

@@ -1,8 +1,9 @@
-/** The model record and the job information (docs/service.md, "Training a model"). */
 import * as z from 'zod';
 import { modelTypeSchema, trainingJobStatusSchema } from './enumeration-schemas.js';
 import type { ModelType, TrainingJobStatus } from './enumerations.js';
 import type { FieldsOf } from './validate.js';
+
+/** The model record and the job information (docs/service.md, "Training a model"). */
 
 /** ISO 8601 with a numeric offset: `2026-11-20T08:15:30.123+00:00`. */
 const timestampSchema = z.iso

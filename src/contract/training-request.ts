@@ -1,8 +1,9 @@
-/** The training request, with every rule on its fields (docs/service.md, "The training request"). */
 import * as z from 'zod';
 import { familyNameSchema, modelSizeSchema, modelTypeSchema } from './enumeration-schemas.js';
 import { type FamilyName, familyNameOf, type ModelSize, type ModelType } from './enumerations.js';
 import type { FieldsOf } from './validate.js';
+
+/** The training request, with every rule on its fields (docs/service.md, "The training request"). */
 
 /** Maximum length of a model name (docs/service.md, "Limits"). */
 export const MAX_MODEL_NAME_LENGTH = 24;

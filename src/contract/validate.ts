@@ -1,5 +1,5 @@
-import type * as z from 'zod';
-import { ValidationError } from '../errors.js';
+import * as z from 'zod';
+import { ValidationError } from './errors.js';
 
 /** A schema for each field of `T`. `satisfies FieldsOf<T>` rejects a missing or extra field, and a wrong type. */
 export type FieldsOf<T> = { readonly [Field in keyof T]-?: z.ZodType<T[Field]> };
@@ -52,4 +52,18 @@ function missing(issue: z.core.$ZodRawIssue): string | undefined {
 function issueType({ code, input }: z.core.$ZodIssue): string {
   const isMissing = input === undefined && (code === 'invalid_type' || code === 'invalid_value');
   return isMissing ? 'missing' : code;
+}
+
+/**
+ * Schema of an object that the application may have made itself. Only its methods are checked, and it is
+ * passed on unchanged.
+ * @param methods the methods that it must have.
+ * @param hint what to pass.
+ */
+export function implementation<Value>(methods: readonly (keyof Value & string)[], hint: string) {
+  const has = (input: object, method: string) => typeof Reflect.get(input, method) === 'function';
+  return z.custom<Value>(
+    (input) => typeof input === 'object' && input !== null && methods.every((method) => has(input, method)),
+    hint,
+  );
 }

@@ -1,6 +1,6 @@
 import { type Dirent, readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
-import type { DatasetError } from '../errors.js';
+import type { DatasetError } from '../contract/index.js';
 import { DEFAULT_MAX_ARCHIVE_ENTRIES, isClutter } from './archive-limits.js';
 import { count, singleProblem, someOf } from './problems.js';
 

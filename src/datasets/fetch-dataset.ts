@@ -2,14 +2,14 @@ import { statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { basename, join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { AbortedError, DownloadError, StorageError, ValidationError } from '../errors.js';
+import { AbortedError, DownloadError, StorageError, ValidationError } from '../contract/index.js';
 import {
   type DownloadOptions,
   download,
   NetworkFailure,
   type RequestOptions,
   type RetryOptions,
-} from '../network/index.js';
+} from '../system/index.js';
 import { DEFAULT_MAX_ARCHIVE_BYTES } from './archive-limits.js';
 import { fileFailure } from './file-failure.js';
 import { fileKind, ZIP } from './file-kind.js';

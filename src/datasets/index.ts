@@ -1,4 +1,3 @@
-export type { DatasetProblem } from '../errors.js';
 export {
   type ArchiveConfig,
   archiveConfigSchema,
@@ -32,13 +31,7 @@ export { fileKind, ZIP } from './file-kind.js';
 export { type JsonFile, type JsonMember, jsonValue, readJsonFile } from './json-file.js';
 export { LABEL_FILE, readLabelIds } from './label-ids.js';
 export { count, counted, describeBytes, ProblemList, quoted, singleProblem, someOf } from './problems.js';
-export {
-  type Columns,
-  columnsSchema,
-  isRowFile,
-  type RowFileOptions,
-  readRowFile,
-} from './row-file.js';
+export { type Columns, columnsSchema, isRowFile, type RowFileOptions, readRowFile } from './row-file.js';
 export {
   type CheckedRows,
   type EntityRange,

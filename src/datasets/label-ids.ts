@@ -1,4 +1,4 @@
-import { isPauseDue, pacedMap, pause } from '../pauses.js';
+import { isPauseDue, pacedMap, pause } from '../system/index.js';
 import { type ArchiveFolder, archiveFile } from './archive-folder.js';
 import { type JsonMember, readJsonFile } from './json-file.js';
 import { count, counted, type ProblemList, quoted, someOf } from './problems.js';
@@ -7,7 +7,7 @@ import { byIndex, checkIndices } from './string-indices.js';
 /** Maps a string index to a label: `{ "0": "negative", "1": "positive" }`. */
 export const LABEL_FILE = 'label_id.json';
 
-export interface LabelRules {
+interface LabelRules {
   readonly noun?: string;
   readonly most: number;
 }

@@ -1,4 +1,4 @@
-import { DatasetError, type DatasetProblem, MAX_LISTED_PROBLEMS } from '../errors.js';
+import { DatasetError, type DatasetProblem, MAX_LISTED_PROBLEMS } from '../contract/index.js';
 
 /**
  * Collects what is wrong with a dataset: keeps the first {@link MAX_LISTED_PROBLEMS} problems, counts the

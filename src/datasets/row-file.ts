@@ -1,4 +1,3 @@
-/** Files of rows: which columns hold what, and what the rows are. */
 import { stat } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import * as z from 'zod';
@@ -14,6 +13,8 @@ import {
 } from './rows.js';
 import { readTable, type SourceFormat, type SourceRecord, type Table } from './tables.js';
 import { readLines, type TextLine } from './text-lines.js';
+
+/** Files of rows: which columns hold what, and what the rows are. */
 
 /** What the columns of a file are called, where it isn't what the rows' fields are called. */
 export interface Columns {

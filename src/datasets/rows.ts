@@ -1,8 +1,9 @@
-/** The rows that a model is trained and judged on. */
 import * as z from 'zod';
-import { AbortedError, type DatasetProblem, ValidationError } from '../errors.js';
-import { isPauseDue, pause } from '../pauses.js';
+import { AbortedError, type DatasetProblem, ValidationError } from '../contract/index.js';
+import { isPauseDue, pause } from '../system/index.js';
 import { quoted } from './problems.js';
+
+/** The rows that a model is trained and judged on. */
 
 /** A text with its one label. Two different labels in all make a binary classifier, more a multiclass one. */
 export interface LabelledRow {
@@ -126,7 +127,7 @@ export type CheckedRows =
   | { readonly shape: 'passages'; readonly rows: readonly QuestionPassagesRow[] };
 
 /** One thing wrong with a row. */
-export interface RowIssue {
+interface RowIssue {
   /** Position of the row, from 0. */
   readonly row: number;
   /** Where in the row. */
@@ -138,7 +139,7 @@ export interface RowIssue {
 }
 
 /** Rows after a check. */
-export interface CheckOutcome {
+interface CheckOutcome {
   readonly checked: CheckedRows;
   /** Of the first rows that have any. */
   readonly issues: readonly RowIssue[];

@@ -1,4 +1,4 @@
-import { isPauseDue, pause } from '../pauses.js';
+import { isPauseDue, pause } from '../system/index.js';
 import type { JsonMember } from './json-file.js';
 import { type ProblemList, quoted } from './problems.js';
 

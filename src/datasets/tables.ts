@@ -1,8 +1,9 @@
-/** Reads records in common formats: CSV, TSV and JSON Lines. */
 import { basename, extname } from 'node:path';
 import { MAX_LINE_BYTES } from './archive-limits.js';
 import { counted, type ProblemList, quoted, someOf } from './problems.js';
 import { readLines, type TextLine } from './text-lines.js';
+
+/** Reads records in common formats: CSV, TSV and JSON Lines. */
 
 /**
  * csv: quoted as in RFC 4180, with a header row. tsv: tab-separated without quoting, with a header row.

@@ -1,4 +1,3 @@
-/** Unpacks an untrusted zip: nothing is written outside the directory, and sizes are limited. */
 import { createWriteStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -6,11 +5,13 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32 } from 'node:zlib';
 import type { Entry, ZipFile } from 'yauzl';
-import { AbortedError, type DatasetError, isOrchardError, StorageError } from '../errors.js';
+import { AbortedError, type DatasetError, isOrchardError, StorageError } from '../contract/index.js';
 import { DEFAULT_MAX_ARCHIVE_ENTRIES, DEFAULT_MAX_UNZIPPED_BYTES, isClutter } from './archive-limits.js';
 import { fileFailure } from './file-failure.js';
 import { fileKind, ZIP } from './file-kind.js';
 import { count, describeBytes, quoted, singleProblem } from './problems.js';
+
+/** Unpacks an untrusted zip: nothing is written outside the directory, and sizes are limited. */
 
 export interface UnzipOptions {
   /** What problems call the archive. Default: the file's name. */

@@ -2,8 +2,8 @@ import { createWriteStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { StorageError } from '../errors.js';
-import { deleteUnseen, move } from '../files/index.js';
+import { StorageError } from '../contract/index.js';
+import { deleteUnseen, move } from '../system/index.js';
 
 /** The same for every entry, so that the same files give the same bytes. */
 const ENTRY_TIME = new Date(2000, 0, 1);

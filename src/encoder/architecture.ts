@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { ModelFolderError } from '../errors.js';
+import { ModelFolderError } from '../contract/index.js';
 import type { Graph, Tensor } from '../graph/index.js';
 import type { Encoder, EncoderHead, EncoderTraits } from './encoder.js';
 import { EncoderBuilder, NO_DROPOUT } from './encoder-builder.js';
@@ -10,7 +10,7 @@ import { linearParameters, type ParameterSpec } from './parameter.js';
  * Everything about one kind of encoder, as Hugging Face's transformers computes it. A new one is a file in
  * architectures/ that passes such a definition to {@link architecture}, and a line in architectures/index.ts.
  */
-export interface ArchitectureDefinition<Config extends { readonly model_type: string }> {
+interface ArchitectureDefinition<Config extends { readonly model_type: string }> {
   /** For messages: `BERT`. */
   readonly name: string;
   /**

@@ -1,7 +1,8 @@
-/** Pretrained encoders, Orchard's own or others: their weights in Hugging Face's layout. */
-import { ModelFolderError } from '../errors.js';
-import type { NamedTensor } from '../safetensors/index.js';
+import { ModelFolderError } from '../contract/index.js';
+import type { NamedTensor } from '../models/index.js';
 import type { Encoder } from './encoder.js';
+
+/** Pretrained encoders, Orchard's own or others: their weights in Hugging Face's layout. */
 
 /**
  * Weights by transformers' names without the encoder's prefix, including those of a head's inner layers (BERT's

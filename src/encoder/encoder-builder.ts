@@ -79,7 +79,7 @@ export class EncoderBuilder {
 }
 
 /** A linear layer of an encoder, y = factor·x·Wᵀ + b, as a graph has it. */
-export interface LinearLayer {
+interface LinearLayer {
   /** W, a parameter of the graph; an encoder may use one several times. */
   readonly weight: Tensor;
   /** [rows, inputs] */

@@ -28,7 +28,7 @@ export interface EncoderTraits {
 }
 
 /** How the hidden states are computed. */
-export interface StatesOptions {
+interface StatesOptions {
   /** In front of every parameter's name: {@link Encoder.prefix} under a head, empty for a bare encoder. */
   readonly prefix: string;
   /** Applied wherever the architecture has dropout. Default: none. */

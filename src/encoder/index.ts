@@ -1,8 +1,6 @@
 export { bareName, type CheckpointWeights, checkpointWeights } from './checkpoint.js';
-export type { Encoder, EncoderHead, EncoderTraits, JsonObject, StatesOptions } from './encoder.js';
-export { type Pooling, pooledStates } from './encoder.js';
-export type { LinearAdapter, LinearLayer } from './encoder-builder.js';
-export { type Dropout, NO_DROPOUT } from './encoder-builder.js';
+export { type Encoder, type EncoderTraits, type JsonObject, type Pooling, pooledStates } from './encoder.js';
+export { type Dropout, type LinearAdapter, NO_DROPOUT } from './encoder-builder.js';
 export {
   type EncoderInputs,
   exportedInputs,
@@ -11,7 +9,6 @@ export {
   trainingInputs,
 } from './encoder-inputs.js';
 export {
-  type EncoderPart,
   initialize,
   type LinearRole,
   layerNormParameters,

@@ -18,7 +18,7 @@ export interface ParameterSpec {
   readonly role?: ParameterRole;
 }
 
-export type EncoderPart = 'embeddings' | number;
+type EncoderPart = 'embeddings' | number;
 
 /** What weights do in an encoder: tables of the embeddings, or linear layers by what they give. */
 export type ParameterRole = 'words' | 'table' | LinearRole;

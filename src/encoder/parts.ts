@@ -1,10 +1,11 @@
-/** What several architectures have in common: fields of config.json, embeddings, layers and heads. */
 import * as z from 'zod';
 import type { Dimension, Graph, Shape, Tensor } from '../graph/index.js';
 import type { HeadDefinition } from './architecture.js';
 import type { EncoderBuilder } from './encoder-builder.js';
 import type { EncoderInputs } from './encoder-inputs.js';
 import { inPart, layerNormParameters, linearParameters, type ParameterSpec, weight } from './parameter.js';
+
+/** What several architectures have in common: fields of config.json, embeddings, layers and heads. */
 
 /** Numbers of a hidden state; the widest BERT has 1,024. */
 const MAX_WIDTH = 65_536;

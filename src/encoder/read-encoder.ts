@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import type { ModelSize } from '../contract/index.js';
-import { ModelFolderError } from '../errors.js';
+import { ModelFolderError, type ModelSize } from '../contract/index.js';
 import type { Architecture } from './architecture.js';
 import { albert } from './architectures/albert.js';
 import { bert } from './architectures/bert.js';

@@ -1,11 +1,12 @@
+import { TrainingError } from '../contract/index.js';
+import type { Graph, Tensor } from '../graph/index.js';
+import type { Kernels } from './kernels/kernels.js';
+import type { ParameterStore } from './parameters.js';
+
 /**
  * AdamW (Loshchilov & Hutter 2019, algorithm 2) with epsilon added to the bias-corrected root, as in PyTorch: as kernel
  * calls on arrays, and as operations of a graph for weights on a device.
  */
-import { TrainingError } from '../errors.js';
-import type { Graph, Tensor } from '../graph/index.js';
-import type { Kernels } from '../kernels/index.js';
-import type { ParameterStore } from './parameters.js';
 
 export interface AdamWOptions {
   /** Decay of the running mean of gradients. Default 0.9. */

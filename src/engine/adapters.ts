@@ -1,8 +1,3 @@
-/**
- * Low-rank adapters (Hu et al. 2021, "LoRA: Low-Rank Adaptation of Large Language Models"): next to a frozen weight W
- * [outputs, inputs] of a linear layer, A [rank, inputs] and B [outputs, rank] learn, and the layer computes
- * x·(W + (alpha / rank)·B·A)ᵀ + b. Merged, the model has W + (alpha / rank)·B·A in the place of W, and nothing else.
- */
 import type {
   Dropout,
   Encoder,
@@ -14,6 +9,12 @@ import type {
 import type { Graph } from '../graph/index.js';
 import type { TrainingHead } from './head.js';
 import type { Weights } from './parameters.js';
+
+/**
+ * Low-rank adapters (Hu et al. 2021, "LoRA: Low-Rank Adaptation of Large Language Models"): next to a frozen weight W
+ * [outputs, inputs] of a linear layer, A [rank, inputs] and B [outputs, rank] learn, and the layer computes
+ * x·(W + (alpha / rank)·B·A)ᵀ + b. Merged, the model has W + (alpha / rank)·B·A in the place of W, and nothing else.
+ */
 
 /**
  * A linear layer by what it gives. Where an encoder computes query, key and value in one layer, each of them means that

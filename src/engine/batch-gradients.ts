@@ -1,6 +1,6 @@
 import type { Encoder } from '../encoder/index.js';
-import { pause } from '../pauses.js';
-import type { TextWindow } from '../text-reader/index.js';
+import { pause } from '../system/index.js';
+import type { TextWindow } from '../text/index.js';
 import { dropTokens, longestOf, padBatch, rowsPerRun } from './batches.js';
 import type { Engine } from './engine.js';
 import type { RowHead, TargetOptions } from './head.js';

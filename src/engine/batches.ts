@@ -1,11 +1,11 @@
-/** Batches of a training: which texts go together, how they are padded, and how many fit into one run. */
 import { type Encoder, type EncoderTraits, PADDING_BIAS } from '../encoder/index.js';
 import type { TensorData } from '../graph/index.js';
-import { Random } from '../random.js';
-import type { TextWindow } from '../text-reader/index.js';
-import type { Encoding } from '../tokenizer/index.js';
+import { Random } from '../system/index.js';
+import type { Encoding, TextWindow } from '../text/index.js';
 
-export interface LengthBatchOptions {
+/** Batches of a training: which texts go together, how they are padded, and how many fit into one run. */
+
+interface LengthBatchOptions {
   /** Maximum number of rows per batch. */
   readonly batchSize: number;
   /** 32-bit integer; together with the epoch it decides the order. */

@@ -11,8 +11,8 @@ import {
   type TensorData,
   volume,
 } from '../graph/index.js';
-import { pause } from '../pauses.js';
-import type { Encoding } from '../tokenizer/index.js';
+import { pause } from '../system/index.js';
+import type { Encoding } from '../text/index.js';
 import { feedsFor, padBatch } from './batches.js';
 import type { TrainingHead } from './head.js';
 import type { FrozenWeights } from './parameters.js';

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { isOrchardError, TrainingError } from '../errors.js';
-import { replaceFile } from '../files/index.js';
+import { isOrchardError, TrainingError } from '../contract/index.js';
 import { volume } from '../graph/index.js';
-import { decodeSafetensors, encodeSafetensors, type NamedTensor } from '../safetensors/index.js';
+import { decodeSafetensors, encodeSafetensors, type NamedTensor } from '../models/index.js';
+import { replaceFile } from '../system/index.js';
 import type { LearnedParameters, ParameterState, Weights } from './parameters.js';
 
 /** What a checkpoint holds in addition to the weights and the optimizer's moments. */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { AbortedError } from '../contract/index.js';
 import type { Encoder } from '../encoder/index.js';
-import { AbortedError } from '../errors.js';
 import {
   type CompileOptions,
   type Feed,
@@ -8,7 +8,7 @@ import {
   type TensorData,
   volume,
 } from '../graph/index.js';
-import { outputsByText, type TextOutputs, type TextWindow } from '../text-reader/index.js';
+import { outputsByText, type TextOutputs, type TextWindow } from '../text/index.js';
 import { feedsFor, type PaddedBatch, padBatch, rowsPerRun } from './batches.js';
 import type { TrainingHead } from './head.js';
 import { buildEvaluationGraph, LOGITS } from './training-graph.js';

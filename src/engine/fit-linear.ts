@@ -1,7 +1,6 @@
-/** Fits the linear layer that ends a head to what a pretrained encoder gives, before both learn together. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { AbortedError } from '../contract/index.js';
 import type { Encoder } from '../encoder/index.js';
-import { AbortedError } from '../errors.js';
 import {
   addGradients,
   type Feed,
@@ -10,11 +9,13 @@ import {
   type Tensor,
   type TensorData,
 } from '../graph/index.js';
-import { Random } from '../random.js';
-import type { TextWindow } from '../text-reader/index.js';
+import { Random } from '../system/index.js';
+import type { TextWindow } from '../text/index.js';
 import { Evaluator } from './evaluator.js';
 import type { LabelledTokens, LinearEnd, RowHead, TargetOptions } from './head.js';
 import type { FrozenWeights, Weights } from './parameters.js';
+
+/** Fits the linear layer that ends a head to what a pretrained encoder gives, before both learn together. */
 
 /** A head that ends in a linear layer, and what the layer is fitted to. */
 interface LinearEndFit {

@@ -7,7 +7,6 @@ import {
   type TensorData,
   volume,
 } from '../graph/index.js';
-import { Arena, type DropoutState, type Kernels, loadKernels } from '../kernels/index.js';
 import { type AdamWOptions, type StepOptions, stepAdamW } from './adamw.js';
 import {
   type BatchBounds,
@@ -19,6 +18,9 @@ import {
 } from './batches.js';
 import type { Engine, EngineOptions } from './engine.js';
 import type { LossTargets } from './head.js';
+import { Arena } from './kernels/arena.js';
+import type { DropoutState } from './kernels/dropout-state.js';
+import { type Kernels, loadKernels } from './kernels/kernels.js';
 import { ParameterStore } from './parameters.js';
 import {
   buildForwardGraph,

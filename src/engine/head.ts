@@ -1,7 +1,8 @@
-/** The head on an encoder during training, and the inputs of its loss. */
 import type { Dropout, Encoder, EncoderInputs, ParameterSpec } from '../encoder/index.js';
 import type { Graph, Tensor, TensorData } from '../graph/index.js';
-import type { TextWindow } from '../text-reader/index.js';
+import type { TextWindow } from '../text/index.js';
+
+/** The head on an encoder during training, and the inputs of its loss. */
 
 /** Encoder and head as part of a graph. */
 export interface Head {
@@ -72,7 +73,7 @@ export interface PairHead extends TaskHead {
   pairLoss(width: number): PairLoss;
 }
 
-export interface PairOptions {
+interface PairOptions {
   /** Language of the texts, as in training_config. */
   readonly language: string;
   readonly signal: AbortSignal;

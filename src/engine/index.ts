@@ -21,7 +21,27 @@ export { Evaluator } from './evaluator.js';
 export { fitLinear, fitLinearEnd, type LinearFit, type LinearProblem, minimize } from './fit-linear.js';
 export { GeneratedDropout } from './generated-dropout.js';
 export { GradientEngine } from './gradient-engine.js';
-export * from './head.js';
+export type {
+  LinearEnd,
+  LossHead,
+  LossTargets,
+  PairExamples,
+  PairHead,
+  PairLoss,
+  RowHead,
+  TargetOptions,
+  TrainingHead,
+} from './head.js';
+export { Arena } from './kernels/arena.js';
+export { type DropoutState, quantizeDropoutRate } from './kernels/dropout-state.js';
+export {
+  type AdaGradArrays,
+  DOT_STEP,
+  type IdBags,
+  type Kernels,
+  loadKernels,
+  type SvmProblem,
+} from './kernels/kernels.js';
 export {
   createTaskLearner,
   Learner,

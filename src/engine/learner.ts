@@ -1,8 +1,7 @@
-/** The steps of a training: forward, backward, update; batch by batch and epoch by epoch. */
 import { bareName, type Encoder, initialize } from '../encoder/index.js';
 import { type GraphExecutor, volume } from '../graph/index.js';
-import { Random } from '../random.js';
-import type { TextWindow } from '../text-reader/index.js';
+import { Random } from '../system/index.js';
+import type { TextWindow } from '../text/index.js';
 import { type BatchGradients, type LearningOptions, RowGradients } from './batch-gradients.js';
 import { lengthBatches, longestOf } from './batches.js';
 import { createEngine, type Engine, type EngineOptions, type MaskState } from './engine.js';
@@ -10,11 +9,13 @@ import type { PairHead, RowHead, TrainingHead } from './head.js';
 import { PairGradients, withSurrogateLoss } from './pair-gradients.js';
 import { type FrozenWeights, isFrozen, type Weights } from './parameters.js';
 
+/** The steps of a training: forward, backward, update; batch by batch and epoch by epoch. */
+
 /** Bound on the gradients' joint norm unless a task has its own, as in BERT's fine-tuning. */
 const MAX_GRADIENT_NORM = 1;
 
 /** What an encoder and the head on it are trained for. */
-export interface LearningTask {
+interface LearningTask {
   readonly executor: GraphExecutor;
   readonly head: TrainingHead;
   readonly encoder: Encoder;
@@ -200,7 +201,7 @@ export class Learner {
   }
 }
 
-export interface LinearSchedule {
+interface LinearSchedule {
   /** The highest rate, reached at the end of the warm-up. */
   readonly peak: number;
   /** Optimizer steps of the whole training. */

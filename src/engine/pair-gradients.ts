@@ -1,6 +1,6 @@
 import { addGradients, type CompiledGraph, type GraphExecutor, type TensorData } from '../graph/index.js';
-import { pause } from '../pauses.js';
-import type { TextWindow } from '../text-reader/index.js';
+import { pause } from '../system/index.js';
+import type { TextWindow } from '../text/index.js';
 import type { BatchGradients, GradientInput } from './batch-gradients.js';
 import { dropTokens, padBatch, rowsPerRun } from './batches.js';
 import type { LossHead, PairExamples, PairHead, PairLoss } from './head.js';

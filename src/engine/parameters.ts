@@ -1,6 +1,8 @@
-/** The parameters of a training, and their place in this process's memory. */
 import { type CompileOptions, volume } from '../graph/index.js';
-import { type AdamWArrays, Arena, type Kernels } from '../kernels/index.js';
+import { Arena } from './kernels/arena.js';
+import type { AdamWArrays, Kernels } from './kernels/kernels.js';
+
+/** The parameters of a training, and their place in this process's memory. */
 
 /** Weights by parameter name, each row-major in the parameter's shape. */
 export type Weights = ReadonlyMap<string, Float32Array>;

@@ -3,7 +3,7 @@ import type { AdamWTensors } from './adamw.js';
 import type { LearnedParameters, ParameterDefinition, ParameterState, Weights } from './parameters.js';
 
 /** A parameter's weights and moments in an executor's memory, all of its shape. */
-export type ResidentParameter = AdamWTensors<ResidentTensor>;
+type ResidentParameter = AdamWTensors<ResidentTensor>;
 
 type Shaped = Pick<ParameterDefinition, 'name' | 'shape'>;
 

@@ -1,4 +1,3 @@
-/** What an optimizer step does with gradients in an executor's memory: their weighted sum, their norm, and the update. */
 import {
   type Feed,
   Graph,
@@ -19,6 +18,8 @@ import {
 } from './adamw.js';
 import type { ParameterDefinition } from './parameters.js';
 import type { ResidentParameters } from './resident-parameters.js';
+
+/** What an optimizer step does with gradients in an executor's memory: their weighted sum, their norm, and the update. */
 
 /** Gradients in an executor's memory, by parameter name. */
 export type ResidentGradients = ReadonlyMap<string, ResidentTensor>;

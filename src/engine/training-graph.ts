@@ -1,10 +1,11 @@
-/** Forward pass, loss and backward pass of a training as graphs. */
 import { type Encoder, type GraphForm, trainingInputs } from '../encoder/index.js';
 import { addGradients, Graph, type ParameterGradient, type Tensor } from '../graph/index.js';
 import type { Head, LossHead } from './head.js';
 
+/** Forward pass, loss and backward pass of a training as graphs. */
+
 /** One place in a graph that has dropout: its values are multiplied by a mask, which is fed at every run. */
-export interface DropoutSite {
+interface DropoutSite {
   readonly mask: Tensor;
   readonly probability: number;
 }

@@ -1,6 +1,5 @@
-/** Makes dataset archives (docs/archives.md) out of rows. */
 import { ResultAsync } from 'neverthrow';
-import type { ModelType } from '../contract/index.js';
+import { type ModelType, type OrchardError, toOrchardError, ValidationError } from '../contract/index.js';
 import {
   type CheckedRows,
   CONFIG_FILE,
@@ -13,11 +12,12 @@ import {
   type TaggedRow,
   writeZip,
 } from '../datasets/index.js';
-import { type OrchardError, toOrchardError, ValidationError } from '../errors.js';
+import { type ClassificationType, classificationTypes } from './classification/classification-dataset.js';
+import { beginTag, entityTypes, parseTag } from './entities/bio-tags.js';
 import type { FamilyRows } from './family.js';
-import { beginTag, entityTypes, parseTag } from './grapefruit/bio-tags.js';
-import { type ClassificationType, classificationTypes } from './papaya/classification-dataset.js';
 import { type CheckedRowSets, type Dataset, DEFAULT_DEV_FRACTION, type RowSets } from './row-sets.js';
+
+/** Makes dataset archives (docs/archives.md) out of rows. */
 
 /** The options that the makers of all archives share. */
 export interface ArchiveOptions<Source> {
@@ -114,7 +114,7 @@ export function createClassificationArchive(
       }));
       return given({ shape: 'labels', rows }, option, { labels: 'label' });
     };
-    const { classificationRows, respaced } = await import('./papaya/rows.js');
+    const { classificationRows, respaced } = await import('./classification/rows.js');
     const { dataset, ...checked } = await checkSources(classificationRows, type, options, read, labels);
     const isRespaced = ({ text }: { readonly text: string }) => respaced(text) !== text;
     const respacedTexts = [...dataset.train, ...dataset.dev].filter(isRespaced).length;
@@ -171,7 +171,7 @@ export function createSequenceArchive(
     if (types && (types.length === 0 || !areTypes || new Set(types).size < types.length)) {
       throw invalidOption('entityTypes', 'give at least one type, each once and without spaces');
     }
-    const { sequenceRows, isSpaced } = await import('./grapefruit/rows.js');
+    const { sequenceRows, isSpaced } = await import('./entities/rows.js');
     let respacedWords = 0;
     const read = async (source: SequenceSource, option: string): Promise<RowTable> => {
       const table =
@@ -238,7 +238,7 @@ export function createRetrievalArchive(
       const { path, format, questionColumn: question, contextColumn: passage } = source;
       return readRowFile(path, { columns: { question, passage }, format, fitting: ['passages', 'passage'] });
     };
-    const { retrievalRows } = await import('./dragonfruit/rows.js');
+    const { retrievalRows } = await import('./retrieval/rows.js');
     const checked = await checkSources(retrievalRows, 'question-answering', options, read);
     const summary = await writeArchive(retrievalRows, checked, options, outputPath);
     return { ...summary, passages: checked.dataset.passages.length };

@@ -8,7 +8,7 @@ export function crossEntropy(graph: Graph, logits: Tensor): Tensor {
 }
 
 /** A row of the logits, the class that is right there, and what the row counts. */
-export interface TargetRow {
+interface TargetRow {
   readonly row: number;
   readonly id: number;
   readonly weight: number;

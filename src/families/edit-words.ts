@@ -1,4 +1,4 @@
-import type { Random } from '../random.js';
+import type { Random } from '../system/index.js';
 
 /** Share of a text's words that one edit touches (Wei & Zou 2019, "EDA", α for small sets). */
 const EDITED_SHARE = 0.1;

@@ -1,4 +1,4 @@
-import type { CalibrationBin, ClassFigures, Confusion, Mistake } from '../model-folder/index.js';
+import type { CalibrationBin, ClassFigures, Confusion, Mistake } from '../models/index.js';
 
 /** Bins of confidence, as in Guo et al. 2017. */
 const BINS = 15;

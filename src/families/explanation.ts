@@ -1,9 +1,8 @@
-/** What explains an answer: words are left out of the text, and what becomes of the answer then is read. */
-import { type InferenceResult, MAX_QUERY_CHARACTERS } from '../contract/index.js';
-import { ValidationError } from '../errors.js';
-import type { TextOutputs, TextReader, TextWindow } from '../text-reader/index.js';
-import type { Encoding } from '../tokenizer/index.js';
+import { type InferenceResult, MAX_QUERY_CHARACTERS, ValidationError } from '../contract/index.js';
+import type { Encoding, TextOutputs, TextReader, TextWindow } from '../text/index.js';
 import type { Word } from './words.js';
+
+/** What explains an answer: words are left out of the text, and what becomes of the answer then is read. */
 
 /** A word of the text that was asked about, and what it adds to an answer. */
 export interface ExplainedWord {
@@ -70,7 +69,7 @@ export interface ExplanationChoice {
 }
 
 /** Neighbouring words that are left out together, and what the encoder gives without them. */
-export interface LeftOut {
+interface LeftOut {
   readonly span: WordSpan;
   readonly outputs: TextOutputs;
 }

@@ -1,10 +1,9 @@
-import { type FamilyName, familyNameOf, type ModelType } from '../contract/index.js';
-import { ModelFolderError } from '../errors.js';
-import type { ModelFolderConfig } from '../model-folder/index.js';
-import { dragonfruit } from './dragonfruit/index.js';
+import { type FamilyName, familyNameOf, ModelFolderError, type ModelType } from '../contract/index.js';
+import type { ModelFolderConfig } from '../models/index.js';
+import { papaya } from './classification/index.js';
+import { grapefruit } from './entities/index.js';
 import type { Family, TypeFacts } from './family.js';
-import { grapefruit } from './grapefruit/index.js';
-import { papaya } from './papaya/index.js';
+import { dragonfruit } from './retrieval/index.js';
 
 /** Every family, by its name. */
 export const families: Readonly<Record<FamilyName, Family>> = {

@@ -3,9 +3,14 @@ import type { DatasetWarning } from '../datasets/index.js';
 import type { Encoder, EncoderInputs } from '../encoder/index.js';
 import type { TrainingHead } from '../engine/index.js';
 import type { Graph, Tensor } from '../graph/index.js';
-import type { BlendWeights, Evidence, ModelEvaluation, ModelFolderConfig } from '../model-folder/index.js';
-import type { NamedTensor } from '../safetensors/index.js';
-import type { TextOutputs } from '../text-reader/index.js';
+import type {
+  BlendWeights,
+  Evidence,
+  ModelEvaluation,
+  ModelFolderConfig,
+  NamedTensor,
+} from '../models/index.js';
+import type { TextOutputs } from '../text/index.js';
 import type { Explainer, ModelResult } from './explanation.js';
 import type { CheckedRowSets, Dataset, RowSets } from './row-sets.js';
 

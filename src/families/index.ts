@@ -1,3 +1,7 @@
+export { withoutPunctuation, withSlips } from './classification/augmentation.js';
+export { type ClassificationType, classificationTypes } from './classification/classification-dataset.js';
+export { classificationScores } from './classification/evaluation.js';
+export { classificationTask } from './classification/training.js';
 export {
   type ArchiveOptions,
   type ArchiveSummary,
@@ -20,8 +24,11 @@ export {
   type SourceFile,
   type SourceRow,
 } from './create-archives.js';
-export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './dragonfruit/passages.js';
-export { meanOfRows, unitVector } from './dragonfruit/unit-vector.js';
+export { bioConstraints, spansOf } from './entities/bio-tags.js';
+export { entityScores } from './entities/evaluation.js';
+export { sequenceTypes } from './entities/sequence-dataset.js';
+export { sentenceWithEntities, taggedSentence } from './entities/tagged-sentence.js';
+export { sentencePlaces, sentenceText } from './entities/word-pieces.js';
 export {
   confusionOf,
   type Decision,
@@ -67,14 +74,8 @@ export type {
   TrainingTask,
   TypeFacts,
 } from './family.js';
-export { bioConstraints, spansOf } from './grapefruit/bio-tags.js';
-export { entityScores } from './grapefruit/evaluation.js';
-export { sequenceTypes } from './grapefruit/sequence-dataset.js';
-export { sentenceWithEntities, taggedSentence } from './grapefruit/tagged-sentence.js';
-export { sentencePlaces, sentenceText } from './grapefruit/word-pieces.js';
-export { withoutPunctuation, withSlips } from './papaya/augmentation.js';
-export { type ClassificationType, classificationTypes } from './papaya/classification-dataset.js';
-export { classificationScores } from './papaya/evaluation.js';
-export { classificationTask } from './papaya/training.js';
+export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './retrieval/passages.js';
+export { meanOfRows, unitVector } from './retrieval/unit-vector.js';
+export { quantizeVector, VectorIndex } from './retrieval/vector-index.js';
 export { type CheckedRowSets, type Dataset, DEFAULT_DEV_FRACTION, type RowSets } from './row-sets.js';
 export { splitWords } from './words.js';

@@ -1,7 +1,7 @@
-import type { Steps } from '../pauses.js';
+import type { Steps } from '../system/index.js';
 
 /** A number that is fitted. */
-export interface FittedNumber {
+interface FittedNumber {
   /** Where fitting starts, and what the number is pulled towards where there are few rows. */
   readonly start: number;
   /** How far from its start a number of its kind usually is. */

@@ -1,14 +1,14 @@
-/** What families share in making a dataset of rows: splitting, repeated rows, and rows of train that are in dev too. */
+import type { DatasetProblem } from '../contract/index.js';
 import {
   counted,
   type DatasetLocation,
-  type DatasetProblem,
   type DatasetWarning,
   type RowTable,
   warnAbout,
 } from '../datasets/index.js';
-import { isPauseDue, pacedFilter, pacedMap, pause } from '../pauses.js';
-import { Random } from '../random.js';
+import { isPauseDue, pacedFilter, pacedMap, pause, Random } from '../system/index.js';
+
+/** What families share in making a dataset of rows: splitting, repeated rows, and rows of train that are in dev too. */
 
 /** Share of the rows that dev gets if no dev rows are given. */
 export const DEFAULT_DEV_FRACTION = 0.1;
@@ -78,7 +78,7 @@ export interface Splits<Row> {
 }
 
 /** What a split needs to know about a row. */
-export interface SplitKeys {
+interface SplitKeys {
   /** Rows with the same text stay together, so that dev has nothing that train has seen. */
   readonly text: string;
   /** Names or ids. */

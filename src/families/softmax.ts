@@ -1,4 +1,4 @@
-import type { TextOutputs } from '../text-reader/index.js';
+import type { TextOutputs } from '../text/index.js';
 
 /** Probabilities in proportion to e to the power of the logits; they sum to 1. [logits] */
 export function softmax(logits: Float32Array | Float64Array): Float64Array {

@@ -1,9 +1,10 @@
-/** What a run of a graph is fed and writes, and its checks. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { CompileOptions, Feed, StoredWeights, TensorData, TensorDescription } from './executor.js';
 import type { Graph } from './graph.js';
 import { type ElementType, nodesFor, type Tensor } from './node.js';
 import { resolveShape, type Shape, ShapeError, symbolsOf, volume } from './shape.js';
+
+/** What a run of a graph is fed and writes, and its checks. */
 
 /** Values of the symbols in shapes, in one run. */
 export type Sizes = Readonly<Record<string, number>>;

@@ -126,7 +126,7 @@ class PendingGradients {
  * case, a tensor cut into parts, is a single pass over memory.
  * @returns tensors of the shape, whose sum is the gradient.
  */
-export function wholeOf(graph: Graph, shape: Shape, parts: readonly PartGradient[]): Tensor[] {
+function wholeOf(graph: Graph, shape: Shape, parts: readonly PartGradient[]): Tensor[] {
   const rows: PartGradient[][] = [];
   for (const part of [...parts].sort((a, b) => a.from - b.from)) {
     const row = rows.find((each) =>

@@ -1,6 +1,20 @@
 export { type AdaptiveThreadsOptions, adaptiveThreads, cpuExecutor } from './adaptive-threads.js';
-export type * from './executor.js';
-export { graphExecutorContract } from './executor-contract/executor-contract.js';
+export {
+  type CompiledGraph,
+  type CompileOptions,
+  type Feed,
+  type GraphExecutor,
+  type LoadedGraph,
+  notHere,
+  type OnnxExecutor,
+  type ResidentCompileOptions,
+  type ResidentGraph,
+  type ResidentMemory,
+  type ResidentTensor,
+  type StoredWeights,
+  type TensorData,
+  type TensorDescription,
+} from './executor.js';
 export { checkFeeds, checkOutputs, emptyTensor, fedTensors, readStoredWeight, type Sizes } from './feeds.js';
 export { addGradients, type ParameterGradient } from './gradients.js';
 export { Graph } from './graph.js';
@@ -9,6 +23,7 @@ export {
   type Node,
   type NodeOf,
   nodesFor,
+  outputAt,
   type Tensor,
   type TensorSource,
 } from './node.js';

@@ -209,7 +209,7 @@ const LEAST_VARIANCE = 0.01;
 const MOST_HELD_UP = 1.5;
 
 /** How long runs take now, by their size: start + size · rate, fitted to the newest runs by least squares of ms / size. */
-export class ExpectedTime {
+class ExpectedTime {
   /** Sums over runs: of 1, 1 / size, 1 / size², ms / size and ms / size². */
   #ones = 0;
   #inverses = 0;

@@ -1,12 +1,12 @@
-/** Who may send requests, and how many. */
 import type { Context } from 'hono';
 import ipaddr from 'ipaddr.js';
-import type { Account } from '../contract/index.js';
-import { TierError } from '../errors.js';
+import { type Account, TierError } from '../contract/index.js';
 import type { Authenticate } from './api-keys.js';
 import { Refusal } from './refusal.js';
 import type { HandlerEnvironment, Route } from './route.js';
 import type { OperatorServices } from './services.js';
+
+/** Who may send requests, and how many. */
 
 export interface Admission {
   readonly authenticate: Authenticate;

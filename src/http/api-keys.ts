@@ -2,9 +2,15 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
-import { type Account, accountSchema, type FieldsOf, validate } from '../contract/index.js';
-import { StorageError, ValidationError } from '../errors.js';
-import { replaceFile } from '../files/index.js';
+import {
+  type Account,
+  accountSchema,
+  type FieldsOf,
+  StorageError,
+  ValidationError,
+  validate,
+} from '../contract/index.js';
+import { replaceFile } from '../system/index.js';
 
 /** The account of an API key; undefined if the key is unknown. */
 export type Authenticate = (apiKey: string) => Account | undefined | Promise<Account | undefined>;

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { ValidationError } from '../errors.js';
-import type { SharedJobQueue } from '../jobs/index.js';
+import { ValidationError } from '../contract/index.js';
+import { type CopiedStorage, copyStorage, type SharedJobQueue } from '../jobs/index.js';
 import {
   Database,
   databaseFailure,
@@ -11,7 +11,6 @@ import {
   SharedLimits,
 } from '../postgres/index.js';
 import { fileStorage, type Storage } from '../storage/index.js';
-import { type CopiedStorage, copyStorage } from '../trainer/index.js';
 import type { RateLimiter, WrongKeyLimiter } from './admission.js';
 import type { ReadinessCheck } from './probes.js';
 import { type CalendarQuota, calendarQuota, periodOf, type Quota } from './quota.js';

@@ -78,7 +78,7 @@ export function otherType(type: string): Refusal {
   return new Refusal(415, [{ loc: ['header', 'content-type'], msg, type: 'content_type' }]);
 }
 
-export function brokenOff(): Refusal {
+function brokenOff(): Refusal {
   return new Refusal(400, [{ loc: ['body'], msg: 'the body is incomplete', type: 'incomplete' }]);
 }
 
@@ -86,13 +86,13 @@ export function brokenOff(): Refusal {
  * @param isAnnounced by the content length. Then the server keeps reading for a moment, because a client that is still
  *   sending when the connection closes never sees the answer. A body without a length may never end.
  */
-export function tooLarge(maxBodyBytes: number, isAnnounced: boolean): Refusal {
+function tooLarge(maxBodyBytes: number, isAnnounced: boolean): Refusal {
   const msg = `the body is larger than ${maxBodyBytes.toLocaleString('en-US')} bytes`;
   const headers = isAnnounced ? {} : HANG_UP;
   return new Refusal(413, [{ loc: ['body'], msg, type: 'too_large' }], { headers });
 }
 
-export function tooSlow(bodyTimeoutMs: number): Refusal {
+function tooSlow(bodyTimeoutMs: number): Refusal {
   const msg = `the body did not arrive within ${bodyTimeoutMs / 1000} s`;
   return new Refusal(408, [{ loc: ['body'], msg, type: 'too_slow' }], { headers: HANG_UP });
 }

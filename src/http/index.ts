@@ -1,5 +1,3 @@
-/** What the public entry `orchard-nlp/http` and the command `orchard serve` use. */
-
 export type { Admission, OperatorAccess, RateLimiter, WrongKeyLimiter } from './admission.js';
 export {
   type Authenticate,
@@ -32,4 +30,4 @@ export {
   type TrainerService,
 } from './services.js';
 export { type ServiceOptions, startService } from './start-service.js';
-export type { DatasetUploads, UploadLimits } from './uploads.js';
+export { DatasetUploads, type UploadLimits } from './uploads.js';

@@ -1,9 +1,9 @@
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import type * as z from 'zod';
+import type { OrchardError } from '../contract/index.js';
 import type { DatasetWarning, DatasetWarningKind } from '../datasets/index.js';
-import type { OrchardError } from '../errors.js';
-import type { JobError, JobInformation, TrainingEvent } from '../trainer/index.js';
+import type { JobError, JobInformation, TrainingEvent } from '../jobs/index.js';
 import { outcomeOf, refusalOf } from './refusal.js';
 import type { HandlerEnvironment } from './route.js';
 import type { JobProgress, JobStreamEvent, jobSchema } from './schemas.js';

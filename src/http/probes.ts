@@ -1,10 +1,11 @@
-/** What an operator asks a process without a key: whether it runs, whether it is ready, and its metrics. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Hono } from 'hono';
 import type { Registry } from 'prom-client';
 import type { AccessLogEntry } from './observe.js';
 import { Refusal } from './refusal.js';
 import type { HandlerEnvironment } from './route.js';
+
+/** What an operator asks a process without a key: whether it runs, whether it is ready, and its metrics. */
 
 export interface ProbeOptions {
   /** Whether requests can be answered, for /ready. Default: always. */

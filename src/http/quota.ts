@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import type { Account } from '../contract/index.js';
-import { StorageError } from '../errors.js';
+import { type Account, StorageError } from '../contract/index.js';
 import { QUOTA } from '../jobs/index.js';
 import { isVersionConflict, type JsonValue, memoryStorage, type Storage } from '../storage/index.js';
 import { type RateLimiter, tooMany, waitAfter } from './admission.js';

@@ -1,9 +1,14 @@
 import type { ResultAsync } from 'neverthrow';
-import { isOrchardError, MAX_LISTED_PROBLEMS, type OrchardError, type ValidationProblem } from '../errors.js';
+import {
+  isOrchardError,
+  MAX_LISTED_PROBLEMS,
+  type OrchardError,
+  type ValidationProblem,
+} from '../contract/index.js';
 
 export type RefusalStatus = 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 422 | 429 | 500 | 502 | 503;
 
-export interface RefusalOptions {
+interface RefusalOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** A partial result: the answers of a medley's models that did not fail. */
   readonly data?: unknown;

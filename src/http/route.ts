@@ -1,12 +1,12 @@
-/** What a route consists of. A new route is an entry in a file of routes/. */
 import type { Context } from 'hono';
 import type { RequestIdVariables } from 'hono/request-id';
 import type * as z from 'zod';
-import { type Account, validate } from '../contract/index.js';
-import { isOrchardError } from '../errors.js';
+import { type Account, isOrchardError, validate } from '../contract/index.js';
 import { type Quota, withinQuota } from './quota.js';
 import { invalid, type Place, type Places } from './refusal.js';
 import type { Services } from './services.js';
+
+/** What a route consists of. A new route is an entry in a file of routes/. */
 
 /** What a server knows about a request in addition to the request itself. */
 export interface Connection {
@@ -47,7 +47,7 @@ interface RawInput {
 }
 
 /** Who sends a request. */
-export interface Caller {
+interface Caller {
   readonly account: Account;
   /** Fires when the client has gone. */
   readonly signal: AbortSignal;

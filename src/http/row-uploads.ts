@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import type { ResultAsync } from 'neverthrow';
-import { DatasetError, describeDatasetProblem, type OrchardError } from '../errors.js';
+import { DatasetError, describeDatasetProblem, type OrchardError } from '../contract/index.js';
 import {
   classificationTypes,
   createClassificationArchive,

@@ -3,13 +3,13 @@ import {
   answerViews,
   inferenceResultSchema,
   MAX_IDEMPOTENCY_KEY_LENGTH,
+  MAX_LISTED_PROBLEMS,
   metadataSchema,
   modelRecordSchema,
   modelTypeSchema,
   paginationSchema,
   trainingJobInformationSchema,
 } from '../contract/index.js';
-import { MAX_LISTED_PROBLEMS } from '../errors.js';
 
 /** Requests and answers: what they add to the objects of the contract. */
 

@@ -1,4 +1,3 @@
-/** The classes of the library behind the service, and what the page and operators need in addition. */
 import {
   type Account,
   type InferenceResponse,
@@ -6,25 +5,37 @@ import {
   pretrainedModelNames,
 } from '../contract/index.js';
 import type { Explanation } from '../families/index.js';
-import { type ExplainOptions, inferenceService, type ServiceOptions } from '../inference/index.js';
-import { type JobQueue, ReadyModels } from '../jobs/index.js';
-import { Medley } from '../medley/index.js';
-import { CONFIG_FILE, modelFolderConfig, readFolderFile } from '../model-folder/index.js';
-import { catalogueModels, type ModelLoader } from '../model-loader/index.js';
-import { Predictor } from '../predictor/index.js';
-import type { Storage } from '../storage/index.js';
+import {
+  type ExplainOptions,
+  inferenceService,
+  Medley,
+  Predictor,
+  type ServiceOptions,
+} from '../inference/index.js';
 import {
   type ErasedAccount,
   eraseAccount,
+  type JobQueue,
   listUnusedModels,
+  ReadyModels,
   removeUnusedModels,
   Trainer,
   type TrainerOptions,
   type UnusedModel,
   type UnusedOptions,
-} from '../trainer/index.js';
+} from '../jobs/index.js';
+import {
+  CONFIG_FILE,
+  catalogueModels,
+  type ModelLoader,
+  modelFolderConfig,
+  readFolderFile,
+} from '../models/index.js';
+import type { Storage } from '../storage/index.js';
 import { outcomeOf } from './refusal.js';
 import { DatasetUploads, type UploadLimits, uploadReadingHost } from './uploads.js';
+
+/** The classes of the library behind the service, and what the page and operators need in addition. */
 
 export type TrainerService = Pick<
   Trainer,

@@ -1,7 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { Device } from '../device-names.js';
-import { isOrchardError } from '../errors.js';
-import { JobRunner } from '../trainer/index.js';
+import { type Device, isOrchardError } from '../contract/index.js';
+import { JobRunner } from '../jobs/index.js';
 import type { TrainingHost, TrainingIsolation } from '../training/index.js';
 import { hashedKeys, type StoredKey } from './api-keys.js';
 import { type Backend, databaseBackend, folderBackend, type LimitSettings } from './backends.js';

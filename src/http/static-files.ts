@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { etag } from 'hono/etag';
 import { secureHeaders } from 'hono/secure-headers';
-import { ownFile } from '../own-files.js';
+import { ownFile } from '../system/index.js';
 
 interface Content {
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -11,7 +11,7 @@ interface Content {
   readonly tag: string;
 }
 
-export interface StaticFile {
+interface StaticFile {
   /** Path of its URL. */
   readonly path: string;
   /** Its content-type. */

@@ -1,15 +1,15 @@
-/** Datasets that accounts upload on the page at /. */
 import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Account, TrainingRequest } from '../contract/index.js';
+import { type Account, DownloadError, type TrainingRequest } from '../contract/index.js';
 import { describeBytes, fileKind, ZIP } from '../datasets/index.js';
-import { DownloadError } from '../errors.js';
 import {
   hasEnded,
   JobRepository,
+  type SignalOptions,
   type StoredUpload,
+  type TrainerOptions,
   UPLOADED_ZIP,
   UploadRecords,
   uploadFolder,
@@ -17,12 +17,13 @@ import {
   uploadUrl,
 } from '../jobs/index.js';
 import { type Storage, withStorageErrors } from '../storage/index.js';
-import type { SignalOptions, TrainerOptions } from '../trainer/index.js';
 import { createTrainingHost, type TrainingHost } from '../training/index.js';
 import { type BodyLimits, saveBody } from './body.js';
 import { outcomeOf, Refusal } from './refusal.js';
 import { hasRows, saveRows } from './row-uploads.js';
 import type { TrainerService } from './services.js';
+
+/** Datasets that accounts upload on the page at /. */
 
 /** Disk space for uploads, including those that are arriving. */
 export interface UploadLimits {

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { err, fromThrowable, type Result, type ResultAsync } from 'neverthrow';
-import type { InferenceResponse } from '../contract/index.js';
-import { type OrchardError, toOrchardError } from '../errors.js';
+import { type InferenceResponse, type OrchardError, toOrchardError } from '../contract/index.js';
 import type { JudgedResult } from '../families/index.js';
 import { inFlightOf, type StreamOptions } from './call-options.js';
 import { onAbort } from './on-abort.js';

@@ -1,5 +1,5 @@
 import { ResultAsync } from 'neverthrow';
-import { AbortedError, type OrchardError, toOrchardError } from '../errors.js';
+import { AbortedError, type OrchardError, toOrchardError } from '../contract/index.js';
 import { onAbort } from './on-abort.js';
 
 /**

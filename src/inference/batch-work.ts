@@ -1,5 +1,5 @@
 import { type Decoder, ExplainedText, type ExplanationChoice, type ModelResult } from '../families/index.js';
-import type { TextReader, TextWindow, WindowOutputs } from '../text-reader/index.js';
+import type { TextReader, TextWindow, WindowOutputs } from '../text/index.js';
 import type { EncoderRuns } from './encoder-runs.js';
 import type { BatchAnswer, StageTimes } from './lane.js';
 

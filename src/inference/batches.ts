@@ -1,4 +1,4 @@
-import { isOrchardError } from '../errors.js';
+import { isOrchardError } from '../contract/index.js';
 import { traceBatch, traceLoad } from './channels.js';
 import type { Flow, Item, Portion } from './flow.js';
 import type { Predictions } from './inference-service.js';
@@ -9,7 +9,26 @@ import type { ModelMemory } from './model-memory.js';
 import type { PendingRequest } from './pending-request.js';
 import type { RequestQueue } from './request-queue.js';
 import { RunningBatch } from './running-batch.js';
-import { shareTexts } from './share-texts.js';
+
+/**
+ * Splits texts into parts of about equal work. Texts of similar work, and so of similar length, go together, so that
+ * each part needs little padding.
+ * @param work of each text.
+ * @returns positions in `work`, part by part; no part is empty, so there may be fewer than asked for.
+ */
+export function shareTexts(work: readonly number[], parts: number): number[][] {
+  const order = [...work.keys()].sort((a, b) => (work[a] ?? 0) - (work[b] ?? 0));
+  const total = work.reduce((sum, each) => sum + each, 0);
+  const shared = Array.from({ length: parts }, (): number[] => []);
+  let before = 0;
+  for (const position of order) {
+    const own = work[position] ?? 0;
+    const middle = before + own / 2;
+    shared[Math.min(parts - 1, Math.floor((parts * middle) / total))]?.push(position);
+    before += own;
+  }
+  return shared.filter((part) => part.length > 0);
+}
 
 /**
  * How long a batch should take, in milliseconds: long enough to make handing it over cheap and to find texts of
@@ -28,7 +47,7 @@ const MAX_UNFINISHED = 4;
 const LEAST_PART_MS = 1;
 
 /** What becomes of requests. */
-export interface BatchEvents {
+interface BatchEvents {
   /** A lane has become idle. */
   idle(): void;
   answered(request: PendingRequest, predictions: Predictions): void;

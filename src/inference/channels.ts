@@ -1,11 +1,12 @@
-/**
- * What tracing tools can subscribe to, by `node:diagnostics_channel`. Nothing is made or published for a channel that
- * nobody listens to.
- */
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { Predictions } from './inference-service.js';
 import type { BatchAnswer } from './lane.js';
 import type { PendingRequest } from './pending-request.js';
+
+/**
+ * What tracing tools can subscribe to, by `node:diagnostics_channel`. Nothing is made or published for a channel that
+ * nobody listens to.
+ */
 
 /** What subscribers of `orchard.predict` are told of a request, from its start to its end. */
 export interface RequestTrace {

@@ -1,4 +1,10 @@
-import { AbortedError, ClosedError, DeadlineError, OverloadedError, ValidationError } from '../errors.js';
+import {
+  AbortedError,
+  ClosedError,
+  DeadlineError,
+  OverloadedError,
+  ValidationError,
+} from '../contract/index.js';
 import { Batches } from './batches.js';
 import { type RequestTrace, traceLoad, tracePredict } from './channels.js';
 import type { InferenceService, Predictions, RequestOptions } from './inference-service.js';
@@ -6,11 +12,86 @@ import type { InferenceStats, ModelStats } from './inference-stats.js';
 import type { Lane } from './lane.js';
 import { LanePool } from './lane-pool.js';
 import { LaneState } from './lane-state.js';
-import { LaneWatch, type Patience } from './lane-watch.js';
 import { ModelMemory, type ModelSize } from './model-memory.js';
 import { onAbort } from './on-abort.js';
 import { PendingRequest } from './pending-request.js';
 import { RequestQueue } from './request-queue.js';
+
+/** How often lanes are looked at while any of them works, in milliseconds. */
+const TICK_MS = 1000;
+/** The longest time that Node's timers take: 24 days. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** How long a lane may take for one slice of work, in milliseconds. */
+interface Patience {
+  readonly runMs: number;
+  /** Where a model is to be loaded. */
+  readonly loadMs: number;
+}
+
+/** Slices are cut at 40 ms, between steps that take a second at most: who takes a minute doesn't come back. */
+const PATIENCE: Patience = { runMs: 60_000, loadMs: 300_000 };
+
+/** What happens to lanes, and when. */
+interface WatchOptions {
+  /** Called each second while a lane works. */
+  readonly tick: () => void;
+  /** After so many milliseconds without work, lanes give their memory back. */
+  readonly idleMs: number;
+  readonly patience?: Patience | undefined;
+}
+
+/**
+ * Gives up lanes that don't answer, has others take over what waits for them meanwhile, and has lanes rest that nobody
+ * has asked for long.
+ */
+class LaneWatch {
+  readonly #lanes: readonly LaneState[];
+  readonly #options: WatchOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #idle: NodeJS.Timeout | undefined;
+
+  constructor(lanes: readonly LaneState[], options: WatchOptions) {
+    this.#lanes = lanes;
+    this.#options = options;
+  }
+
+  /** Something is asked of the lanes. */
+  start(): void {
+    if (this.#timer !== undefined) return;
+    this.stop();
+    this.#timer = setInterval(() => this.#look(), TICK_MS).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    clearTimeout(this.#idle);
+    this.#timer = undefined;
+    this.#idle = undefined;
+  }
+
+  #wait(): void {
+    this.stop();
+    const rest = () => {
+      for (const lane of this.#lanes) if (!lane.isBusy && lane.unfinished === 0) lane.rest();
+    };
+    if (this.#options.idleMs <= MAX_TIMER_MS) this.#idle = setTimeout(rest, this.#options.idleMs).unref();
+  }
+
+  #look(): void {
+    this.#options.tick();
+    const busy = this.#lanes.filter(({ isBusy }) => isBusy);
+    if (busy.length === 0) this.#wait();
+    const now = performance.now();
+    for (const { lane, loading, busySince } of busy) {
+      const { loadMs, runMs } = this.#options.patience ?? PATIENCE;
+      const ms = loading !== undefined ? loadMs : runMs;
+      if (now - busySince <= ms) continue;
+      const what = loading !== undefined ? 'loading a model' : 'its work';
+      lane.abandon(`an inference worker did not end ${what} within ${ms / 1000} s; it is replaced`);
+    }
+  }
+}
 
 /** Most characters that may wait, whatever the number of texts. */
 const MAX_WAITING_CHARACTERS = 2 ** 24;

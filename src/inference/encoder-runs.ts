@@ -3,14 +3,220 @@ import {
   resolveShape,
   type TensorData,
   type TensorDescription,
+  ThreadChoice,
+  type ThreadChoiceOptions,
   volume,
+  type Width,
 } from '../graph/index.js';
-import type { TextWindow } from '../text-reader/index.js';
-import { lengthGroups } from './length-groups.js';
+import type { TextWindow } from '../text/index.js';
 import { nativeWork } from './native-work.js';
-import { RunCost } from './run-cost.js';
-import { RunThreads } from './run-threads.js';
-import { TokenGrid } from './token-grid.js';
+
+/** A run's padded size. */
+export interface RunSize {
+  readonly rows: number;
+  /** Tokens of the longest row. */
+  readonly tokens: number;
+}
+
+/** Numbers that a run's time is a sum of, each times a coefficient. */
+type Features = readonly [start: number, tokens: number, pairs: number];
+
+/**
+ * What starting a run costs, what a token costs, and what the pairs of tokens that attention compares cost, in tokens:
+ * measured on minis and bases on two cores, and good enough until a model's own runs say more.
+ */
+const PRIOR: Features = [18, 1, 1 / 1500];
+/** Runs that the prior stands for, at first. */
+const PRIOR_SIZES: readonly RunSize[] = [
+  { rows: 1, tokens: 8 },
+  { rows: 1, tokens: 128 },
+  { rows: 8, tokens: 32 },
+  { rows: 4, tokens: 256 },
+];
+/** Weight of a run after each further one: the last two hundred or so count. */
+const KEPT = 0.995;
+/** Runs between two fits. */
+const RUNS_PER_FIT = 8;
+
+/**
+ * How long runs of a model take on this machine: start + tokens · a + rows · tokens² · b, fitted to the runs as they
+ * happen by least squares of the relative error, so that long runs don't count more than short ones.
+ */
+export class RunCost {
+  #coefficients: Features = PRIOR;
+  /** Sums of products of two features, upper triangle by rows, and of the features themselves. */
+  #products = [0, 0, 0, 0, 0, 0];
+  #sums = [0, 0, 0];
+  #runs = 0;
+
+  /** In tokens of a long run; in milliseconds once runs were learned from. */
+  cost(size: RunSize): number {
+    return costOf(this.#coefficients, size);
+  }
+
+  /** @param ms how long a run took. */
+  learn(size: RunSize, ms: number): void {
+    if (!(ms > 0)) return;
+    if (this.#runs === 0) this.#assume(ms / costOf(PRIOR, size));
+    this.#add(size, ms);
+    this.#runs += 1;
+    if (this.#runs % RUNS_PER_FIT === 0) this.#fit();
+  }
+
+  #assume(msPerToken: number): void {
+    for (const size of PRIOR_SIZES) this.#add(size, msPerToken * costOf(PRIOR, size));
+  }
+
+  #add({ rows, tokens }: RunSize, ms: number): void {
+    const [a, b, c] = [1 / ms, (rows * tokens) / ms, (rows * tokens * tokens) / ms];
+    this.#products = [a * a, a * b, a * c, b * b, b * c, c * c].map(
+      (product, at) => KEPT * (this.#products[at] ?? 0) + product,
+    );
+    this.#sums = [a, b, c].map((sum, at) => KEPT * (this.#sums[at] ?? 0) + sum);
+  }
+
+  /** Keeps what was known where the runs were too much alike, or too noisy, to tell the three apart. */
+  #fit(): void {
+    const [aa = 0, ab = 0, ac = 0, bb = 0, bc = 0, cc = 0] = this.#products;
+    const matrix = [
+      [aa, ab, ac],
+      [ab, bb, bc],
+      [ac, bc, cc],
+    ];
+    const [start = 0, perToken = 0, perPair = 0] = solve(matrix, this.#sums);
+    const isSound = [start, perToken, perPair].every((each) => Number.isFinite(each) && each > 0);
+    if (isSound) this.#coefficients = [start, perToken, perPair];
+  }
+}
+
+function costOf([start, perToken, perPair]: Features, { rows, tokens }: RunSize): number {
+  return start + rows * tokens * (perToken + perPair * tokens);
+}
+
+/** The solution of three equations by Cramer's rule. */
+function solve(matrix: readonly (readonly number[])[], right: readonly number[]): number[] {
+  const whole = determinant(matrix);
+  return right.map((_, column) => {
+    const replaced = matrix.map((row, at) => row.map((each, k) => (k === column ? (right[at] ?? 0) : each)));
+    return determinant(replaced) / whole;
+  });
+}
+
+function determinant(matrix: readonly (readonly number[])[]): number {
+  const [[a = 0, b = 0, c = 0] = [], [d = 0, e = 0, f = 0] = [], [g = 0, h = 0, i = 0] = []] = matrix;
+  return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g);
+}
+
+/** What decides how texts are grouped. */
+interface GroupingOptions {
+  /** The most tokens, padding included, that a run may hold; a longer text runs alone. */
+  readonly maxTokens: number;
+  /** What a run costs. Default: as runs of small encoders do. */
+  readonly cost?: (size: RunSize) => number;
+}
+
+const usual = new RunCost();
+
+/**
+ * Splits texts into runs so that all runs together cost least. Texts are sorted by length, and the best cuts are
+ * found by dynamic programming, in O(texts × most texts in a run).
+ * @param lengths tokens of each text.
+ * @returns positions in `lengths`, run by run.
+ */
+export function lengthGroups(
+  lengths: readonly number[],
+  { maxTokens, cost = (size) => usual.cost(size) }: GroupingOptions,
+): number[][] {
+  const order = [...lengths.keys()].sort((a, b) => (lengths[a] ?? 0) - (lengths[b] ?? 0));
+  const least = new Float64Array(order.length + 1).fill(Number.POSITIVE_INFINITY);
+  const start = new Int32Array(order.length + 1);
+  least[0] = 0;
+  for (let end = 1; end <= order.length; end += 1) {
+    const tokens = lengths[order[end - 1] ?? 0] ?? 0;
+    for (let from = end - 1; from >= 0; from -= 1) {
+      const rows = end - from;
+      if (rows * tokens > maxTokens && rows > 1) break;
+      const total = (least[from] ?? 0) + cost({ rows, tokens });
+      if (total < (least[end] ?? 0)) {
+        least[end] = total;
+        start[end] = from;
+      }
+    }
+  }
+  const groups: number[][] = [];
+  for (let end = order.length; end > 0; end = start[end] ?? 0) groups.push(order.slice(start[end], end));
+  return groups.reverse();
+}
+
+/** Runs that were alone before a second session is worth its memory. */
+const RUNS_BEFORE = 8;
+/** Several threads take processors from others, so they must save a tenth of the time. */
+const CHOICE: ThreadChoiceOptions = { first: 'narrow', toWide: 0.9, toNarrow: 1.05 };
+
+/**
+ * Decides how many threads a run uses that has the machine for itself, for runs of similar size by themselves: small
+ * ones are often faster with one thread, and beside busy processes all may be.
+ */
+export class RunThreads {
+  readonly #sizes = new Map<number, ThreadChoice>();
+  #runs = 0;
+
+  /** Whether enough runs were alone for a session of several threads to be worth while. */
+  get wantsWide(): boolean {
+    return this.#runs >= RUNS_BEFORE;
+  }
+
+  /** @param tokens of the run. */
+  choose(tokens: number): Width {
+    return this.wantsWide ? this.#of(tokens).width : 'narrow';
+  }
+
+  /** @param ms how long a run took that was alone and as wide as was chosen. */
+  learn(tokens: number, ms: number): void {
+    if (this.wantsWide) this.#of(tokens).learn({ size: Math.max(1, tokens), ms });
+    this.#runs += 1;
+  }
+
+  /** Runs of similar size, within a factor of two. */
+  #of(tokens: number): ThreadChoice {
+    const size = Math.floor(Math.log2(Math.max(1, tokens)));
+    const known = this.#sizes.get(size);
+    if (known !== undefined) return known;
+    const choice = new ThreadChoice(CHOICE);
+    this.#sizes.set(size, choice);
+    return choice;
+  }
+}
+
+/** An int64 matrix of whole numbers from 0 to 2^31 − 1. [rows, columns] */
+class TokenGrid {
+  readonly type = 'int64';
+  readonly dims: readonly number[];
+  readonly data: BigInt64Array;
+  /** Writing only the low halves saves a BigInt per token; every supported platform is little-endian. */
+  readonly #halves: Int32Array;
+
+  constructor(rows: number, columns: number) {
+    this.dims = [rows, columns];
+    this.data = new BigInt64Array(rows * columns);
+    this.#halves = new Int32Array(this.data.buffer);
+  }
+
+  /** Writes a row; what it lacks at its end is filled with `padding`. */
+  setRow(row: number, values: Int32Array, padding: number): void {
+    const [, columns = 0] = this.dims;
+    const start = row * columns;
+    for (let column = 0; column < columns; column += 1) {
+      this.#halves[2 * (start + column)] = column < values.length ? (values[column] ?? 0) : padding;
+    }
+  }
+
+  /** Writes ones, and zeros behind them. */
+  setOnes(row: number, count: number): void {
+    const [, columns = 0] = this.dims;
+    for (let column = 0; column < count; column += 1) this.#halves[2 * (row * columns + column)] = 1;
+  }
+}
 
 /**
  * Most tokens of a run of several texts, padding included. Longer runs take no less time for each token, as what they
@@ -19,7 +225,7 @@ import { TokenGrid } from './token-grid.js';
 const MAX_TOKENS_PER_RUN = 512;
 
 /** The graph of a model, once for each number of threads. */
-export interface EncoderGraphs {
+interface EncoderGraphs {
   /** For one thread. */
   readonly narrow: LoadedGraph;
   /** Loads it for several threads; undefined if runs may use one only. */
@@ -30,7 +236,7 @@ export interface EncoderGraphs {
 }
 
 /** How windows are computed. */
-export interface ComputeOptions {
+interface ComputeOptions {
   /** Whether the next run has the machine for itself, and may use several threads. Default: none has. */
   readonly alone?: () => boolean;
   /** Texts, by their index, whose windows needn't be computed any more. */

@@ -1,4 +1,4 @@
-import type { ExecutionProvider } from '../device-names.js';
+import type { ExecutionProvider } from '../contract/index.js';
 import type { StageTimes } from './lane.js';
 import type { MemoryStats } from './model-memory.js';
 

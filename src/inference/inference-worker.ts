@@ -1,10 +1,11 @@
-/** Entry point of an inference worker thread. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { describeError, toOrchardError } from '../errors.js';
+import { describeError, toOrchardError } from '../contract/index.js';
 import { InlineLane } from './inline-lane.js';
 import type { BatchAnswer, Loaded } from './lane.js';
 import type { PoolMessage, WorkerMessage, WorkerSettings } from './messages.js';
 import { countNativeWorkIn } from './native-work.js';
+
+/** Entry point of an inference worker thread. */
 
 const settings: WorkerSettings = workerData;
 countNativeWorkIn(settings.nativeCalls);

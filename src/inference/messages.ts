@@ -1,4 +1,4 @@
-import type { ErrorDescription } from '../errors.js';
+import type { ErrorDescription } from '../contract/index.js';
 import type { LaneOptions } from './inline-lane.js';
 import type { Batch, BatchAnswer, Loaded } from './lane.js';
 

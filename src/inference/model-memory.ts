@@ -1,4 +1,4 @@
-import { MemoryLimitError } from '../errors.js';
+import { MemoryLimitError } from '../contract/index.js';
 import type { LaneModel, LaneState } from './lane-state.js';
 
 /** What inference takes of its memory limit, in bytes. */

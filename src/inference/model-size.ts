@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { ONNX_FILE, readConfig } from '../model-folder/index.js';
+import { ONNX_FILE, readConfig } from '../models/index.js';
 
 /**
  * What a model takes in memory, by the size of its graph and lexical files: the runtime keeps weights as it read them and

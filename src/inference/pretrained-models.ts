@@ -1,5 +1,5 @@
-import { toOrchardError } from '../errors.js';
-import type { ModelLoader } from '../model-loader/index.js';
+import { toOrchardError } from '../contract/index.js';
+import type { ModelLoader } from '../models/index.js';
 import type { InferenceService, Predictions, RequestOptions } from './inference-service.js';
 
 /** Runs models by name, with the files that a loader finds. */

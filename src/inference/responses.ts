@@ -1,5 +1,4 @@
-import type { InferenceMetadata, InferenceResponse } from '../contract/index.js';
-import { InternalError } from '../errors.js';
+import { type InferenceMetadata, type InferenceResponse, InternalError } from '../contract/index.js';
 import type { Explanation, JudgedResult } from '../families/index.js';
 import type { Predictions } from './inference-service.js';
 

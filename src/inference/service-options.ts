@@ -1,13 +1,37 @@
 import { availableParallelism, totalmem } from 'node:os';
 import * as z from 'zod';
-import { accountSchema, LOCAL_ACCOUNT, validate } from '../contract/index.js';
-import { DEVICES, type Device } from '../device-names.js';
-import { catalogueModels, type ModelLoader } from '../model-loader/index.js';
+import {
+  accountSchema,
+  DEVICES,
+  type Device,
+  implementation,
+  LOCAL_ACCOUNT,
+  validate,
+} from '../contract/index.js';
+import { catalogueModels, type ModelLoader } from '../models/index.js';
 import { Dispatcher } from './dispatcher.js';
-import { implementation } from './implementation.js';
 import type { InferenceService } from './inference-service.js';
-import { lazyLane } from './lazy-lane.js';
+import type { Lane } from './lane.js';
 import { ThreadLane } from './thread-lane.js';
+
+/** A lane whose code is loaded with its first work. */
+function lazyLane(load: () => Promise<Lane>): Lane {
+  let loading: Promise<Lane> | undefined;
+  const loaded = () => {
+    loading ??= load();
+    return loading;
+  };
+  return {
+    run: async (batch) => (await loaded()).run(batch),
+    resume: async (id, alone) => (await loaded()).resume(id, alone),
+    cancel: (id, positions) => void loading?.then((lane) => lane.cancel(id, positions)),
+    load: async (directory) => (await loaded()).load(directory),
+    forget: (directory) => void loading?.then((lane) => lane.forget(directory)),
+    abandon: (reason) => void loading?.then((lane) => lane.abandon(reason)),
+    rest: () => void loading?.then((lane) => lane.rest()),
+    close: async () => (await loading)?.close(),
+  };
+}
 
 /** How models are run. */
 export interface ServiceOptions {

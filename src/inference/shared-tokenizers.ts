@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { type EncodeOptions, type Encoding, loadTokenizer, type Tokenizer } from '../tokenizer/index.js';
+import { type EncodeOptions, type Encoding, loadTokenizer, type Tokenizer } from '../text/index.js';
 
 /** Enough for a batch of a medley: 50 queries. */
 const MAX_REMEMBERED_TEXTS = 64;

@@ -1,18 +1,118 @@
 import { join } from 'node:path';
-import type { Device, ExecutionProvider } from '../device-names.js';
-import { isOrchardError, ModelFolderError } from '../errors.js';
+import { type Device, type ExecutionProvider, isOrchardError, ModelFolderError } from '../contract/index.js';
 import { familyOfModel } from '../families/index.js';
-import { type LoadedGraph, onnxExecutor } from '../graph/index.js';
-import { CONFIG_FILE, ONNX_FILE, openModelFolder } from '../model-folder/index.js';
-import { outputsByText, type TextOutputs, TextReader, type TextWindow } from '../text-reader/index.js';
+import { type LoadedGraph, onnxExecutor, type TensorData } from '../graph/index.js';
+import {
+  CONFIG_FILE,
+  type ModelFolderConfig,
+  ONNX_FILE,
+  openModelFolder,
+  TOKENIZER_FILE,
+} from '../models/index.js';
+import {
+  outputsByText,
+  type TextOutputs,
+  TextReader,
+  type TextWindow,
+  type Tokenizer,
+} from '../text/index.js';
 import { BatchWork, type ModelParts, type WorkOptions, type WorkSlice } from './batch-work.js';
-import { checkReading } from './check-reading.js';
-import { checkedGraph } from './checked-graph.js';
 import { type DeviceGraph, type DeviceUse, openDeviceGraph } from './device-graph.js';
 import { EncoderRuns } from './encoder-runs.js';
 import { memoryOfModel } from './model-size.js';
 import { nativeWork } from './native-work.js';
 import { SharedTokenizers } from './shared-tokenizers.js';
+
+/**
+ * Checks that a folder's tokenizer and its settings of reading belong together: that the encoder has a row for each
+ * token, and that a window has room for a text and moves on by half of it at least.
+ * @throws ModelFolderError
+ */
+function checkReading(directory: string, config: ModelFolderConfig, tokenizer: Tokenizer): void {
+  const { vocab_size: rows } = config;
+  const { max_tokens, window_overlap = 0 } = config.orchard;
+  const { vocabularySize, specialTokens } = tokenizer;
+  const highest = Math.max(vocabularySize - 1, ...Object.values(specialTokens));
+  if (typeof rows === 'number' && highest >= rows) {
+    const reason = `it has ids up to ${highest}, but ${CONFIG_FILE} has a vocab_size of ${rows}`;
+    throw new ModelFolderError(join(directory, TOKENIZER_FILE), reason);
+  }
+  const special = tokenizer.encode('').sequenceIds.reduce((count, text) => count + (text === -1 ? 1 : 0), 0);
+  const room = max_tokens - special;
+  if (room >= 1 && window_overlap <= room / 2) return;
+  const reason =
+    room < 1
+      ? `orchard.max_tokens: ${max_tokens} leave no room for a text beside ${special} special tokens`
+      : `orchard.window_overlap: ${window_overlap} of ${room} tokens; at most half of them can be read again`;
+  throw new ModelFolderError(join(directory, CONFIG_FILE), reason);
+}
+
+/** The graph of a model folder: it takes and gives what an encoder does, and where it fails, the folder is named. */
+
+/** What texts are fed as: two inputs that every graph has, and one for encoders that read token types. */
+const INPUTS = ['attention_mask', 'input_ids'];
+const TYPES = 'token_type_ids';
+/** Dimensions that differ from run to run. */
+const SYMBOLS = ['batch', 'tokens'];
+/** Outputs for each text, or for each token. */
+const MAX_OUTPUTS = 65_536;
+/**
+ * The largest output, positive or negative: logits and hidden states stay below 1,000. Larger ones leave float32 when
+ * they are blended, and no label has a score then.
+ */
+const LARGEST_OUTPUT = 1e6;
+
+/** @throws ModelFolderError if the graph is no encoder; later, if a run fails or gives what is not a number. */
+function checkedGraph(graph: LoadedGraph, path: string): LoadedGraph {
+  const reason = reasonAgainst(graph);
+  if (reason !== undefined) throw new ModelFolderError(path, reason);
+  return {
+    inputs: graph.inputs,
+    outputs: graph.outputs,
+    bytes: graph.bytes,
+    async run(feeds, outputs) {
+      try {
+        await graph.run(feeds, outputs);
+      } catch (cause) {
+        if (isOrchardError(cause)) throw cause;
+        const told = cause instanceof Error ? cause.message : String(cause);
+        throw new ModelFolderError(path, `the graph can't read a text: ${told}`, { cause });
+      }
+      for (const output of Object.values(outputs)) checkNumbers(output, path);
+    },
+    release: () => graph.release(),
+  };
+}
+
+function reasonAgainst({ inputs, outputs }: LoadedGraph): string | undefined {
+  const names = inputs.map(({ name }) => name).sort();
+  const needed = names.filter((name) => name !== TYPES);
+  if (needed.join() !== INPUTS.join())
+    return `the graph takes ${told(names)}, not ${INPUTS.join(', ')} and perhaps ${TYPES}`;
+  const input = inputs.find(({ type, shape }) => type !== 'int64' || shape.join() !== SYMBOLS.join());
+  if (input !== undefined) return `its input ${input.name} is not int64 [batch, tokens]`;
+  const [output, ...more] = outputs;
+  if (output?.type !== 'float32') return 'the graph has no float32 output';
+  if (more.length > 0) return `the graph has ${outputs.length} outputs, not one`;
+  const [first, ...others] = output.shape;
+  const width = others.at(-1);
+  const isWidth = typeof width === 'number' && width >= 1 && width <= MAX_OUTPUTS;
+  const isRead =
+    first === 'batch' && isWidth && (others.length === 1 || others.slice(0, -1).join() === 'tokens');
+  if (isRead) return undefined;
+  return `its output is [${told(output.shape)}], not [batch, outputs] or [batch, tokens, outputs]`;
+}
+
+const told = (names: readonly (string | number)[]): string => names.join(', ').slice(0, 200);
+
+function checkNumbers({ data }: TensorData, path: string): void {
+  if (!(data instanceof Float32Array)) return;
+  for (let at = 0; at < data.length; at += 1) {
+    const value = data[at] ?? 0;
+    if (value >= -LARGEST_OUTPUT && value <= LARGEST_OUTPUT) continue;
+    throw new ModelFolderError(path, `the graph gives ${value} for a text; its weights are damaged`);
+  }
+}
 
 /** One loaded model: tokenizer, graph and decoder. Its work blocks its thread while the graph runs. */
 export class TextModel {

@@ -1,7 +1,6 @@
 import type { Worker } from 'node:worker_threads';
-import { InstallationError, InternalError, type OrchardError, reviveError } from '../errors.js';
-import { ownFile } from '../own-files.js';
-import { startThread } from '../start-thread.js';
+import { InstallationError, InternalError, type OrchardError, reviveError } from '../contract/index.js';
+import { ownFile, startThread } from '../system/index.js';
 import type { LaneOptions } from './inline-lane.js';
 import type { Batch, BatchAnswer, Lane, Loaded } from './lane.js';
 import type { PoolMessage, WorkerMessage, WorkerSettings } from './messages.js';
@@ -12,7 +11,7 @@ interface Asker {
 }
 
 /** Starts an inference worker. */
-export type OpenWorker = (settings: WorkerSettings) => Worker;
+type OpenWorker = (settings: WorkerSettings) => Worker;
 
 /** @throws InstallationError in a bundle without the worker's file. */
 const openWorker: OpenWorker = (workerData) => {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { cp } from 'node:fs/promises';
 import * as z from 'zod';
-import { StorageError } from '../errors.js';
-import { contentHash, type FileContent, filesIn } from '../files/index.js';
+import { StorageError } from '../contract/index.js';
 import { asStorageError, type Storage, withStorageErrors } from '../storage/index.js';
+import { contentHash, type FileContent, filesIn } from '../system/index.js';
 import { accountsWithJobs, idIn, recordPages } from './account-records.js';
 import { COPIED, JOBS, UPLOADS } from './collections.js';
 import type { JobQueue } from './job-queue.js';

@@ -1,14 +1,9 @@
-export { accountKey, accountsWithJobs, idIn, keysOfAccount } from './account-records.js';
-export {
-  JOB_LEASES,
-  JOBS,
-  OF_A_JOB,
-  OF_AN_ACCOUNT,
-  QUOTA,
-  UPLOADS,
-} from './collections.js';
-export { type CopiedStorage, type CopyStorageOptions, copyStorage } from './copy-storage.js';
+export type { ErasedAccount } from './account-erasure.js';
+export { JOBS, QUOTA } from './collections.js';
+export type { CopiedStorage, CopyStorageOptions } from './copy-storage.js';
+export type { StateEvent, TrainingEvent } from './job-events.js';
 export { viewsOf } from './job-index.js';
+export type { JobInformation } from './job-information.js';
 export {
   type AnyJobHandler,
   type JobHandler,
@@ -21,22 +16,29 @@ export {
   type SharedJobQueue,
   type StopReason,
 } from './job-queue.js';
-export { type CreateJobQueueMedium, type JobQueueMedium, jobQueueContract } from './job-queue-contract.js';
 export {
   type BlendFigures,
   type JobError,
   type JobRecord,
   newJobRecord,
-  toJobError,
   tuningSchema,
 } from './job-record.js';
 export { JobRepository } from './job-repository.js';
-export { JobRequests } from './job-requests.js';
-export { canReach, hasEnded, isWaiting, moved } from './job-states.js';
-export { noteWrite, onWrite, type WriteListener } from './job-writes.js';
+export { JobRunner, type JobRunnerOptions } from './job-runner.js';
+export { hasEnded, moved } from './job-states.js';
 export { ModelUses } from './model-uses.js';
-export { type ReadyModel, ReadyModels, readyModel } from './ready-models.js';
-export type { StoredJob } from './stored-job.js';
+export {
+  copyStorage,
+  type EraseAccountOptions,
+  eraseAccount,
+  listUnusedModels,
+  type OperatorOptions,
+  removeUnusedModels,
+} from './operator.js';
+export { ReadyModels, readyModel } from './ready-models.js';
+export { type CreateJobOptions, type SignalOptions, Trainer } from './trainer.js';
+export { defaultMemoryLimit, type TrainerOptions } from './trainer-options.js';
+export type { UnusedModel, UnusedOptions } from './unused-models.js';
 export {
   type StoredUpload,
   UPLOADED_ZIP,

@@ -1,7 +1,9 @@
 import * as z from 'zod';
 import {
+  type DatasetProblem,
   type FieldsOf,
   modelConfigSchema,
+  type OrchardError,
   type Topk,
   type TrainingRequest,
   topkSchema,
@@ -10,7 +12,6 @@ import {
   trainingStatsSchema,
 } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
-import type { DatasetProblem, OrchardError } from '../errors.js';
 
 const warningSchema: z.ZodType<DatasetWarning> = z.strictObject({
   kind: z.string(),
@@ -122,7 +123,7 @@ export const jobRecordSchema = z.strictObject({
 export type JobRecord = z.infer<typeof jobRecordSchema>;
 
 /** What a trainer adds to a request. */
-export type NewJob = Pick<JobRecord, 'id' | 'app_id' | 'created' | 'seed'> &
+type NewJob = Pick<JobRecord, 'id' | 'app_id' | 'created' | 'seed'> &
   Partial<Pick<JobRecord, 'allow_file_url' | 'allow_private_addresses' | 'tuning' | 'backbone'>>;
 
 /** The batch size of a job whose request has none: training chooses one by the number of rows. */

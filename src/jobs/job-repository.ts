@@ -1,6 +1,5 @@
 import { validate as isUuid } from 'uuid';
-import type { ListFilter, Page } from '../contract/index.js';
-import { NotFoundError, StorageError } from '../errors.js';
+import { type ListFilter, NotFoundError, type Page, StorageError } from '../contract/index.js';
 import {
   isVersionConflict,
   type NewRecord,
@@ -36,7 +35,7 @@ const MAX_WRITE_ATTEMPTS = 100;
 /** What becomes of a job is recorded even when the medium is full; new ones have to wait. */
 const URGENT: WriteOptions = { isUrgent: true };
 
-export interface UpdateOptions {
+interface UpdateOptions {
   /** What a missing job is called in the error. Default `training job`. */
   readonly resource?: 'model' | 'training job';
   /** The job as it was a moment ago, which spares the first reading. */

@@ -1,5 +1,4 @@
-import type { TrainingJobStatus } from '../contract/index.js';
-import { TransitionError } from '../errors.js';
+import { type TrainingJobStatus, TransitionError } from '../contract/index.js';
 
 /**
  * Every transition of a training job. A deletion cancels a job that has not ended first, so only ended jobs become

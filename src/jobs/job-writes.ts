@@ -6,7 +6,7 @@ import { JOBS } from './collections.js';
 const MAX_JOBS = 10_000;
 
 /** Gets the id of each job whose record is written by this process or, if the storage reports that, by another. */
-export interface WriteListener {
+interface WriteListener {
   written(id: string, isElsewhere: boolean): void;
 }
 

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { isOrchardError, ModelNotReadyError, NotFoundError } from '../errors.js';
+import { isOrchardError, ModelNotReadyError, NotFoundError } from '../contract/index.js';
 import { type Storage, withStorageErrors } from '../storage/index.js';
 import type { JobRecord } from './job-record.js';
 import { JobRepository } from './job-repository.js';
@@ -23,7 +23,7 @@ interface Found {
   isRenewed: boolean;
 }
 
-export interface ReadyModelsOptions {
+interface ReadyModelsOptions {
   /** Called with the directory of a model that can't answer any more. */
   readonly gone?: (directory: string) => void;
   /** The time in milliseconds. */
@@ -136,7 +136,7 @@ function isGone(thrown: unknown): boolean {
 }
 
 /** A model that can answer. */
-export interface ReadyModel {
+interface ReadyModel {
   readonly job: JobRecord;
   /** Where its files are. */
   readonly directory: string;

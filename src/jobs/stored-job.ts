@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import { type ModelConfig, modelConfigSchema } from '../contract/index.js';
-import { InternalError } from '../errors.js';
+import { InternalError, type ModelConfig, modelConfigSchema } from '../contract/index.js';
 import {
   isVersionConflict,
   type JsonValue,

@@ -21,7 +21,7 @@ const uploadSchema = z.strictObject({
   job: z.string().nullable(),
 });
 /** The record of a dataset that an account has sent. */
-export type Upload = z.infer<typeof uploadSchema>;
+type Upload = z.infer<typeof uploadSchema>;
 
 export interface StoredUpload {
   readonly app_id: string;

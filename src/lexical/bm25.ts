@@ -1,13 +1,20 @@
 import { LRUCache } from 'lru-cache';
 import { stemmer } from 'stemmer';
-import { ModelFolderError } from '../errors.js';
-import { fields, flag, type JsonShape, number } from '../json-shape.js';
-import { allAtOnce, type Steps } from '../pauses.js';
-import { decodeSafetensors, encodeSafetensors, type IntegerTensor } from '../safetensors/index.js';
-import { type Scored, topScores } from '../top-scores.js';
+import { ModelFolderError } from '../contract/index.js';
+import { decodeSafetensors, encodeSafetensors, type IntegerTensor } from '../models/index.js';
+import {
+  allAtOnce,
+  fields,
+  flag,
+  type JsonShape,
+  number,
+  type Scored,
+  type Steps,
+  topScores,
+} from '../system/index.js';
 import { parseEntry } from './expert-file.js';
 
-export interface Bm25Options {
+interface Bm25Options {
   /** Compare English words by their stems. */
   readonly stem: boolean;
   /** How much repeated occurrences of a term count, 0 (not at all) or more. Default 1.2. */

@@ -1,4 +1,4 @@
-import { type JsonShape, shaped } from '../json-shape.js';
+import { type JsonShape, shaped } from '../system/index.js';
 
 /** A metadata entry of a file, parsed as JSON; undefined if it is missing or doesn't fit the shape. */
 export function parseEntry<T>(shape: JsonShape<T>, entry: string | undefined): T | undefined {

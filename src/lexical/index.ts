@@ -1,4 +1,4 @@
-export { Bm25Index, type Bm25Options } from './bm25.js';
+export { Bm25Index } from './bm25.js';
 export { CrfExpert } from './crf/crf-expert.js';
 export { LogMatrix, TagLattice, type TagTransitions, viterbi } from './crf/tag-lattice.js';
 export {
@@ -8,9 +8,4 @@ export {
   trainCrfExpert,
 } from './crf/train-crf-expert.js';
 export { LinearExpert } from './linear-expert.js';
-export {
-  type ClassWeights,
-  type LinearExpertOptions,
-  linearExpertBytes,
-  trainLinearExpert,
-} from './train-linear-expert.js';
+export { type ClassWeights, linearExpertBytes, trainLinearExpert } from './train-linear-expert.js';

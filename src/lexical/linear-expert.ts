@@ -1,14 +1,13 @@
-import { ModelFolderError } from '../errors.js';
-import { fields, flag, nullable, whole } from '../json-shape.js';
-import { Arena, type IdBags, type Kernels, loadKernels } from '../kernels/index.js';
-import { roundRow } from '../round-row.js';
+import { ModelFolderError } from '../contract/index.js';
+import { Arena, type IdBags, type Kernels, loadKernels } from '../engine/index.js';
 import {
   decodeSafetensors,
   encodeSafetensors,
   type IntegerTensor,
   type NamedTensor,
   roundedToFloat16,
-} from '../safetensors/index.js';
+} from '../models/index.js';
+import { fields, flag, nullable, roundRow, whole } from '../system/index.js';
 import { areModerate, paddedOutputs, padRows, parseEntry } from './expert-file.js';
 import { CharacterKind, characterKind } from './n-grams.js';
 import { type SparseVector, TfIdf } from './tf-idf.js';

@@ -1,4 +1,4 @@
-import type { Steps } from '../pauses.js';
+import type { Steps } from '../system/index.js';
 import { HashTable } from './hash-table.js';
 import { NGramHasher, type NGramOptions, type PlacedNGrams } from './n-grams.js';
 
@@ -15,7 +15,7 @@ export interface SparseVector {
 }
 
 /** A feature where it stands in a text, in code points of the text as it is read. */
-export interface FeatureOccurrence {
+interface FeatureOccurrence {
   readonly id: number;
   /** Its share of the feature's value: each occurrence has the same. */
   readonly value: number;

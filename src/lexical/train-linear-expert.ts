@@ -1,12 +1,11 @@
-import { Arena, type Kernels, loadKernels, type SvmProblem } from '../kernels/index.js';
-import { pause, type Steps, withPauses } from '../pauses.js';
-import { Random } from '../random.js';
+import { Arena, type Kernels, loadKernels, type SvmProblem } from '../engine/index.js';
+import { pause, Random, type Steps, withPauses } from '../system/index.js';
 import { paddedOutputs } from './expert-file.js';
 import { LinearExpert } from './linear-expert.js';
 import { isUnspaced, type NGramOptions } from './n-grams.js';
 import { TfIdf } from './tf-idf.js';
 
-export interface LinearExpertOptions {
+interface LinearExpertOptions {
   readonly outputs: number;
   readonly lowercase: boolean;
   /** 32-bit integer: decides the order in which rows are visited. */

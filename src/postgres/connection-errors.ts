@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { StorageError } from '../errors.js';
+import { StorageError } from '../contract/index.js';
 import { saysItAll } from '../storage/index.js';
 
 /**

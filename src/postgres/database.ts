@@ -1,5 +1,5 @@
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
-import { StorageError } from '../errors.js';
+import { StorageError } from '../contract/index.js';
 import {
   connectFailure,
   isConnectionLost,
@@ -22,7 +22,7 @@ const ATTEMPTS = 3;
 /** A connection string such as `postgres://user:password@host/database`, or a pool of pg. */
 export type PostgresSource = string | Pool;
 
-export interface QueryOptions {
+interface QueryOptions {
   /** Whether it may run twice: it is sent again if the connection breaks while it runs. Default false. */
   readonly isRepeatable?: boolean;
   /** Default 15 s. */

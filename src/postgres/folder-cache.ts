@@ -11,7 +11,7 @@ import {
   namesIn,
   ownedName,
   sweepTemporaryFiles,
-} from '../files/index.js';
+} from '../system/index.js';
 
 /** A folder that was opened this recently is never evicted: a process may be reading it. */
 const IN_USE_MS = 10 * 60_000;

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
-import type { FileContent } from '../files/index.js';
 import { JOBS } from '../jobs/index.js';
 import {
   checkCollection,
@@ -17,6 +16,7 @@ import {
   VersionConflict,
   type Versioned,
 } from '../storage/index.js';
+import type { FileContent } from '../system/index.js';
 import { codeOf, whileAsking } from './connection-errors.js';
 import { Database, type DatabaseOptions, type PostgresSource } from './database.js';
 import { Folders } from './folders.js';

@@ -10,7 +10,7 @@ export interface TakenJob extends QueuedJob {
 }
 
 /** A notification: an account may have a job to run, or the job that runs was cancelled. */
-export interface QueueNews {
+interface QueueNews {
   readonly app_id: string;
   readonly cancelled?: string;
 }

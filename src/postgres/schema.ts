@@ -1,4 +1,4 @@
-import { StorageError } from '../errors.js';
+import { StorageError } from '../contract/index.js';
 import type { Query } from './database.js';
 
 /** Counters of a minute. The table is unlogged: a crash of the server loses it, and no write waits for the disk. */

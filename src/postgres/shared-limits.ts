@@ -5,7 +5,7 @@ import type { Database } from './database.js';
 import { QUOTAS, RATES } from './schema.js';
 
 /** A day or a month of the calendar, in UTC. */
-export interface CalendarPeriod {
+interface CalendarPeriod {
   /** Sorts by time: 2026-11, 2026-11-21. */
   readonly name: string;
   /** In milliseconds since 1970. */

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { mkdir, open, utimes } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
-import { CHUNK_BYTES, chunksOf, type FileContent, type FolderFile } from '../files/index.js';
+import { CHUNK_BYTES, chunksOf, type FileContent, type FolderFile } from '../system/index.js';
 import { withRetry } from './connection-errors.js';
 import type { Database } from './database.js';
 
 /** A file in the database. */
-export interface StoredFile extends FolderFile {
+interface StoredFile extends FolderFile {
   readonly id: string;
 }
 

@@ -1,6 +1,7 @@
-/** Charts in SVG: lines, texts, dots and axes. Lengths are in the drawing's units; y grows downwards. */
 import { line } from 'd3-shape';
 import { type Html, html } from './html.js';
+
+/** Charts in SVG: lines, texts, dots and axes. Lengths are in the drawing's units; y grows downwards. */
 
 /** A drawing with its description. */
 export interface Chart {
@@ -35,7 +36,7 @@ ${drawing}
 export type Point = readonly [x: number, y: number];
 
 /** One line of text. */
-export interface DrawnText {
+interface DrawnText {
   readonly text: string;
   readonly x: number;
   readonly y: number;
@@ -57,7 +58,7 @@ export function drawnText({ text, anchor = 'middle', ...look }: DrawnText): Html
   return html`<text x="${x}" y="${y}"${turn} text-anchor="${anchor}" dominant-baseline="central" fill="${colour}" font-size="${fontSize}">${text}</text>`;
 }
 
-export interface Stroke {
+interface Stroke {
   readonly colour: string;
   /** Default 1. */
   readonly width?: number;
@@ -66,7 +67,7 @@ export interface Stroke {
 }
 
 /** @param path the SVG attribute `d`. */
-export function drawnPath(path: string, { colour, width = 1, isDashed = false }: Stroke): Html {
+function drawnPath(path: string, { colour, width = 1, isDashed = false }: Stroke): Html {
   const dashes = isDashed ? html` stroke-dasharray="4 4"` : undefined;
   return html`<path d="${path}" fill="none" stroke="${colour}" stroke-width="${width}"${dashes}/>`;
 }
@@ -100,7 +101,7 @@ export interface Area {
   readonly bottom: number;
 }
 
-export interface Tick {
+interface Tick {
   /** Its position along the axis, in the drawing's units. */
   readonly at: number;
   readonly text: string;

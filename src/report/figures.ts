@@ -1,4 +1,3 @@
-/** What reports and cards are written from, and how figures are shown. */
 import { type ClassNames, familyOfModel } from '../families/index.js';
 import {
   CONFIG_FILE,
@@ -6,7 +5,9 @@ import {
   type ModelReport,
   type RecordedPart,
   type TrainingRecord,
-} from '../model-folder/index.js';
+} from '../models/index.js';
+
+/** What reports and cards are written from, and how figures are shown. */
 
 /** The content of a model folder, and what the job's record adds. */
 export interface ReportInput extends ModelReport {

@@ -31,10 +31,10 @@ function inserted(value: Value): string {
 }
 
 /** The heading of a column of numbers, or of a column of texts, which are aligned to the left. */
-export type Column = string | { readonly text: string };
+type Column = string | { readonly text: string };
 
 /** How a table looks. */
-export interface TableOptions {
+interface TableOptions {
   readonly className?: string;
   /** Whether the first cell of a row is its heading. Default true. */
   readonly hasRowHeadings?: boolean;

@@ -1,4 +1,3 @@
-/** The README.md of a model folder: a model card for the Hugging Face Hub. */
 import { readEncoder } from '../encoder/index.js';
 import { typeFacts } from '../families/index.js';
 import {
@@ -9,7 +8,7 @@ import {
   QUANTIZED_ONNX_FILE,
   type RecordedPart,
   type RecordedPrecision,
-} from '../model-folder/index.js';
+} from '../models/index.js';
 import {
   asWords,
   classNames,
@@ -22,6 +21,8 @@ import {
   scoresOf,
   whole,
 } from './figures.js';
+
+/** The README.md of a model folder: a model card for the Hugging Face Hub. */
 
 /** The files of a model folder that describe its model, except training.json: the card and evaluation.json. */
 export function reportFiles(report: ReportInput): Map<string, string> {

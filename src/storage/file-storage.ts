@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { StorageError } from '../errors.js';
+import { StorageError } from '../contract/index.js';
 import { checkCollection, checkKey, checkLimit, DEFAULT_LIMIT } from './arguments.js';
 import { FolderStore } from './folder-store.js';
 import { RecordFiles } from './record-files.js';

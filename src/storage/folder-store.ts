@@ -9,7 +9,7 @@ import {
   move,
   moveIfPresent,
   namesIn,
-} from '../files/index.js';
+} from '../system/index.js';
 import { encodeFileName } from './file-name.js';
 import { isDiskFull } from './reserve.js';
 

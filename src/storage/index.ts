@@ -2,6 +2,31 @@ export { checkCollection, checkKey, checkLimit, DEFAULT_LIMIT } from './argument
 export { fileStorage } from './file-storage.js';
 export { KeyedQueue } from './keyed-queue.js';
 export { memoryStorage } from './memory-storage.js';
-export { pathOfKey } from './record-path.js';
-export * from './storage.js';
-export { type CreateStorage, storageContract } from './storage-contract.js';
+export { pathOfKey } from './record-files.js';
+export {
+  asStorageError,
+  type FolderDescription,
+  isStagingLost,
+  isVersionConflict,
+  type JsonValue,
+  type ListOptions,
+  type NewRecord,
+  StagingLost,
+  type Storage,
+  type StoredRecord,
+  saysItAll,
+  type Version,
+  VersionConflict,
+  type Versioned,
+  type WriteOptions,
+  withStorageErrors,
+} from './storage.js';
+export {
+  inKeyOrder,
+  ODD_KEYS,
+  observeDuring,
+  outcomes,
+  range,
+  type StorageChecks,
+  tamperWith,
+} from './storage-check.js';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { TemporaryDirectory } from '../files/index.js';
+import { TemporaryDirectory } from '../system/index.js';
 import { checkCollection, checkKey, checkLimit, DEFAULT_LIMIT, isListed } from './arguments.js';
 import { FolderStore } from './folder-store.js';
 import {

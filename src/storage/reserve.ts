@@ -8,7 +8,7 @@ import {
   ownedName,
   unlinkIfPresent,
   writeFlushed,
-} from '../files/index.js';
+} from '../system/index.js';
 
 /** Room for about a hundred records, each with its lock, its draft and its directories, in blocks of 4 kB. */
 const RESERVE_BYTES = 1024 * 1024;

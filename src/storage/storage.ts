@@ -1,5 +1,5 @@
-import { isOrchardError, StorageError } from '../errors.js';
-import type { FileContent } from '../files/index.js';
+import { isOrchardError, StorageError } from '../contract/index.js';
+import type { FileContent } from '../system/index.js';
 
 /** Anything that JSON can hold. */
 export type JsonValue =

@@ -1,4 +1,4 @@
-import { CONFIG_FILE, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, WEIGHTS_FILE } from '../model-folder/index.js';
+import { CONFIG_FILE, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, WEIGHTS_FILE } from '../models/index.js';
 
 /** The pieces of a tokenizer, one per line, in folders without a tokenizer.json. */
 export const VOCABULARY_FILE = 'vocab.txt';

@@ -1,25 +1,26 @@
-/**
- * Reads pretrained encoders for training to start from: a folder in Hugging Face's layout becomes weights and
- * a tokenizer.
- */
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
+import { ModelFolderError } from '../contract/index.js';
 import { type CheckpointWeights, checkpointWeights, type Encoder, readEncoder } from '../encoder/index.js';
-import { ModelFolderError } from '../errors.js';
 import { readStoredWeight, restoredWeights, type StoredWeights } from '../graph/index.js';
 import {
   CONFIG_FILE,
+  decodeWeights,
   QUANTIZED_ONNX_FILE,
   readFolderFile,
   TOKENIZER_CONFIG_FILE,
   TOKENIZER_FILE,
   WEIGHTS_FILE,
-} from '../model-folder/index.js';
-import { decodeWeights } from '../safetensors/index.js';
-import { loadTokenizer, type Tokenizer, vocabularyTokenizer } from '../tokenizer/index.js';
+} from '../models/index.js';
+import { loadTokenizer, type Tokenizer, vocabularyTokenizer } from '../text/index.js';
 import { VOCABULARY_FILE } from './backbone-files.js';
 import { LazyWeights } from './lazy-weights.js';
+
+/**
+ * Reads pretrained encoders for training to start from: a folder in Hugging Face's layout becomes weights and
+ * a tokenizer.
+ */
 
 /** Which backbone, and where its files lie. */
 export interface BackboneSource {

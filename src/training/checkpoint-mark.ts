@@ -25,7 +25,7 @@ export async function checkpointMark(directory: string): Promise<string | null> 
 }
 
 /** When the checkpoint of this directory was written, and how large it is: another text whenever it was; null as above. */
-export async function checkpointTime(directory: string): Promise<string | null> {
+async function checkpointTime(directory: string): Promise<string | null> {
   const found = await stat(checkpointFile(directory), { bigint: true }).catch(() => undefined);
   return found === undefined ? null : `${found.mtimeNs} ${found.size}`;
 }

@@ -1,6 +1,5 @@
+import { type Device, DeviceError, type ExecutionProvider, isOrchardError } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
-import type { Device, ExecutionProvider } from '../device-names.js';
-import { DeviceError, isOrchardError } from '../errors.js';
 import {
   deviceInformation,
   type GraphExecutor,
@@ -8,7 +7,7 @@ import {
   promisingDevices,
   WORTH_A_DEVICE,
 } from '../graph/index.js';
-import { pause } from '../pauses.js';
+import { pause } from '../system/index.js';
 import { deviceWarning } from './device-warnings.js';
 import { createLearner, type LoopInput } from './training-loop.js';
 
@@ -18,7 +17,7 @@ interface ChosenDevice {
   readonly executor: GraphExecutor;
 }
 
-export interface DeviceChoice {
+interface DeviceChoice {
   /** As it was asked for. */
   readonly device: Device;
   /** Computes on the CPU. */

@@ -2,8 +2,8 @@ import type { ModelConfig } from '../contract/index.js';
 import { type Encoder, exportedInputs } from '../encoder/index.js';
 import type { Family, FamilyTraining, TaskDescription } from '../families/index.js';
 import { Graph, onnxPieces, type Quantization } from '../graph/index.js';
-import type { ModelFolderConfig } from '../model-folder/index.js';
-import type { ReadingFields } from '../text-reader/index.js';
+import type { ModelFolderConfig } from '../models/index.js';
+import type { ReadingFields } from '../text/index.js';
 
 type OrchardFields = ModelFolderConfig['orchard'];
 

@@ -1,6 +1,6 @@
 import { exportedInputs, pooledStates } from '../encoder/index.js';
 import { Graph, onnxPieces } from '../graph/index.js';
-import { type ModelFolderConfig, writeModelFolder } from '../model-folder/index.js';
+import { type ModelFolderConfig, writeModelFolder } from '../models/index.js';
 import { type BackboneSource, readBackbone } from './backbone.js';
 
 /** Texts are read up to this many tokens, as passages are by models that rank them (docs/retrieval.md). */

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fetchDataset, unzip } from '../datasets/index.js';
-import { publicFetch } from '../network/index.js';
+import { publicFetch } from '../system/index.js';
 import { requireMemoryToRead } from './memory-estimate.js';
 import type { ProgressReporter } from './progress-reporter.js';
 import type { TrainingSpec } from './training-run.js';

@@ -1,4 +1,4 @@
-/** What of a run learns, and what stays as the backbone has it. */
+import { TrainingError } from '../contract/index.js';
 import { bareName, type Encoder, type ParameterSpec } from '../encoder/index.js';
 import {
   type Adapters,
@@ -10,11 +10,12 @@ import {
   type Weights,
   withAdapters,
 } from '../engine/index.js';
-import { TrainingError } from '../errors.js';
 import { adaptersOf } from './adapter-tuning.js';
 import type { Backbone } from './backbone.js';
 import type { Tuning } from './hyperparameters.js';
 import { LazyWeights } from './lazy-weights.js';
+
+/** What of a run learns, and what stays as the backbone has it. */
 
 /** How a run is trained whose backbone is frozen in part or as a whole. */
 export interface FrozenBackbone {

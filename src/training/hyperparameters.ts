@@ -8,7 +8,18 @@ import type { Encoder } from '../encoder/index.js';
 import { type Duration, families, typeFacts } from '../families/index.js';
 import { type AdapterTuning, tunedParts, tunedRate } from './adapter-tuning.js';
 import type { Backbone } from './backbone.js';
-import { languageName } from './language-name.js';
+
+const options = { type: 'language', fallback: 'none', languageDisplay: 'standard' } as const;
+/** Created on first use: it takes milliseconds that a mere prediction needn't wait for. */
+let names: Intl.DisplayNames | undefined;
+
+/** The English name of a language in lower case: `English `, `en` and `en-GB` are all `english`. */
+export function languageName(written: string): string {
+  const plain = written.trim().toLowerCase();
+  const [code = ''] = plain.split(/[-_]/u);
+  names ??= new Intl.DisplayNames(['en'], options);
+  return (/^[a-z]{2,3}$/u.test(code) ? names.of(code)?.toLowerCase() : undefined) ?? plain;
+}
 
 /** Every choice of a run, with the defaults filled in. */
 export interface Hyperparameters {

@@ -1,17 +1,16 @@
-export type { AdapterTarget } from '../engine/index.js';
 export type { AdapterTuning } from './adapter-tuning.js';
 export { type Backbone, type BackboneSource, readBackbone } from './backbone.js';
-export { BACKBONE_FILES } from './backbone-files.js';
-export { checkpointMark, checkpointTime } from './checkpoint-mark.js';
+export { checkpointMark } from './checkpoint-mark.js';
 export { type CopiedWeights, convertFolder } from './convert-folder.js';
 export { deviceWarning } from './device-warnings.js';
-export { type FrozenBackbone, frozenBackbone, learningOptions, trainedHead } from './frozen-backbone.js';
+export { frozenBackbone, learningOptions, trainedHead } from './frozen-backbone.js';
 export {
   type Hyperparameters,
   resolveHyperparameters,
   type Tuning,
   trainingLanguage,
 } from './hyperparameters.js';
+export { backboneLoader, type LoaderOf, loadBackbone } from './load-backbone.js';
 export { writeSentenceEncoder } from './sentence-encoder.js';
 export type {
   BackboneDownload,

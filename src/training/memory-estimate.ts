@@ -1,12 +1,13 @@
-/** How much memory a training will take, judged before it starts; rough, and rather too much than too little. */
+import { TrainingError } from '../contract/index.js';
 import { type Encoder, newEncoder, type ParameterSpec } from '../encoder/index.js';
 import { isFrozen } from '../engine/index.js';
-import { TrainingError } from '../errors.js';
 import type { TrainingTask } from '../families/index.js';
 import { volume } from '../graph/index.js';
 import { type FrozenBackbone, trainedHead } from './frozen-backbone.js';
 import { type Hyperparameters, MAX_VOCABULARY } from './hyperparameters.js';
 import type { TrainingSpec } from './training-run.js';
+
+/** How much memory a training will take, judged before it starts; rough, and rather too much than too little. */
 
 const FLOAT = 4;
 /** Node.js with the runtime loaded. */
@@ -37,7 +38,7 @@ const CHARACTERS_A_TOKEN = 2;
 const COPIES_OF_ARCHIVE = 4;
 
 /** What the estimate adds up. All in bytes. */
-export interface MemoryEstimate {
+interface MemoryEstimate {
   /** Weights with all that is kept for each. */
   readonly weights: number;
   /** What one step computes. */

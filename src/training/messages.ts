@@ -1,5 +1,4 @@
-import type { TrainingStats } from '../contract/index.js';
-import type { ErrorDescription } from '../errors.js';
+import type { ErrorDescription, TrainingStats } from '../contract/index.js';
 import type { TrainingRunEvent } from './training-events.js';
 import type { TrainingSpec } from './training-run.js';
 

@@ -1,6 +1,5 @@
-import type { TrainingStats } from '../contract/index.js';
+import type { ExecutionProvider, TrainingStats } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
-import type { ExecutionProvider } from '../device-names.js';
 import type { Blend } from '../families/index.js';
 import type { TrainingPhase, TrainingProgress, TrainingRunEvent } from './training-events.js';
 
@@ -11,7 +10,7 @@ const MIN_INTERVAL_MS = 100;
 const SHARE_BEFORE = 0.03;
 const SHARE_AFTER = 0.02;
 
-export interface StepFigures {
+interface StepFigures {
   /** Epochs completed. */
   readonly epoch: number;
   readonly step: number;

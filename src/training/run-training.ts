@@ -1,25 +1,360 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { TrainingStats } from '../contract/index.js';
+import { type ExecutionProvider, type TrainingStats, toOrchardError } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
-import { newEncoder } from '../encoder/index.js';
-import type { TrainingTask } from '../families/index.js';
-import { cpuExecutor, type GraphExecutor } from '../graph/index.js';
-import { type Backbone, readBackbone } from './backbone.js';
+import { type Encoder, newEncoder } from '../encoder/index.js';
+import { calibrate, Evaluator } from '../engine/index.js';
+import {
+  type Dataset,
+  ExplainedText,
+  type ExplainedWord,
+  type Explainer,
+  type Family,
+  type FinishedTask,
+  families,
+  type ModelFile,
+  type TrainedExpert,
+  type TrainingTask,
+} from '../families/index.js';
+import { cpuExecutor, type GraphExecutor, type Quantization } from '../graph/index.js';
+import {
+  type Mistake,
+  type ModelEvaluation,
+  type ModelFolderConfig,
+  type NamedTensor,
+  QUANTIZED_ONNX_FILE,
+  type RecordedPrecision,
+  type TrainingRecord,
+  type WeighedWord,
+  writeModelFolder,
+} from '../models/index.js';
+import { runtimeVersions, withPauses } from '../system/index.js';
+import type { TextOutputs, TextReader, TextWindow } from '../text/index.js';
+import { type Backbone, type BackboneSource, readBackbone } from './backbone.js';
 import { checkpointFile, WORK_FOLDER } from './checkpoint-mark.js';
 import { trainOnDevice } from './choose-device.js';
-import { explainMistakes } from './explain-mistakes.js';
-import { finishModel } from './finish-model.js';
+import { configForOthers, exportOnnx, modelFolderConfig } from './export-model.js';
 import { frozenBackbone } from './frozen-backbone.js';
-import { resolveHyperparameters } from './hyperparameters.js';
+import {
+  askedLowercase,
+  type Hyperparameters,
+  resolveHyperparameters,
+  type Tuning,
+} from './hyperparameters.js';
 import { estimateMemory, requireMemory } from './memory-estimate.js';
-import { prepareTask } from './prepare-task.js';
 import { ProgressReporter } from './progress-reporter.js';
-import { runWarnings } from './run-warnings.js';
-import { tokenize } from './tokenize.js';
-import { type LoopInput, trainModel } from './training-loop.js';
+import { type TokenizedRows, tokenize } from './tokenize.js';
+import { type LoopInput, type TrainedModel, trainModel } from './training-loop.js';
 import type { TrainingRunOptions, TrainingSpec } from './training-run.js';
-import { configOf, namedBackbone, writeModel } from './write-model.js';
+
+/** Largest loss on dev with which a model still answers with 8-bit weights: half a point. */
+const MAX_LOSS = 0.005;
+
+/** A trained model blended with its expert, in the precision that it will answer in. */
+interface FinishedPrecision extends FinishedTask {
+  /** Absent if it answers in float32. */
+  readonly quantization?: Quantization;
+  readonly precision?: RecordedPrecision;
+  /** Why it answers in float32 although 8-bit weights were tried, or asked for. */
+  readonly refusal?: DatasetWarning;
+}
+
+/**
+ * Fits the blend of encoder and expert. Unless `quantize` is false, dev is also evaluated with 8-bit weights; if
+ * they hold up, blend and figures are fitted to their outputs, since the model answers with them. An executor
+ * that has no such weights leaves the model in float32, with a warning if they were asked for.
+ * @throws AbortedError when the signal fires.
+ */
+export async function finishModel(
+  input: LoopInput,
+  { weights, fixed, devOutputs }: TrainedModel,
+  expert: TrainedExpert,
+  { quantize }: Tuning,
+): Promise<FinishedPrecision> {
+  const { task, encoder, train, dev, executor, signal } = input;
+  const plain = await expert.finish(devOutputs, signal);
+  if (quantize === false) return plain;
+  if (!input.executor.quantizes) return quantize ? { ...plain, refusal: refusal(UNABLE) } : plain;
+  const texts = train.map(({ encoding }) => encoding);
+  const quantization = await calibrate(executor, task.head, encoder, fixed, texts, signal);
+  const evaluator = await Evaluator.create(executor, task.head, encoder, { weights, quantization });
+  const outputs = await evaluator.outputs(dev, {}, signal).finally(() => evaluator.release());
+  const quantized = await expert.finish(outputs, signal);
+  const float32 = plain.blend.blend.value;
+  const int8 = quantized.blend.blend.value;
+  if (int8 >= float32 - MAX_LOSS) {
+    return { ...quantized, quantization, precision: { float32, int8, answers: 'int8' } };
+  }
+  const precision = { float32, int8, answers: 'float32' } as const;
+  return { ...plain, precision, refusal: refusal(costOf(float32 - int8)) };
+}
+
+const UNABLE = 'the executor stores no weights in 8 bits';
+
+const costOf = (loss: number): string => `8-bit weights would cost ${(100 * loss).toFixed(1)} points on dev`;
+
+function refusal(reason: string): DatasetWarning {
+  return {
+    kind: 'float32_kept',
+    count: 1,
+    message: `${reason}, so the model answers in float32`,
+    examples: [],
+  };
+}
+
+interface PreparedTask {
+  readonly family: Family;
+  readonly task: TrainingTask;
+}
+
+/**
+ * Brings the rows of a run: those of its spec, or of an archive, which is fetched, unpacked under `directory` and read.
+ * @throws ValidationError, DownloadError, DatasetError, TrainingError if it is too large for the memory; AbortedError when the signal fires.
+ */
+async function prepareTask(
+  spec: TrainingSpec,
+  directory: string,
+  signal: AbortSignal,
+  progress: ProgressReporter,
+): Promise<PreparedTask> {
+  const family = families[spec.model_config.family];
+  const { task } = await family.training();
+  return { family, task: task(await rowsOf(spec, family, directory, signal, progress)) };
+}
+
+async function rowsOf(
+  spec: TrainingSpec,
+  family: Family,
+  directory: string,
+  signal: AbortSignal,
+  progress: ProgressReporter,
+): Promise<Dataset> {
+  const { dataset, model_config } = spec;
+  if ('rows' in dataset) return dataset.rows;
+  const { read } = await family.rows();
+  if ('folder' in dataset) {
+    progress.entered('read');
+    return read(dataset.folder, model_config.type, signal);
+  }
+  const { fetchArchive } = await import('./fetch-archive.js'); // rows and folders need no network
+  const folder = await fetchArchive(dataset.url, spec, directory, signal, progress);
+  return read(folder, model_config.type, signal);
+}
+
+/** The results of a training. */
+interface FinishedModel extends PreparedTask, TokenizedRows, TrainedModel, FinishedPrecision {
+  readonly encoder: Encoder;
+  readonly hyperparameters: Hyperparameters;
+  readonly warnings: readonly DatasetWarning[];
+  /** What computed its steps, unless an executor of the application did. */
+  readonly device?: ExecutionProvider;
+  readonly backbone?: Backbone;
+}
+
+/** Writes the model folder into the run's directory. @throws ModelFolderError, InternalError */
+async function writeModel(spec: TrainingSpec, model: FinishedModel): Promise<void> {
+  const { family, encoder, files, evaluation, quantization } = model;
+  const familyTraining = await family.training();
+  const config = configForOthers(configOf(spec, model), familyTraining);
+  const training = recordOf(spec, model);
+  const { reportFiles } = await import('../report/index.js'); // the first step needn't wait for it
+  const report = reportFiles({ id: spec.id, config, training, ...(evaluation && { evaluation }) });
+  const { companions, companionTensors } = familyTraining;
+  // One after the other, as both may be large.
+  const graph = (asked?: Quantization) =>
+    exportOnnx(family, encoder, config, model.weights, asked).catch((thrown: unknown) => {
+      throw toOrchardError(thrown, 'export');
+    });
+  const onnx = await graph();
+  const quantizedOnnx = quantization && (await graph(quantization));
+  await writeModelFolder(spec.directory, {
+    config,
+    tokenizer: model.tokenizerJson,
+    tokenizerConfig: model.tokenizerConfig,
+    weights: new Map([...namedWeights(model), ...(companionTensors?.(encoder, config) ?? [])]),
+    files: new Map<string, string | Uint8Array>([
+      ...files,
+      ...(companions?.(encoder, config) ?? []),
+      ...report,
+    ]),
+    onnx,
+    ...(quantizedOnnx && { quantizedOnnx }),
+    training,
+  });
+}
+
+/** The config.json of a finished model. */
+function configOf(
+  { model_config }: TrainingSpec,
+  { task, encoder, blend, files, hyperparameters, reading, backbone, quantization, evidence }: FinishedModel,
+): ModelFolderConfig {
+  return modelFolderConfig(
+    encoder,
+    model_config,
+    {
+      ...task.describe(),
+      blend: blend.blend.weights,
+      ...(evidence && { evidence }),
+      files: [...files.keys()],
+      lowercase: hyperparameters.lowercase,
+      ...(backbone && { backbone: backbone.source.name }),
+      ...(quantization && { graph: QUANTIZED_ONNX_FILE }),
+    },
+    reading,
+  );
+}
+
+function recordOf(
+  { model_config, training_config, seed }: TrainingSpec,
+  { task, hyperparameters, backbone, stats, blend, precision, warnings, device }: FinishedModel,
+): TrainingRecord {
+  return {
+    model_config,
+    training_config,
+    hyperparameters: { ...hyperparameters },
+    ...(backbone && { backbone: namedBackbone(backbone.source) }),
+    seed,
+    ...(device && { device }),
+    training_stats: stats,
+    parts: blend,
+    ...(precision && { precision }),
+    warnings,
+    dataset: {
+      train_rows: task.examples?.train ?? task.train.length,
+      dev_rows: task.examples?.dev ?? task.dev.length,
+    },
+    versions: runtimeVersions(),
+  };
+}
+
+/** The values are asked for one by one, as they are written: they may still lie in the backbone's file. */
+function namedWeights({ parameters, weights }: FinishedModel): Map<string, NamedTensor> {
+  return new Map(
+    parameters.map(({ name, shape }) => [
+      name,
+      {
+        shape,
+        get values() {
+          return weights.get(name) ?? new Float32Array();
+        },
+      },
+    ]),
+  );
+}
+
+/** A backbone's name and version, without where its files lie. */
+function namedBackbone({ name, revision }: BackboneSource): NonNullable<TrainingRecord['backbone']> {
+  return { name, ...(revision !== undefined && { revision }) };
+}
+
+/** How many of the most confident mistakes are explained: each has the encoder read its text once for every word. */
+const EXPLAINED_MISTAKES = 10;
+
+/**
+ * What the model says about dev, with the words that moved it where it was surest of what is wrong. Of families that
+ * answer with labels; the texts are explained as far as the report shows them.
+ * @throws AbortedError when the signal fires.
+ */
+async function explainMistakes(
+  input: Pick<LoopInput, 'executor' | 'signal'>,
+  model: FinishedModel,
+  config: ModelFolderConfig,
+): Promise<ModelEvaluation | undefined> {
+  const { evaluation, family, files, reader } = model;
+  if (evaluation === undefined || evaluation.mistakes.length === 0 || family.answerView !== 'labels') {
+    return evaluation;
+  }
+  const modelFiles = new Map([...files].map(([file, bytes]): [string, ModelFile] => [file, { bytes, file }]));
+  const { explainer } = await family.decoder(config, modelFiles);
+  if (explainer === undefined) return evaluation;
+  const readings: MistakeReading[] = [];
+  for (const mistake of evaluation.mistakes.slice(0, EXPLAINED_MISTAKES)) {
+    readings.push(await readMistake(mistake, explainer, reader, input.signal));
+  }
+  const outputsOf = await outputsOfWindows(
+    input,
+    model,
+    readings.flatMap(({ whole, explained }) => [...whole, ...explained.windows]),
+  );
+  const mistakes: Mistake[] = [];
+  for (const { mistake, whole, explained } of readings) {
+    const label = [...mistake.predicted, ...mistake.expected].find((each) =>
+      config.orchard.labels.includes(each),
+    );
+    const steps = explained.explain(outputsOf(whole), outputsOf, { label });
+    const [answer] = (await withPauses(steps, input.signal)).explained;
+    mistakes.push({ ...mistake, words: (answer?.words ?? []).map(placed) });
+  }
+  return { ...evaluation, mistakes: [...mistakes, ...evaluation.mistakes.slice(mistakes.length)] };
+}
+
+interface MistakeReading {
+  readonly mistake: Mistake;
+  readonly whole: readonly TextWindow[];
+  readonly explained: ExplainedText;
+}
+
+async function readMistake(
+  mistake: Mistake,
+  explainer: Explainer,
+  reader: TextReader,
+  signal: AbortSignal,
+): Promise<MistakeReading> {
+  const whole = reader.windowsOf(mistake.text, 0);
+  const explained = new ExplainedText(explainer, mistake.text);
+  await withPauses(explained.read(reader, whole, 0), signal);
+  return { mistake, whole, explained };
+}
+
+/** What the encoder gives for windows, in the precision that the model answers in. */
+async function outputsOfWindows(
+  { executor, signal }: Pick<LoopInput, 'executor' | 'signal'>,
+  { task, encoder, weights, quantization }: FinishedModel,
+  windows: readonly TextWindow[],
+): Promise<(some: readonly TextWindow[]) => TextOutputs> {
+  const fixed = { weights, ...(quantization && { quantization }) };
+  const evaluator = await Evaluator.create(executor, task.head, encoder, fixed);
+  const rows = windows.map((window, row) => ({ ...window, row }));
+  const outputs = await evaluator.outputs(rows, {}, signal).finally(() => evaluator.release());
+  const computed = new Map(windows.map((window, row) => [window, outputs[row] ?? []]));
+  return (some) => some.flatMap((window) => computed.get(window) ?? []);
+}
+
+/** A weight to the digits that a colour can tell. */
+function placed({ word, start, weight }: ExplainedWord): WeighedWord {
+  return { start, end: start + word.length, weight: Math.round(weight * 1000) / 1000 };
+}
+
+/** What the user should know of a run, besides the warnings about its dataset. */
+function runWarnings(
+  { model_config, training_config }: TrainingSpec,
+  { train, reading }: Pick<TokenizedRows, 'train' | 'reading'>,
+  { pretrained, maxTokens, language }: Hyperparameters,
+  backbone: Backbone | undefined,
+): DatasetWarning[] {
+  const warnings: DatasetWarning[] = [];
+  const warn = (kind: DatasetWarning['kind'], count: number, message: string) =>
+    warnings.push({ kind, count, message, examples: [] });
+  const truncated = train.filter(({ encoding }) => encoding.truncated > 0).length;
+  if (truncated > 0) {
+    const rest = `longer than ${maxTokens} tokens; the rest of each is not read`;
+    warn('truncated_text', truncated, `${truncated} training texts are ${rest}`);
+  }
+  if (pretrained && backbone === undefined) {
+    const { size } = model_config;
+    const lacking = `there is no backbone for ${language} in size ${size}, so training started from random weights`;
+    const advice =
+      "install orchard-nlp-models, which has english-mini, name a backbone in the trainer's option `backbone`, or set use_pretrained to false if random weights are what you want";
+    warn('no_backbone', 1, `${lacking}; ${advice}`);
+  }
+  const asked = askedLowercase(model_config, training_config);
+  if (backbone && asked !== undefined && asked !== backbone.lowercase && reading.token_types !== 'capitals') {
+    const reads = backbone.lowercase ? 'folds texts to lower case' : 'tells upper from lower case';
+    const message = `preprocessing.lowercase is ${asked}, but the backbone ${backbone.source.name} ${reads}, and so does the encoder; the lexical expert follows the request`;
+    warn('backbone_lowercase', 1, message);
+  }
+  return warnings;
+}
 
 /** A crash loses at most this much of a training, and the epoch in progress. */
 const CHECKPOINT_INTERVAL_MS = 30_000;

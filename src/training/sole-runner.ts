@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { endOwnerOf, ownedName, readTextIfPresent, replaceFile } from '../files/index.js';
+import { endOwnerOf, ownedName, readTextIfPresent, replaceFile } from '../system/index.js';
 import { WORK_FOLDER } from './checkpoint-mark.js';
 
 /** Names the child process that trains in a directory. */

@@ -1,19 +1,17 @@
 import type { Family, TrainingTask } from '../families/index.js';
-import { type Steps, withPauses } from '../pauses.js';
+import { type Steps, withPauses } from '../system/index.js';
 import {
+  type BertTokenizerJson,
   defaultWindowOverlap,
+  englishTokenizer,
+  loadTokenizer,
   type ReadingFields,
   TextReader,
   type TextWindow,
-} from '../text-reader/index.js';
-import {
-  type BertTokenizerJson,
-  englishTokenizer,
-  loadTokenizer,
   type Tokenizer,
   tokenizerConfig,
   wordPieceSteps,
-} from '../tokenizer/index.js';
+} from '../text/index.js';
 import type { Backbone, LoadedTokenizer } from './backbone.js';
 import { type Hyperparameters, MAX_TOKENS, MAX_VOCABULARY } from './hyperparameters.js';
 

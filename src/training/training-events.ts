@@ -1,8 +1,7 @@
-import type { TrainingStats } from '../contract/index.js';
+import type { ExecutionProvider, TrainingStats } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
-import type { ExecutionProvider } from '../device-names.js';
 import type { Blend } from '../families/index.js';
-import type { ModelProgress } from '../model-loader/index.js';
+import type { ModelProgress } from '../models/index.js';
 
 /** What a running job is doing. */
 export type TrainingPhase = 'download' | 'read' | 'prepare' | 'train' | 'evaluate' | 'export';

@@ -1,9 +1,174 @@
+import { fork } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import {
+  AbortedError,
+  DeviceError,
+  reviveError,
+  TrainingError,
+  type TrainingStats,
+} from '../contract/index.js';
 import type { GraphExecutor } from '../graph/index.js';
-import { childProcessHost } from './child-process-host.js';
-import { trackingHost } from './runner-host.js';
+import { ownFile, startThread } from '../system/index.js';
+import type { HostMessage, RunnerMessage } from './messages.js';
 import { endEarlierRunner } from './sole-runner.js';
-import type { TrainingHost } from './training-run.js';
-import { workerHost } from './worker-host.js';
+import { STOP_SIGNALS } from './stop-signals.js';
+import type { TrainingHost, TrainingRunOptions, TrainingSpec } from './training-run.js';
+
+/** A started thread or process, as a host sees it. */
+interface Runner {
+  send(message: HostMessage): void;
+  onMessage(listener: (message: RunnerMessage) => void): void;
+  /** Called once, when it has exited. */
+  onExit(listener: (exit: RunnerExit) => void): void;
+}
+
+/** How a runner came to its end. */
+interface RunnerExit {
+  /** Why, unless it exited normally. */
+  readonly reason?: string;
+  /** Whether it was asked to stop, as by a supervisor that stops a whole group of processes. */
+  readonly wasStopped?: boolean;
+  /** Whether it broke down as a whole, which the driver of a device may have brought about. */
+  readonly hasCrashed?: boolean;
+}
+
+/**
+ * How long the host waits to be stopped itself once its runner was: a supervisor that stops both may reach the runner first.
+ */
+const STOPPED_TOGETHER_MS = 2000;
+
+/**
+ * Trains each run in a runner of its own. A runner is asked to stop and exits by itself: terminating a thread
+ * while ONNX Runtime works would crash the whole process.
+ */
+function runnerHost(start: (spec: TrainingSpec) => Runner): TrainingHost {
+  return trackingHost(async (spec, options) => runIn(start(spec), spec, options));
+}
+
+function runIn(
+  runner: Runner,
+  spec: TrainingSpec,
+  { signal, onEvent }: TrainingRunOptions,
+): Promise<TrainingStats> {
+  return new Promise((resolve, reject) => {
+    let outcome: Exclude<RunnerMessage, { readonly type: 'event' }> | undefined;
+    let { device = 'cpu' } = spec;
+    const abort = () => runner.send({ type: 'abort', reason: signal.reason });
+    signal.addEventListener('abort', abort, { once: true });
+    runner.onMessage((message) => {
+      if (message.type !== 'event') outcome = message;
+      else {
+        if (message.event.type === 'device') device = message.event.device;
+        onEvent(message.event);
+      }
+    });
+    runner.onExit(
+      async ({ reason = 'it exited without a result', wasStopped = false, hasCrashed = false }) => {
+        signal.removeEventListener('abort', abort);
+        if (outcome?.type === 'done') return resolve(outcome.stats);
+        if (outcome?.type === 'failed') return reject(reviveError(outcome.error));
+        if (wasStopped && (await firesWithin(signal, STOPPED_TOGETHER_MS))) {
+          return reject(new AbortedError(`the training of job ${spec.id}`));
+        }
+        if (hasCrashed && device !== 'cpu') return reject(new DeviceError(device, 'run', reason));
+        reject(new TrainingError(`the training of job ${spec.id} broke off: ${reason}`));
+      },
+    );
+    runner.send({ type: 'run', spec });
+    if (signal.aborted) abort();
+  });
+}
+
+async function firesWithin(signal: AbortSignal, ms: number): Promise<boolean> {
+  await sleep(ms, undefined, { signal }).catch(() => undefined);
+  return signal.aborted;
+}
+
+/** The largest heap of a runner in MiB; undefined leaves it to Node.js. Numbers of the runtime lie beside it. */
+function heapLimit({ memoryLimit }: TrainingSpec): number | undefined {
+  return memoryLimit === undefined ? undefined : Math.max(SMALLEST_HEAP, Math.floor(memoryLimit / 1024 ** 2));
+}
+
+/** In MiB: less would not even load what trains. */
+const SMALLEST_HEAP = 64;
+
+/**
+ * The built entry point of the runner, which lies beside every built file of this package.
+ * @throws InstallationError in a bundle without it.
+ */
+function runnerUrl(): URL {
+  const beside = () => new URL(/* webpackIgnore: true */ './training-runner.js', import.meta.url);
+  return ownFile('training-runner.js', beside);
+}
+
+/** A host that trains with `train`, and when it is closed waits for the runs in progress. */
+function trackingHost(train: TrainingHost['run']): TrainingHost {
+  const running = new Set<Promise<unknown>>();
+  return {
+    run(spec, options) {
+      const outcome = train(spec, options);
+      running.add(outcome);
+      const done = () => running.delete(outcome);
+      outcome.then(done, done);
+      return outcome;
+    },
+    async close() {
+      await Promise.allSettled(running);
+    },
+  };
+}
+
+/**
+ * Trains in a child process: neither a crash of the runtime nor the system's out-of-memory killer can end the
+ * caller's. A signal to the group of both processes, as Ctrl-C or systemd sends it, is left to the caller's to follow.
+ */
+function childProcessHost(): TrainingHost {
+  return runnerHost(startChild);
+}
+
+function startChild(spec: TrainingSpec): Runner {
+  const heap = heapLimit(spec);
+  const execArgv = heap === undefined ? [] : [`--max-old-space-size=${heap}`];
+  const child = fork(fileURLToPath(runnerUrl()), { serialization: 'advanced', execArgv });
+  return {
+    send(message) {
+      if (child.connected) child.send(message);
+    },
+    onMessage: (listener) => child.on('message', listener),
+    onExit: (listener) => {
+      child.once('exit', (code, signal) => {
+        if (code === 0) return listener({});
+        const reason = `its process ended with ${signal ?? `exit code ${code}`}`;
+        // The child ignores these signals, but for the moment in which it starts.
+        const wasStopped = signal !== null && STOP_SIGNALS.includes(signal);
+        listener({ reason, wasStopped, hasCrashed: !wasStopped });
+      });
+    },
+  };
+}
+
+/**
+ * Trains in a worker thread: the caller's event loop stays free. Where a run fills its heap, it alone ends.
+ * @param entry of the worker. Default: the runner's.
+ */
+export function workerHost(entry?: URL): TrainingHost {
+  return runnerHost((spec) => startWorker(entry ?? runnerUrl(), spec));
+}
+
+function startWorker(entry: URL, spec: TrainingSpec): Runner {
+  const heap = heapLimit(spec);
+  const worker = startThread(entry, { ...(heap && { resourceLimits: { maxOldGenerationSizeMb: heap } }) });
+  let reason: string | undefined;
+  worker.on('error', (error) => {
+    reason = error.message;
+  });
+  return {
+    send: (message) => worker.postMessage(message),
+    onMessage: (listener) => worker.on('message', listener),
+    onExit: (listener) => worker.once('exit', () => listener({ ...(reason !== undefined && { reason }) })),
+  };
+}
 
 /**
  * Where training takes place: in a worker thread, a child process, or the caller's own thread, which each

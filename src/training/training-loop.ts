@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { TrainingStats } from '../contract/index.js';
+import { AbortedError, TrainingError, type TrainingStats } from '../contract/index.js';
 import type { CheckpointWeights, Encoder, ParameterSpec } from '../encoder/index.js';
 import {
   checkpointTensors,
@@ -16,16 +16,64 @@ import {
   type TaskLearner,
   type Weights,
 } from '../engine/index.js';
-import { AbortedError, TrainingError } from '../errors.js';
-import type { TrainingTask } from '../families/index.js';
+import type { Scores, TrainingTask } from '../families/index.js';
 import type { GraphExecutor } from '../graph/index.js';
-import type { TextOutputs, TextWindow } from '../text-reader/index.js';
+import type { TextOutputs, TextWindow } from '../text/index.js';
 import type { TrainingState } from './checkpoint-state.js';
 import { type FrozenBackbone, learningOptions, trainedHead, wholeModel } from './frozen-backbone.js';
 import { type Hyperparameters, patienceFor, WARMUP_FRACTION } from './hyperparameters.js';
 import type { ProgressReporter } from './progress-reporter.js';
 import { GOES_ON_LATER } from './training-run.js';
-import { emptyStats, withEpoch } from './training-state.js';
+
+/**
+ * `training_stats` before the first epoch.
+ * @param mainMetric undefined for retrieval, whose metric is topk.
+ */
+export function emptyStats(batchSize: number, mainMetric: 'accuracy' | 'f1' | undefined): TrainingStats {
+  return {
+    batch_size: batchSize,
+    ...(mainMetric && { main_eval_metric: mainMetric }),
+    epoch: 0,
+    metrics: {
+      elapsed_time: [],
+      training: { loss: [] },
+      validation: {},
+    },
+  };
+}
+
+/** What one epoch adds to the statistics. */
+interface EpochFigures {
+  readonly elapsedSeconds: number;
+  /** Mean training loss. */
+  readonly loss: number;
+  readonly scores: Scores;
+}
+
+/** The statistics with one more epoch. */
+export function withEpoch(
+  stats: TrainingStats,
+  { elapsedSeconds, loss, scores }: EpochFigures,
+): TrainingStats {
+  const { elapsed_time, training, validation } = stats.metrics;
+  const { accuracy, f1, topk } = scores;
+  const metrics = {
+    elapsed_time: [...elapsed_time, elapsedSeconds],
+    training: { loss: [...training.loss, loss] },
+    validation: {
+      ...(accuracy !== undefined && { accuracy: [...(validation.accuracy ?? []), accuracy] }),
+      ...(f1 !== undefined && { f1: [...(validation.f1 ?? []), f1] }),
+      ...(topk !== undefined && { topk: [...(validation.topk ?? []), topk] }),
+    },
+  };
+  const main = stats.main_eval_metric && metrics.validation[stats.main_eval_metric];
+  return {
+    ...stats,
+    epoch: stats.epoch + 1,
+    ...(main && { best_eval_metric_value: Math.max(...main) }),
+    metrics,
+  };
+}
 
 export interface LoopInput {
   readonly task: TrainingTask;
@@ -48,7 +96,7 @@ export interface LoopInput {
 }
 
 /** Where and when checkpoints are written. */
-export interface CheckpointPlan {
+interface CheckpointPlan {
   readonly file: string;
   /** Identifies the training; a checkpoint with another fingerprint is ignored. */
   readonly fingerprint: string;

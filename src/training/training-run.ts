@@ -1,5 +1,4 @@
-import type { ModelConfig, TrainingConfig, TrainingStats } from '../contract/index.js';
-import type { Device } from '../device-names.js';
+import type { Device, ModelConfig, TrainingConfig, TrainingStats } from '../contract/index.js';
 import type { Dataset } from '../families/index.js';
 import type { BackboneSource } from './backbone.js';
 import type { Tuning } from './hyperparameters.js';

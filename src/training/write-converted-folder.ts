@@ -1,22 +1,25 @@
-/** Copies of a model folder with other weights: in float32 for other libraries, or in 8 bits alone, which take least space. */
 import { cp, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
+import { ModelFolderError } from '../contract/index.js';
 import { readEncoder } from '../encoder/index.js';
-import { ModelFolderError } from '../errors.js';
 import { familyOfModel } from '../families/index.js';
 import { onnxPieces, restoredWeights } from '../graph/index.js';
 import {
   CONFIG_FILE,
+  decodeWeights,
   type ModelFolderConfig,
+  type NamedTensor,
   ONNX_FILE,
   QUANTIZED_ONNX_FILE,
   readConfig,
   readFolderFile,
+  safetensorsPieces,
   WEIGHTS_FILE,
-} from '../model-folder/index.js';
-import { decodeWeights, type NamedTensor, safetensorsPieces } from '../safetensors/index.js';
+} from '../models/index.js';
 import type { CopiedWeights } from './convert-folder.js';
 import { configForOthers, inferenceGraph } from './export-model.js';
+
+/** Copies of a model folder with other weights: in float32 for other libraries, or in 8 bits alone, which take least space. */
 
 /** Files that hold weights, and those that follow from them. */
 const WEIGHTS: readonly string[] = [CONFIG_FILE, WEIGHTS_FILE, ONNX_FILE, QUANTIZED_ONNX_FILE];

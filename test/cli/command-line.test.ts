@@ -1,10 +1,11 @@
-/** What holds for every command: help, exit codes, JSON, streams that end early, and what is loaded. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Command } from '../../src/cli/command.js';
 import { commands } from '../../src/cli/commands.js';
 import { command, run, start } from './run-command.js';
+
+/** What holds for every command: help, exit codes, JSON, streams that end early, and what is loaded. */
 
 function paths(from: readonly Command[], above: readonly string[] = []): (readonly string[])[] {
   return from.flatMap(({ name, commands: below = [] }) => [

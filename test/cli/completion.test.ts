@@ -1,4 +1,3 @@
-/** The scripts for shells, in those that are installed. */
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,6 +5,8 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { run } from './run-command.js';
+
+/** The scripts for shells, in those that are installed. */
 
 function isInstalled(shell: string): boolean {
   try {

@@ -1,4 +1,3 @@
-/** docs/cli.md: its lines are ones that the command takes, and its session runs. */
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,6 +10,8 @@ import { commands } from '../../src/cli/commands.js';
 import { type Call, programOf } from '../../src/cli/program.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { command } from './run-command.js';
+
+/** docs/cli.md: its lines are ones that the command takes, and its session runs. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const page = readFileSync(join(root, 'docs', 'cli.md'), 'utf8');

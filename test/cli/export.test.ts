@@ -1,10 +1,11 @@
-/** `orchard export` into folders and zips. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { unzip } from '../../src/datasets/index.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { run } from './run-command.js';
+
+/** `orchard export` into folders and zips. */
 
 const model = 'sentiment-classification';
 

@@ -1,9 +1,10 @@
-/** `orchard models`: what may not be used for money is told, to people and to scripts. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { run } from './run-command.js';
+
+/** `orchard models`: what may not be used for money is told, to people and to scripts. */
 
 const models = fileURLToPath(new URL('../../models', import.meta.url));
 const BOUND = 'news-classification';

@@ -1,4 +1,3 @@
-/** `orchard predict` and `orchard evaluate`, with models of the catalogue. */
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,6 +6,8 @@ import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { pour, run, start } from './run-command.js';
+
+/** `orchard predict` and `orchard evaluate`, with models of the catalogue. */
 
 const model = 'sentiment-classification';
 

@@ -1,4 +1,3 @@
-/** The command `orchard`, in this process or in one of its own. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { PassThrough, Readable, type Writable } from 'node:stream';
@@ -7,6 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { orchard } from '../../src/cli/index.js';
 import type { Terminal } from '../../src/cli/terminal.js';
+
+/** The command `orchard`, in this process or in one of its own. */
 
 export interface Ran {
   readonly exitCode: number | null;

@@ -1,8 +1,9 @@
-/** How texts are read: as they come, in bounded memory, each with its line. */
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { type InputFormat, textsOf } from '../../src/cli/input/texts.js';
 import { linesOf } from '../../src/datasets/index.js';
+
+/** How texts are read: as they come, in bounded memory, each with its line. */
 
 async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   const found: Item[] = [];

@@ -1,4 +1,3 @@
-/** `orchard tune`, `cross-validate` and `suggest`: the better models of docs/tuning.md from the command line. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rows } from '../public/sentiments.js';
 import { writeCheckpoint } from '../support/checkpoint-builder.js';
 import { run } from './run-command.js';
+
+/** `orchard tune`, `cross-validate` and `suggest`: the better models of docs/tuning.md from the command line. */
 
 let folder: string;
 let data: string;

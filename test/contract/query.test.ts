@@ -7,8 +7,7 @@ import {
   querySchema,
   validate,
 } from '../../src/contract/index.js';
-import { Medley } from '../../src/medley/index.js';
-import { Predictor } from '../../src/predictor/index.js';
+import { Medley, Predictor } from '../../src/inference/index.js';
 import { memoryStorage } from '../../src/storage/index.js';
 import { errorOf, failureOf } from '../support/outcomes.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type TrainingRequest, trainingRequestSchema, validate } from '../../src/contract/index.js';
+import { aRequest } from '../jobs/request.js';
 import { failureOf } from '../support/outcomes.js';
-import { aRequest } from '../trainer/request.js';
 
 async function problemsOf(request: object) {
   return (await failureOf('validation', () => validate(trainingRequestSchema, request))).problems;

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { ValidationError } from '../../src/contract/errors.js';
 import { type FetchDatasetOptions, fetchDataset } from '../../src/datasets/index.js';
-import { ValidationError } from '../../src/errors.js';
-import { serve, serveInTurn } from '../network/serve.js';
 import { anArchive } from '../support/archive-builder.js';
 import { failureOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { serve, serveInTurn } from '../system/serve.js';
 
 const zip = await anArchive().zipped();
 

@@ -2,9 +2,9 @@ import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { describeDatasetProblem } from '../../src/contract/errors.js';
 import { MAX_LINE_BYTES, MAX_LINES, MAX_TEXT_BYTES } from '../../src/datasets/archive-limits.js';
 import { ProblemList, readLines, readText } from '../../src/datasets/index.js';
-import { describeDatasetProblem } from '../../src/errors.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 function saved(contents: string | Buffer): string {

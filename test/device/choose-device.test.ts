@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { DeviceError } from '../../src/errors.js';
-import { classificationTask } from '../../src/families/papaya/training.js';
+import { DeviceError } from '../../src/contract/errors.js';
+import { classificationTask } from '../../src/families/classification/training.js';
 import { type GraphExecutor, onnxExecutor } from '../../src/graph/index.js';
 import { fastestOf, stepTime, trainOnDevice } from '../../src/training/choose-device.js';
 import { loopInput } from '../training/loop-input.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DeviceError, ModelFolderError } from '../../src/errors.js';
+import { DeviceError, ModelFolderError } from '../../src/contract/errors.js';
 import type { LoadedGraph } from '../../src/graph/index.js';
 import { DeviceGraph, openDeviceGraph } from '../../src/inference/device-graph.js';
 import { missing } from './tiny-jobs.js';

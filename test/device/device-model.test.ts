@@ -1,4 +1,3 @@
-/** Files of ours, rewritten for devices: the same numbers, with operators of ONNX alone. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +6,8 @@ import { Graph, onnxExecutor, type TensorData } from '../../src/graph/index.js';
 import { deviceModel } from '../../src/graph/onnx/device-model.js';
 import { someNumbers } from '../support/finite-differences.js';
 import { toOnnx } from '../support/to-onnx.js';
+
+/** Files of ours, rewritten for devices: the same numbers, with operators of ONNX alone. */
 
 let folder: string;
 beforeEach(async () => {

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { expect, it, onTestFinished } from 'vitest';
-import { shareDeviceTurns, takeDeviceTurn } from '../../src/device-turns.js';
+import { shareDeviceTurns, takeDeviceTurn } from '../../src/system/device-turns.js';
 
 it('belong to one at a time, in the order in which they were asked for', async () => {
   const order: string[] = [];

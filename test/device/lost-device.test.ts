@@ -1,9 +1,11 @@
-/** Jobs whose device fails while they train. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { DeviceError, TrainingError } from '../../src/errors.js';
-import { aMemoryStorage, aSuccessor, aTrainer, createJob, resultOf } from '../trainer/builders.js';
+import { DeviceError, TrainingError } from '../../src/contract/errors.js';
+import { aMemoryStorage, aSuccessor, aTrainer, createJob } from '../jobs/builders.js';
+import { resultOf } from '../support/outcomes.js';
+
+/** Jobs whose device fails while they train. */
 
 const lost = new DeviceError('webgpu', 'run', 'the driver was reset');
 const device = 'webgpu';

@@ -1,13 +1,13 @@
-/** Which operations have nodes that WebGPU leaves to the processor. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-
-import { type OperationCase, operationCases } from '../../src/graph/executor-contract/operation-cases.js';
 import { Graph, onnxExecutor, type TensorData } from '../../src/graph/index.js';
+import { type OperationCase, operationCases } from '../../testing/operation-cases.js';
 import { operationsByProvider } from '../support/profiles.js';
 import { describeWebGpu } from '../support/software-vulkan.js';
+
+/** Which operations have nodes that WebGPU leaves to the processor. */
 
 /** Their numbers are of 64 bits, which only exported graphs have, or become such. */
 const LEFT_TO_THE_PROCESSOR = ['rowNumbers', 'cast'];

@@ -1,4 +1,3 @@
-/** Jobs that take seconds: a backbone of two layers of 8, and ten texts. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +12,8 @@ import {
 import { onTestFinished } from 'vitest';
 import { writeCheckpoint } from '../support/checkpoint-builder.js';
 import { resultOf } from '../support/outcomes.js';
+
+/** Jobs that take seconds: a backbone of two layers of 8, and ten texts. */
 
 /** A device that no platform of these tests has. */
 export const missing = process.platform === 'win32' ? 'coreml' : 'dml';

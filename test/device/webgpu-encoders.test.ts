@@ -1,4 +1,3 @@
-/** Encoders with operations of their own on WebGPU, in software: a training step has the gradients of transformers. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +7,8 @@ import { onnxExecutor } from '../../src/graph/index.js';
 import { compareStep, readOracle } from '../support/encoder-oracle.js';
 import { operationsByProvider } from '../support/profiles.js';
 import { describeWebGpu, itWithTime } from '../support/software-vulkan.js';
+
+/** Encoders with operations of their own on WebGPU, in software: a training step has the gradients of transformers. */
 
 /** Programs are compiled for some tens of seconds at first, longer on a busy machine. */
 const TIMEOUT_MS = 600_000;

@@ -1,9 +1,10 @@
-/** Jobs and queries on WebGPU, in software, through the public classes and their threads. */
 import { Predictor } from 'orchard-nlp';
 import { expect, it } from 'vitest';
 import { resultOf } from '../support/outcomes.js';
 import { describeWebGpu, itWithTime } from '../support/software-vulkan.js';
 import { trainTiny } from './tiny-jobs.js';
+
+/** Jobs and queries on WebGPU, in software, through the public classes and their threads. */
 
 const queries = ['the lamp works', 'the room and the lamp is awful', 'it'];
 /** Programs are compiled for some tens of seconds at first, longer on a busy machine. */

@@ -1,4 +1,3 @@
-/** Trainings whose weights stay on a WebGPU device, in software: against the same on ordinary arrays. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,6 +19,8 @@ import { operationsByProvider } from '../support/profiles.js';
 import { residentOnBuffers } from '../support/resident-on-buffers.js';
 import { describeWebGpu, itWithTime } from '../support/software-vulkan.js';
 import { loopInput } from '../training/loop-input.js';
+
+/** Trainings whose weights stay on a WebGPU device, in software: against the same on ordinary arrays. */
 
 const onDevice = (profile?: string): GraphExecutor =>
   onnxExecutor({ provider: 'webgpu', ...(profile !== undefined && { profile }) });

@@ -1,19 +1,20 @@
-/**
- * Trainings on WebGPU, in software, whose weights are fed at every step, as on devices that keep no tensors: the losses are
- * the CPU's, and no node of a graph leaves the device.
- */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
 import { Evaluator } from '../../src/engine/index.js';
+import { classificationTask } from '../../src/families/classification/training.js';
 import type { TrainingTask } from '../../src/families/index.js';
-import { classificationTask } from '../../src/families/papaya/training.js';
 import { type GraphExecutor, onnxExecutor } from '../../src/graph/index.js';
 import { classes, largestDifference, learnerOf, lossesOf } from '../engine/small-tasks.js';
 import { operationsByProvider } from '../support/profiles.js';
 import { describeWebGpu, itWithTime } from '../support/software-vulkan.js';
 import { loopInput } from '../training/loop-input.js';
+
+/**
+ * Trainings on WebGPU, in software, whose weights are fed at every step, as on devices that keep no tensors: the losses are
+ * the CPU's, and no node of a graph leaves the device.
+ */
 
 /** In software each takes about a second. */
 const STEPS = 3;

@@ -1,4 +1,3 @@
-/** What every architecture must hold to, whatever it computes. A new one adds a small config to small-configs.ts. */
 import { describe, expect, it } from 'vitest';
 import {
   checkpointWeights,
@@ -16,6 +15,8 @@ import { Graph, onnxExecutor, type Tensor, type TensorData } from '../../src/gra
 import { gradientError, someNumbers } from '../support/finite-differences.js';
 import { failureOf } from '../support/outcomes.js';
 import { smallConfigs } from './small-configs.js';
+
+/** What every architecture must hold to, whatever it computes. A new one adds a small config to small-configs.ts. */
 
 const MODEL = 'model.safetensors';
 const OUTPUTS = 3;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkpointWeights, readEncoder } from '../../src/encoder/index.js';
-import type { NamedTensor } from '../../src/safetensors/index.js';
+import type { NamedTensor } from '../../src/models/index.js';
 import { bertConfig, bertTensors } from '../support/checkpoint-builder.js';
 import { failureOf } from '../support/outcomes.js';
 

@@ -1,14 +1,15 @@
-/**
- * Every architecture against what Python's transformers computed with the same weights: hidden states, logits and the
- * gradients of a training step. The recordings are written by
- * `python3 bench/interop/random_encoders.py test/encoder/recorded --size tiny`.
- */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { modelTypes } from '../../src/encoder/index.js';
 import { compareWithOracle, readOracle } from '../support/encoder-oracle.js';
+
+/**
+ * Every architecture against what Python's transformers computed with the same weights: hidden states, logits and the
+ * gradients of a training step. The recordings are written by
+ * `python3 bench/interop/random_encoders.py test/encoder/recorded --size tiny`.
+ */
 
 const recorded = fileURLToPath(new URL('recorded', import.meta.url));
 const names = readdirSync(recorded);

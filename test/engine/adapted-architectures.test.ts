@@ -1,4 +1,3 @@
-/** Adapters in every architecture: layers that are shared, used twice, or that give query, key and value at once. */
 import { describe, expect, it } from 'vitest';
 import { type Encoder, initialize, readEncoder } from '../../src/encoder/index.js';
 import {
@@ -12,12 +11,14 @@ import {
   type Weights,
   withAdapters,
 } from '../../src/engine/index.js';
-import { classificationTask } from '../../src/families/papaya/training.js';
+import { classificationTask } from '../../src/families/classification/training.js';
 import { flatOutputs } from '../../src/families/softmax.js';
 import { onnxExecutor } from '../../src/graph/index.js';
-import { Random } from '../../src/random.js';
+import { Random } from '../../src/system/random.js';
 import { smallConfigs } from '../encoder/small-configs.js';
 import { someNumbers } from '../support/finite-differences.js';
+
+/** Adapters in every architecture: layers that are shared, used twice, or that give query, key and value at once. */
 
 const rows = [0, 1, 2].map((row) => ({ text: '', labelIds: [row] }));
 const labels = ['a', 'b', 'c'];

@@ -1,4 +1,3 @@
-/** Low-rank adapters against a reference that has none: the plain graph over weights W + (alpha / rank)·B·A. */
 import * as tf from '@tensorflow/tfjs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Dropout, initialize, trainingInputs } from '../../src/encoder/index.js';
@@ -16,14 +15,16 @@ import {
   type Weights,
   withAdapters,
 } from '../../src/engine/index.js';
-import { classificationTask } from '../../src/families/papaya/training.js';
+import { classificationTask } from '../../src/families/classification/training.js';
 import { flatOutputs } from '../../src/families/softmax.js';
 import { Graph, nodesFor, onnxExecutor, type TensorData } from '../../src/graph/index.js';
 import { evaluate } from '../../src/graph/tensorflow/evaluate.js';
-import { Random } from '../../src/random.js';
+import { Random } from '../../src/system/random.js';
 import { gradientError, someNumbers } from '../support/finite-differences.js';
 import { loopInput, words } from '../training/loop-input.js';
 import { deviating, type Step, toTensor } from './step.js';
+
+/** Low-rank adapters against a reference that has none: the plain graph over weights W + (alpha / rank)·B·A. */
 
 beforeAll(async () => {
   await tf.setBackend('cpu');

@@ -9,8 +9,8 @@ import {
   saveCheckpoint,
   stepAdamW,
 } from '../../src/engine/index.js';
-import { Random } from '../../src/random.js';
-import { encodeSafetensors } from '../../src/safetensors/index.js';
+import { encodeSafetensors } from '../../src/models/index.js';
+import { Random } from '../../src/system/random.js';
 import { failureOf } from '../support/outcomes.js';
 import { decayed, storeOf, undecayed } from './parameters.js';
 

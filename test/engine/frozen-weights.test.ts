@@ -1,14 +1,14 @@
-/** Frozen weights together with trainable ones. */
-
 import * as tf from '@tensorflow/tfjs';
 import { describe, expect, it } from 'vitest';
 import { initialize } from '../../src/encoder/index.js';
 import { Evaluator, GradientEngine, padBatch, type RowHead, type Weights } from '../../src/engine/index.js';
-import { classificationTask } from '../../src/families/papaya/training.js';
+import { classificationTask } from '../../src/families/classification/training.js';
 import { flatOutputs } from '../../src/families/softmax.js';
 import { onnxExecutor, tensorflowExecutor } from '../../src/graph/index.js';
-import { Random } from '../../src/random.js';
+import { Random } from '../../src/system/random.js';
 import { loopInput, words } from '../training/loop-input.js';
+
+/** Frozen weights together with trainable ones. */
 
 const random = Random.fromSeed(4);
 const rows = Array.from({ length: 6 }, (_, row) => ({

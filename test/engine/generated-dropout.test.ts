@@ -1,4 +1,3 @@
-/** Dropout masks that are made in the graph: against the same arithmetic in JavaScript, and as random numbers. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GeneratedDropout } from '../../src/engine/index.js';
 import {
@@ -9,6 +8,8 @@ import {
   resolveShape,
   type Shape,
 } from '../../src/graph/index.js';
+
+/** Dropout masks that are made in the graph: against the same arithmetic in JavaScript, and as random numbers. */
 
 const RATE = 0.1;
 /** The chance of a 16-bit draw to be below the rate's, which is rounded to a multiple of 1 / 65,536. */

@@ -1,6 +1,3 @@
-/**
- * Gradients of texts that are compared with each other, checked against TensorFlow.js' own differentiation.
- */
 import * as tf from '@tensorflow/tfjs';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { initialize } from '../../src/encoder/index.js';
@@ -13,14 +10,18 @@ import {
   padBatch,
   withSurrogateLoss,
 } from '../../src/engine/index.js';
-import type { RetrievalDataset } from '../../src/families/dragonfruit/retrieval-dataset.js';
-import { retrievalTask } from '../../src/families/dragonfruit/training.js';
+import type { RetrievalDataset } from '../../src/families/retrieval/retrieval-dataset.js';
+import { retrievalTask } from '../../src/families/retrieval/training.js';
 import { type Graph, type GraphExecutor, onnxExecutor, type TensorData } from '../../src/graph/index.js';
 import { evaluate } from '../../src/graph/tensorflow/evaluate.js';
-import { Random } from '../../src/random.js';
+import { Random } from '../../src/system/random.js';
 import type { LoopInput } from '../../src/training/training-loop.js';
 import { loopInput, words } from '../training/loop-input.js';
 import { deviating, type Step, toTensor } from './step.js';
+
+/**
+ * Gradients of texts that are compared with each other, checked against TensorFlow.js' own differentiation.
+ */
 
 beforeAll(async () => {
   await tf.setBackend('cpu');

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ParameterStore } from '../../src/engine/index.js';
-import { Arena } from '../../src/kernels/index.js';
+import { Arena, ParameterStore } from '../../src/engine/index.js';
 import { decayed, storeOf, undecayed } from './parameters.js';
 
 const DEFINITIONS = [decayed('dense.weight', 3, 5), undecayed('dense.bias', 5), decayed('embedding', 7, 3)];

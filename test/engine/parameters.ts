@@ -1,5 +1,10 @@
-import { type ParameterDefinition, ParameterStore } from '../../src/engine/index.js';
-import { Arena, type Kernels, loadKernels } from '../../src/kernels/index.js';
+import {
+  Arena,
+  type Kernels,
+  loadKernels,
+  type ParameterDefinition,
+  ParameterStore,
+} from '../../src/engine/index.js';
 
 /** A store in an arena of just its size, with its kernels. */
 export function storeOf(

@@ -1,4 +1,3 @@
-/** Training on tensors that stay in an executor's memory, here ordinary arrays, beside training on the arena. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,6 +16,8 @@ import { failureOf } from '../support/outcomes.js';
 import { residentOnBuffers } from '../support/resident-on-buffers.js';
 import { loopInput } from '../training/loop-input.js';
 import { classes, largestDifference, learnerOf, lossesOf, smallTasks, tags } from './small-tasks.js';
+
+/** Training on tensors that stay in an executor's memory, here ordinary arrays, beside training on the arena. */
 
 const arena: GraphExecutor = onnxExecutor();
 const resident: GraphExecutor = residentOnBuffers(onnxExecutor());

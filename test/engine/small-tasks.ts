@@ -1,11 +1,12 @@
-/** Small trainings of every family, as a learner takes them. */
 import { createTaskLearner, type TaskLearner } from '../../src/engine/index.js';
-import { retrievalTask } from '../../src/families/dragonfruit/training.js';
-import { sequenceTask } from '../../src/families/grapefruit/training.js';
+import { classificationTask } from '../../src/families/classification/training.js';
+import { sequenceTask } from '../../src/families/entities/training.js';
 import type { TrainingTask } from '../../src/families/index.js';
-import { classificationTask } from '../../src/families/papaya/training.js';
-import { Random } from '../../src/random.js';
+import { retrievalTask } from '../../src/families/retrieval/training.js';
+import { Random } from '../../src/system/random.js';
 import { loopInput, words } from '../training/loop-input.js';
+
+/** Small trainings of every family, as a learner takes them. */
 
 const random = Random.fromSeed(5);
 const sentence = () => Array.from({ length: 3 + random.integer(9) }, () => words[random.integer(10)] ?? '');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { dropTokens } from '../../src/engine/index.js';
-import { englishTokenizer, loadTokenizer } from '../../src/tokenizer/index.js';
+import { englishTokenizer, loadTokenizer } from '../../src/text/index.js';
 
 const tokenizer = loadTokenizer(englishTokenizer());
 const { mask } = tokenizer.specialTokens;

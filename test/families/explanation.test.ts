@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { slopeOf } from '../../src/families/classification/decoder.js';
+import { labelProbabilities } from '../../src/families/classification/probabilities.js';
 import { MAX_LEFT_OUT, spansToLeaveOut, textWithout } from '../../src/families/explanation.js';
-import { slopeOf } from '../../src/families/papaya/decoder.js';
-import { labelProbabilities } from '../../src/families/papaya/probabilities.js';
 import { splitWords } from '../../src/families/words.js';
 
 describe('words that are left out', () => {

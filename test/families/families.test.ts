@@ -8,9 +8,9 @@ import {
   validate,
 } from '../../src/contract/index.js';
 import { families, familyOfModel, familyOfType, taskOf } from '../../src/families/index.js';
+import { aRequest } from '../jobs/request.js';
 import { aReport } from '../report/a-report.js';
 import { failureOf } from '../support/outcomes.js';
-import { aRequest } from '../trainer/request.js';
 
 const { config } = aReport();
 

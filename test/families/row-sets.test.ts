@@ -1,8 +1,9 @@
-/** Rows in memory become what a family trains on. */
 import { describe, expect, it } from 'vitest';
 import type { ModelType } from '../../src/contract/index.js';
 import { readRowsInMemory, type TrainingRow } from '../../src/datasets/index.js';
 import { familyOfType } from '../../src/families/index.js';
+
+/** Rows in memory become what a family trains on. */
 
 async function checked(type: ModelType, given: readonly TrainingRow[]) {
   const rows = await familyOfType(type).rows();

@@ -1,9 +1,10 @@
-/** Tables of 4 bits an entry. */
 import { describe, expect, it } from 'vitest';
 import { Graph, onnxExecutor, type TableBits } from '../../src/graph/index.js';
 import { packedRows } from '../../src/graph/onnx/packed-rows.js';
-import { Random } from '../../src/random.js';
+import { Random } from '../../src/system/random.js';
 import { toOnnx } from '../support/to-onnx.js';
+
+/** Tables of 4 bits an entry. */
 
 const random = Random.fromSeed(11);
 const normals = (count: number) => Float32Array.from({ length: count }, () => random.normal());

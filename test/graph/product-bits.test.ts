@@ -6,7 +6,7 @@ import {
   onnxExecutor,
   type TensorData,
 } from '../../src/graph/index.js';
-import { Random } from '../../src/random.js';
+import { Random } from '../../src/system/random.js';
 
 const random = Random.fromSeed(5);
 

@@ -7,7 +7,7 @@ import {
   type TensorData,
 } from '../../src/graph/index.js';
 import { inputRounding, integerFactor, integerRows } from '../../src/graph/onnx/integer-weights.js';
-import { Random } from '../../src/random.js';
+import { Random } from '../../src/system/random.js';
 
 const random = Random.fromSeed(7);
 const normals = (count: number) => Float32Array.from({ length: count }, () => random.normal());

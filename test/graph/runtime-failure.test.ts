@@ -1,6 +1,7 @@
-/** What is told where onnxruntime-node can't be loaded, by what loaders of systems say. */
 import { describe, expect, it } from 'vitest';
 import { runtimeFailure } from '../../src/graph/onnx/runtime.js';
+
+/** What is told where onnxruntime-node can't be loaded, by what loaders of systems say. */
 
 const linux = { platform: 'linux', arch: 'x64' };
 const binding = 'node_modules/onnxruntime-node/bin/napi-v6/linux/x64/onnxruntime_binding.node';

@@ -1,4 +1,3 @@
-/** The whole service over tiny pretrained models, its training played by the test. */
 import { mkdtempSync } from 'node:fs';
 import { cp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,13 +15,15 @@ import {
   serve,
 } from '../../src/http/index.js';
 import type { ServiceOptions as RunServiceOptions } from '../../src/inference/index.js';
-import { folderModels } from '../../src/model-loader/index.js';
+import type { TrainerOptions } from '../../src/jobs/index.js';
+import { folderModels } from '../../src/models/index.js';
 import { memoryStorage } from '../../src/storage/index.js';
-import type { TrainerOptions } from '../../src/trainer/index.js';
+import { FakeHost, statsAfter } from '../jobs/fake-host.js';
+import { aRequest } from '../jobs/request.js';
 import { tinyCatalogue } from '../support/tiny-catalogue.js';
-import { FakeHost, statsAfter } from '../trainer/fake-host.js';
-import { aRequest } from '../trainer/request.js';
 import { requireDocumented } from './documented.js';
+
+/** The whole service over tiny pretrained models, its training played by the test. */
 
 export const MODEL = 'customer-review';
 export const OTHER_MODEL = 'emotion-detection';

@@ -1,4 +1,3 @@
-/** The built command, as an operator uses it. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -11,10 +10,12 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { newApiKey, serve } from '../../src/http/index.js';
 import { fileStorage } from '../../src/storage/index.js';
 import { run as runHere } from '../cli/run-command.js';
+import { aRequest } from '../jobs/request.js';
 import { aReadyModelIn } from '../support/ready-model.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-import { aRequest } from '../trainer/request.js';
 import { gets, rawConnection } from './raw-connection.js';
+
+/** The built command, as an operator uses it. */
 
 const command = fileURLToPath(new URL('../../dist/orchard.js', import.meta.url));
 const run = (...args: string[]) => promisify(execFile)(process.execPath, [command, ...args]);

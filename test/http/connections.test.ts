@@ -1,7 +1,8 @@
-/** Connections that ask for much, take nothing or stay silent: what they may cost, and that others are answered. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type Handler, type ServeOptions, serve } from '../../src/http/index.js';
 import { gets, rawConnection } from './raw-connection.js';
+
+/** Connections that ask for much, take nothing or stay silent: what they may cost, and that others are answered. */
 
 const LARGE = 'a'.repeat(4 * 2 ** 20);
 

@@ -1,10 +1,11 @@
-/** The service as curl asks it: another client than the one in Node, and what the documentation shows. */
 import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { hashedKeys, newApiKey } from '../../src/http/index.js';
-import { aRequest } from '../trainer/request.js';
+import { aRequest } from '../jobs/request.js';
 import { aService, MODEL, OTHER_MODEL, useCatalogue } from './a-service.js';
+
+/** The service as curl asks it: another client than the one in Node, and what the documentation shows. */
 
 const hasCurl = spawnSync('curl', ['--version']).status === 0;
 const { apiKey, stored } = newApiKey({ app_id: 'acme', tier: 'pro' });

@@ -1,14 +1,15 @@
-/**
- * Whatever bytes a connection brings, and however it takes its answers: each ends within 5 s, every answer is a whole one,
- * refusals have a `detail`, nothing is left to fail by itself, and memory stays within a bound.
- * `npm run test:fuzz` makes 20,000 exchanges.
- */
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
 import { aService, MODEL, useCatalogue } from './a-service.js';
 import { answersIn } from './answers.js';
 import { rawConnection } from './raw-connection.js';
+
+/**
+ * Whatever bytes a connection brings, and however it takes its answers: each ends within 5 s, every answer is a whole one,
+ * refusals have a `detail`, nothing is left to fail by itself, and memory stays within a bound.
+ * `npm run test:fuzz` makes 20,000 exchanges.
+ */
 
 const EXCHANGES = Number(process.env.FUZZ_REQUESTS ?? 320);
 /** Connections at the same time. */

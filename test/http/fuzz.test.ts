@@ -1,12 +1,13 @@
+import fc from 'fast-check';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { documentedRoutes } from '../../src/http/routes.js';
+import { aRequest } from '../jobs/request.js';
+import { aService, MODEL, OTHER_MODEL, UNKNOWN_ID, useCatalogue } from './a-service.js';
+
 /**
  * Whatever is sent: never a 500, every refusal of the documented shape, and no promise left to fail by itself.
  * `npm run test:fuzz` sends 20,000 requests.
  */
-import fc from 'fast-check';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { documentedRoutes } from '../../src/http/routes.js';
-import { aRequest } from '../trainer/request.js';
-import { aService, MODEL, OTHER_MODEL, UNKNOWN_ID, useCatalogue } from './a-service.js';
 
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 2000);
 /** Of those, over a socket: slower, and the HTTP parser refuses much before the handler sees it. */

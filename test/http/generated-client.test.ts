@@ -1,4 +1,3 @@
-/** A client that a generator makes of /openapi.json: its types hold, and it drives the real service. */
 import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -10,6 +9,8 @@ import { accountServices, createHandler, hashedKeys, newApiKey, serve } from 'or
 import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sentimentRequest, temporaryFolder } from '../public/sentiments.js';
+
+/** A client that a generator makes of /openapi.json: its types hold, and it drives the real service. */
 
 const pathOf = (file: string) => fileURLToPath(new URL(`generated-client/${file}`, import.meta.url));
 const { apiKey, stored } = newApiKey({ app_id: 'acme', tier: 'pro' });

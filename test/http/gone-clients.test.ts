@@ -1,9 +1,10 @@
-/** Clients that leave before their answer is there, and a server that stops: nothing is computed for nobody. */
 import { ResultAsync } from 'neverthrow';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { AbortedError } from '../../src/errors.js';
+import { AbortedError } from '../../src/contract/errors.js';
 import { createHandler, type HandlerOptions, type ServeOptions, serve } from '../../src/http/index.js';
 import { rawConnection } from './raw-connection.js';
+
+/** Clients that leave before their answer is there, and a server that stops: nothing is computed for nobody. */
 
 /** Calls that end when they are aborted, and not before. */
 function someCalls() {

@@ -1,10 +1,11 @@
-/** Datasets made to fail: what a caller is told of them never names a folder or address of the server. */
 import { homedir, tmpdir } from 'node:os';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { accountServices, createHandler } from '../../src/http/index.js';
+import { aMemoryStorage } from '../jobs/builders.js';
+import { aRequest } from '../jobs/request.js';
 import { anArchive, zipOf } from '../support/archive-builder.js';
-import { aMemoryStorage } from '../trainer/builders.js';
-import { aRequest } from '../trainer/request.js';
+
+/** Datasets made to fail: what a caller is told of them never names a folder or address of the server. */
 
 const account = { app_id: 'acme', tier: 'pro' } as const;
 

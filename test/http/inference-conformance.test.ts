@@ -1,8 +1,9 @@
-/** The specification's predictor, batch predictor and medley, table by table, over HTTP. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aService, MODEL, OTHER_MODEL, type ServiceInTest, UNKNOWN_ID, useCatalogue } from './a-service.js';
+
+/** The specification's predictor, batch predictor and medley, table by table, over HTTP. */
 
 const catalogue = useCatalogue();
 

@@ -1,6 +1,4 @@
-/** What HTTP callers are told of a job that failed or was warned about, and what is left to who runs the service. */
 import { describe, expect, it } from 'vitest';
-import type { DatasetWarningKind } from '../../src/datasets/index.js';
 import {
   DatasetError,
   DownloadError,
@@ -11,12 +9,15 @@ import {
   type OrchardError,
   StorageError,
   TrainingError,
-} from '../../src/errors.js';
+} from '../../src/contract/errors.js';
+import type { DatasetWarningKind } from '../../src/datasets/index.js';
 import { jobAnswer } from '../../src/http/jobs.js';
-import type { JobError, JobInformation } from '../../src/trainer/index.js';
-import { statsAfter } from '../trainer/fake-host.js';
-import { aRequest } from '../trainer/request.js';
+import type { JobError, JobInformation } from '../../src/jobs/index.js';
+import { statsAfter } from '../jobs/fake-host.js';
+import { aRequest } from '../jobs/request.js';
 import { aService, useCatalogue } from './a-service.js';
+
+/** What HTTP callers are told of a job that failed or was warned about, and what is left to who runs the service. */
 
 const JOBS = '/trainer/language/training-jobs';
 /** Where the service lies: nothing for callers. */

@@ -1,8 +1,9 @@
-/** How often an account may ask: rates, quotas, and how slowly keys can be guessed. */
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { describe, expect, it } from 'vitest';
 import { calendarQuota } from '../../src/http/index.js';
 import { aService, MODEL, OTHER_MODEL, UNKNOWN_ID, useCatalogue } from './a-service.js';
+
+/** How often an account may ask: rates, quotas, and how slowly keys can be guessed. */
 
 const PREDICT = `/predictor/language/pre-trained/${MODEL}`;
 const body = { query: 'the lamp was awful' };

@@ -1,18 +1,19 @@
-/** What the page at / asks about models and rows, without a browser. */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { unzip } from '../../src/datasets/index.js';
 import { accountServices, createHandler } from '../../src/http/index.js';
-import { folderModels } from '../../src/model-loader/index.js';
+import { folderModels } from '../../src/models/index.js';
+import { aMemoryStorage } from '../jobs/builders.js';
+import { FakeHost } from '../jobs/fake-host.js';
+import { aRequest } from '../jobs/request.js';
 import { datasetUrl } from '../support/dataset-url.js';
 import { aReadyModelIn } from '../support/ready-model.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-import { aMemoryStorage } from '../trainer/builders.js';
-import { FakeHost } from '../trainer/fake-host.js';
-import { aRequest } from '../trainer/request.js';
 import { MODEL, UNKNOWN_ID, useCatalogue } from './a-service.js';
+
+/** What the page at / asks about models and rows, without a browser. */
 
 const catalogue = useCatalogue();
 

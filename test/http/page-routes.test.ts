@@ -1,4 +1,3 @@
-/** What the page at / asks of the service beyond the documented interface, without a browser. */
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,13 +14,15 @@ import {
   serve,
   type UploadLimits,
 } from '../../src/http/index.js';
+import { aMemoryStorage } from '../jobs/builders.js';
+import { FakeHost, statsAfter } from '../jobs/fake-host.js';
+import { aRequest } from '../jobs/request.js';
 import { readPage } from '../report/page.js';
 import { datasetUrl } from '../support/dataset-url.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-import { aMemoryStorage } from '../trainer/builders.js';
-import { FakeHost, statsAfter } from '../trainer/fake-host.js';
-import { aRequest } from '../trainer/request.js';
 import { aService, MODEL, OTHER_MODEL, UNKNOWN_ID, useCatalogue } from './a-service.js';
+
+/** What the page at / asks of the service beyond the documented interface, without a browser. */
 
 const catalogue = useCatalogue();
 

@@ -1,4 +1,3 @@
-/** What the page at / is tried on: the built service, its pretrained models played, and datasets to train on. */
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
@@ -15,6 +14,8 @@ import {
 import { type AccountServices, accountServices, createHandler, serve } from 'orchard-nlp/http';
 import { sentimentRequest, temporaryFolder } from '../public/sentiments.js';
 import { anArchive } from '../support/archive-builder.js';
+
+/** What the page at / is tried on: the built service, its pretrained models played, and datasets to train on. */
 
 export const KEY = 'a key of acme';
 const account: Account = { app_id: 'acme', tier: 'pro' };

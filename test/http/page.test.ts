@@ -1,9 +1,10 @@
-/** The built page at /, in a real browser. */
 import { readFile } from 'node:fs/promises';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aBrowser, accessibilityProblems, executable, openPage } from './a-browser.js';
 import { aPlayedService, catalogue, ENTITY_TEXT, KEY, someDatasets } from './page-service.js';
+
+/** The built page at /, in a real browser. */
 
 /** Tells in the report why nothing was tested. */
 const title = executable === undefined ? 'the page (no Chromium here; name one in CHROMIUM)' : 'the page';

@@ -1,7 +1,8 @@
-/** A client that writes bytes as it likes, and reads when it likes. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { onTestFinished } from 'vitest';
+
+/** A client that writes bytes as it likes, and reads when it likes. */
 
 /** Connects to a server without reading anything from it. The connection ends with the test at the latest. */
 export async function rawConnection(url: string) {

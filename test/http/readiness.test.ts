@@ -1,9 +1,10 @@
-/** Whether a process can work, as it tells those who send requests to it. */
 import { describe, expect, it } from 'vitest';
-import { StorageError } from '../../src/errors.js';
+import { StorageError } from '../../src/contract/errors.js';
 import { probeHandler } from '../../src/http/create-handler.js';
 import { readinessOf } from '../../src/http/probes.js';
 import { aService, MODEL, useCatalogue } from './a-service.js';
+
+/** Whether a process can work, as it tells those who send requests to it. */
 
 const catalogue = useCatalogue();
 const fine = { otherwise: 'never told', check: async () => undefined };

@@ -1,10 +1,11 @@
-/** Requests before any model is asked: keys, bodies, methods, and the pages without a key. */
 import { describe, expect, it } from 'vitest';
 import type { Account } from '../../src/contract/index.js';
 import type { AccessLogEntry } from '../../src/http/index.js';
 import { documentedRoutes } from '../../src/http/routes.js';
-import { aRequest } from '../trainer/request.js';
+import { aRequest } from '../jobs/request.js';
 import { aService, MODEL, UNKNOWN_ID, useCatalogue } from './a-service.js';
+
+/** Requests before any model is asked: keys, bodies, methods, and the pages without a key. */
 
 const PREDICT = `/predictor/language/pre-trained/${MODEL}`;
 const JOBS = '/trainer/language/training-jobs';

@@ -1,4 +1,3 @@
-/** Node's server around the handler: what only a socket can show. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -7,6 +6,8 @@ import type { Account } from '../../src/contract/index.js';
 import { type Handler, serve } from '../../src/http/index.js';
 import { aService, MODEL, useCatalogue } from './a-service.js';
 import { rawConnection } from './raw-connection.js';
+
+/** Node's server around the handler: what only a socket can show. */
 
 const catalogue = useCatalogue();
 

@@ -1,14 +1,15 @@
-/** What the tables of docs/service.md name beside routes: fields, enumerations, limits and results of every kind. */
 import { mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { TrainingError } from '../../src/contract/errors.js';
 import { type ModelType, type TrainingStats, trainingJobStatuses } from '../../src/contract/index.js';
-import { TrainingError } from '../../src/errors.js';
+import { statsAfter } from '../jobs/fake-host.js';
+import { aRequest } from '../jobs/request.js';
 import { smallModel } from '../support/small-models.js';
 import { tinyCatalogue } from '../support/tiny-catalogue.js';
-import { statsAfter } from '../trainer/fake-host.js';
-import { aRequest } from '../trainer/request.js';
 import { aService, MODEL, useCatalogue } from './a-service.js';
+
+/** What the tables of docs/service.md name beside routes: fields, enumerations, limits and results of every kind. */
 
 const JOBS = '/trainer/language/training-jobs';
 const MODELS = '/trainer/language/models';

@@ -1,16 +1,16 @@
-/** Uploads of the page that are kept in the storage, between processes: each service here stands for one. */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { accountServices, createHandler, type UploadLimits } from '../../src/http/index.js';
 import { DatasetUploads } from '../../src/http/uploads.js';
-import { UploadRecords, uploadFolder } from '../../src/jobs/index.js';
+import { eraseAccount, UploadRecords, uploadFolder } from '../../src/jobs/index.js';
 import { memoryStorage, type Storage } from '../../src/storage/index.js';
-import { eraseAccount } from '../../src/trainer/index.js';
+import { FakeHost, statsAfter } from '../jobs/fake-host.js';
+import { aRequest } from '../jobs/request.js';
 import { datasetUrl } from '../support/dataset-url.js';
 import { resultOf } from '../support/outcomes.js';
-import { FakeHost, statsAfter } from '../trainer/fake-host.js';
-import { aRequest } from '../trainer/request.js';
+
+/** Uploads of the page that are kept in the storage, between processes: each service here stands for one. */
 
 const HOUR_MS = 60 * 60_000;
 const zip = new Uint8Array([...Buffer.from('PK\x03\x04'), 1, 2, 3]);

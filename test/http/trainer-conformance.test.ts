@@ -1,8 +1,9 @@
-/** The specification's trainer, table by table, over HTTP: straight to the handler and through Node's server. */
 import { describe, expect, it } from 'vitest';
-import { statsAfter } from '../trainer/fake-host.js';
-import { aRequest } from '../trainer/request.js';
+import { statsAfter } from '../jobs/fake-host.js';
+import { aRequest } from '../jobs/request.js';
 import { aService, type ServiceInTest, UNKNOWN_ID, useCatalogue } from './a-service.js';
+
+/** The specification's trainer, table by table, over HTTP: straight to the handler and through Node's server. */
 
 const JOBS = '/trainer/language/training-jobs';
 const MODELS = '/trainer/language/models';

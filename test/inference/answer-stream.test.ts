@@ -1,13 +1,13 @@
 import { errAsync, okAsync, ResultAsync } from 'neverthrow';
 import { describe, expect, it } from 'vitest';
-import type { InferenceResponse, InferenceResult } from '../../src/contract/index.js';
 import {
   AbortedError,
   InternalError,
   NotFoundError,
   type OrchardError,
   OverloadedError,
-} from '../../src/errors.js';
+} from '../../src/contract/errors.js';
+import type { InferenceResponse, InferenceResult } from '../../src/contract/index.js';
 import { answerStream, type Queries, type StreamOptions } from '../../src/inference/index.js';
 
 type Ask = (query: string) => ResultAsync<InferenceResponse<InferenceResult>, OrchardError>;

@@ -1,12 +1,13 @@
-/** Explanations of models of the catalogue: the words that they name are those that move the answers. */
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ExplainedAnswer } from '../../src/families/index.js';
 import { type InferenceService, inferenceService } from '../../src/inference/index.js';
-import { Random } from '../../src/random.js';
+import { Random } from '../../src/system/random.js';
 import { failureOf } from '../support/outcomes.js';
+
+/** Explanations of models of the catalogue: the words that they name are those that move the answers. */
 
 const random = Random.fromSeed(7);
 const pick = (words: readonly string[]) => words[random.integer(words.length)] ?? '';

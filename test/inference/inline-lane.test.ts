@@ -1,8 +1,9 @@
-/** A real entity model in a lane: long texts in slices, others between them, and what is given up or forgotten. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { InlineLane } from '../../src/inference/inline-lane.js';
 import type { BatchAnswer } from '../../src/inference/lane.js';
+
+/** A real entity model in a lane: long texts in slices, others between them, and what is given up or forgotten. */
 
 const directory = join(import.meta.dirname, '../../models/catalogue/named-entity-recognition');
 const sentence = 'John Smith went to Paris, France on Monday with Microsoft Corp. and his dog. ';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { lengthGroups } from '../../src/inference/length-groups.js';
-import type { RunSize } from '../../src/inference/run-cost.js';
+import { lengthGroups, type RunSize } from '../../src/inference/encoder-runs.js';
 
 const RUN_COST = 22;
 const cost = ({ rows, tokens }: RunSize) => RUN_COST + rows * tokens;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RunCost } from '../../src/inference/run-cost.js';
+import { RunCost } from '../../src/inference/encoder-runs.js';
 
 const sizes = [
   { rows: 1, tokens: 8 },

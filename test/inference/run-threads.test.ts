@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Width } from '../../src/graph/index.js';
-import { RunThreads } from '../../src/inference/run-threads.js';
+import { RunThreads } from '../../src/inference/encoder-runs.js';
 
 /** Lets a model of which several threads make a run so many times as fast choose for some runs. */
 function choices(threads: RunThreads, gain: number, tokens = 100, runs = 200): Width[] {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { shareTexts } from '../../src/inference/share-texts.js';
+import { shareTexts } from '../../src/inference/batches.js';
 
 describe('sharing texts among workers', () => {
   it('gives every text to exactly one of at most as many parts as asked for, none empty', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RememberingTokenizer, SharedTokenizers } from '../../src/inference/shared-tokenizers.js';
-import { type EncodeOptions, loadTokenizer, trainWordPiece } from '../../src/tokenizer/index.js';
+import { type EncodeOptions, loadTokenizer, trainWordPiece } from '../../src/text/index.js';
 import { failureOf } from '../support/outcomes.js';
 
 const json = trainWordPiece(['the lamp was awful', 'my order came on time'], {

@@ -1,8 +1,9 @@
-/** Worker threads that die, in every way that one can, and what becomes of what they were asked. */
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Dispatcher } from '../../src/inference/dispatcher.js';
 import { ThreadLane } from '../../src/inference/thread-lane.js';
+
+/** Worker threads that die, in every way that one can, and what becomes of what they were asked. */
 
 /** A worker that answers each text with itself, or does what the text says. */
 const program = `

@@ -1,4 +1,3 @@
-/** Folders of every architecture, loaded unchanged by transformers.js, which is to compute what we compute. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +13,8 @@ import { modelTypes } from '../../src/encoder/index.js';
 import { smallConfigs } from '../encoder/small-configs.js';
 import type { BuiltHead } from '../support/built-models.js';
 import { builtModel, probes } from '../support/small-models.js';
+
+/** Folders of every architecture, loaded unchanged by transformers.js, which is to compute what we compute. */
 
 /** Numbers may differ by half a unit of this digit: the order of sums is each library's own. */
 const DIGITS = 4;

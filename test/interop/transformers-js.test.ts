@@ -1,4 +1,3 @@
-/** Folders of trained models, loaded unchanged by transformers.js, which is to compute what we compute. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,10 +10,12 @@ import {
   type Tensor,
 } from '@huggingface/transformers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { meanOfRows, unitVector } from '../../src/families/dragonfruit/unit-vector.js';
+import { meanOfRows, unitVector } from '../../src/families/retrieval/unit-vector.js';
 import { TextModel } from '../../src/inference/text-model.js';
-import type { TextOutputs } from '../../src/text-reader/index.js';
+import type { TextOutputs } from '../../src/text/index.js';
 import { probes, type SmallModelName, smallModel } from '../support/small-models.js';
+
+/** Folders of trained models, loaded unchanged by transformers.js, which is to compute what we compute. */
 
 /** Numbers may differ by half a unit of this digit: the order of sums is each library's own. */
 const DIGITS = 4;

@@ -1,10 +1,12 @@
-/** Damaged records. */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fileStorage, pathOfKey } from '../../src/storage/index.js';
 import { aDirectory } from '../storage/temporary-place.js';
-import { aTrainer, createJob, resultOf, statusOf } from '../trainer/builders.js';
+import { resultOf } from '../support/outcomes.js';
+import { aTrainer, createJob, statusOf } from './builders.js';
+
+/** Damaged records. */
 
 /** A READY job, and another one beside it, in a storage on disk. */
 async function twoJobs() {

@@ -1,14 +1,14 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { inferenceService } from '../../src/inference/index.js';
+import { inferenceService, Predictor } from '../../src/inference/index.js';
 import { JobRepository, newJobRecord, ReadyModels } from '../../src/jobs/index.js';
-import { folderModels } from '../../src/model-loader/index.js';
-import { Predictor } from '../../src/predictor/index.js';
+import { folderModels } from '../../src/models/index.js';
 import { fileStorage, type Storage } from '../../src/storage/index.js';
+import { resultOf } from '../support/outcomes.js';
 import { aReadyModelIn } from '../support/ready-model.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-import { errorOf, resultOf } from '../trainer/builders.js';
-import { ManualClock } from '../trainer/manual-clock.js';
-import { aRequest } from '../trainer/request.js';
+import { errorOf } from './builders.js';
+import { ManualClock } from './manual-clock.js';
+import { aRequest } from './request.js';
 
 const app_id = 'acme';
 const OTHER_ID = '0190a6f0-0000-7000-8000-000000000002';

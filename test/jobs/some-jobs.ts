@@ -1,6 +1,6 @@
 import type { ModelType, TrainingJobStatus } from '../../src/contract/index.js';
 import { type JobRecord, newJobRecord } from '../../src/jobs/index.js';
-import { aRequest } from '../trainer/request.js';
+import { aRequest } from './request.js';
 
 export const app_id = 'acme';
 export const INDEX = 'job-index';

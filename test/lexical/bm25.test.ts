@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import MiniSearch from 'minisearch';
 import { describe, expect, it } from 'vitest';
 import { Bm25Index } from '../../src/lexical/index.js';
-import { decodeSafetensors, encodeSafetensors } from '../../src/safetensors/index.js';
+import { decodeSafetensors, encodeSafetensors } from '../../src/models/index.js';
 import { failureOf } from '../support/outcomes.js';
 
 const K1 = 1.2;

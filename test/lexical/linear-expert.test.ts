@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { LinearExpert, trainLinearExpert } from '../../src/lexical/index.js';
 import { TfIdf } from '../../src/lexical/tf-idf.js';
 import { SVM_C, svmMemory as svmMemorySteps } from '../../src/lexical/train-linear-expert.js';
-import { allAtOnce } from '../../src/pauses.js';
-import { Random } from '../../src/random.js';
 import {
   decodeSafetensors,
   encodeSafetensors,
   type IntegerTensor,
   type NamedTensor,
-} from '../../src/safetensors/index.js';
+} from '../../src/models/index.js';
+import { allAtOnce } from '../../src/system/pauses.js';
+import { Random } from '../../src/system/random.js';
 import { atOnce } from '../support/at-once.js';
 import { failureOf } from '../support/outcomes.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { TfIdf } from '../../src/lexical/tf-idf.js';
 import { termWeights as termWeightsSteps } from '../../src/lexical/train-linear-expert.js';
-import { allAtOnce } from '../../src/pauses.js';
+import { allAtOnce } from '../../src/system/pauses.js';
 import { atOnce } from '../support/at-once.js';
 
 const termWeights = atOnce(termWeightsSteps);

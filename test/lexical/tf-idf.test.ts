@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { HashTable } from '../../src/lexical/hash-table.js';
 import { TfIdf } from '../../src/lexical/tf-idf.js';
-import { allAtOnce } from '../../src/pauses.js';
+import { allAtOnce } from '../../src/system/pauses.js';
 
 const words = { lowercase: true, words: true, characters: null } as const;
 const texts = ['the cat sat', 'the dog sat down', 'a cat'];

@@ -1,7 +1,3 @@
-/**
- * The built package inside an application's bundle, made by esbuild and by tsup, and run where the package is not
- * installed: only the native runtime is. bench/bundlers.ts has the other bundlers, which are too large for the tests.
- */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,6 +8,11 @@ import { build as tsup } from 'tsup';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tinyCatalogue } from '../support/tiny-catalogue.js';
 import { install, root } from './install.js';
+
+/**
+ * The built package inside an application's bundle, made by esbuild and by tsup, and run where the package is not
+ * installed: only the native runtime is. bench/bundlers.ts has the other bundlers, which are too large for the tests.
+ */
 
 /** Prints an answer, or the error. */
 const APP = `

@@ -1,8 +1,9 @@
-/** What a program loads that asks one model: each file that isn't needed delays its first answer. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+
+/** What a program loads that asks one model: each file that isn't needed delays its first answer. */
 
 const dist = fileURLToPath(new URL('../../dist', import.meta.url));
 

@@ -1,10 +1,11 @@
-/** The history of benches: lines that are read back, and a plot of them. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { addToHistory, type HistoryLine, readHistory } from '../../bench/history/lines.js';
 import { drawHistory } from '../../bench/history/plot.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+
+/** The history of benches: lines that are read back, and a plot of them. */
 
 const aLine = (commit: string, ratio: number, machine = 'a machine'): HistoryLine => ({
   commit,

@@ -1,4 +1,3 @@
-/** README's picture: of README's commands, drawn from the record beside it, and said in words. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,6 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { alternativeOf, type RecordedCommand } from '../../scripts/picture/alternative.mjs';
 import { drawSession } from '../../scripts/picture/draw.mjs';
 import { shownCommands } from '../../scripts/picture/shown-commands.mjs';
+
+/** README's picture: of README's commands, drawn from the record beside it, and said in words. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (...path: string[]) => readFileSync(join(root, ...path), 'utf8');

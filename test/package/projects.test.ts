@@ -1,4 +1,3 @@
-/** The projects of examples/: applications of their own, with the built package and what it depends on beside them. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -10,6 +9,8 @@ import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { install, root } from './install.js';
+
+/** The projects of examples/: applications of their own, with the built package and what it depends on beside them. */
 
 const projects = join(root, 'examples', 'projects');
 const names = readdirSync(projects);

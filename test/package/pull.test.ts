@@ -1,4 +1,3 @@
-/** An application that installs the library alone, and pulls the one model that it asks. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,6 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { install, root } from './install.js';
+
+/** An application that installs the library alone, and pulls the one model that it asks. */
 
 let application: string;
 beforeAll(async () => {

@@ -1,4 +1,3 @@
-/** What stands in the way of a release, and that nothing is packed which was not built. */
 import { execFile } from 'node:child_process';
 import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,6 +7,8 @@ import { describe, expect, it } from 'vitest';
 import { changelogProblems, sectionsOf } from '../../scripts/changelog.mjs';
 import { type ReleaseState, releaseProblems } from '../../scripts/release-problems.mjs';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+
+/** What stands in the way of a release, and that nothing is packed which was not built. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const CHANGELOG = `# Changelog

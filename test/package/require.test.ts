@@ -1,4 +1,3 @@
-/** The built package in applications of CommonJS and of ES modules, run by `NODE_BINARY` (this Node where not set). */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,6 +6,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tinyCatalogue } from '../support/tiny-catalogue.js';
 import { install, root } from './install.js';
+
+/** The built package in applications of CommonJS and of ES modules, run by `NODE_BINARY` (this Node where not set). */
 
 const node = process.env.NODE_BINARY ?? process.execPath;
 let application: string;

@@ -1,10 +1,11 @@
-/** An application and a library that it uses may each have a copy of the package: what one makes, the other knows. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { install } from './install.js';
+
+/** An application and a library that it uses may each have a copy of the package: what one makes, the other knows. */
 
 const folder = await mkdtemp(join(tmpdir(), 'orchard-two-copies-'));
 afterAll(() => rm(folder, { recursive: true }));

@@ -1,4 +1,3 @@
-/** An application on a platform for which onnxruntime-node has no binary, as far as the package can tell. */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, rm, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,6 +6,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { tinyCatalogue } from '../support/tiny-catalogue.js';
 import { install, root } from './install.js';
+
+/** An application on a platform for which onnxruntime-node has no binary, as far as the package can tell. */
 
 let application: string;
 beforeAll(async () => {

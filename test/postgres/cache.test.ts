@@ -1,8 +1,8 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { contentHash, filesIn } from '../../src/files/index.js';
 import { FolderCache } from '../../src/postgres/folder-cache.js';
+import { contentHash, filesIn } from '../../src/system/index.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { aMachine, machines, publish, published } from './machines.js';
 import { describeWithPostgres } from './private-server.js';

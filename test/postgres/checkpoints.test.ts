@@ -2,13 +2,13 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
+import { JobRunner, Trainer } from '../../src/jobs/index.js';
 import { Database, postgresStorage } from '../../src/postgres/index.js';
 import { QueueOnPostgres } from '../../src/postgres/postgres-queue.js';
-import { JobRunner, Trainer } from '../../src/trainer/index.js';
+import { FakeHost, type FakeRun } from '../jobs/fake-host.js';
+import { aRequest } from '../jobs/request.js';
 import { CuttableProxy } from '../support/cuttable-proxy.js';
 import { resultOf } from '../support/outcomes.js';
-import { FakeHost, type FakeRun } from '../trainer/fake-host.js';
-import { aRequest } from '../trainer/request.js';
 import { describeWithPostgres, PASSWORD } from './private-server.js';
 import { SHORT } from './short-queue.js';
 

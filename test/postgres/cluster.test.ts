@@ -1,8 +1,3 @@
-/**
- * Three processes that train and three that answer, over one database, while trainers are killed with kill -9.
- * `CLUSTER_JOBS` says how many jobs (default 6), `CLUSTER_ACCOUNTS` of how many accounts (default 3), `CLUSTER_KILLS` how
- * many kills (default 2), `CLUSTER_SEED` which.
- */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { QUEUE_TIMING, type QueueTiming } from '../../src/postgres/queue-worker.js';
@@ -11,6 +6,12 @@ import { Chance } from '../trust/chance.js';
 import { Cluster } from './cluster.js';
 import { type KnownJob, overlaps } from './job-history.js';
 import { describeWithPostgres } from './private-server.js';
+
+/**
+ * Three processes that train and three that answer, over one database, while trainers are killed with kill -9.
+ * `CLUSTER_JOBS` says how many jobs (default 6), `CLUSTER_ACCOUNTS` of how many accounts (default 3), `CLUSTER_KILLS` how
+ * many kills (default 2), `CLUSTER_SEED` which.
+ */
 
 const JOBS = Number(process.env.CLUSTER_JOBS ?? 6);
 const ACCOUNTS = Number(process.env.CLUSTER_ACCOUNTS ?? 3);

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
-import { JobRepository } from '../../src/jobs/index.js';
+import { copyStorage, JobRepository } from '../../src/jobs/index.js';
 import { fileStorage, memoryStorage, type Storage } from '../../src/storage/index.js';
-import { copyStorage } from '../../src/trainer/index.js';
+import { aTrainer, createJob, errorOf } from '../jobs/builders.js';
+import { resultOf } from '../support/outcomes.js';
 import { aReadyModelIn } from '../support/ready-model.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-import { aTrainer, createJob, errorOf, resultOf } from '../trainer/builders.js';
 import { aMachine, contentOf } from './machines.js';
 import { describeWithPostgres, PASSWORD } from './private-server.js';
 

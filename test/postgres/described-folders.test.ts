@@ -1,12 +1,14 @@
-/** Descriptions of models, without fetching them. */
 import { readdir } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { eraseAccount } from '../../src/trainer/index.js';
+import { eraseAccount } from '../../src/jobs/index.js';
+import { aTrainer, createJob } from '../jobs/builders.js';
+import { ManualClock } from '../jobs/manual-clock.js';
+import { resultOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-import { aTrainer, createJob, resultOf } from '../trainer/builders.js';
-import { ManualClock } from '../trainer/manual-clock.js';
 import { aMachine } from './machines.js';
 import { describeWithPostgres } from './private-server.js';
+
+/** Descriptions of models, without fetching them. */
 
 const DAY_MS = 24 * 60 * 60_000;
 

@@ -1,4 +1,3 @@
-/** A job whose trainer dies goes on on another machine: another process, with other directories. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -7,6 +6,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { sentimentRequest } from '../public/sentiments.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { describeWithPostgres } from './private-server.js';
+
+/** A job whose trainer dies goes on on another machine: another process, with other directories. */
 
 const script = fileURLToPath(new URL('./processes/train.ts', import.meta.url));
 const EPOCHS = 4;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { JobRepository, newJobRecord } from '../../src/jobs/index.js';
 import { isVersionConflict } from '../../src/storage/index.js';
-import { aRequest } from '../trainer/request.js';
+import { aRequest } from '../jobs/request.js';
 import { machines } from './machines.js';
 import { describeWithPostgres } from './private-server.js';
 

@@ -1,12 +1,14 @@
-/** Notifications of writes to jobs reach other processes. No test here waits for a timer. */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { JobRepository, ReadyModels } from '../../src/jobs/index.js';
 import type { Storage } from '../../src/storage/index.js';
+import { aTrainer, createJob } from '../jobs/builders.js';
+import { ManualClock } from '../jobs/manual-clock.js';
+import { resultOf } from '../support/outcomes.js';
 import { aReadyModelIn } from '../support/ready-model.js';
-import { aTrainer, createJob, resultOf } from '../trainer/builders.js';
-import { ManualClock } from '../trainer/manual-clock.js';
 import { machines } from './machines.js';
 import { describeWithPostgres } from './private-server.js';
+
+/** Notifications of writes to jobs reach other processes. No test here waits for a timer. */
 
 const HOUR_MS = 3_600_000;
 

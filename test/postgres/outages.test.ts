@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { expect, it } from 'vitest';
-import { StorageError } from '../../src/errors.js';
+import { StorageError } from '../../src/contract/errors.js';
 import { aMachine, machines, publish, published, stage } from './machines.js';
 import { describeWithPostgres, PASSWORD } from './private-server.js';
 

@@ -1,7 +1,3 @@
-/**
- * A PostgreSQL server of the tests' own, from the binaries that the system has: its data in a temporary folder, on a
- * free port of 127.0.0.1, without fsync. It refuses to run as root and so runs as another user where the tests do.
- */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -11,6 +7,11 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe } from 'vitest';
+
+/**
+ * A PostgreSQL server of the tests' own, from the binaries that the system has: its data in a temporary folder, on a
+ * free port of 127.0.0.1, without fsync. It refuses to run as root and so runs as another user where the tests do.
+ */
 
 /** Where Debian puts PostgreSQL, one folder for each version. */
 const DEBIAN = '/usr/lib/postgresql';

@@ -1,23 +1,23 @@
-/**
- * Trainers whose database is restarted, or whose network is cut. `OUTAGE_MS` cuts it for so long under the leases of
- * every day (60,000 in npm run test:cluster); by default for some seconds under short ones.
- */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import { isOrchardError, type OrchardError } from '../../src/errors.js';
-import type { SharedJobQueue } from '../../src/jobs/index.js';
+import { isOrchardError, type OrchardError } from '../../src/contract/errors.js';
+import { JobRunner, type SharedJobQueue, Trainer } from '../../src/jobs/index.js';
 import { Database, postgresStorage } from '../../src/postgres/index.js';
 import { QueueOnPostgres } from '../../src/postgres/postgres-queue.js';
 import { QUEUE_TIMING } from '../../src/postgres/queue-worker.js';
 import type { Storage } from '../../src/storage/index.js';
-import { JobRunner, Trainer } from '../../src/trainer/index.js';
+import { FakeHost, type FakeRun } from '../jobs/fake-host.js';
+import { aRequest } from '../jobs/request.js';
 import { CuttableProxy } from '../support/cuttable-proxy.js';
 import { resultOf } from '../support/outcomes.js';
-import { FakeHost, type FakeRun } from '../trainer/fake-host.js';
-import { aRequest } from '../trainer/request.js';
 import { JobHistory, overlaps } from './job-history.js';
 import { describeWithPostgres, PASSWORD, type PrivateServer } from './private-server.js';
 import { SHORT } from './short-queue.js';
+
+/**
+ * Trainers whose database is restarted, or whose network is cut. `OUTAGE_MS` cuts it for so long under the leases of
+ * every day (60,000 in npm run test:cluster); by default for some seconds under short ones.
+ */
 
 const OUTAGE_MS = Number(process.env.OUTAGE_MS ?? 2 * SHORT.leaseMs);
 const TIMING = process.env.OUTAGE_MS === undefined ? SHORT : QUEUE_TIMING;

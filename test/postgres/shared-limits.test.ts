@@ -1,7 +1,8 @@
-/** Limits that several processes share through a database; each Database here is that of one process. */
 import { expect, it, onTestFinished } from 'vitest';
 import { Database, SharedLimits } from '../../src/postgres/index.js';
 import { describeWithPostgres, PASSWORD } from './private-server.js';
+
+/** Limits that several processes share through a database; each Database here is that of one process. */
 
 const DAY_MS = 24 * 60 * 60_000;
 const today = (ms: number) => {

@@ -1,12 +1,12 @@
-/** Jobs with adapters or frozen layers, from the request to a model folder that is like any other. */
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileStorage, folderModels, Predictor, type Storage, Trainer, type Tuning } from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { TRAINING_FILE, trainingRecordSchema } from '../../src/model-folder/index.js';
-import { decodeSafetensors } from '../../src/safetensors/index.js';
+import { decodeSafetensors, TRAINING_FILE, trainingRecordSchema } from '../../src/models/index.js';
 import { bertTensors, writeCheckpoint } from '../support/checkpoint-builder.js';
 import { sentimentRequest, temporaryFolder } from './sentiments.js';
+
+/** Jobs with adapters or frozen layers, from the request to a model folder that is like any other. */
 
 let folder: string;
 let storage: Storage;

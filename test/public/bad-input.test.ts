@@ -1,10 +1,11 @@
-/** Every documented rule broken, one at a time: one clear typed error that names the field or row. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { memoryStorage, type Storage, Trainer } from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ZipFile } from 'yazl';
+
+/** Every documented rule broken, one at a time: one clear typed error that names the field or row. */
 
 const request = {
   dataset_url: 'https://example.com/data.zip',

@@ -1,4 +1,3 @@
-/** The built package finding entities: a job, its model, and queries of every kind. */
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -6,10 +5,12 @@ import fc from 'fast-check';
 import { fileStorage, type InferenceResult, Predictor, type Storage, Trainer } from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ArchiveBuilder } from '../support/archive-builder.js';
-import { anyText } from '../tokenizer/generated-texts.js';
+import { anyText } from '../text/generated-texts.js';
 import { itAnswersConsistently } from './consistent-answers.js';
 import { temporaryFolder } from './sentiments.js';
 import { entityRequest, entityRows } from './toy-jobs.js';
+
+/** The built package finding entities: a job, its model, and queries of every kind. */
 
 let folder: string;
 let storage: Storage;

@@ -1,4 +1,3 @@
-/** A tiny dataset of each family, to be trained on in a second or two. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import {
@@ -7,6 +6,8 @@ import {
   createSequenceArchive,
   type ModelConfig,
 } from 'orchard-nlp';
+
+/** A tiny dataset of each family, to be trained on in a second or two. */
 
 /** What a family is trained on, and what its model is asked. */
 export interface OptionsDataset {

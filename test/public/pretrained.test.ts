@@ -1,4 +1,3 @@
-/** The built package as it is installed: it finds the catalogue by itself, and the examples run on it. */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,6 +7,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { install } from '../package/install.js';
 import { tinyCatalogue } from '../support/tiny-catalogue.js';
+
+/** The built package as it is installed: it finds the catalogue by itself, and the examples run on it. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 let application: string;

@@ -1,13 +1,14 @@
-/** The built package answering questions: a job, its model, and queries of every kind. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { fileStorage, Predictor, type Storage, Trainer } from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { anyText } from '../tokenizer/generated-texts.js';
+import { anyText } from '../text/generated-texts.js';
 import { itAnswersConsistently } from './consistent-answers.js';
 import { temporaryFolder } from './sentiments.js';
 import { questionRequest, questionRows } from './toy-jobs.js';
+
+/** The built package answering questions: a job, its model, and queries of every kind. */
 
 let folder: string;
 let storage: Storage;

@@ -1,9 +1,10 @@
-/** Stopping, deleting and resuming real trainings, in a worker thread and in a child process. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileStorage, Predictor, Trainer, type TrainingIsolation } from 'orchard-nlp';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sentimentRequest, temporaryFolder } from './sentiments.js';
+
+/** Stopping, deleting and resuming real trainings, in a worker thread and in a child process. */
 
 let folder: string;
 beforeEach(async () => {

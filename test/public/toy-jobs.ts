@@ -1,4 +1,3 @@
-/** Jobs of a few seconds on entities and on questions. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import {
@@ -9,6 +8,8 @@ import {
   type TrainingRequest,
 } from 'orchard-nlp';
 import { SMALL_VOCABULARY } from './sentiments.js';
+
+/** Jobs of a few seconds on entities and on questions. */
 
 const people = ['Ada', 'Bob Smith', 'Grace Hopper', 'Alan', 'Eve Jones', 'Carl'];
 const places = ['Paris', 'New York', 'Rome', 'Rio de Janeiro', 'Oslo', 'Cairo'];

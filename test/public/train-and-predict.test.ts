@@ -1,4 +1,3 @@
-/** The built package, as an application uses it: training and inference in threads of their own. */
 import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -13,6 +12,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { failureOf } from '../support/outcomes.js';
 import { itAnswersConsistently } from './consistent-answers.js';
 import { rows, sentimentRequest, temporaryFolder } from './sentiments.js';
+
+/** The built package, as an application uses it: training and inference in threads of their own. */
 
 let folder: string;
 let storage: Storage;

@@ -1,4 +1,3 @@
-/** What each documented training option, and each of the library's own, changes in the model that comes out. */
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -13,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Bm25Index } from '../../src/lexical/index.js';
 import {
   CONFIG_FILE,
+  decodeSafetensors,
   EXPERT_FILE,
   modelFolderConfig,
   ONNX_FILE,
@@ -20,12 +20,13 @@ import {
   TRAINING_FILE,
   trainingRecordSchema,
   WEIGHTS_FILE,
-} from '../../src/model-folder/index.js';
-import { decodeSafetensors } from '../../src/safetensors/index.js';
-import { loadTokenizer, trainWordPiece } from '../../src/tokenizer/index.js';
+} from '../../src/models/index.js';
+import { loadTokenizer, trainWordPiece } from '../../src/text/index.js';
 import { itAnswersConsistently } from './consistent-answers.js';
 import { optionsDatasets } from './options-datasets.js';
 import { temporaryFolder } from './sentiments.js';
+
+/** What each documented training option, and each of the library's own, changes in the model that comes out. */
 
 const families = ['Papaya', 'Grapefruit', 'Dragonfruit'] as const;
 /** As short as a training can be; one setting of each option. */

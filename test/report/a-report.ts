@@ -1,6 +1,6 @@
 import type { ModelConfig } from '../../src/contract/index.js';
 import { newEncoder } from '../../src/encoder/index.js';
-import type { ModelEvaluation, TrainingRecord } from '../../src/model-folder/index.js';
+import type { ModelEvaluation, TrainingRecord } from '../../src/models/index.js';
 import type { ReportInput } from '../../src/report/index.js';
 
 const model_config = {

@@ -1,4 +1,3 @@
-/** The pages that `npm run docs` writes: links lead somewhere, the search finds guides, axe-core finds nothing. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { dirname, extname, join, normalize } from 'node:path';
@@ -8,6 +7,8 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { GUIDES } from '../../scripts/site/guides.mjs';
 import { aBrowser, accessibilityProblems, executable, openPage } from '../http/a-browser.js';
+
+/** The pages that `npm run docs` writes: links lead somewhere, the search finds guides, axe-core finds nothing. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const site = join(root, 'site');

@@ -1,9 +1,9 @@
 import { mkdir, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { StorageError } from '../../src/errors.js';
-import { ownedName } from '../../src/files/index.js';
+import { StorageError } from '../../src/contract/errors.js';
 import { fileStorage } from '../../src/storage/index.js';
+import { ownedName } from '../../src/system/index.js';
 import { anEndedName } from '../support/ended-process.js';
 import { aDirectory } from './temporary-place.js';
 

@@ -1,7 +1,7 @@
 import { sep } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { directoryOfPrefix, EXTENSION, parseRecordName, pathOfKey } from '../../src/storage/record-path.js';
+import { directoryOfPrefix, EXTENSION, parseRecordName, pathOfKey } from '../../src/storage/record-files.js';
 import { anyKey } from './keys.js';
 
 const id = '0190a6f0-1c2d-7e3f-8a4b-5c6d7e8f9a0b';

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { failedWith } from '../../src/files/index.js';
+import { failedWith } from '../../src/system/index.js';
 import { aDirectory } from './temporary-place.js';
 
 /** Whether this user may mount file systems here, as root may on most machines of our own. */

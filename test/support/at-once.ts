@@ -1,4 +1,4 @@
-import { allAtOnce, type Steps } from '../../src/pauses.js';
+import { allAtOnce, type Steps } from '../../src/system/pauses.js';
 
 /** The same computation, without places where it can be interrupted. */
 export function atOnce<Args extends readonly unknown[], Result>(

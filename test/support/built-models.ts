@@ -1,20 +1,20 @@
-/** Model folders with random weights, of any encoder, through the code that exports trained ones. */
 import { initialize, type JsonObject, readEncoder } from '../../src/encoder/index.js';
 import type { RowHead } from '../../src/engine/index.js';
-import { sequenceTask } from '../../src/families/grapefruit/training.js';
+import { classificationTask } from '../../src/families/classification/training.js';
+import { sequenceTask } from '../../src/families/entities/training.js';
 import { families, type TrainingTask } from '../../src/families/index.js';
-import { classificationTask } from '../../src/families/papaya/training.js';
-import { writeModelFolder } from '../../src/model-folder/index.js';
-import { Random } from '../../src/random.js';
-import type { NamedTensor } from '../../src/safetensors/index.js';
+import { type NamedTensor, writeModelFolder } from '../../src/models/index.js';
+import { Random } from '../../src/system/random.js';
 import {
   type BertTokenizerJson,
   loadTokenizer,
   tokenizerConfig,
   trainWordPiece,
-} from '../../src/tokenizer/index.js';
+} from '../../src/text/index.js';
 import { configForOthers, exportOnnx, modelFolderConfig } from '../../src/training/export-model.js';
 import { MAX_TOKENS } from '../../src/training/hyperparameters.js';
+
+/** Model folders with random weights, of any encoder, through the code that exports trained ones. */
 
 /** Most tokens that such a model reads at once. */
 export const MAX_BUILT_TOKENS = MAX_TOKENS;

@@ -1,9 +1,10 @@
-/** Small checkpoints in Hugging Face's layout, as other libraries leave them. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { encodeSafetensors, type NamedTensor } from '../../src/safetensors/index.js';
-import { trainWordPiece } from '../../src/tokenizer/index.js';
+import { encodeSafetensors, type NamedTensor } from '../../src/models/index.js';
+import { trainWordPiece } from '../../src/text/index.js';
 import { someNumbers } from './finite-differences.js';
+
+/** Small checkpoints in Hugging Face's layout, as other libraries leave them. */
 
 const HIDDEN = 8;
 const INNER = 16;

@@ -1,7 +1,3 @@
-/**
- * Encoders that Python's transformers wrote beside what it computed with them (bench/interop/random_encoders.py), and how
- * far our own numbers are from those.
- */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -24,8 +20,13 @@ import {
   type TensorData,
   volume,
 } from '../../src/graph/index.js';
-import { decodeSafetensors, type NamedTensor } from '../../src/safetensors/index.js';
-import type { Encoding } from '../../src/tokenizer/index.js';
+import { decodeSafetensors, type NamedTensor } from '../../src/models/index.js';
+import type { Encoding } from '../../src/text/index.js';
+
+/**
+ * Encoders that Python's transformers wrote beside what it computed with them (bench/interop/random_encoders.py), and how
+ * far our own numbers are from those.
+ */
 
 type Tensors = ReadonlyMap<string, NamedTensor>;
 type Weights = ReadonlyMap<string, Float32Array>;

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { ownedName } from '../../src/files/index.js';
+import { ownedName } from '../../src/system/index.js';
 
 const ended = spawnSync(process.execPath, ['--version']).pid;
 

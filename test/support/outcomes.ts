@@ -1,5 +1,5 @@
 import type { ResultAsync } from 'neverthrow';
-import { isOrchardError, type OrchardError } from '../../src/errors.js';
+import { isOrchardError, type OrchardError } from '../../src/contract/errors.js';
 
 /** What a call that succeeds comes to; throws its error where it doesn't. */
 export async function resultOf<Value, Failure>(call: ResultAsync<Value, Failure>): Promise<Value> {

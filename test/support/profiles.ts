@@ -1,7 +1,8 @@
-/** What the profiles of ONNX Runtime tell of where nodes ran. */
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
+
+/** What the profiles of ONNX Runtime tell of where nodes ran. */
 
 const profileSchema = z.array(
   z.looseObject({

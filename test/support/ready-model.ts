@@ -2,7 +2,7 @@ import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { JobRepository, newJobRecord } from '../../src/jobs/index.js';
 import type { Storage } from '../../src/storage/index.js';
-import { aRequest } from '../trainer/request.js';
+import { aRequest } from '../jobs/request.js';
 import { temporaryDirectory } from './temporary-directory.js';
 import { tinyCatalogue } from './tiny-catalogue.js';
 

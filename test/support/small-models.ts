@@ -1,11 +1,10 @@
-/** Small models of every family in folders, as training leaves them, for other libraries to load. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { ResultAsync } from 'neverthrow';
+import type { OrchardError } from '../../src/contract/errors.js';
 import type { ModelConfig } from '../../src/contract/index.js';
 import { newEncoder } from '../../src/encoder/index.js';
-import type { OrchardError } from '../../src/errors.js';
 import {
   createClassificationArchive,
   createRetrievalArchive,
@@ -14,6 +13,8 @@ import {
 import { runTraining } from '../../src/training/run-training.js';
 import { type BuiltModel, buildModel } from './built-models.js';
 import { resultOf } from './outcomes.js';
+
+/** Small models of every family in folders, as training leaves them, for other libraries to load. */
 
 export type SmallModelName =
   | 'binary classifier'

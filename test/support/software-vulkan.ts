@@ -1,9 +1,10 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { describe, it } from 'vitest';
+
 /**
  * WebGPU without a GPU: Chromium brings SwiftShader, a Vulkan in software. To be imported before ONNX Runtime is loaded,
  * since the Vulkan loader reads the environment once.
  */
-import { existsSync, readdirSync } from 'node:fs';
-import { describe, it } from 'vitest';
 
 const VARIABLE = 'VK_ICD_FILENAMES';
 const MESA = '/usr/share/vulkan/icd.d';

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readEncoder } from '../../src/encoder/index.js';
-import { Random } from '../../src/random.js';
-import { encodeSafetensors } from '../../src/safetensors/index.js';
-import { loadTokenizer, trainWordPiece } from '../../src/tokenizer/index.js';
+import { encodeSafetensors } from '../../src/models/index.js';
+import { Random } from '../../src/system/random.js';
+import { loadTokenizer, trainWordPiece } from '../../src/text/index.js';
 import { someNumbers } from './finite-differences.js';
 
 const words = ['play', 'playing', 'games', 'unbelievable', 'believe', 'rain', 'paint', 'the'];

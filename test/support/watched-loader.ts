@@ -1,4 +1,4 @@
-import type { LoadedModel, LoadOptions, ModelLoader } from '../../src/model-loader/index.js';
+import type { LoadedModel, LoadOptions, ModelLoader } from '../../src/models/index.js';
 
 /** A loader that remembers what it was asked, and may keep its askers waiting. */
 export class WatchedLoader implements ModelLoader {

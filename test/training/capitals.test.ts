@@ -1,14 +1,11 @@
-/**
- * Encoders whose vocabulary has no capitals, and labels that hang on nothing else: from training to answers.
- */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { createSequenceArchive } from '../../src/families/index.js';
 import { TextModel } from '../../src/inference/text-model.js';
-import { CONFIG_FILE, readModelReport, WEIGHTS_FILE } from '../../src/model-folder/index.js';
-import { Random } from '../../src/random.js';
+import { CONFIG_FILE, readModelReport, WEIGHTS_FILE } from '../../src/models/index.js';
+import { Random } from '../../src/system/random.js';
 import { runTraining } from '../../src/training/run-training.js';
 import type { TrainingSpec } from '../../src/training/training-run.js';
 import {
@@ -21,6 +18,10 @@ import {
 } from '../support/checkpoint-builder.js';
 import { resultOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+
+/**
+ * Encoders whose vocabulary has no capitals, and labels that hang on nothing else: from training to answers.
+ */
 
 const random = Random.fromSeed(7);
 

@@ -1,16 +1,17 @@
-/** The mistakes in a trained model's evaluation are explained as the model explains its answers. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
 import { createClassificationArchive } from '../../src/families/index.js';
 import { TextModel } from '../../src/inference/text-model.js';
-import { readModelReport } from '../../src/model-folder/index.js';
-import { Random } from '../../src/random.js';
+import { readModelReport } from '../../src/models/index.js';
+import { Random } from '../../src/system/random.js';
 import { runTraining } from '../../src/training/run-training.js';
 import { bertConfig, bertTensors, KNOWN_WORDS, writeCheckpoint } from '../support/checkpoint-builder.js';
 import { resultOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+
+/** The mistakes in a trained model's evaluation are explained as the model explains its answers. */
 
 const random = Random.fromSeed(3);
 /** Labels by chance: no model can be right about many of the dev rows. */

@@ -1,18 +1,18 @@
-/** Whether a model may answer with integer weights: only where dev falls by half a point at most. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { exportedInputs, initialize } from '../../src/encoder/index.js';
 import { Evaluator } from '../../src/engine/index.js';
+import { classificationTask } from '../../src/families/classification/training.js';
 import type { PartFigures, TrainedExpert } from '../../src/families/index.js';
-import { classificationTask } from '../../src/families/papaya/training.js';
 import { flatOutputs } from '../../src/families/softmax.js';
 import { Graph, type GraphExecutor, onnxExecutor, type TensorData } from '../../src/graph/index.js';
-import { Random } from '../../src/random.js';
-import type { TextOutputs } from '../../src/text-reader/index.js';
-import { finishModel } from '../../src/training/finish-model.js';
+import { Random } from '../../src/system/random.js';
+import type { TextOutputs } from '../../src/text/index.js';
 import type { Tuning } from '../../src/training/hyperparameters.js';
-import type { LoopInput, TrainedModel } from '../../src/training/training-loop.js';
-import { emptyStats } from '../../src/training/training-state.js';
+import { finishModel } from '../../src/training/run-training.js';
+import { emptyStats, type LoopInput, type TrainedModel } from '../../src/training/training-loop.js';
 import { loopInput, words } from './loop-input.js';
+
+/** Whether a model may answer with integer weights: only where dev falls by half a point at most. */
 
 let input: LoopInput;
 let trained: TrainedModel;

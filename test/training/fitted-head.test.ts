@@ -1,20 +1,21 @@
-/** A run from a backbone begins with a head that is fitted to what the backbone says already. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bareName, initialize } from '../../src/encoder/index.js';
 import type { TrainingHead } from '../../src/engine/index.js';
-import { sequenceTask } from '../../src/families/grapefruit/training.js';
+import type { ClassificationDataset } from '../../src/families/classification/classification-dataset.js';
+import { classificationTask } from '../../src/families/classification/training.js';
+import { sequenceTask } from '../../src/families/entities/training.js';
 import type { TrainingTask } from '../../src/families/index.js';
-import type { ClassificationDataset } from '../../src/families/papaya/classification-dataset.js';
-import { classificationTask } from '../../src/families/papaya/training.js';
-import { Random } from '../../src/random.js';
+import { Random } from '../../src/system/random.js';
 import { ProgressReporter } from '../../src/training/progress-reporter.js';
 import { trainModel } from '../../src/training/training-loop.js';
 import { GOES_ON_LATER } from '../../src/training/training-run.js';
 import { failureOf } from '../support/outcomes.js';
 import { type LoopChanges, loopInput, words } from './loop-input.js';
+
+/** A run from a backbone begins with a head that is fitted to what the backbone says already. */
 
 let folder: string;
 beforeEach(async () => {

@@ -1,17 +1,16 @@
-/** Trainings that leave a backbone's weights as they are, in part or beside adapters. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { TrainingError } from '../../src/contract/errors.js';
 import { bareName, initialize } from '../../src/encoder/index.js';
 import { Evaluator, readCheckpoint } from '../../src/engine/index.js';
-import { TrainingError } from '../../src/errors.js';
-import { classificationTask } from '../../src/families/papaya/training.js';
+import { classificationTask } from '../../src/families/classification/training.js';
 import { flatOutputs } from '../../src/families/softmax.js';
 import { onnxExecutor } from '../../src/graph/index.js';
-import { Random } from '../../src/random.js';
-import { encodeSafetensors, type NamedTensor } from '../../src/safetensors/index.js';
-import { trainWordPiece } from '../../src/tokenizer/index.js';
+import { encodeSafetensors, type NamedTensor } from '../../src/models/index.js';
+import { Random } from '../../src/system/random.js';
+import { trainWordPiece } from '../../src/text/index.js';
 import { frozenBackbone } from '../../src/training/frozen-backbone.js';
 import type { Tuning } from '../../src/training/hyperparameters.js';
 import { type Backbone, readBackbone } from '../../src/training/index.js';
@@ -22,6 +21,8 @@ import { GOES_ON_LATER } from '../../src/training/training-run.js';
 import { writeCheckpoint } from '../support/checkpoint-builder.js';
 import { failureOf } from '../support/outcomes.js';
 import { type LoopChanges, loopInput, words } from './loop-input.js';
+
+/** Trainings that leave a backbone's weights as they are, in part or beside adapters. */
 
 const random = Random.fromSeed(5);
 const rows = Array.from({ length: 20 }, () => ({

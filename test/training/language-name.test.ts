@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { languageName } from '../../src/training/language-name.js';
+import { languageName } from '../../src/training/hyperparameters.js';
 
 describe('languageName', () => {
   it.each([

@@ -1,13 +1,14 @@
-/** Small trainings of any family: a tiny encoder over a vocabulary of the texts' own. */
 import { join } from 'node:path';
 import { type Encoder, readEncoder } from '../../src/encoder/index.js';
 import type { TrainingHead } from '../../src/engine/index.js';
 import type { TrainingTask } from '../../src/families/index.js';
 import { onnxExecutor } from '../../src/graph/index.js';
-import { encodingWindows, loadTokenizer, trainWordPiece } from '../../src/tokenizer/index.js';
+import { encodingWindows, loadTokenizer, trainWordPiece } from '../../src/text/index.js';
 import type { Hyperparameters } from '../../src/training/hyperparameters.js';
 import { ProgressReporter } from '../../src/training/progress-reporter.js';
 import type { LoopInput } from '../../src/training/training-loop.js';
+
+/** Small trainings of any family: a tiny encoder over a vocabulary of the texts' own. */
 
 export const words = ['red', 'green', 'blue', 'one', 'two', 'three', 'dog', 'cat', 'sun', 'sea'];
 

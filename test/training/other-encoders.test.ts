@@ -1,4 +1,3 @@
-/** From a backbone of each architecture to a model folder of the same, and to its answers. */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -7,13 +6,13 @@ import { initialize, modelTypes, readEncoder } from '../../src/encoder/index.js'
 import { createSequenceArchive } from '../../src/families/index.js';
 import { TextModel } from '../../src/inference/text-model.js';
 import {
+  decodeSafetensors,
   ONNX_FILE,
   QUANTIZED_ONNX_FILE,
   readModelReport,
   WEIGHTS_FILE,
-} from '../../src/model-folder/index.js';
-import { Random } from '../../src/random.js';
-import { decodeSafetensors } from '../../src/safetensors/index.js';
+} from '../../src/models/index.js';
+import { Random } from '../../src/system/random.js';
 import { runTraining } from '../../src/training/run-training.js';
 import type { TrainingSpec } from '../../src/training/training-run.js';
 import { smallConfigs } from '../encoder/small-configs.js';
@@ -21,6 +20,8 @@ import { anArchive } from '../support/archive-builder.js';
 import { VOCABULARY, writeCheckpoint } from '../support/checkpoint-builder.js';
 import { resultOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+
+/** From a backbone of each architecture to a model folder of the same, and to its answers. */
 
 /** Room for the longest text below, wherever positions count from. */
 const POSITIONS = 16;

@@ -1,18 +1,19 @@
-/** A text is read by the same rules where a model is judged and where it answers. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { createSequenceArchive } from '../../src/families/index.js';
 import { TextModel } from '../../src/inference/text-model.js';
-import { readModelReport } from '../../src/model-folder/index.js';
-import { Random } from '../../src/random.js';
+import { readModelReport } from '../../src/models/index.js';
+import { Random } from '../../src/system/random.js';
 import { runTraining } from '../../src/training/run-training.js';
 import type { TrainingSpec } from '../../src/training/training-run.js';
 import { bertConfig, bertTensors, KNOWN_WORDS, writeCheckpoint } from '../support/checkpoint-builder.js';
 import { someNumbers } from '../support/finite-differences.js';
 import { resultOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+
+/** A text is read by the same rules where a model is judged and where it answers. */
 
 /** So long that a quarter of a window is more than the 64 pieces that windows share by default. */
 const POSITIONS = 512;

@@ -1,11 +1,9 @@
-/** Loss and all gradients of whole training steps, checked against TensorFlow.js' own differentiation. */
 import * as tf from '@tensorflow/tfjs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { initialize, type Pooling, readEncoder } from '../../src/encoder/index.js';
-import type { RowHead } from '../../src/engine/index.js';
-import { GradientEngine, LOSS, padBatch } from '../../src/engine/index.js';
-import { sequenceTask } from '../../src/families/grapefruit/training.js';
-import { classificationTask } from '../../src/families/papaya/training.js';
+import { GradientEngine, LOSS, padBatch, type RowHead } from '../../src/engine/index.js';
+import { classificationTask } from '../../src/families/classification/training.js';
+import { sequenceTask } from '../../src/families/entities/training.js';
 import {
   type Graph,
   type GraphExecutor,
@@ -14,8 +12,10 @@ import {
   tensorflowExecutor,
 } from '../../src/graph/index.js';
 import { evaluate } from '../../src/graph/tensorflow/evaluate.js';
-import { Random } from '../../src/random.js';
+import { Random } from '../../src/system/random.js';
 import { deviating, type Step, toTensor } from '../engine/step.js';
+
+/** Loss and all gradients of whole training steps, checked against TensorFlow.js' own differentiation. */
 
 beforeAll(async () => {
   await tf.setBackend('cpu');

@@ -1,18 +1,19 @@
-/** The training loop on tokens that are labelled, and on texts that are compared with each other. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { RetrievalDataset } from '../../src/families/dragonfruit/retrieval-dataset.js';
-import { retrievalTask } from '../../src/families/dragonfruit/training.js';
-import type { SequenceDataset } from '../../src/families/grapefruit/sequence-dataset.js';
-import { sequenceTask } from '../../src/families/grapefruit/training.js';
+import type { SequenceDataset } from '../../src/families/entities/sequence-dataset.js';
+import { sequenceTask } from '../../src/families/entities/training.js';
 import type { TrainingTask } from '../../src/families/index.js';
-import { Random } from '../../src/random.js';
+import type { RetrievalDataset } from '../../src/families/retrieval/retrieval-dataset.js';
+import { retrievalTask } from '../../src/families/retrieval/training.js';
+import { Random } from '../../src/system/random.js';
 import { ProgressReporter } from '../../src/training/progress-reporter.js';
 import { type TrainedModel, trainModel } from '../../src/training/training-loop.js';
 import { failureOf } from '../support/outcomes.js';
 import { loopInput, words } from './loop-input.js';
+
+/** The training loop on tokens that are labelled, and on texts that are compared with each other. */
 
 const random = Random.fromSeed(5);
 const someWords = (least: number, most: number) =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { newEncoder } from '../../src/encoder/index.js';
 import type { TaskDescription } from '../../src/families/index.js';
-import { englishTokenizer, loadTokenizer } from '../../src/tokenizer/index.js';
+import { englishTokenizer, loadTokenizer } from '../../src/text/index.js';
 import { resolveHyperparameters } from '../../src/training/hyperparameters.js';
 import { tokenize } from '../../src/training/tokenize.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Scores } from '../../src/families/index.js';
-import { emptyStats, withEpoch } from '../../src/training/training-state.js';
+import { emptyStats, withEpoch } from '../../src/training/training-loop.js';
 
 function statsOf(mainMetric: 'accuracy' | 'f1' | undefined, epochs: readonly Scores[]) {
   return epochs.reduce(

@@ -1,4 +1,3 @@
-/** What npm run check says about the packages that come with ours, and what a release says that it is made of. */
 import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
@@ -8,6 +7,8 @@ import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { BUNDLED } from '../../scripts/production-packages.mjs';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+
+/** What npm run check says about the packages that come with ours, and what a release says that it is made of. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 

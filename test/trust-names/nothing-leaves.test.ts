@@ -1,4 +1,3 @@
-/** Nothing leaves the machine unasked: what processes of the built package open, looked at from outside. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,6 +6,8 @@ import { command } from '../cli/run-command.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { aModelFile } from './telemetry/a-model-file.js';
 import { describeTraced, outside, type Traced, traced } from './traced-process.js';
+
+/** Nothing leaves the machine unasked: what processes of the built package open, looked at from outside. */
 
 const script = (path: string) => fileURLToPath(new URL(`${path}.mjs`, import.meta.url));
 

@@ -1,7 +1,3 @@
-/**
- * Whole rounds of the built package in processes of their own, with names of datasets, models and accounts that plain
- * objects have as properties already. None may ever become a property of an object that others share.
- */
 import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,6 +6,11 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { tinyCatalogue } from '../support/tiny-catalogue.js';
+
+/**
+ * Whole rounds of the built package in processes of their own, with names of datasets, models and accounts that plain
+ * objects have as properties already. None may ever become a property of an object that others share.
+ */
 
 const script = (name: string) => fileURLToPath(new URL(`rounds/${name}.mjs`, import.meta.url));
 

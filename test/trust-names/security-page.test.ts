@@ -1,8 +1,9 @@
-/** SECURITY.md against the tests that it names. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+
+/** SECURITY.md against the tests that it names. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const page = readFileSync(join(root, 'SECURITY.md'), 'utf8');

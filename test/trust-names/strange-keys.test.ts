@@ -1,17 +1,18 @@
-/** Names in files that plain objects have already: each is found, refused or kept like any other. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { describeDatasetProblem } from '../../src/contract/errors.js';
 import { ProblemList, readTable } from '../../src/datasets/index.js';
-import { describeDatasetProblem } from '../../src/errors.js';
-import { retrievalRows } from '../../src/families/dragonfruit/rows.js';
+import { retrievalRows } from '../../src/families/retrieval/rows.js';
 import { checkFeeds, Graph, onnxExecutor, ShapeError } from '../../src/graph/index.js';
-import { decodeSafetensors, encodeSafetensors } from '../../src/safetensors/index.js';
-import { loadTokenizer } from '../../src/tokenizer/index.js';
-import { aRetrievalArchive, entries, PASSAGES } from '../families/dragonfruit/retrieval-archive-builder.js';
+import { decodeSafetensors, encodeSafetensors } from '../../src/models/index.js';
+import { loadTokenizer } from '../../src/text/index.js';
+import { aRetrievalArchive, entries, PASSAGES } from '../families/retrieval/retrieval-archive-builder.js';
 import { failureOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { toOnnx } from '../support/to-onnx.js';
+
+/** Names in files that plain objects have already: each is found, refused or kept like any other. */
 
 const names = ['__proto__', 'constructor', 'toString'];
 

@@ -1,7 +1,3 @@
-/**
- * ONNX Runtime with its telemetry on writes to the home folder as soon as there is a session, wherever that is. It knows
- * the machines of continuous integration by their environment, so here processes have next to none.
- */
 import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,6 +6,11 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { aModelFile } from './telemetry/a-model-file.js';
+
+/**
+ * ONNX Runtime with its telemetry on writes to the home folder as soon as there is a session, wherever that is. It knows
+ * the machines of continuous integration by their environment, so here processes have next to none.
+ */
 
 const script = (name: string) => fileURLToPath(new URL(`telemetry/${name}.mjs`, import.meta.url));
 

@@ -1,10 +1,11 @@
-/** Processes of Node under strace: which files they make, and whether they reach for the network. */
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { describe } from 'vitest';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+
+/** Processes of Node under strace: which files they make, and whether they reach for the network. */
 
 /** Calls that nobody asked about cost nothing (strace 5.3 and later). */
 const FAST = ['-qq', '--seccomp-bpf'];

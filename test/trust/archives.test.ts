@@ -1,19 +1,20 @@
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { isOrchardError } from '../../src/contract/errors.js';
+import type { ModelType } from '../../src/contract/index.js';
+import { unzip } from '../../src/datasets/index.js';
+import { classificationRows } from '../../src/families/classification/rows.js';
+import { sequenceRows } from '../../src/families/entities/rows.js';
+import type { FamilyRows } from '../../src/families/family.js';
+import { retrievalRows } from '../../src/families/retrieval/rows.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+import { type ArchiveFiles, mutated, zipped } from './mutated-archives.js';
+
 /**
  * Mutated archives of all families: each is a typed error or a dataset that can be trained on, soon and within bounded
  * memory, and writes nothing outside its folder. FUZZ_ARCHIVES says how many, FUZZ_SEED which; default 100.
  */
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import type { ModelType } from '../../src/contract/index.js';
-import { unzip } from '../../src/datasets/index.js';
-import { isOrchardError } from '../../src/errors.js';
-import { retrievalRows } from '../../src/families/dragonfruit/rows.js';
-import type { FamilyRows } from '../../src/families/family.js';
-import { sequenceRows } from '../../src/families/grapefruit/rows.js';
-import { classificationRows } from '../../src/families/papaya/rows.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
-import { type ArchiveFiles, mutated, zipped } from './mutated-archives.js';
 
 const ARCHIVES = Number(process.env.FUZZ_ARCHIVES ?? 100);
 const SEED = Number(process.env.FUZZ_SEED ?? 1);

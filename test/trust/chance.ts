@@ -1,4 +1,4 @@
-import { Random } from '../../src/random.js';
+import { Random } from '../../src/system/random.js';
 
 /** Choices by a seed. */
 export class Chance {

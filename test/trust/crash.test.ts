@@ -1,8 +1,3 @@
-/**
- * kill -9 at random points of download, training, checkpoint, export, loading, answering and deleting, of one and two
- * processes on the same storage, that train in a worker thread or a child process. `CRASH_KILLS` says how many (default
- * 3, in npm run test:crash 200), `CRASH_SEED` which (default 1).
- */
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -17,6 +12,12 @@ import { sentimentRequest } from '../public/sentiments.js';
 import { aDirectory } from '../storage/temporary-place.js';
 import { Chance } from './chance.js';
 import { LiveProcess } from './live-process.js';
+
+/**
+ * kill -9 at random points of download, training, checkpoint, export, loading, answering and deleting, of one and two
+ * processes on the same storage, that train in a worker thread or a child process. `CRASH_KILLS` says how many (default
+ * 3, in npm run test:crash 200), `CRASH_SEED` which (default 1).
+ */
 
 const KILLS = Number(process.env.CRASH_KILLS ?? 3);
 const SEED = Number(process.env.CRASH_SEED ?? 1);

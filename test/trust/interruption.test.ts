@@ -1,17 +1,18 @@
-/** Everything that a training does with a dataset stops at once, and leaves its thread free meanwhile. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { ModelType } from '../../src/contract/index.js';
+import { grapefruit } from '../../src/families/entities/index.js';
 import type { TrainingTask } from '../../src/families/family.js';
-import { grapefruit } from '../../src/families/grapefruit/index.js';
 import { familyOfType } from '../../src/families/index.js';
-import type { TextOutputs } from '../../src/text-reader/index.js';
+import type { TextOutputs } from '../../src/text/index.js';
 import type { Hyperparameters } from '../../src/training/hyperparameters.js';
 import { tokenize } from '../../src/training/tokenize.js';
 import { failureOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+
+/** Everything that a training does with a dataset stops at once, and leaves its thread free meanwhile. */
 
 /** Enough that no part takes less than a slice of time, and that all are read in a second or two. */
 const ROWS = 20_000;

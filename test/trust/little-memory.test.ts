@@ -1,4 +1,3 @@
-/** A service that may use 1.5 GB, as in a container. Needs a memory controller of version 1 that it may write to. */
 import { accessSync, constants, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -7,6 +6,8 @@ import { newApiKey } from '../../src/http/index.js';
 import { anArchive } from '../support/archive-builder.js';
 import { aDatasetServer, aServiceProcess } from './service-process.js';
 import { Client } from './soak/client.js';
+
+/** A service that may use 1.5 GB, as in a container. Needs a memory controller of version 1 that it may write to. */
 
 const CONTROLLER = '/sys/fs/cgroup/memory';
 const LIMIT_BYTES = 1.5 * 2 ** 30;

@@ -1,7 +1,8 @@
-/** Archives that somebody damaged, by chance or on purpose. A number decides which. */
 import { deflateRawSync } from 'node:zlib';
 import { ZipFile } from 'yazl';
-import { Random } from '../../src/random.js';
+import { Random } from '../../src/system/random.js';
+
+/** Archives that somebody damaged, by chance or on purpose. A number decides which. */
 
 /** The files of an archive, by their paths. */
 export type ArchiveFiles = ReadonlyMap<string, Buffer>;

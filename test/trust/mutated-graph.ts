@@ -1,5 +1,6 @@
+import type { Random } from '../../src/system/random.js';
+
 /** Spoils an ONNX file as one who knows the format would: the messages stay whole, their contents don't. */
-import type { Random } from '../../src/random.js';
 
 /** A field of a protobuf message. */
 interface Field {

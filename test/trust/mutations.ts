@@ -1,6 +1,7 @@
-/** Ways to spoil a file of a model folder, each decided by a seed. */
-import { Random } from '../../src/random.js';
+import { Random } from '../../src/system/random.js';
 import { mutatedGraph } from './mutated-graph.js';
+
+/** Ways to spoil a file of a model folder, each decided by a seed. */
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 

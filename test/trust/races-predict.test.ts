@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { JobRepository, readyModel } from '../../src/jobs/index.js';
-import type { Trainer } from '../../src/trainer/index.js';
-import { aMemoryStorage, aTrainer, createJob, resultOf } from '../trainer/builders.js';
+import { JobRepository, readyModel, type Trainer } from '../../src/jobs/index.js';
+import { aMemoryStorage, aTrainer, createJob } from '../jobs/builders.js';
+import { resultOf } from '../support/outcomes.js';
 
 it.each([
   ['is deleted', (trainer: Trainer, id: string) => resultOf(trainer.deleteModel(id))],

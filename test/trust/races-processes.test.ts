@@ -5,14 +5,13 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
-import { JobRepository } from '../../src/jobs/index.js';
+import { JobRepository, Trainer } from '../../src/jobs/index.js';
+import { withInternals } from '../../src/jobs/trainer-options.js';
 import { fileStorage } from '../../src/storage/index.js';
-import { Trainer } from '../../src/trainer/index.js';
-import { withInternals } from '../../src/trainer/trainer-options.js';
 import type { TrainingHost } from '../../src/training/index.js';
+import { statsAfter } from '../jobs/fake-host.js';
+import { resultOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-import { resultOf } from '../trainer/builders.js';
-import { statsAfter } from '../trainer/fake-host.js';
 
 /** With TRUST_ROUNDS=50, so many rounds of more calls; else one short round. */
 const ROUNDS = Number(process.env.TRUST_ROUNDS ?? 0);

@@ -3,23 +3,23 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Account } from '../../src/contract/index.js';
-import { Predictor } from '../../src/predictor/index.js';
+import { Predictor } from '../../src/inference/index.js';
+import { eraseAccount, Trainer } from '../../src/jobs/index.js';
+import { withInternals } from '../../src/jobs/trainer-options.js';
 import { fileStorage, type Storage } from '../../src/storage/index.js';
-import { eraseAccount, Trainer } from '../../src/trainer/index.js';
-import { withInternals } from '../../src/trainer/trainer-options.js';
-import { failingAt } from '../jobs/storages.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
 import {
   aMemoryStorage,
   aTrainer,
   createJob,
   errorOf,
-  resultOf,
   statusOf,
   type TrainerInTest,
-} from '../trainer/builders.js';
-import { FakeHost } from '../trainer/fake-host.js';
-import { ManualClock } from '../trainer/manual-clock.js';
+} from '../jobs/builders.js';
+import { FakeHost } from '../jobs/fake-host.js';
+import { ManualClock } from '../jobs/manual-clock.js';
+import { failingAt } from '../jobs/storages.js';
+import { resultOf } from '../support/outcomes.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const acme = { app_id: 'Acme & sons/1', tier: 'pro' } as const;
 const other = { app_id: 'Acme & sons/10', tier: 'pro' } as const;
@@ -269,7 +269,7 @@ describe('eraseAccount for an operator', () => {
     const host = new FakeHost();
     const dead = new Trainer(withInternals({ storage, host, account: acme }, { clock: new ManualClock() }));
     const id = (
-      await dead.createTrainingJob({ ...(await import('../trainer/request.js')).aRequest })
+      await dead.createTrainingJob({ ...(await import('../jobs/request.js')).aRequest })
     )._unsafeUnwrap().id;
     await host.nextRun(); // and its clock stands still from here on
     const erasing = eraseAccount(withInternals({ storage, app_id: acme.app_id }, { clock }));

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { accountServices, createHandler, hashedKeys, newApiKey } from '../../src/http/index.js';
 import { ModelUses, UploadRecords } from '../../src/jobs/index.js';
-import { folderModels } from '../../src/model-loader/index.js';
+import { folderModels } from '../../src/models/index.js';
 import { fileStorage, memoryStorage, type Storage } from '../../src/storage/index.js';
 import { run } from '../cli/run-command.js';
+import { FakeHost } from '../jobs/fake-host.js';
+import { aRequest } from '../jobs/request.js';
 import { zipOf } from '../support/archive-builder.js';
 import { aReadyModelIn } from '../support/ready-model.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-import { FakeHost } from '../trainer/fake-host.js';
-import { aRequest } from '../trainer/request.js';
 
 const DAY = 24 * 60 * 60_000;
 const acme = newApiKey({ app_id: 'acme/1', tier: 'pro' });

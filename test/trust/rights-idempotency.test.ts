@@ -1,9 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { fileStorage, type Storage } from '../../src/storage/index.js';
+import { aMemoryStorage, aTrainer, errorOf, statusOf } from '../jobs/builders.js';
+import { ManualClock } from '../jobs/manual-clock.js';
+import { aRequest } from '../jobs/request.js';
 import { withPauses } from '../jobs/storages.js';
+import { resultOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-import { aMemoryStorage, aRequest, aTrainer, errorOf, resultOf, statusOf } from '../trainer/builders.js';
-import { ManualClock } from '../trainer/manual-clock.js';
 
 const HOUR = 60 * 60_000;
 const idempotencyKey = 'order 66 / retry';

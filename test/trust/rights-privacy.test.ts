@@ -1,4 +1,3 @@
-/** Where texts are to be found afterwards: those of queries nowhere, those of training only in the model's folder. */
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -7,6 +6,8 @@ import { accountServices, createHandler, hashedKeys, newApiKey } from 'orchard-n
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { rows, sentimentRequest, temporaryFolder } from '../public/sentiments.js';
 import { tinyCatalogue } from '../support/tiny-catalogue.js';
+
+/** Where texts are to be found afterwards: those of queries nowhere, those of training only in the model's folder. */
 
 const QUERY = 'zzquerymark';
 const TRAINING = 'zztrainmark';

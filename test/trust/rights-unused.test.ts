@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { ModelUses } from '../../src/jobs/index.js';
-import { Predictor } from '../../src/predictor/index.js';
+import { Predictor } from '../../src/inference/index.js';
+import { listUnusedModels, ModelUses, removeUnusedModels } from '../../src/jobs/index.js';
+import { withInternals } from '../../src/jobs/trainer-options.js';
 import type { Storage } from '../../src/storage/index.js';
-import { listUnusedModels, removeUnusedModels } from '../../src/trainer/index.js';
-import { withInternals } from '../../src/trainer/trainer-options.js';
+import { aMemoryStorage, aTrainer, createJob, errorOf, statusOf } from '../jobs/builders.js';
+import { ManualClock } from '../jobs/manual-clock.js';
+import { resultOf } from '../support/outcomes.js';
 import { aReadyModelIn } from '../support/ready-model.js';
-import { aMemoryStorage, aTrainer, createJob, errorOf, resultOf, statusOf } from '../trainer/builders.js';
-import { ManualClock } from '../trainer/manual-clock.js';
 
 const DAY = 24 * 60 * 60_000;
 const local = 'local';

@@ -1,4 +1,3 @@
-/** Ctrl-C and systemd's stop reach every process of a group: the application's, and those that it trains in. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
@@ -8,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { fileStorage, Trainer, type TrainingIsolation } from 'orchard-nlp';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../public/sentiments.js';
+
+/** Ctrl-C and systemd's stop reach every process of a group: the application's, and those that it trains in. */
 
 const program = fileURLToPath(new URL('./processes/train-until-stopped.ts', import.meta.url));
 

@@ -1,10 +1,9 @@
-/** A tiny model of every family, as training leaves its folder: each file has a few kilobytes. */
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { ResultAsync } from 'neverthrow';
+import type { OrchardError } from '../../src/contract/errors.js';
 import type { ModelConfig } from '../../src/contract/index.js';
-import type { OrchardError } from '../../src/errors.js';
 import {
   createClassificationArchive,
   createRetrievalArchive,
@@ -13,6 +12,8 @@ import {
 import { runTraining } from '../../src/training/run-training.js';
 import { writeCheckpoint } from '../support/checkpoint-builder.js';
 import { resultOf } from '../support/outcomes.js';
+
+/** A tiny model of every family, as training leaves its folder: each file has a few kilobytes. */
 
 /** Their folders, by name. */
 export type TinyModels = Readonly<Record<string, string>>;

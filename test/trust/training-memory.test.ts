@@ -1,13 +1,14 @@
-/** A job that needs too much memory ends in ERROR, and nothing else ends with it. */
 import { rm } from 'node:fs/promises';
 import { memoryStorage, Trainer } from 'orchard-nlp';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ClassificationDataset } from '../../src/families/papaya/classification-dataset.js';
-import { classificationTask } from '../../src/families/papaya/training.js';
+import type { ClassificationDataset } from '../../src/families/classification/classification-dataset.js';
+import { classificationTask } from '../../src/families/classification/training.js';
 import { estimateMemory, requireMemory } from '../../src/training/memory-estimate.js';
-import { workerHost } from '../../src/training/worker-host.js';
+import { workerHost } from '../../src/training/training-host.js';
 import { sentimentRequest, temporaryFolder } from '../public/sentiments.js';
 import { failureOf } from '../support/outcomes.js';
+
+/** A job that needs too much memory ends in ERROR, and nothing else ends with it. */
 
 let folder: string;
 beforeEach(async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Predictor } from 'orchard-nlp';
-import { Random } from '../../../src/random.js';
+import { Random } from '../../../src/system/index.js';
 import { askRepeatedly } from '../../http/ask-repeatedly.js';
 import { median, quantile } from '../../report.js';
 import { LoopDelay } from '../loop-delay.js';

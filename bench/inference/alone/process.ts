@@ -1,4 +1,3 @@
-/** Measures Orchard alone, in a process that has done nothing else, and prints the rows as JSON. */
 import { fileStorage, Predictor } from 'orchard-nlp';
 import { account } from '../account.js';
 import { cycles } from './cycles.js';
@@ -7,6 +6,8 @@ import { type Mode, type ModeName, taskSchema } from './mode.js';
 import { overload } from './overload.js';
 import { profile } from './profile.js';
 import { soak } from './soak.js';
+
+/** Measures Orchard alone, in a process that has done nothing else, and prints the rows as JSON. */
 
 const modes: Readonly<Record<ModeName, Mode>> = {
   profile,

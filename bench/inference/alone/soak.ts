@@ -1,4 +1,4 @@
-import { Random } from '../../../src/random.js';
+import { Random } from '../../../src/system/index.js';
 import { mixedTexts, shortTexts } from '../scenarios.js';
 import type { Mode, Rows } from './mode.js';
 import { settledMebibytes } from './resident.js';

@@ -1,4 +1,3 @@
-/** The data sheet of a backbone: what it has read and from whom it learned, from the files of its making. */
 import { existsSync, readFileSync } from 'node:fs';
 import type { Encoder } from '../../../src/encoder/index.js';
 import { escapeMarkdown, markdownTable, whole } from '../../../src/report/index.js';
@@ -8,6 +7,8 @@ import type { TeacherRecord } from './distillation/target-folder.js';
 import { mannersOf } from './distillation/teachers.js';
 import type { LeftOut, SheetWords } from './recipe.js';
 import type { StudentState } from './student/student-checkpoint.js';
+
+/** The data sheet of a backbone: what it has read and from whom it learned, from the files of its making. */
 
 export interface DataSheetFacts {
   /** Of the backbone: `english-mini`. */

@@ -4,11 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import {
   CONFIG_FILE,
+  decodeWeights,
+  encodeSafetensors,
   TOKENIZER_CONFIG_FILE,
   TOKENIZER_FILE,
   WEIGHTS_FILE,
-} from '../../../src/model-folder/index.js';
-import { decodeWeights, encodeSafetensors } from '../../../src/safetensors/index.js';
+} from '../../../src/models/index.js';
 import { BACKBONES } from './export-backbone.js';
 import type { WorkFolder } from './work-folder.js';
 

@@ -1,6 +1,6 @@
 import type { ModelSize } from '../../../src/contract/index.js';
 import type { Encoder } from '../../../src/encoder/index.js';
-import type { BertTokenizerJson, Tokenizer } from '../../../src/tokenizer/index.js';
+import type { BertTokenizerJson, Tokenizer } from '../../../src/text/index.js';
 import type { Objective } from './student/objective.js';
 import type { WorkFolder } from './work-folder.js';
 

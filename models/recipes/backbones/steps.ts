@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url';
 import { newBert } from '../../../src/encoder/index.js';
-import { loadTokenizer } from '../../../src/tokenizer/index.js';
+import { loadTokenizer } from '../../../src/text/index.js';
 import { checkBackbone } from './check/check-backbone.js';
 import { probeBackbone } from './check/probe-backbone.js';
 import { makeEmbeddings } from './embeddings/make-embeddings.js';

@@ -1,7 +1,3 @@
-/**
- * Writes the archive that a model is trained on with the library's own writers, and describes it for the
- * card.
- */
 import {
   createClassificationArchive,
   createRetrievalArchive,
@@ -10,6 +6,11 @@ import {
 import { MeasuredTexts, readTrainingRows, type SourceCounts } from './leaks.js';
 import type { TrainingData } from './model-facts.js';
 import type { ClassifierRecipe, LabelledText, Recipe, SearchRecipe, Source, TaggerRecipe } from './recipe.js';
+
+/**
+ * Writes the archive that a model is trained on with the library's own writers, and describes it for the
+ * card.
+ */
 
 export interface ArchiveTarget {
   /** The folder that holds every dataset. */

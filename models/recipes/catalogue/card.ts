@@ -1,7 +1,5 @@
-/** The README.md of a catalogue model. Every figure on it comes from a file beside it. */
-
 import { readEncoder } from '../../../src/encoder/index.js';
-import type { ModelReport } from '../../../src/model-folder/index.js';
+import type { ModelReport } from '../../../src/models/index.js';
 import {
   asWords,
   classNames,
@@ -17,6 +15,8 @@ import type { Measured, ModelFigures, Robustness, TrainingData } from './model-f
 import type { Recipe, Reference } from './recipe.js';
 import { asShown, robustnessSection } from './robustness/section.js';
 import { usageTerms } from './usage-terms.js';
+
+/** The README.md of a catalogue model. Every figure on it comes from a file beside it. */
 
 /** Facts from the files of a model's folder. */
 export interface CardFacts extends ModelReport {

@@ -1,5 +1,5 @@
 import type { ClassificationType } from '../../../src/index.js';
-import type { Random } from '../../../src/random.js';
+import type { Random } from '../../../src/system/index.js';
 
 /** Every label of a model with its probability. */
 export type LabelScores = readonly { readonly label: string; readonly score: number }[];

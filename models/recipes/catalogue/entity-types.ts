@@ -1,5 +1,6 @@
-/** Maps the types of three corpora of named entities to the types that all of them tag. */
 import type { TaggedSentence } from '../../../bench/datasets/tagged-sentences.js';
+
+/** Maps the types of three corpora of named entities to the types that all of them tag. */
 
 /**
  * WNUT17's products and creative works are in no other corpus: since they are O there, they must be O

@@ -10,7 +10,7 @@ import {
   TOKENIZER_CONFIG_FILE,
   TOKENIZER_FILE,
   TRAINING_FILE,
-} from '../../../src/model-folder/index.js';
+} from '../../../src/models/index.js';
 import { catalogueCard } from './card.js';
 import {
   DATA_FILE,

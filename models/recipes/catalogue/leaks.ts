@@ -1,5 +1,6 @@
-/** Rows that must stay out of training because a model is measured on them. */
 import type { Source } from './recipe.js';
+
+/** Rows that must stay out of training because a model is measured on them. */
 
 /** Shorter sentences are too common to prove that a text was copied. */
 const TELLING_CHARACTERS = 30;

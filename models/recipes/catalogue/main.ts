@@ -1,4 +1,3 @@
-/** `npx tsx models/recipes/catalogue/main.ts teach|train|export|card <name …|all> …`: README.md beside this file. */
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +10,8 @@ import type { Recipe } from './recipe.js';
 import { teach, withoutTaughtTexts, withTaughtTexts } from './teach.js';
 import { trainModel } from './train.js';
 import { withFreeData } from './usage-terms.js';
+
+/** `npx tsx models/recipes/catalogue/main.ts teach|train|export|card <name …|all> …`: README.md beside this file. */
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,7 +1,8 @@
-/** What is known about a catalogue model besides its weights: what it was trained on, and how it scored. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+
+/** What is known about a catalogue model besides its weights: what it was trained on, and how it scored. */
 
 /** Beside the weights of a catalogue model. */
 export const DATA_FILE = 'data.json';

@@ -8,12 +8,12 @@ import {
   POSTINGS_FILE,
   unitVector,
   VECTORS_FILE,
+  VectorIndex,
 } from '../../../src/families/index.js';
 import { TextModel } from '../../../src/inference/index.js';
 import { Bm25Index } from '../../../src/lexical/index.js';
-import { openModelFolder } from '../../../src/model-folder/index.js';
-import type { TextOutputs } from '../../../src/text-reader/index.js';
-import { VectorIndex } from '../../../src/vector-index/index.js';
+import { openModelFolder } from '../../../src/models/index.js';
+import type { TextOutputs } from '../../../src/text/index.js';
 
 const BATCH = 64;
 

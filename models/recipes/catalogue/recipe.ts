@@ -1,7 +1,8 @@
-/** What is known about a catalogue model before it is trained: its data, labels, settings and limits. */
 import type { QuestionPair, TestQuestion } from '../../../bench/datasets/questions.js';
 import type { TaggedSentence } from '../../../bench/datasets/tagged-sentences.js';
 import type { ClassificationType, PretrainedModelName, TrainingConfig, Tuning } from '../../../src/index.js';
+
+/** What is known about a catalogue model before it is trained: its data, labels, settings and limits. */
 
 export interface Split<Row> {
   readonly train: readonly Row[];

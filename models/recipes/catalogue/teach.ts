@@ -1,18 +1,19 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { z } from 'zod';
+import { loadModel } from '../../../src/api/index.js';
+import { Random } from '../../../src/system/index.js';
+import { drawnLabels } from './drawn-labels.js';
+import type { TrainingData } from './model-facts.js';
+import type { ClassifierRecipe, LabelledText, Recipe, Source, UnlabelledSource } from './recipe.js';
+import { modelWork, type TrainOptions, trainedFolder, trainModel } from './train.js';
+
 /**
  * Labels for texts that have none: a large encoder learns the task from the model's own rows, and then labels texts of
  * the domain (the task stage of TinyBERT, Jiao et al. 2020). A text's label is drawn from the teacher's probabilities, so
  * that over many texts a student learns how sure the teacher is, and not its likeliest labels alone.
  */
-import { existsSync, readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
-import { z } from 'zod';
-import { loadModel } from '../../../src/easy/index.js';
-import { Random } from '../../../src/random.js';
-import { drawnLabels } from './drawn-labels.js';
-import type { TrainingData } from './model-facts.js';
-import type { ClassifierRecipe, LabelledText, Recipe, Source, UnlabelledSource } from './recipe.js';
-import { modelWork, type TrainOptions, trainedFolder, trainModel } from './train.js';
 
 const TAUGHT_FILE = 'taught.json';
 

@@ -1,6 +1,7 @@
-/** Whether a catalogue model may be used for money, as its data say. */
-import type { UsageTerms } from '../../../src/model-folder/index.js';
+import type { UsageTerms } from '../../../src/contract/index.js';
 import type { Recipe, Source } from './recipe.js';
+
+/** Whether a catalogue model may be used for money, as its data say. */
 
 /**
  * What config.json says under `orchard.licence`, and what the card says; undefined if nothing in its own data stands

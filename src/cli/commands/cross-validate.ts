@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
-import type { CrossValidation, DoubtfulRow } from '../../easy/index.js';
-import type { TrainingEvent } from '../../trainer/index.js';
+import type { CrossValidation, DoubtfulRow } from '../../api/index.js';
+import type { TrainingEvent } from '../../jobs/index.js';
 import { command, outcomeOf } from '../command.js';
 import { evaluationLines } from '../evaluation-lines.js';
 import { alignedLines, grouped, onOneLine } from '../format.js';
@@ -39,7 +39,7 @@ metrics over all rows, their mean and deviation over the folds, and the rows who
     data: argument('<data>', 'file of rows'),
   },
   async run({ settings, terminal, output }) {
-    const { crossValidate } = await import('../../easy/index.js');
+    const { crossValidate } = await import('../../api/index.js');
     const { folds, repeats, groupColumn, answers: answersFile, doubtful = 10, ...training } = settings;
     const progress = new Progress(terminal);
     let fold = 1;

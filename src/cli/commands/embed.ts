@@ -19,7 +19,7 @@ export const embedCommand = command({
     device: deviceOption,
   },
   async run({ settings, terminal, output }) {
-    const { embed } = await import('../../easy/index.js');
+    const { embed } = await import('../../search/index.js');
     const { model, device } = settings;
     const input = await openTexts(settings, terminal);
     output.closed.addEventListener('abort', input.stop);

@@ -38,7 +38,7 @@ The intervals are 95 % bootstrap intervals.
       return await outcomeOf(model.evaluate(rows, { columns: columnsOf(settings), signal, resamples, seed }));
     });
     if (report !== undefined) {
-      const { evaluationReport } = await import('../../easy/index.js');
+      const { evaluationReport } = await import('../../api/index.js');
       const title = `${name} on ${basename(rows)}`;
       await writeFile(report, await outcomeOf(evaluationReport(evaluation, { title })));
       output.note(`report written to ${report}`);

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { AnswerExplanation } from '../../easy/index.js';
+import type { AnswerExplanation } from '../../api/index.js';
 import type { ExplainedAnswer, ExplainedWord } from '../../families/index.js';
 import { command } from '../command.js';
 import { onOneLine } from '../format.js';

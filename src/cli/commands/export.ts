@@ -23,8 +23,8 @@ weights, its fp32 weights are restored from them. int8 writes only the 8-bit gra
     ]),
   },
   async run({ settings: { model, output: target, precision = 'fp32' }, output }) {
-    const { exportModel } = await import('../../easy/index.js');
-    const { filesIn, TemporaryDirectory } = await import('../../files/index.js');
+    const { exportModel } = await import('../../api/index.js');
+    const { filesIn, TemporaryDirectory } = await import('../../system/index.js');
     const directory = await directoryOf(model);
     const path = resolve(target);
     const isZip = extname(path) === ZIP_ENDING;
@@ -59,6 +59,6 @@ weights, its fp32 weights are restored from them. int8 writes only the 8-bit gra
 async function directoryOf(model: string): Promise<string> {
   const entry = await stat(model).catch(() => undefined);
   if (entry?.isDirectory()) return model;
-  const { catalogueModels } = await import('../../model-loader/index.js');
+  const { catalogueModels } = await import('../../models/index.js');
   return (await catalogueModels().load(model)).directory;
 }

@@ -1,9 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pretrainedModelNames } from '../../contract/index.js';
-import { NotFoundError } from '../../errors.js';
-import type { ListedModel, ModelProgress } from '../../model-loader/index.js';
-import type { UsageTerms } from '../../usage-terms.js';
+import { NotFoundError, pretrainedModelNames, type UsageTerms } from '../../contract/index.js';
+import type { ListedModel, ModelProgress } from '../../models/index.js';
 import { type Command, command, outcomeOf } from '../command.js';
 import { alignedLines, grouped } from '../format.js';
 import { argument, option } from '../parameters.js';
@@ -34,7 +32,7 @@ const cardCommand = command({
   summary: 'print the card of a model: data, licences, metrics, weaknesses',
   parameters: { name, directory },
   async run({ settings, output }) {
-    const { CARD_FILE } = await import('../../model-folder/index.js');
+    const { CARD_FILE } = await import('../../models/index.js');
     const found = (await listed(settings.directory)).find((each) => each.name === settings.name);
     if (found?.directory === undefined) {
       const hint = found
@@ -61,7 +59,7 @@ const pullCommand = command({
     directory,
   },
   async run({ settings: { name, from, directory }, terminal, output }) {
-    const { pullModel } = await import('../../model-loader/index.js');
+    const { pullModel } = await import('../../models/index.js');
     const progress = new Progress(terminal);
     const options = {
       ...placeOf(directory),
@@ -81,7 +79,7 @@ const verifyCommand = command({
   summary: 'check the files of a model on this machine by their SHA-256',
   parameters: { name, directory },
   async run({ settings: { name, directory }, output }) {
-    const { verifyModel } = await import('../../model-loader/index.js');
+    const { verifyModel } = await import('../../models/index.js');
     const verified = await outcomeOf(verifyModel(name, placeOf(directory)));
     const { problems, bytes } = verified;
     const lines = problems.map(({ file, problem }) => `${name} ${file}: ${problem}`);
@@ -102,7 +100,7 @@ function placeOf(directory: string | undefined): { readonly directory?: string }
 }
 
 async function listed(directory: string | undefined): Promise<readonly ListedModel[]> {
-  const { listModels } = await import('../../model-loader/index.js');
+  const { listModels } = await import('../../models/index.js');
   return outcomeOf(listModels(placeOf(directory)));
 }
 

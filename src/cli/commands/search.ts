@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import type { SearchIndex } from '../../easy/index.js';
+import type { SearchIndex } from '../../search/index.js';
 import { command, outcomeOf, type Settings, UsageError } from '../command.js';
 import { grouped, onOneLine } from '../format.js';
 import { inputFormats } from '../input/texts.js';
@@ -69,7 +69,7 @@ async function indexOf(
   settings: Settings<typeof parameters>,
   { terminal, output, signal }: { terminal: Terminal; output: Output; signal: AbortSignal },
 ): Promise<SearchIndex> {
-  const { openSearch, search } = await import('../../easy/index.js');
+  const { openSearch, search } = await import('../../search/index.js');
   const { passages: path, model, language, device } = settings;
   const entry = await stat(path).catch(() => undefined);
   if (entry?.isDirectory()) {

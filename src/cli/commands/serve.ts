@@ -1,4 +1,4 @@
-import { DEVICES } from '../../device-names.js';
+import { DEVICES } from '../../contract/index.js';
 import type { RunningServer, StoredKey } from '../../http/index.js';
 import { command, type Settings, UsageError } from '../command.js';
 import { choice, DEFAULT_DATA, databaseOption, flag, integer, option, schemaOption } from '../parameters.js';

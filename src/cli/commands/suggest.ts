@@ -30,7 +30,7 @@ uncertain first.
     threads: modelParameters.threads,
   },
   async run({ settings, terminal, output }) {
-    const { suggestTexts } = await import('../../easy/index.js');
+    const { suggestTexts } = await import('../../api/index.js');
     const { count, seed } = settings;
     const input = await openTexts(settings, terminal);
     const progress = new Progress(terminal);

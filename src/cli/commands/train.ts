@@ -1,6 +1,6 @@
 import { basename, extname, resolve } from 'node:path';
-import type { TrainedModel, TrainOptions } from '../../easy/index.js';
-import type { TrainingEvent } from '../../trainer/index.js';
+import type { TrainedModel, TrainOptions } from '../../api/index.js';
+import type { TrainingEvent } from '../../jobs/index.js';
 import { command, outcomeOf, type Settings } from '../command.js';
 import { evaluationLines } from '../evaluation-lines.js';
 import { grouped } from '../format.js';
@@ -26,7 +26,7 @@ too, as a zip, a folder or a URL. A tenth of the rows is set aside for evaluatio
   orchard train names.conll --base english-base --output ./names-model`,
   parameters: trainParameters,
   async run({ settings, terminal, output }) {
-    const { train } = await import('../../easy/index.js');
+    const { train } = await import('../../api/index.js');
     const options = outputOptions(settings);
     const progress = new Progress(terminal);
     const onProgress = (event: TrainingEvent) => showTraining(progress, event);

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import type { SearchSpace, Trial, TunedModel } from '../../easy/index.js';
-import { StorageError } from '../../errors.js';
-import type { TrainingEvent } from '../../trainer/index.js';
+import type { SearchSpace, Trial, TunedModel } from '../../api/index.js';
+import { StorageError } from '../../contract/index.js';
+import type { TrainingEvent } from '../../jobs/index.js';
 import { command, outcomeOf, UsageError } from '../command.js';
 import { alignedLines } from '../format.js';
 import { decimal, integer, option, showTraining } from '../parameters.js';
@@ -29,7 +29,7 @@ every trial.
     ...trainParameters,
   },
   async run({ settings: { minutes, trials, space, ...training }, terminal, output }) {
-    const { tune } = await import('../../easy/index.js');
+    const { tune } = await import('../../api/index.js');
     const progress = new Progress(terminal);
     let trial = 0;
     const options = {
@@ -53,7 +53,7 @@ every trial.
 
 /** @throws StorageError if the file can't be read, UsageError if its contents are wrong */
 async function readSpace(path: string): Promise<SearchSpace> {
-  const { spaceSchema } = await import('../../easy/index.js');
+  const { spaceSchema } = await import('../../api/index.js');
   const { validate } = await import('../../contract/index.js');
   const json = await readFile(path, 'utf8').catch((cause: unknown) => {
     throw new StorageError(`--space ${path}: ${cause}`, { cause });

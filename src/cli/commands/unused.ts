@@ -1,4 +1,4 @@
-import type { UnusedModel } from '../../trainer/index.js';
+import type { UnusedModel } from '../../jobs/index.js';
 import { command } from '../command.js';
 import { confirm, yesOption } from '../confirm.js';
 import { alignedLines, grouped } from '../format.js';

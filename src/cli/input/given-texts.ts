@@ -1,13 +1,12 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { MAX_QUERY_CHARACTERS } from '../../contract/index.js';
-import { StorageError } from '../../errors.js';
+import { MAX_QUERY_CHARACTERS, StorageError } from '../../contract/index.js';
 import { UsageError } from '../command.js';
 import type { Terminal } from '../terminal.js';
 import { formatOfFile, type InputFormat, type InputTexts, textsOf } from './texts.js';
 
 /** What the user says of the texts to read. */
-export interface TextSettings {
+interface TextSettings {
   /** Typed on the command line. */
   readonly texts?: readonly string[] | undefined;
   /** A file, or - for standard input. */

@@ -1,6 +1,7 @@
-/** Texts as they come: one a line, or a field of each record. */
 import { extname } from 'node:path';
 import { type BrokenLine, CsvReader, linesOf, type TextLine } from '../../datasets/index.js';
+
+/** Texts as they come: one a line, or a field of each record. */
 
 /** How texts are written. */
 export const inputFormats = ['text', 'jsonl', 'csv', 'tsv'] as const;
@@ -28,7 +29,7 @@ export type InputText =
 export type InputTexts = AsyncGenerator<InputText, void, undefined>;
 
 /** How a stream of texts is read. */
-export interface TextSource {
+interface TextSource {
   readonly bytes: AsyncIterable<Uint8Array>;
   readonly format: InputFormat;
   /** Of a table or of JSON objects: the field that has the text. */

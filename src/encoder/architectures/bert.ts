@@ -1,4 +1,3 @@
-/** What BERT's config.json has, and most others took over: as zod fields, and as the parts that they describe. */
 import * as z from 'zod';
 import type { Tensor } from '../../graph/index.js';
 import { architecture } from '../architecture.js';
@@ -18,6 +17,8 @@ import {
   stack,
   stackParameters,
 } from '../parts.js';
+
+/** What BERT's config.json has, and most others took over: as zod fields, and as the parts that they describe. */
 
 /** Fields of {@link BertLike}, in the order in which they are written. */
 export const bertFields = {

@@ -1,13 +1,14 @@
+import { open, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { isOrchardError, ModelFolderError } from '../../contract/index.js';
+import { fileWithin } from '../../system/index.js';
+import { type Span, type WireField, WireFile } from './wire-file.js';
+
 /**
  * Checks of an ONNX file before the runtime reads it: that it is one, that its tensors have as many numbers as their shapes
  * say, that data outside the file stays in its folder, and that nothing in it can run forever. The memory and time that its
  * operations take can't be known without running them.
  */
-import { open, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { isOrchardError, ModelFolderError } from '../../errors.js';
-import { fileWithin } from '../../files/index.js';
-import { type Span, type WireField, WireFile } from './wire-file.js';
 
 /** Of protobuf messages: 2 GiB. */
 const MAX_BYTES = 2 ** 31 - 1;

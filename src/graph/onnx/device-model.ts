@@ -1,12 +1,13 @@
+import { readFile } from 'node:fs/promises';
+import { fields, listOf, number, oneOf, type Shaped, shaped, text, whole } from '../../system/index.js';
+import { emitBatchMatMul } from './lowering.js';
+import { OnnxBuilder } from './onnx-builder.js';
+import { decodeModel, encode, PRODUCER } from './schema.js';
+
 /**
  * ONNX files in the form that devices take. The files that this library writes are made for the CPU: FusedMatMul, which
  * reads operands as they are stored, is unknown to devices, and each one would send its operands to the CPU and back.
  */
-import { readFile } from 'node:fs/promises';
-import { fields, listOf, number, oneOf, type Shaped, shaped, text, whole } from '../../json-shape.js';
-import { emitBatchMatMul } from './lowering.js';
-import { OnnxBuilder } from './onnx-builder.js';
-import { decodeModel, encode, PRODUCER } from './schema.js';
 
 const attributeShape = fields({ name: text }, { f: number(), i: whole(), ints: listOf(whole()) });
 const nodeShape = fields(

@@ -1,12 +1,12 @@
-/** Which devices are available, found by computing on each. */
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { EXECUTION_PROVIDERS, type ExecutionProvider } from '../../device-names.js';
-import { isOrchardError } from '../../errors.js';
-import { requireFor } from '../../own-files.js';
+import { EXECUTION_PROVIDERS, type ExecutionProvider, isOrchardError } from '../../contract/index.js';
+import { requireFor } from '../../system/index.js';
 import type { TensorData } from '../executor.js';
 import { onnxExecutor } from './onnx-executor.js';
 import { loadRuntime } from './runtime.js';
+
+/** Which devices are available, found by computing on each. */
 
 /** A place where models can be computed, as found on this machine. */
 export interface DeviceInformation {

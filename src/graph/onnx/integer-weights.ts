@@ -1,5 +1,6 @@
+import { roundRow } from '../../system/index.js';
+
 /** Float32 weights as 8-bit integers, with the scales that restore them. */
-import { roundRow } from '../../round-row.js';
 
 /**
  * Largest magnitude of a weight in an integer product. Processors without VNNI add pairs of products in 16
@@ -11,7 +12,7 @@ const MAX_ENTRY = 127;
 /** Steps of a rounded input, which is an unsigned byte. */
 const INPUT_STEPS = 255;
 
-export interface IntegerMatrix {
+interface IntegerMatrix {
   readonly integers: Int8Array;
   /** One per row of the float32 matrix: row ≈ scale · integers. */
   readonly scales: Float32Array;

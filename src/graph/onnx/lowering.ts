@@ -1,9 +1,10 @@
-/** How operations are written for a provider that lacks the nodes of their usual form. */
-import type { ExecutionProvider } from '../../device-names.js';
+import type { ExecutionProvider } from '../../contract/index.js';
 import type { NodeOf } from '../node.js';
 import type { BatchMatMulAttributes, OperationName } from '../operations/operation.js';
 import type { Dimension } from '../shape.js';
 import type { OnnxBuilder } from './onnx-builder.js';
+
+/** How operations are written for a provider that lacks the nodes of their usual form. */
 
 interface FormContext<Name extends OperationName> {
   readonly builder: OnnxBuilder;
@@ -29,7 +30,7 @@ export interface Lowering {
 export const FILE_LOWERING: Lowering = { forms: {}, shapes: 'computed' };
 
 /** A product of batches of matrices in operators of ONNX alone. */
-export interface PlainProduct {
+interface PlainProduct {
   /** Of both operands. */
   readonly rank: number;
   readonly attributes: BatchMatMulAttributes;

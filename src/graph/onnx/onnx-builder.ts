@@ -8,7 +8,7 @@ import {
   type TensorProto,
 } from './schema.js';
 
-export type OnnxAttribute =
+type OnnxAttribute =
   | { readonly int: number }
   | { readonly float: number }
   | { readonly ints: readonly number[] }

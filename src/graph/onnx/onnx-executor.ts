@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import type { ExecutionProvider } from '../../device-names.js';
+import type { ExecutionProvider } from '../../contract/index.js';
 import type { CompileOptions, OnnxExecutor } from '../executor.js';
 import { fedTensors } from '../feeds.js';
 import type { Graph } from '../graph.js';

@@ -1,9 +1,19 @@
-/** The weights of graphs that hold them as integers, in float32 again, up to what rounding has lost. */
-import { fields, type JsonShape, listOf, oneOf, type Shaped, shaped, text, whole } from '../../json-shape.js';
-import type { NamedTensor } from '../../safetensors/index.js';
+import type { NamedTensor } from '../../models/index.js';
+import {
+  fields,
+  type JsonShape,
+  listOf,
+  oneOf,
+  type Shaped,
+  shaped,
+  text,
+  whole,
+} from '../../system/index.js';
 import { restoredFactor, restoredRows } from './integer-weights.js';
 import { unpackedRows } from './packed-rows.js';
 import { decodeModel, ElementTypeCode, PRODUCER } from './schema.js';
+
+/** The weights of graphs that hold them as integers, in float32 again, up to what rounding has lost. */
 
 const bytesShape: JsonShape<Uint8Array> = (value): value is Uint8Array => value instanceof Uint8Array;
 const tensorShape = fields(

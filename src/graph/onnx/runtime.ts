@@ -1,10 +1,7 @@
 import { dirname } from 'node:path';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
-import type { ExecutionProvider } from '../../device-names.js';
-import { takeDeviceTurn } from '../../device-turns.js';
-import { DeviceError, InstallationError } from '../../errors.js';
-import { requireFor } from '../../own-files.js';
-import { turnTelemetryOff } from '../../runtime-telemetry.js';
+import { DeviceError, type ExecutionProvider, InstallationError } from '../../contract/index.js';
+import { requireFor, takeDeviceTurn, turnTelemetryOff } from '../../system/index.js';
 import type { StoredWeights } from '../executor.js';
 
 export type Runtime = typeof import('onnxruntime-node');
@@ -177,7 +174,7 @@ function reasonOf(thrown: unknown): string {
 const RUNTIME = 'onnxruntime-node';
 
 /** What the machine is; of interest to tests alone. */
-export interface Machine {
+interface Machine {
   readonly platform: string;
   readonly arch: string;
 }

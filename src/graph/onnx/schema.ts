@@ -1,9 +1,10 @@
+import type protobuf from 'protobufjs/light.js';
+import { varint } from './wire-file.js';
+
 /**
  * The part of the ONNX model format that we write, as a protobufjs descriptor.
  * Message names, field names and numbers: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
  */
-import type protobuf from 'protobufjs/light.js';
-import { varint } from './wire-file.js';
 
 export const ElementTypeCode = { float32: 1, uint8: 2, int8: 3, int32: 6, int64: 7 } as const;
 /** What the files that we write say of themselves. */
@@ -101,7 +102,7 @@ export interface TensorProto {
   readonly dataLocation?: number;
 }
 
-export interface AttributeProto {
+interface AttributeProto {
   readonly name: string;
   readonly type: number;
   readonly f?: number;

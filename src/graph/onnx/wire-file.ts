@@ -1,5 +1,6 @@
-/** Reads protobuf messages in a file field by field, without reading what is skipped. */
 import { readSync } from 'node:fs';
+
+/** Reads protobuf messages in a file field by field, without reading what is skipped. */
 
 /** A part of a file: [from, to). */
 export interface Span {

@@ -1,10 +1,11 @@
+import type { OnnxBuilder } from '../onnx/onnx-builder.js';
+import { type Dimension, dimensionAt, type Shape, ShapeError, sameShape, twice } from '../shape.js';
+import type { Operation } from './operation.js';
+
 /**
  * Between a matrix by the distance of two positions, as relative positions are computed, and one by the second
  * position, as attention reads it. Both only move blocks of memory (Huang et al. 2018, section 3.4.1).
  */
-import type { OnnxBuilder } from '../onnx/onnx-builder.js';
-import { type Dimension, dimensionAt, type Shape, ShapeError, sameShape, twice } from '../shape.js';
-import type { Operation } from './operation.js';
 
 /** A whole axis, for Reshape: what is left. */
 const REST = -1;

@@ -1,4 +1,3 @@
-/** Operations that move, repeat, cut, join or convert numbers. */
 import {
   broadcastAxes,
   type Dimension,
@@ -9,6 +8,8 @@ import {
   sameVolume,
 } from '../shape.js';
 import type { Operation } from './operation.js';
+
+/** Operations that move, repeat, cut, join or convert numbers. */
 
 /** y = x with the same elements in the same order, in another shape. */
 export const reshape: Operation<'reshape'> = {

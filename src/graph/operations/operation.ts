@@ -95,7 +95,7 @@ export interface Signatures {
 /** An operation, by the name of the method of `Graph` that applies it. */
 export type OperationName = keyof Signatures;
 
-export interface OutputDescription {
+interface OutputDescription {
   readonly shape: Shape;
   /** Default: the type of the first input. */
   readonly type?: ElementType;
@@ -105,7 +105,7 @@ export interface OutputDescription {
  * What a gradient rule is given: the node, and ∂loss/∂(its first output). No rule needs the gradient of a
  * further output.
  */
-export interface GradientContext<Name extends OperationName> extends NodeOf<Name> {
+interface GradientContext<Name extends OperationName> extends NodeOf<Name> {
   readonly graph: Graph;
   readonly outputGradient: Tensor;
 }

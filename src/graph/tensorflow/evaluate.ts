@@ -206,7 +206,7 @@ function padded<T extends TensorFlowTensor>(tf: TensorFlow<T>, x: T, before: num
 }
 
 /** TensorFlow.js has no int64; ids fit in 32 bits. */
-export function tensorFlowType(type: ElementType): 'float32' | 'int32' {
+function tensorFlowType(type: ElementType): 'float32' | 'int32' {
   return type === 'float32' ? 'float32' : 'int32';
 }
 

@@ -157,6 +157,6 @@ const ofModels: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** @param model its path below /predictor/language. */
-export function exampleQueries(model: string): readonly string[] {
+function exampleQueries(model: string): readonly string[] {
   return ofModels[model.replace('pre-trained/', '')] ?? [];
 }

@@ -37,7 +37,7 @@ export function table(
 }
 
 /** Text, or a number as written. */
-export type Cell = string | { readonly number: string };
+type Cell = string | { readonly number: string };
 
 function cell(content: Cell): HTMLTableCellElement {
   if (typeof content === 'string') return element('td', {}, content);

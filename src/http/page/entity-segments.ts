@@ -1,7 +1,7 @@
 import type { InferenceResult } from '../../contract/index.js';
 
 /** A piece of a text; an entity if it has a label. */
-export interface Segment {
+interface Segment {
   readonly text: string;
   readonly label?: string;
   readonly score?: number;

@@ -4,7 +4,7 @@ import { announce, byId, element, shownProblem, shownTime, table, whileBusy } fr
 import { JobCharts, jobFigures } from './job-charts.js';
 import { hasEnded, type Job, type Service, watchJob } from './service.js';
 
-export interface JobPanelOptions {
+interface JobPanelOptions {
   readonly service: Service;
   /** Called when the status of the watched job changes. */
   readonly onChange: (job: Job) => void;

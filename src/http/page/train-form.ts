@@ -90,7 +90,7 @@ function setting(name: keyof NewJob['training_config'], id: string): NewJob['tra
 }
 
 /** The format of a file of rows, by the family of models. */
-export interface DatasetFormat {
+interface DatasetFormat {
   /** What a row contains. */
   readonly about: string;
   /** Contents by file name. */
@@ -101,7 +101,7 @@ export interface DatasetFormat {
 
 const TABLES = '.zip,.csv,.tsv,.jsonl,.ndjson,.json';
 
-export const datasetFormats: Readonly<Record<string, DatasetFormat>> = {
+const datasetFormats: Readonly<Record<string, DatasetFormat>> = {
   Papaya: {
     about:
       'One row per text, with the columns “text” and “label”. Separate several labels by commas, or use an array in JSON Lines.',
@@ -131,7 +131,7 @@ export const datasetFormats: Readonly<Record<string, DatasetFormat>> = {
 };
 
 /** Shows the dataset format for the chosen type of model, and restricts the upload to its files. */
-export function showFormat(family: string): void {
+function showFormat(family: string): void {
   const format = datasetFormats[family];
   if (format === undefined) return;
   byId('file', HTMLInputElement).accept = format.accept;

@@ -1,8 +1,9 @@
-/** What an operator does for all accounts. Not in the OpenAPI document, which is for accounts. */
 import * as z from 'zod';
 import { type Route, route } from '../route.js';
 import { noQuery } from '../schemas.js';
 import type { OperatorServices } from '../services.js';
+
+/** What an operator does for all accounts. Not in the OpenAPI document, which is for accounts. */
 
 const unusedInput = z.object({
   query: z.strictObject({

@@ -1,4 +1,3 @@
-/** What only the page at / asks for. Not in the OpenAPI document. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
@@ -12,7 +11,7 @@ import {
   trainingConfigSchema,
 } from '../../contract/index.js';
 import { familyOfType } from '../../families/index.js';
-import { CARD_FILE } from '../../model-folder/index.js';
+import { CARD_FILE } from '../../models/index.js';
 import { type BodyLimits, otherType } from '../body.js';
 import { jobStream } from '../jobs.js';
 import { outcomeOf } from '../refusal.js';
@@ -27,6 +26,8 @@ import {
   pageModelsSchema,
 } from '../schemas.js';
 import type { PageServices } from '../services.js';
+
+/** What only the page at / asks for. Not in the OpenAPI document. */
 
 const oneModel = z.object({ path: modelPathSchema, query: noQuery });
 

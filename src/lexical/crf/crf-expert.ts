@@ -1,14 +1,13 @@
-import { ModelFolderError } from '../../errors.js';
-import { Arena, type IdBags, type Kernels, loadKernels } from '../../kernels/index.js';
-import { allAtOnce } from '../../pauses.js';
-import { roundRow } from '../../round-row.js';
+import { ModelFolderError } from '../../contract/index.js';
+import { Arena, type IdBags, type Kernels, loadKernels } from '../../engine/index.js';
 import {
   decodeSafetensors,
   encodeSafetensors,
   type IntegerTensor,
   type NamedTensor,
   roundedToFloat16,
-} from '../../safetensors/index.js';
+} from '../../models/index.js';
+import { allAtOnce, roundRow } from '../../system/index.js';
 import { areModerate, paddedOutputs, padRows } from '../expert-file.js';
 import { HashTable } from '../hash-table.js';
 import type { TagTransitions } from './tag-lattice.js';
@@ -33,7 +32,7 @@ interface QuantizedWeights {
 }
 
 /** Weights of features as they come out of training. */
-export interface FeatureWeights {
+interface FeatureWeights {
   /** [features] */
   readonly hashes: Int32Array;
   /** [features, width]; columns from the number of tags on are left out. */

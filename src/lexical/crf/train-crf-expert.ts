@@ -1,6 +1,5 @@
-import { type AdaGradArrays, Arena, type IdBags, type Kernels, loadKernels } from '../../kernels/index.js';
-import { isPauseDue, pause, type Steps, withPauses } from '../../pauses.js';
-import { Random } from '../../random.js';
+import { type AdaGradArrays, Arena, type IdBags, type Kernels, loadKernels } from '../../engine/index.js';
+import { isPauseDue, pause, Random, type Steps, withPauses } from '../../system/index.js';
 import { paddedOutputs } from '../expert-file.js';
 import { HashTable } from '../hash-table.js';
 import { CrfExpert } from './crf-expert.js';

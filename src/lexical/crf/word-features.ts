@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { allAtOnce } from '../../pauses.js';
+import { allAtOnce } from '../../system/index.js';
 import { combineHash } from '../hash-table.js';
 
 /**

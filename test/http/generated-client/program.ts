@@ -1,9 +1,10 @@
+import createClient from 'openapi-fetch';
+import type { paths } from './service.js';
+
 /**
  * A client's program, written against types that openapi-typescript makes of the served document: `./service.js` is there
  * only while generated-client.test.ts type-checks this file.
  */
-import createClient from 'openapi-fetch';
-import type { paths } from './service.js';
 
 export interface Setting {
   readonly baseUrl: string;

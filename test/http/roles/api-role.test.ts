@@ -1,10 +1,11 @@
-/** Processes that answer requests over one database. */
 import { expect, it } from 'vitest';
 import { postgresStorage } from '../../../src/postgres/index.js';
+import { aRequest } from '../../jobs/request.js';
 import { describeWithPostgres, PASSWORD } from '../../postgres/private-server.js';
 import { aReadyModelIn } from '../../support/ready-model.js';
-import { aRequest } from '../../trainer/request.js';
 import { acme, aServiceProcess, boss, other } from './service-processes.js';
+
+/** Processes that answer requests over one database. */
 
 /** On a machine that is busy with other tests. */
 const patient = { timeout: 60_000, interval: 50 };

@@ -1,4 +1,3 @@
-/** What an operator does on the command line to the accounts of a database. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -7,6 +6,8 @@ import { postgresStorage } from '../../../src/postgres/index.js';
 import { describeWithPostgres, PASSWORD } from '../../postgres/private-server.js';
 import { aReadyModelIn } from '../../support/ready-model.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
+
+/** What an operator does on the command line to the accounts of a database. */
 
 const command = fileURLToPath(new URL('../../../dist/orchard.js', import.meta.url));
 

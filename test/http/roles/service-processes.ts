@@ -1,4 +1,3 @@
-/** `orchard serve` in processes of any role over one database, as an operator runs them. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -8,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { newApiKey } from '../../../src/http/index.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
+
+/** `orchard serve` in processes of any role over one database, as an operator runs them. */
 
 const command = fileURLToPath(new URL('../../../dist/orchard.js', import.meta.url));
 

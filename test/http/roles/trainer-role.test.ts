@@ -1,4 +1,3 @@
-/** Processes that answer requests and processes that train, over one database, each as on a machine of its own. */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
@@ -8,6 +7,8 @@ import { beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { describeWithPostgres } from '../../postgres/private-server.js';
 import { SMALL_VOCABULARY, sentimentRequest, temporaryFolder } from '../../public/sentiments.js';
 import { acme, aServiceProcess, boss, type ServiceProcess } from './service-processes.js';
+
+/** Processes that answer requests and processes that train, over one database, each as on a machine of its own. */
 
 const jobs = '/trainer/language/training-jobs';
 /** What is trained on in seconds. */

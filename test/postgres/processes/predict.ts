@@ -1,8 +1,9 @@
-/** `predict.ts <settings>`: asks the models on its input, `<app_id> <id>` per line, and prints each answer. */
 import { createInterface } from 'node:readline';
 import { inferenceService, Predictor } from 'orchard-nlp';
 import { postgresStorage } from 'orchard-nlp/postgres';
 import type { ClusterSettings } from './cluster-settings.js';
+
+/** `predict.ts <settings>`: asks the models on its input, `<app_id> <id>` per line, and prints each answer. */
 
 const { connectionString, schema, cache }: ClusterSettings = JSON.parse(process.argv[2] ?? '');
 const storage = postgresStorage(connectionString, { schema, cache });

@@ -1,10 +1,11 @@
-/** `train-for-all.ts <settings>`: trains the jobs of all accounts, until it is killed. Says when it begins and ends each. */
 import { writeSync } from 'node:fs';
 import { folderModels, JobRunner, type SharedJobQueue } from 'orchard-nlp';
 import { postgresStorage } from 'orchard-nlp/postgres';
 import { Database } from '../../../src/postgres/index.js';
 import { QueueOnPostgres } from '../../../src/postgres/postgres-queue.js';
 import type { ClusterSettings } from './cluster-settings.js';
+
+/** `train-for-all.ts <settings>`: trains the jobs of all accounts, until it is killed. Says when it begins and ends each. */
 
 const { connectionString, schema, cache, timing, models }: ClusterSettings = JSON.parse(
   process.argv[2] ?? '',

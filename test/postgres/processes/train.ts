@@ -1,7 +1,3 @@
-/**
- * `train.ts <settings>`: a trainer as one machine has it, on a PostgreSQL database. Creates a job if it is given a request,
- * and follows those that have not ended, until it is killed or all have. Says what happens, a line each.
- */
 import { ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { subscribe } from 'node:diagnostics_channel';
@@ -10,6 +6,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Storage, Trainer, type TrainingRequest } from 'orchard-nlp';
 import { postgresStorage } from 'orchard-nlp/postgres';
+
+/**
+ * `train.ts <settings>`: a trainer as one machine has it, on a PostgreSQL database. Creates a job if it is given a request,
+ * and follows those that have not ended, until it is killed or all have. Says what happens, a line each.
+ */
 
 interface Settings {
   readonly connectionString: string;

@@ -1,13 +1,14 @@
-/**
- * `write-until-killed.ts <directory> <name>`: in rounds without end, increments the shared counter, rewrites
- * its own record and replaces its own folder; says `begin <round>` before and `end <round>` after each.
- */
 import { writeSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileStorage } from '../../../src/storage/index.js';
 import { increment } from './increment.js';
 import { FOLDER_FILES, roundText } from './round.js';
+
+/**
+ * `write-until-killed.ts <directory> <name>`: in rounds without end, increments the shared counter, rewrites
+ * its own record and replaces its own folder; says `begin <round>` before and `end <round>` after each.
+ */
 
 const [directory = '', name = ''] = process.argv.slice(2);
 const storage = fileStorage(directory);

@@ -1,12 +1,13 @@
-/**
- * `live.ts <settings>`: trains one model after the other in a storage, asks each, and deletes earlier ones, until it is
- * killed or told to end. Says what it is about to do and has done, a line each.
- */
 import { createHash } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileStorage, Predictor, Trainer, type TrainingIsolation, type TrainingRequest } from 'orchard-nlp';
+
+/**
+ * `live.ts <settings>`: trains one model after the other in a storage, asks each, and deletes earlier ones, until it is
+ * killed or told to end. Says what it is about to do and has done, a line each.
+ */
 
 interface Settings {
   readonly directory: string;

@@ -1,6 +1,7 @@
-/** Trains until a signal says to stop, closes its trainer as an application would, and ends. */
 import { fileStorage, Trainer, type TrainingIsolation } from 'orchard-nlp';
 import { sentimentRequest } from '../../public/sentiments.js';
+
+/** Trains until a signal says to stop, closes its trainer as an application would, and ends. */
 
 const isolations: Readonly<Record<string, TrainingIsolation>> = {
   inline: 'inline',

@@ -1,15 +1,16 @@
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isOrchardError } from '../../../src/contract/errors.js';
+import { TextModel } from '../../../src/inference/text-model.js';
+import { readModelReport } from '../../../src/models/index.js';
+import { readBackbone } from '../../../src/training/backbone.js';
+import { mutated, randomOf } from '../mutations.js';
+import type { Attempt } from '../try-mutants.js';
+
 /**
  * Spoils one file of a model folder after the other, by the seeds that it is sent, loads each folder, asks it, and says
  * what came of it. Its parent sees where it crashes or never answers.
  */
-import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { isOrchardError } from '../../../src/errors.js';
-import { TextModel } from '../../../src/inference/text-model.js';
-import { readModelReport } from '../../../src/model-folder/index.js';
-import { readBackbone } from '../../../src/training/backbone.js';
-import { mutated, randomOf } from '../mutations.js';
-import type { Attempt } from '../try-mutants.js';
 
 const [mutant = '', ...bases] = process.argv.slice(2);
 const texts = ['the lamp is great', '', `The ROOM ${'is awful! '.repeat(60)}\u00e9東京😀\ud800`];

@@ -1,20 +1,21 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ResultAsync } from 'neverthrow';
+import { AbortedError, type OrchardError } from '../../../src/contract/errors.js';
+import type { Clock } from '../../../src/jobs/clock.js';
+import { Trainer } from '../../../src/jobs/index.js';
+import { withInternals } from '../../../src/jobs/trainer-options.js';
+import { fileStorage } from '../../../src/storage/index.js';
+import type { TrainingHost } from '../../../src/training/index.js';
+import { statsAfter } from '../../jobs/fake-host.js';
+import { aRequest } from '../../jobs/request.js';
+
 /**
  * One of the processes of races-processes.test.ts: makes calls at random on the jobs of a storage, several at a time, and
  * says what came of each and when its runs began and ended, as a line of JSON each.
  * Arguments: the storage's directory, a seed, how many calls.
  */
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { ResultAsync } from 'neverthrow';
-import { AbortedError, type OrchardError } from '../../../src/errors.js';
-import { fileStorage } from '../../../src/storage/index.js';
-import type { Clock } from '../../../src/trainer/clock.js';
-import { Trainer } from '../../../src/trainer/index.js';
-import { withInternals } from '../../../src/trainer/trainer-options.js';
-import type { TrainingHost } from '../../../src/training/index.js';
-import { statsAfter } from '../../trainer/fake-host.js';
-import { aRequest } from '../../trainer/request.js';
 
 const TOGETHER = 5;
 /** How much faster than real time leases run out and heartbeats come. */

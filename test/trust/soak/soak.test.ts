@@ -1,13 +1,8 @@
-/**
- * Five accounts use a service in a process of its own for a while, one of them to harm the others. `npm run test:soak`
- * does it for half an hour and holds memory and times to figures; `npm run test:processes` does it for seconds and looks at the
- * answers alone.
- */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { newApiKey } from '../../../src/http/index.js';
-import { Random } from '../../../src/random.js';
+import { Random } from '../../../src/system/random.js';
 import { anArchive } from '../../support/archive-builder.js';
 import { aDatasetServer, aServiceProcess } from '../service-process.js';
 import {
@@ -21,6 +16,12 @@ import {
 } from './actors.js';
 import { Client } from './client.js';
 import { ProcessFigures, quantile, slopeOf } from './process-figures.js';
+
+/**
+ * Five accounts use a service in a process of its own for a while, one of them to harm the others. `npm run test:soak`
+ * does it for half an hour and holds memory and times to figures; `npm run test:processes` does it for seconds and looks at the
+ * answers alone.
+ */
 
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 0.2);
 /** Whether the figures are held to their bounds: a short run is all warming up. */

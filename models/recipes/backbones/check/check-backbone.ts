@@ -1,6 +1,6 @@
 import { readers } from '../../../../bench/datasets/labelled-texts.js';
 import { type Geometry, newBert } from '../../../../src/encoder/index.js';
-import { type BertTokenizerJson, loadTokenizer } from '../../../../src/tokenizer/index.js';
+import { type BertTokenizerJson, loadTokenizer } from '../../../../src/text/index.js';
 import type { WorkFolder } from '../work-folder.js';
 import { devAccuracy } from './fine-tune.js';
 import { startingWeights } from './starts.js';

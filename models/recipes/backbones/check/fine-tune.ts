@@ -8,9 +8,8 @@ import {
 } from '../../../../src/engine/index.js';
 import { classificationTask, type TrainingTask } from '../../../../src/families/index.js';
 import { onnxExecutor, volume } from '../../../../src/graph/index.js';
-import { Random } from '../../../../src/random.js';
-import { TextReader } from '../../../../src/text-reader/index.js';
-import type { Tokenizer } from '../../../../src/tokenizer/index.js';
+import { Random } from '../../../../src/system/index.js';
+import { TextReader, type Tokenizer } from '../../../../src/text/index.js';
 
 interface FineTuning {
   readonly learningRate: number;

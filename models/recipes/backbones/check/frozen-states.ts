@@ -1,7 +1,7 @@
 import { type Encoder, trainingInputs } from '../../../../src/encoder/index.js';
 import { feedsFor, padBatch, type Weights } from '../../../../src/engine/index.js';
 import { type CompiledGraph, Graph, type GraphExecutor } from '../../../../src/graph/index.js';
-import type { Encoding } from '../../../../src/tokenizer/index.js';
+import type { Encoding } from '../../../../src/text/index.js';
 
 const STATES = 'states';
 /** Texts that are read at once. */

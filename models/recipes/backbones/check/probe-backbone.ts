@@ -3,7 +3,7 @@ import { readers } from '../../../../bench/datasets/labelled-texts.js';
 import { taggedReaders } from '../../../../bench/datasets/tagged-sentences.js';
 import { newBert } from '../../../../src/encoder/index.js';
 import { onnxExecutor } from '../../../../src/graph/index.js';
-import { loadTokenizer } from '../../../../src/tokenizer/index.js';
+import { loadTokenizer } from '../../../../src/text/index.js';
 import { readStudent } from '../student/student-checkpoint.js';
 import type { WorkFolder } from '../work-folder.js';
 import type { CheckOptions } from './check-backbone.js';

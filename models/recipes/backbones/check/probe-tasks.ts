@@ -2,8 +2,8 @@ import type { LabelledTexts, Row } from '../../../../bench/datasets/labelled-tex
 import type { TaggedSentence, TaggedSentences } from '../../../../bench/datasets/tagged-sentences.js';
 import { entityScores } from '../../../../src/families/index.js';
 import type { GraphExecutor } from '../../../../src/graph/index.js';
-import { Random } from '../../../../src/random.js';
-import { type Encoding, markCapitals, type Tokenizer } from '../../../../src/tokenizer/index.js';
+import { Random } from '../../../../src/system/index.js';
+import { type Encoding, markCapitals, type Tokenizer } from '../../../../src/text/index.js';
 import { MAX_PASSAGE_TOKENS, SEED } from '../settings.js';
 import type { FrozenEncoder, TextStates } from './frozen-states.js';
 import { classifyLinearly, type Examples } from './logistic-regression.js';

@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Encoder } from '../../../../src/encoder/index.js';
-import { initialize } from '../../../../src/encoder/index.js';
+import { type Encoder, initialize } from '../../../../src/encoder/index.js';
 import type { Weights } from '../../../../src/engine/index.js';
 import { volume } from '../../../../src/graph/index.js';
-import { Random } from '../../../../src/random.js';
+import { Random } from '../../../../src/system/index.js';
 import { readEmbeddings, WORD_EMBEDDINGS } from '../embeddings/make-embeddings.js';
 import { SEED } from '../settings.js';
 import { readSmallEncoder } from '../student/grow-student.js';

@@ -1,5 +1,5 @@
-import type { Random } from '../../../../src/random.js';
-import type { Tokenizer } from '../../../../src/tokenizer/index.js';
+import type { Random } from '../../../../src/system/index.js';
+import type { Tokenizer } from '../../../../src/text/index.js';
 import { MAX_PASSAGE_TOKENS } from '../settings.js';
 
 /** [CLS] and [SEP]. */

@@ -1,15 +1,16 @@
-/**
- * Sources of the texts that a student is trained on: plain texts, and the texts (without labels) of training
- * splits.
- */
 import { join } from 'node:path';
 import { nonBlankLines, readText } from '../../../../bench/datasets/files.js';
 import { readers } from '../../../../bench/datasets/labelled-texts.js';
 import { taggedReaders } from '../../../../bench/datasets/tagged-sentences.js';
-import type { Random } from '../../../../src/random.js';
+import type { Random } from '../../../../src/system/index.js';
 import { type LicenceName, requireLicence } from './licences.js';
 import type { MeasuredTexts } from './measured-texts.js';
 import { sentencesOf } from './sentences.js';
+
+/**
+ * Sources of the texts that a student is trained on: plain texts, and the texts (without labels) of training
+ * splits.
+ */
 
 /** Under which terms texts are read, and whose they are. */
 export interface Terms {

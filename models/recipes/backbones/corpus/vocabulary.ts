@@ -1,10 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { Random } from '../../../../src/random.js';
-import {
-  type BertTokenizerJson,
-  trainWordPiece,
-  vocabularyTokenizer,
-} from '../../../../src/tokenizer/index.js';
+import { Random } from '../../../../src/system/index.js';
+import { type BertTokenizerJson, trainWordPiece, vocabularyTokenizer } from '../../../../src/text/index.js';
 import { SEED } from '../settings.js';
 import type { WorkFolder } from '../work-folder.js';
 import { MeasuredTexts } from './measured-texts.js';

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { Random } from '../../../../src/random.js';
+import { Random } from '../../../../src/system/index.js';
 import { SEED } from '../settings.js';
 import type { WorkFolder } from '../work-folder.js';
 import { type SourceRecord, writeCorpusRecord } from './corpus-record.js';

@@ -1,4 +1,4 @@
-import type { Encoding } from '../../../../src/tokenizer/index.js';
+import type { Encoding } from '../../../../src/text/index.js';
 
 /** Neighbouring tokens of one encoding: from `start` up to, but not including, `end`. */
 export interface TokenRange {

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { onnxExecutor } from '../../../../src/graph/index.js';
-import { loadTokenizer } from '../../../../src/tokenizer/index.js';
+import { loadTokenizer } from '../../../../src/text/index.js';
 import type { Recipe } from '../recipe.js';
 import { MAX_PASSAGE_TOKENS } from '../settings.js';
 import type { WorkFolder } from '../work-folder.js';

@@ -1,5 +1,5 @@
-import { Random } from '../../../../src/random.js';
-import { type Encoding, markCapitals, type Tokenizer } from '../../../../src/tokenizer/index.js';
+import { Random } from '../../../../src/system/index.js';
+import { type Encoding, markCapitals, type Tokenizer } from '../../../../src/text/index.js';
 import { MAX_PASSAGE_TOKENS } from '../settings.js';
 
 /** How a student whose vocabulary has no capitals sees those of some passages. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { replaceFile } from '../../../../src/files/index.js';
+import { replaceFile } from '../../../../src/system/index.js';
 import { targetSettings } from '../settings.js';
 import type { Teacher, TokenStates } from './load-teacher.js';
 import { MeanSums } from './spread.js';

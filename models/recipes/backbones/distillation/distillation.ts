@@ -1,6 +1,6 @@
 import type { Encoder } from '../../../../src/encoder/index.js';
 import { dropTokens } from '../../../../src/engine/index.js';
-import type { Encoding, SpecialTokenIds } from '../../../../src/tokenizer/index.js';
+import type { Encoding, SpecialTokenIds } from '../../../../src/text/index.js';
 import { encodingOf, type LearningBatch, type Objective } from '../student/objective.js';
 import { type Capitals, showCapitals } from './capitals.js';
 import type { Course, Curriculum, Relations } from './courses.js';

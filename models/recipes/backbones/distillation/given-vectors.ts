@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { replaceFile } from '../../../../src/files/index.js';
-import { decodeSafetensors } from '../../../../src/safetensors/index.js';
-import type { Tokenizer } from '../../../../src/tokenizer/index.js';
+import { decodeSafetensors } from '../../../../src/models/index.js';
+import { replaceFile } from '../../../../src/system/index.js';
+import type { Tokenizer } from '../../../../src/text/index.js';
 import { MAX_PASSAGE_TOKENS, targetSettings } from '../settings.js';
 import { MeanSums } from './spread.js';
 import type { TargetFolder, TeacherRecord } from './target-folder.js';

@@ -10,7 +10,7 @@ import {
   type TensorData,
   volume,
 } from '../../../../src/graph/index.js';
-import type { Encoding } from '../../../../src/tokenizer/index.js';
+import type { Encoding } from '../../../../src/text/index.js';
 
 /**
  * How a graph is to be computed with 8-bit weights and inputs of its linear layers: the ranges that those inputs have over

@@ -14,8 +14,8 @@ import {
   type Tensor,
   type TensorData,
 } from '../../../../src/graph/index.js';
-import { decodeWeights, type NamedTensor } from '../../../../src/safetensors/index.js';
-import { type Encoding, loadTokenizer, type Tokenizer } from '../../../../src/tokenizer/index.js';
+import { decodeWeights, type NamedTensor } from '../../../../src/models/index.js';
+import { type Encoding, loadTokenizer, type Tokenizer } from '../../../../src/text/index.js';
 import { integerRanges } from './integer-teacher.js';
 import { tapped } from './tapped.js';
 import { parseTrack, type Track } from './track.js';

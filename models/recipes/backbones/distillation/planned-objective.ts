@@ -1,5 +1,5 @@
 import type { Encoder } from '../../../../src/encoder/index.js';
-import type { Tokenizer } from '../../../../src/tokenizer/index.js';
+import type { Tokenizer } from '../../../../src/text/index.js';
 import { learningSettings, SEED } from '../settings.js';
 import type { Objective } from '../student/objective.js';
 import type { WorkFolder } from '../work-folder.js';

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { replaceFile } from '../../../../src/files/index.js';
-import { decodeSafetensors, encodeSafetensors } from '../../../../src/safetensors/index.js';
+import { decodeSafetensors, encodeSafetensors } from '../../../../src/models/index.js';
+import { replaceFile } from '../../../../src/system/index.js';
 import { poolings } from './teachers.js';
 import type { Track } from './track.js';
 

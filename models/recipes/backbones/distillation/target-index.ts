@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { replaceFile } from '../../../../src/files/index.js';
-import { decodeSafetensors, encodeSafetensors } from '../../../../src/safetensors/index.js';
+import { decodeSafetensors, encodeSafetensors } from '../../../../src/models/index.js';
+import { replaceFile } from '../../../../src/system/index.js';
 import type { TokenRange } from './aligned-spans.js';
 
 /** A passage as its student reads it, and which of its tokens its targets are about. */

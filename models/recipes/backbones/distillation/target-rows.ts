@@ -1,9 +1,10 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+import { quantizeVector } from '../../../../src/families/index.js';
+
 /**
  * Vectors as they are stored: for each row, its numbers as bytes and then, as float32, the scale that they were
  * divided by.
  */
-import { closeSync, openSync, readSync } from 'node:fs';
-import { quantizeVector } from '../../../../src/vector-index/index.js';
 
 const SCALE_BYTES = 4;
 

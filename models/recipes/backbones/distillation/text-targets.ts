@@ -1,4 +1,4 @@
-import type { Encoding, Tokenizer } from '../../../../src/tokenizer/index.js';
+import type { Encoding, Tokenizer } from '../../../../src/text/index.js';
 import { alignedSpans, type TokenRange } from './aligned-spans.js';
 import type { TokenStates } from './load-teacher.js';
 import type { Means } from './target-folder.js';

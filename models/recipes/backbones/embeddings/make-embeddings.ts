@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { onnxExecutor } from '../../../../src/graph/index.js';
-import { decodeSafetensors, encodeSafetensors } from '../../../../src/safetensors/index.js';
-import { type BertTokenizerJson, loadTokenizer } from '../../../../src/tokenizer/index.js';
+import { decodeSafetensors, encodeSafetensors } from '../../../../src/models/index.js';
+import { type BertTokenizerJson, loadTokenizer } from '../../../../src/text/index.js';
 import { embeddingSettings } from '../settings.js';
 import type { WorkFolder } from '../work-folder.js';
 import { CoOccurrence } from './co-occurrence.js';

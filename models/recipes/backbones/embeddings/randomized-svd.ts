@@ -1,5 +1,5 @@
 import { EigenvalueDecomposition, Matrix as SmallMatrix } from 'ml-matrix';
-import type { Random } from '../../../../src/random.js';
+import type { Random } from '../../../../src/system/index.js';
 import type { Matrix, MatrixProduct } from './matrix-product.js';
 
 export interface SvdOptions {

@@ -1,4 +1,4 @@
-import { Random } from '../../../../src/random.js';
+import { Random } from '../../../../src/system/index.js';
 import { embeddingSettings, SEED } from '../settings.js';
 import type { Matrix, MatrixProduct } from './matrix-product.js';
 import { normalMatrix, orthonormal, randomizedSvd } from './randomized-svd.js';

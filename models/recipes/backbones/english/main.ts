@@ -1,9 +1,5 @@
-/**
- * `npx tsx models/recipes/backbones/english/main.ts <step> …`: README.md beside this file says what each step
- * does.
- */
 import { parseArgs } from 'node:util';
-import { loadTokenizer } from '../../../../src/tokenizer/index.js';
+import { loadTokenizer } from '../../../../src/text/index.js';
 import { passagesOf, randomAims } from '../corpus/passages.js';
 import { writeVocabulary } from '../corpus/vocabulary.js';
 import { writeCorpus } from '../corpus/write-corpus.js';
@@ -13,6 +9,11 @@ import { commonOptions, commonSteps, given, runStep, type Step } from '../steps.
 import { plans } from './plans.js';
 import { english } from './recipe.js';
 import { measuredTexts, sources } from './sources.js';
+
+/**
+ * `npx tsx models/recipes/backbones/english/main.ts <step> …`: README.md beside this file says what each step
+ * does.
+ */
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

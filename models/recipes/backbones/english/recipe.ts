@@ -1,4 +1,4 @@
-import { englishTokenizer } from '../../../../src/tokenizer/index.js';
+import { englishTokenizer } from '../../../../src/text/index.js';
 import { writtenVocabulary } from '../corpus/vocabulary.js';
 import type { Plan } from '../distillation/plan.js';
 import { plannedObjective } from '../distillation/planned-objective.js';

@@ -1,4 +1,3 @@
-/** Texts that English students are trained on, and texts that they must not have read. */
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { z } from 'zod';
@@ -9,6 +8,8 @@ import { taggedReaders } from '../../../../bench/datasets/tagged-sentences.js';
 import { readCustomerReviews, readMovieReviews, readProsAndCons } from '../../catalogue/datasets/reviews.js';
 import { labelled, measuredRows, plainText, type TextSource, tagged } from '../corpus/text-source.js';
 import type { LeftOut } from '../recipe.js';
+
+/** Texts that English students are trained on, and texts that they must not have read. */
 
 /**
  * Of encyclopedias, novels, speeches and papers only a part, so that most of what is read is what people write to each

@@ -1,9 +1,5 @@
-/**
- * `npx tsx models/recipes/backbones/japanese/main.ts <step> …`: README.md beside this file says what each
- * step does.
- */
 import { parseArgs } from 'node:util';
-import { loadTokenizer } from '../../../../src/tokenizer/index.js';
+import { loadTokenizer } from '../../../../src/text/index.js';
 import { passagesOf, randomAims } from '../corpus/passages.js';
 import { writeCorpus } from '../corpus/write-corpus.js';
 import { askTeacher, targetOptions } from '../distillation/ask-teacher.js';
@@ -13,6 +9,11 @@ import { plans } from './plans.js';
 import { japanese } from './recipe.js';
 import { measuredTexts, sources } from './sources.js';
 import { japaneseTokenizer, makeVocabulary } from './vocabulary.js';
+
+/**
+ * `npx tsx models/recipes/backbones/japanese/main.ts <step> …`: README.md beside this file says what each
+ * step does.
+ */
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,5 +1,6 @@
-/** Texts that Japanese students are trained on, and texts that they must not have read. */
 import { labelled, measuredRows, plainText, separateLines, type TextSource } from '../corpus/text-source.js';
+
+/** Texts that Japanese students are trained on, and texts that they must not have read. */
 
 /** Of literature only a part, as most of it is a hundred years old. */
 export const sources: readonly TextSource[] = [

@@ -1,4 +1,4 @@
-import type { BertTokenizerJson } from '../../../../src/tokenizer/index.js';
+import type { BertTokenizerJson } from '../../../../src/text/index.js';
 import { writeVocabulary, writtenVocabulary } from '../corpus/vocabulary.js';
 import type { WorkFolder } from '../work-folder.js';
 import { measuredTexts, sources } from './sources.js';

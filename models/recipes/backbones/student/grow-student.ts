@@ -6,7 +6,7 @@ import {
   type ParameterSpec,
   readEncoder,
 } from '../../../../src/encoder/index.js';
-import { decodeWeights } from '../../../../src/safetensors/index.js';
+import { decodeWeights } from '../../../../src/models/index.js';
 
 /** Weights by transformers' names. */
 export type EncoderWeights = ReadonlyMap<string, Float32Array>;

@@ -1,6 +1,6 @@
 import { newBert } from '../../../../src/encoder/index.js';
 import { onnxExecutor } from '../../../../src/graph/index.js';
-import { loadTokenizer } from '../../../../src/tokenizer/index.js';
+import { loadTokenizer } from '../../../../src/text/index.js';
 import { readEmbeddings } from '../embeddings/make-embeddings.js';
 import type { Recipe } from '../recipe.js';
 import { SEED } from '../settings.js';

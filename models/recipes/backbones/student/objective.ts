@@ -1,7 +1,7 @@
 import type { ParameterSpec } from '../../../../src/encoder/index.js';
 import type { LossHead } from '../../../../src/engine/index.js';
 import type { TensorData } from '../../../../src/graph/index.js';
-import type { Encoding } from '../../../../src/tokenizer/index.js';
+import type { Encoding } from '../../../../src/text/index.js';
 
 /** Prefix of the encoder's parameter names: that of a bare BertModel on the Hub, none. */
 export const ENCODER_PREFIX = '';

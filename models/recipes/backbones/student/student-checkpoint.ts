@@ -7,7 +7,7 @@ import {
   readCheckpoint,
   restoreParameters,
 } from '../../../../src/engine/index.js';
-import type { NamedTensor } from '../../../../src/safetensors/index.js';
+import type { NamedTensor } from '../../../../src/models/index.js';
 
 /** Besides these fields it holds the objective's measures on the validation examples, by name. */
 const curvePointSchema = z

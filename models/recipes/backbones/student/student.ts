@@ -6,7 +6,7 @@ import {
   saveCheckpoint,
 } from '../../../../src/engine/index.js';
 import type { GraphExecutor } from '../../../../src/graph/index.js';
-import { Random } from '../../../../src/random.js';
+import { Random } from '../../../../src/system/index.js';
 import { WORD_EMBEDDINGS } from '../embeddings/make-embeddings.js';
 import { learningSettings } from '../settings.js';
 import { grow, type SmallEncoder } from './grow-student.js';

@@ -1,13 +1,14 @@
+import { Random } from '../../../../src/system/index.js';
+import { combined } from '../kinds/combined.js';
+import type { LabelledText } from '../recipe.js';
+import { judged } from './judged.js';
+
 /**
  * Sentences written for the model of toxicity, in which the words of its other sources don't decide: insults, threats
  * and slights without a swear word, and beside each of them harmless sentences with the same words. They make up for what
  * comments that were found by their swear words cannot teach (counterfactually augmented data, Kaushik et al. 2020).
  * What is measured on (../kinds) shares no pattern with them, and some of its groups of people stand in none.
  */
-import { Random } from '../../../../src/random.js';
-import { combined } from '../kinds/combined.js';
-import type { LabelledText } from '../recipe.js';
-import { judged } from './judged.js';
 
 /** Patterns with the same fillers, which alone don't tell what is toxic. */
 interface Pair {

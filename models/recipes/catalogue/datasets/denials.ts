@@ -1,13 +1,14 @@
+import { Random } from '../../../../src/system/index.js';
+import { capitalized } from '../kinds/combined.js';
+import type { LabelledText } from '../recipe.js';
+import { judged } from './judged.js';
+
 /**
  * Sentences written for the models of sentiment, in which words of praise and of blame stand on both sides: plain,
  * denied, compared, and outweighed by what follows. Reviews show such turns too seldom for a small model to learn them
  * (counterfactually augmented data, Kaushik et al. 2020). What is measured on (../kinds) names other things, in other
  * patterns.
  */
-import { Random } from '../../../../src/random.js';
-import { capitalized } from '../kinds/combined.js';
-import type { LabelledText } from '../recipe.js';
-import { judged } from './judged.js';
 
 const THINGS = [
   'the movie',

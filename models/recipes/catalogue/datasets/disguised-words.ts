@@ -1,4 +1,4 @@
-import { Random } from '../../../../src/random.js';
+import { Random } from '../../../../src/system/index.js';
 import type { LabelledText } from '../recipe.js';
 
 /** Words that filters look for, and that are therefore written in other ways. */

@@ -1,8 +1,9 @@
-/** Datasets that the benchmarks read, too, as sources and tests of the catalogue. */
 import { type LabelledTexts, readers } from '../../../../bench/datasets/labelled-texts.js';
 import { type Questions, questionReaders } from '../../../../bench/datasets/questions.js';
 import { type TaggedSentences, taggedReaders } from '../../../../bench/datasets/tagged-sentences.js';
 import type { LabelledText, SearchTest, Split } from '../recipe.js';
+
+/** Datasets that the benchmarks read, too, as sources and tests of the catalogue. */
 
 function read<Dataset>(
   from: Readonly<Record<string, (datasets: string) => Dataset>>,

@@ -1,10 +1,11 @@
-/** Comments that people found toxic, and others. Each source has its own definition of toxic. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { z } from 'zod';
 import { nonBlankLines, readText } from '../../../../bench/datasets/files.js';
 import type { LabelledText } from '../recipe.js';
+
+/** Comments that people found toxic, and others. Each source has its own definition of toxic. */
 
 type Judgement = 'non-toxic' | 'toxic';
 

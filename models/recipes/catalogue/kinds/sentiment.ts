@@ -1,6 +1,7 @@
-/** What models of sentiment are known to get wrong, kind by kind, in sentences of our own. */
 import type { Kind } from '../recipe.js';
 import { combined } from './combined.js';
+
+/** What models of sentiment are known to get wrong, kind by kind, in sentences of our own. */
 
 const THINGS = ['the film', 'the book', 'this phone', 'the hotel', 'the service', 'her new song'];
 

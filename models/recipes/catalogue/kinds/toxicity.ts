@@ -1,10 +1,11 @@
+import type { Kind } from '../recipe.js';
+import { combined } from './combined.js';
+
 /**
  * What models of toxicity are known to get wrong, kind by kind: an idea of HateCheck (Röttger et al. 2021), with
  * sentences of our own. Insults and slights of groups stand here so that their detection can be measured; those of
  * groups are no worse than that takes.
  */
-import type { Kind } from '../recipe.js';
-import { combined } from './combined.js';
 
 /** Words that stand before a noun of people. Models learn from insults that such words are insults. */
 const GROUPS = [

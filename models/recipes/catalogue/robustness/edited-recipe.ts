@@ -1,5 +1,5 @@
 import type { TaggedSentence } from '../../../../bench/datasets/tagged-sentences.js';
-import { Random } from '../../../../src/random.js';
+import { Random } from '../../../../src/system/index.js';
 import type { LabelledText, Recipe, SearchTest, TestSet } from '../recipe.js';
 import { type Edit, editSentence, editText, randomOf, sentenceEdits, textEdits } from './edits.js';
 

@@ -1,8 +1,8 @@
-/** What users make of a text that a publisher's test shows at its neatest. Each edit keeps what the text says. */
-
 import type { TaggedSentence } from '../../../../bench/datasets/tagged-sentences.js';
 import { withoutPunctuation, withSlips } from '../../../../src/families/index.js';
-import { Random } from '../../../../src/random.js';
+import { Random } from '../../../../src/system/index.js';
+
+/** What users make of a text that a publisher's test shows at its neatest. Each edit keeps what the text says. */
 
 /** An edit of single words, which sentences with a tag for each word can have, too. */
 interface WordEdit {

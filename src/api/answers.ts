@@ -1,0 +1,139 @@
+import type { AnswerView, PretrainedModelName } from '../contract/index.js';
+import type {
+  EntityRow,
+  LabelledRow,
+  MultilabelRow,
+  QuestionPassageRow,
+  QuestionPassagesRow,
+  TaggedRow,
+  TrainingRow,
+} from '../datasets/index.js';
+import type { ExplainedAnswer, JudgedResult } from '../families/index.js';
+
+/** The answers of models; `kind` tells them apart. */
+
+/** A label and its probability, 0 to 1. */
+export interface ScoredLabel {
+  readonly label: string;
+  readonly score: number;
+}
+
+/** A classifier's answer. */
+export interface LabelAnswer {
+  readonly kind: 'labels';
+  /** The most probable label. */
+  readonly label: string;
+  /** Its probability, 0 to 1. */
+  readonly score: number;
+  /** The labels that apply: the most probable one or, for a multilabel model, all above one half, highest first. */
+  readonly labels: readonly string[];
+  /** All labels, highest first. */
+  readonly scores: readonly ScoredLabel[];
+  /** Whether perhaps none of the model's labels fits. Only with the option `noneOfThese`. */
+  readonly noneOfThese?: boolean;
+}
+
+/** An entity and its place in the text: `text.slice(start, end) === entity.text`. */
+export interface FoundEntity {
+  readonly type: string;
+  /** Its words, as in the text. */
+  readonly text: string;
+  /** Offset of its first UTF-16 code unit. */
+  readonly start: number;
+  /** Offset after its last UTF-16 code unit. */
+  readonly end: number;
+  /** Its probability, 0 to 1. */
+  readonly score: number;
+}
+
+/** The entities that a model found, from left to right. */
+export interface EntityAnswer {
+  readonly kind: 'entities';
+  readonly entities: readonly FoundEntity[];
+}
+
+/** A passage, and the probability that it answers the question, given that one of the model's passages does; 0 to 1. */
+export interface ScoredPassage {
+  readonly text: string;
+  readonly score: number;
+}
+
+/** The ten passages that best answer a question, best first. */
+export interface PassageAnswer {
+  readonly kind: 'passages';
+  readonly passages: readonly ScoredPassage[];
+}
+
+/** The answer of a model; `kind` tells which. */
+export type Answer = LabelAnswer | EntityAnswer | PassageAnswer;
+
+/** An answer, and the words that led to it. */
+export interface AnswerExplanation<Given extends Answer = Answer> {
+  /** As `predict` gives it. */
+  readonly answer: Given;
+  /**
+   * Classification: the most probable label, or the one that was asked for. Entities: each entity. Passages: each of the
+   * best ones. Words with a weight above 0 speak for it.
+   */
+  readonly explained: readonly ExplainedAnswer[];
+}
+
+/** The type of answer of a model trained on such rows. */
+export type AnswerTo<Row extends TrainingRow> = Row extends LabelledRow | MultilabelRow
+  ? LabelAnswer
+  : Row extends TaggedRow | EntityRow
+    ? EntityAnswer
+    : Row extends QuestionPassageRow | QuestionPassagesRow
+      ? PassageAnswer
+      : never;
+
+/** The type of answer of a model with this name. For models of the catalogue it is known before loading. */
+export type AnswerOf<Name extends string> = Name extends 'named-entity-recognition'
+  ? EntityAnswer
+  : Name extends 'research-papers-search'
+    ? PassageAnswer
+    : Name extends PretrainedModelName
+      ? LabelAnswer
+      : Answer;
+
+/** A label of a multilabel model applies above this score (docs/service.md, "Result"). */
+const THRESHOLD = 0.5;
+
+/** How the results of a model are converted. */
+export interface AnswerReading {
+  readonly view: AnswerView;
+  readonly isMultilabel: boolean;
+}
+
+/** Converts a result of the service into an answer. */
+export function toAnswer(result: JudgedResult, { view, isMultilabel }: AnswerReading): Answer {
+  if (view === 'entities') return { kind: 'entities', entities: entitiesOf(result) };
+  const { labels, scores } = result;
+  const scoreAt = (at: number) => scores[at] ?? 0;
+  if (view === 'passages') {
+    return { kind: 'passages', passages: labels.map((text, at) => ({ text, score: scoreAt(at) })) };
+  }
+  const all = labels.map((label, at) => ({ label, score: scoreAt(at) }));
+  const applying = isMultilabel ? all.filter(({ score }) => score > THRESHOLD) : all.slice(0, 1);
+  return {
+    kind: 'labels',
+    label: labels[0] ?? '',
+    score: scoreAt(0),
+    labels: applying.map(({ label }) => label),
+    scores: all,
+    ...(result.none_of_these !== undefined && { noneOfThese: result.none_of_these }),
+  };
+}
+
+function entitiesOf({
+  labels,
+  scores,
+  tokens = [],
+  token_start_positions = [],
+}: JudgedResult): FoundEntity[] {
+  return labels.map((type, at) => {
+    const text = tokens[at] ?? '';
+    const start = token_start_positions[at] ?? 0;
+    return { type, text, start, end: start + text.length, score: scores[at] ?? 0 };
+  });
+}

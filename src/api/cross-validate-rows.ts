@@ -1,0 +1,320 @@
+import { basename } from 'node:path';
+import * as z from 'zod';
+import { AbortedError, validate } from '../contract/index.js';
+import {
+  type CheckedRows,
+  invalid,
+  ProblemList,
+  quoted,
+  type RowTable,
+  readTable,
+  someOf,
+  type TrainingRow,
+} from '../datasets/index.js';
+import { families } from '../families/index.js';
+import { type PlacedModel, placeOf } from '../models/index.js';
+import { Random, withPauses } from '../system/index.js';
+import type { Answer } from './answers.js';
+import type {
+  CrossValidateOptions,
+  CrossValidation,
+  FoldFigure,
+  FoldSummary,
+  OutOfFoldAnswer,
+} from './cross-validate.js';
+import { doubtfulRows } from './doubtful-rows.js';
+import {
+  answersTo,
+  type Evaluation,
+  type Example,
+  examplesFor,
+  examplesOf,
+  type JudgedModel,
+} from './evaluate.js';
+import { evaluationFigures } from './evaluation-report.js';
+import { assignFolds, type FoldUnit, unitsOf } from './folds.js';
+import { type BootstrapOptions, judge } from './judge.js';
+import { MULTILABEL } from './multilabel.js';
+import { OpenModel } from './open-model.js';
+import { readRows } from './rows/read-rows.js';
+import { type FoundType, typeOfRows } from './training/model-type.js';
+import { checkedRows, nameOf } from './training/prepare-dataset.js';
+import { runJob } from './training/run-job.js';
+import { callback, settingsFrom, type TrainSettings, trainSchema } from './training/train-options.js';
+
+/** How `crossValidate` works: trains on all folds but one, evaluates on that one, and repeats this for every fold. */
+
+const { url, dev, test, output, ...trainingShape } = trainSchema.shape;
+const crossValidateSchema = z.strictObject({
+  ...trainingShape,
+  folds: z.int().min(2).max(100).default(5),
+  repeats: z.int().min(1).max(20).default(1),
+  groups: z.union([z.array(z.string()), callback<(row: TrainingRow, at: number) => string>()]).optional(),
+  groupColumn: z.string().min(1, 'the name of the column is empty').optional(),
+  resamples: z.int().min(100).max(100_000).default(1000),
+  onFold: callback<(fold: FoldSummary) => void>().optional(),
+});
+
+/** What all folds share. */
+interface Validation {
+  readonly settings: CrossValidateSettings;
+  readonly table: RowTable;
+  /** Each row as an example. */
+  readonly rows: readonly Example[];
+  readonly units: readonly FoldUnit[];
+  readonly type: FoundType;
+  readonly judged: JudgedModel;
+  readonly base: PlacedModel | undefined;
+}
+
+/** @throws as `crossValidate` fails */
+export async function crossValidateRows(options: CrossValidateOptions): Promise<CrossValidation> {
+  const startedAt = performance.now();
+  const settings = crossValidateSettings(options);
+  const { base, modelLoader, signal } = settings.training;
+  if (signal?.aborted) throw new AbortedError('the cross-validation', { cause: signal.reason });
+  const { table, type } = await readTypedRows(settings);
+  const rows = examplesOf(table.checked);
+  const units = unitsOf(rows, await readGroups(settings, table.checked));
+  requireDivisible(table, units, settings.folds);
+  // All rows as one dataset: problems of any row are reported before the first training.
+  const { dataset, leftOut } = await checkedRows({ train: table }, type, signal);
+  const validation: Validation = {
+    ...{ settings, table, rows, units, type },
+    judged: {
+      kind: families[type.family].answerView,
+      type: type.type,
+      name: nameOf(settings.training),
+      labels: [...new Set(units.flatMap(({ labels }) => labels))].sort(),
+    },
+    base: base === undefined ? undefined : await placeOf(base, { modelLoader, backbones: true, signal }),
+  };
+  const result = await runRepeats(validation);
+  const warnings = [...leftOut, ...dataset.warnings];
+  const { type: name, typeIs, reason } = type;
+  const seconds = (performance.now() - startedAt) / 1000;
+  return { type: name, typeIs, reason, ...result, warnings, seconds };
+}
+
+/** The validated options, with defaults. */
+type CrossValidateSettings = ReturnType<typeof crossValidateSettings>;
+
+/** @throws ValidationError */
+function crossValidateSettings(options: unknown) {
+  const checked = validate(crossValidateSchema, options ?? {});
+  const { folds, repeats, groups, groupColumn, resamples, onFold, ...rest } = checked;
+  // An array, since each fold reads the passages again.
+  const training = settingsFrom({ ...rest, passages: rest.passages && [...rest.passages] });
+  if (groups !== undefined && training.source.kind === 'path') {
+    throw invalid(['groups'], 'groups are for rows in memory; for a file, give the column as groupColumn');
+  }
+  if (groupColumn !== undefined && training.source.kind === 'rows') {
+    throw invalid(['groupColumn'], 'rows in memory have no columns; give their groups as groups');
+  }
+  return { training, folds, repeats, groups, groupColumn, resamples, onFold };
+}
+
+async function readTypedRows({
+  training,
+}: CrossValidateSettings): Promise<{ table: RowTable; type: FoundType }> {
+  const { source, columns, signal, type: given, passages } = training;
+  if (source.kind === 'url') throw invalid(['url'], 'give rows, or the path of a file of rows');
+  const rows = source.kind === 'rows' ? source.rows : source.path;
+  const isMultilabel = given === undefined ? undefined : given === MULTILABEL;
+  const table = await readRows(rows, { option: source.kind, columns, isMultilabel, signal });
+  const type = typeOfRows(table, given);
+  if (passages !== undefined && type.type !== 'question-answering') {
+    throw invalid(['passages'], `passages are for question-answering, not for ${type.type}`);
+  }
+  return { table, type };
+}
+
+/** The group of each row; undefined if there are none. @throws ValidationError, DatasetError */
+async function readGroups(
+  { groups, groupColumn, training }: CrossValidateSettings,
+  { rows }: CheckedRows,
+): Promise<readonly string[] | undefined> {
+  const { source } = training;
+  const read =
+    groupColumn !== undefined && source.kind === 'path'
+      ? await groupsInFile(source.path, groupColumn)
+      : typeof groups === 'function'
+        ? rows.map((row, at) => String(groups(row, at)))
+        : groups;
+  if (read === undefined || read.length === rows.length) return read;
+  const option = groupColumn === undefined ? 'groups' : 'groupColumn';
+  throw invalid([option], `there are ${read.length} groups for ${rows.length} rows; give one for each row`);
+}
+
+async function groupsInFile(path: string, column: string): Promise<string[]> {
+  const problems = new ProblemList();
+  const { columns, select } = await readTable({ path }, problems);
+  if (!columns.includes(column)) {
+    const listed = someOf(columns.map((name) => quoted(name)));
+    throw invalid(['groupColumn'], `${basename(path)} has no column ${quoted(column)}; it has ${listed}`);
+  }
+  const records = select([column]);
+  if (problems.total > 0) throw problems.toError();
+  return records.map(({ values: [value] }) =>
+    typeof value === 'string' ? value : JSON.stringify(value ?? ''),
+  );
+}
+
+/** @throws ValidationError if folds would be empty, or would leave nothing to learn */
+function requireDivisible({ checked, origin }: RowTable, units: readonly FoldUnit[], folds: number): void {
+  if (units.length < folds) {
+    const what = `${units.length} different texts or groups`;
+    throw invalid(['folds'], `${origin} has ${what}, which can't be divided into ${folds} folds`);
+  }
+  if (checked.shape !== 'label') return;
+  const counts = new Map<string, number>();
+  for (const { labels } of units)
+    for (const label of new Set(labels)) counts.set(label, (counts.get(label) ?? 0) + 1);
+  const lasting = [...counts.values()].filter((count) => count > 1);
+  if (lasting.length < 2) {
+    const msg = `fewer than two labels of ${origin} have two different texts or groups, so a fold would leave one label to learn`;
+    throw invalid(['rows'], msg);
+  }
+}
+
+type Results = Pick<CrossValidation, 'folds' | 'figures' | 'evaluations' | 'answers' | 'doubtful'>;
+
+async function runRepeats(validation: Validation): Promise<Results> {
+  const { settings, table, rows, judged } = validation;
+  const { repeats, resamples } = settings;
+  const folds: FoldSummary[] = [];
+  const answers: OutOfFoldAnswer[] = [];
+  const evaluations: Evaluation[] = [];
+  const given = rows.map((): Answer[] => []);
+  for (let repeat = 0; repeat < repeats; repeat += 1) {
+    const byText = new Map<string, OutOfFoldAnswer>();
+    for await (const { summary, found } of repeatFolds(validation, repeat)) {
+      folds.push(summary);
+      for (const each of found) byText.set(rows[each.row]?.text ?? '', each);
+    }
+    for (const [row, { text }] of rows.entries()) {
+      const answer = byText.get(text);
+      if (answer === undefined) continue;
+      answers.push({ ...answer, row });
+      given[row]?.push(answer.answer);
+    }
+    const { seed } = settings.training;
+    evaluations.push(await evaluated(validation, table.checked, byText, { resamples, seed }));
+  }
+  const firstRowOf = new Map(rows.map(({ text }, row) => [text, row] as const).reverse());
+  // A repeated question counts once, with the answers to its first row.
+  const answered = examplesFor(judged, table.checked, table.origin).map((example, at) => {
+    const row = judged.kind === 'passages' ? (firstRowOf.get(example.text) ?? 0) : at;
+    return { row, example, answers: given[row] ?? [] };
+  });
+  const doubtful = doubtfulRows(answered, judged.type === MULTILABEL);
+  return { folds, figures: figuresOverFolds(folds), evaluations, answers, doubtful };
+}
+
+interface JudgedFold {
+  readonly summary: FoldSummary;
+  /** The answers to the held-out rows. */
+  readonly found: readonly OutOfFoldAnswer[];
+}
+
+/** Each fold in turn: trained without it, evaluated on it. */
+async function* repeatFolds(
+  validation: Validation,
+  repeat: number,
+): AsyncGenerator<JudgedFold, void, undefined> {
+  const { settings, table, rows, units } = validation;
+  const foldOf = assignFolds(units, settings.folds, Random.fromSeed(settings.training.seed, repeat));
+  for (let fold = 0; fold < settings.folds; fold += 1) {
+    const startedAt = performance.now();
+    const test = new Set(units.flatMap((unit, at) => (foldOf[at] === fold ? unit.rows : [])));
+    const train = new Set(rows.flatMap((_, row) => (test.has(row) ? [] : [row])));
+    const held = [...test].sort((a, b) => a - b);
+    const texts = held.map((row) => rows[row]?.text ?? '');
+    const answers = await trainFold(validation, rowsAt(table.checked, train), texts);
+    const found = answers.map((answer, at) => ({ row: held[at] ?? 0, repeat, fold, answer }));
+    const byText = new Map(found.map((each) => [rows[each.row]?.text ?? '', each]));
+    const testRows = rowsAt(table.checked, test);
+    const evaluation = await evaluated(validation, testRows, byText, { resamples: 0, seed: 0 });
+    const figures = Object.fromEntries(evaluationFigures(evaluation).map(({ name, value }) => [name, value]));
+    const seconds = (performance.now() - startedAt) / 1000;
+    const summary = { repeat, fold, train: train.size, test: test.size, figures, seconds };
+    settings.onFold?.(summary);
+    yield { summary, found };
+  }
+}
+
+/** Compares the answers to some rows with what the rows say. */
+function evaluated(
+  { judged, table, settings }: Validation,
+  checked: CheckedRows,
+  byText: ReadonlyMap<string, OutOfFoldAnswer>,
+  bootstrap: BootstrapOptions,
+): Promise<Evaluation> {
+  const examples = examplesFor(judged, checked, table.origin);
+  const answers = examples.map(({ text }) => byText.get(text)?.answer);
+  return withPauses(judge(judged, examples, answers, bootstrap), settings.training.signal);
+}
+
+/**
+ * Trains a model on some rows and asks it about other texts. Keeps float32 weights unless 8-bit ones are asked for: they
+ * cost up to half a point, and take most of the time of a training on few rows.
+ * @returns the answers, in the order of the texts.
+ */
+async function trainFold(
+  { settings, table, rows, type: found, base }: Validation,
+  checked: CheckedRows,
+  texts: readonly string[],
+): Promise<readonly Answer[]> {
+  const { training } = settings;
+  const { devFraction, seed, signal, device } = training;
+  // Each model searches the passages of all rows, as a model trained on all rows will.
+  const passages =
+    found.type === 'question-answering'
+      ? [...new Set(rows.flatMap((row) => row.passages)), ...(training.passages ?? [])]
+      : undefined;
+  const name = nameOf(training);
+  const train = { checked, origin: table.origin };
+  const { dataset } = await checkedRows({ train, devFraction, seed, passages }, found, signal);
+  const { type, family } = found;
+  const spec = { dataset: { rows: dataset }, model: { name, type, family }, base };
+  const tuning: TrainSettings['tuning'] = { quantize: false, ...training.tuning };
+  const trained = await runJob(spec, { ...training, tuning });
+  try {
+    const { directory } = trained;
+    const opened = await OpenModel.open({ name, directory }, { service: { device }, signal });
+    return await answersTo(opened, texts, signal).finally(() => opened.close());
+  } finally {
+    await trained.remove();
+  }
+}
+
+/** The rows at some positions, in their order. */
+function rowsAt(checked: CheckedRows, positions: ReadonlySet<number>): CheckedRows {
+  const of = <Row>(rows: readonly Row[]): readonly Row[] => rows.filter((_, at) => positions.has(at));
+  switch (checked.shape) {
+    case 'label':
+      return { shape: checked.shape, rows: of(checked.rows) };
+    case 'labels':
+      return { shape: checked.shape, rows: of(checked.rows) };
+    case 'tags':
+      return { shape: checked.shape, rows: of(checked.rows) };
+    case 'entities':
+      return { shape: checked.shape, rows: of(checked.rows) };
+    case 'passage':
+      return { shape: checked.shape, rows: of(checked.rows) };
+    case 'passages':
+      return { shape: checked.shape, rows: of(checked.rows) };
+  }
+}
+
+/** The mean and spread of each figure over two or more folds. */
+export function figuresOverFolds(folds: readonly Pick<FoldSummary, 'figures'>[]): readonly FoldFigure[] {
+  const names = Object.keys(folds[0]?.figures ?? {});
+  return names.map((name) => {
+    const values = folds.map(({ figures }) => figures[name] ?? 0);
+    const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+    const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+    const deviation = Math.sqrt(squares / (values.length - 1));
+    return { name, mean, deviation, lowest: Math.min(...values), highest: Math.max(...values) };
+  });
+}

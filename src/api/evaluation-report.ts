@@ -1,0 +1,93 @@
+import { ResultAsync } from 'neverthrow';
+import * as z from 'zod';
+import { type OrchardError, toOrchardError, validate } from '../contract/index.js';
+import type { Evaluation, Interval } from './evaluate.js';
+
+/** One figure of an evaluation, 0 to 1. */
+export interface EvaluationFigure {
+  /** For people to read, such as `macro F1`. */
+  readonly name: string;
+  readonly value: number;
+  /** The 95 % interval, if the figure has one. */
+  readonly interval?: Interval;
+}
+
+/** The main figures of an evaluation, the most important first. */
+export function evaluationFigures(evaluation: Evaluation): readonly EvaluationFigure[] {
+  if (evaluation.kind === 'passages') {
+    const { top1, top3, top5, top10, mrr, ndcg, intervals } = evaluation;
+    return [
+      { name: 'right passage first', value: top1, interval: intervals.top1 },
+      { name: 'mean reciprocal rank', value: mrr, interval: intervals.mrr },
+      { name: 'nDCG of the first 10', value: ndcg, interval: intervals.ndcg },
+      { name: 'among the first 3', value: top3 },
+      { name: 'among the first 5', value: top5 },
+      { name: 'among the first 10', value: top10 },
+    ];
+  }
+  const { micro, macro, weighted, intervals } = evaluation;
+  const averages: EvaluationFigure[] = [
+    { name: 'macro F1', value: macro.f1, interval: intervals.macroF1 },
+    { name: 'micro F1', value: micro.f1, interval: intervals.microF1 },
+    { name: 'weighted F1', value: weighted.f1, interval: intervals.weightedF1 },
+  ];
+  if (evaluation.kind === 'entities') return averages;
+  const { accuracy, calibrationError } = evaluation;
+  return [
+    { name: 'accuracy', value: accuracy, interval: evaluation.intervals.accuracy },
+    ...averages,
+    { name: 'calibration error', value: calibrationError },
+  ];
+}
+
+/** Options of {@link evaluationReport}. */
+export interface EvaluationReportOptions {
+  /** The title of the page. Default: "Evaluation of a model". */
+  readonly title?: string | undefined;
+}
+
+const optionsSchema = z.strictObject({ title: z.string().min(1).default('Evaluation of a model') });
+
+/** Figures at the top of the page. */
+const TILES = 4;
+
+/**
+ * An HTML page about an evaluation: figures with their intervals, each class, confusions and mistakes. The page is
+ * self-contained and loads nothing. Fails with a ValidationError for an unknown option.
+ */
+export function evaluationReport(
+  evaluation: Evaluation,
+  options: EvaluationReportOptions = {},
+): ResultAsync<string, OrchardError> {
+  return ResultAsync.fromPromise(pageOf(evaluation, options), (thrown) =>
+    toOrchardError(thrown, 'writing the report of an evaluation'),
+  );
+}
+
+async function pageOf(evaluation: Evaluation, options: EvaluationReportOptions): Promise<string> {
+  const { title } = validate(optionsSchema, options);
+  const { evaluationHtml } = await import('../report/index.js'); // loads a drawing library
+  const figures = evaluationFigures(evaluation);
+  return evaluationHtml({
+    ...evaluation,
+    title,
+    note: `${evaluation.rows.toLocaleString('en-US')} ${evaluation.kind === 'passages' ? 'questions' : 'rows'}`,
+    tiles: figures.slice(0, TILES).map(({ name, value }) => ({ name, value: decimals(value) })),
+    intervals: [...figures, ...averagesOf(evaluation)].map(({ name, value, interval }) => ({
+      name,
+      value: decimals(value),
+      interval: interval ? `${decimals(interval[0])} to ${decimals(interval[1])}` : '',
+    })),
+  });
+}
+
+const decimals = (value: number): string => value.toFixed(4);
+
+/** Averages of precision and recall, which have no interval. */
+function averagesOf(evaluation: Evaluation): readonly EvaluationFigure[] {
+  if (evaluation.kind === 'passages') return [];
+  return (['micro', 'macro', 'weighted'] as const).flatMap((kind) => [
+    { name: `${kind} precision`, value: evaluation[kind].precision },
+    { name: `${kind} recall`, value: evaluation[kind].recall },
+  ]);
+}

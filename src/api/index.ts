@@ -1,0 +1,52 @@
+export type {
+  Answer,
+  AnswerExplanation,
+  AnswerOf,
+  AnswerTo,
+  EntityAnswer,
+  FoundEntity,
+  LabelAnswer,
+  PassageAnswer,
+  ScoredLabel,
+  ScoredPassage,
+} from './answers.js';
+export {
+  type CrossValidateOptions,
+  type CrossValidation,
+  crossValidate,
+  type FoldFigure,
+  type FoldSummary,
+  type OutOfFoldAnswer,
+} from './cross-validate.js';
+export type { DoubtfulRow } from './doubtful-rows.js';
+export type {
+  AverageFigures,
+  EntityEvaluation,
+  EvaluateOptions,
+  Evaluation,
+  Interval,
+  LabelEvaluation,
+  PassageEvaluation,
+} from './evaluate.js';
+export {
+  type EvaluationFigure,
+  type EvaluationReportOptions,
+  evaluationFigures,
+  evaluationReport,
+} from './evaluation-report.js';
+export { type ExportOptions, exportModel } from './export-model.js';
+export { type LoadModelOptions, loadModel } from './load-model.js';
+export type { Model, TrainedModel, TunedModel } from './model.js';
+export { type NumberRange, type SearchSpace, spaceSchema, type TrialSettings } from './search-space.js';
+export { type SuggestedText, type SuggestOptions, suggestTexts } from './suggest-texts.js';
+export { train } from './train.js';
+export type { TrainOptions } from './training/train-options.js';
+export type { SummaryParts, TrainingSummary } from './training/training-summary.js';
+export {
+  type Trial,
+  type TrialRun,
+  type TrialStatus,
+  type TuneOptions,
+  type TuningSummary,
+  tune,
+} from './tune.js';

@@ -1,0 +1,73 @@
+import type { Result, ResultAsync } from 'neverthrow';
+import type { AnswerView, FamilyName, ModelType, OrchardError } from '../contract/index.js';
+import type { RowsOrPath } from '../datasets/index.js';
+import type { CallOptions, ExplainOptions, Queries, StreamOptions } from '../inference/index.js';
+import type { Answer, AnswerExplanation } from './answers.js';
+import type { EvaluateOptions, Evaluation } from './evaluate.js';
+import type { TrainingSummary } from './training/training-summary.js';
+import type { TuningSummary } from './tune.js';
+
+/**
+ * An open model. It runs in worker threads and stays in memory until `close`. Concurrent calls are allowed. All calls fail
+ * with an OverloadedError while too many texts wait, a MemoryLimitError if the model exceeds the memory limit, an
+ * AbortedError when the signal fires, a DeadlineError after the deadline and a ClosedError after `close`.
+ */
+export interface Model<Given extends Answer = Answer> extends AsyncDisposable {
+  /** The name that it was loaded or trained with. */
+  readonly name: string;
+  readonly type: ModelType;
+  readonly family: FamilyName;
+  /** The kind of its answers. */
+  readonly kind: AnswerView;
+  /** The labels, or the entity types; empty for a model that ranks passages. */
+  readonly labels: readonly string[];
+  /** Its folder. If the model was trained without `output`, `close` removes the folder. */
+  readonly directory: string;
+  /** Answers one text of at most 100,000 UTF-16 code units. */
+  predict(text: string, options?: CallOptions): ResultAsync<Given, OrchardError>;
+  /** Answers any number of texts, in their order. Fails if one of them fails. */
+  predict(texts: readonly string[], options?: StreamOptions): ResultAsync<readonly Given[], OrchardError>;
+  /**
+   * Answers a stream of texts, in their order and in constant memory: texts are read only as fast as the answers. A text
+   * that fails yields its error. An error that every text would have ends the stream.
+   * @throws (from the loop) any error of the texts' iterator
+   */
+  predict(
+    texts: Queries,
+    options?: StreamOptions,
+  ): AsyncGenerator<Result<Given, OrchardError>, void, undefined>;
+  /**
+   * Answers a text and tells which of its words led to the answer. The lexical expert's part is exact; the encoder's part is
+   * measured by leaving words out, which takes as long as a few dozen answers. Fails with a ValidationError for an unknown
+   * `label`.
+   */
+  explain(text: string, options?: ExplainOptions): ResultAsync<AnswerExplanation<Given>, OrchardError>;
+  /**
+   * Evaluates the model on examples in memory, or in a CSV, TSV, JSON Lines or CoNLL file. Fails with a ValidationError or
+   * DatasetError that names the invalid rows or lines.
+   */
+  evaluate(rows: RowsOrPath, options?: EvaluateOptions): ResultAsync<Evaluation, OrchardError>;
+  /**
+   * Writes the model to a self-contained folder. The folder must be missing or empty, or hold a model, which is replaced.
+   * Fails with a ValidationError for any other folder, or a StorageError.
+   */
+  save(folder: string): ResultAsync<void, OrchardError>;
+  /** The model card in Markdown. Fails with a ModelFolderError if the folder has none. */
+  card(): ResultAsync<string, OrchardError>;
+  /** An HTML page about its training. Fails with a ModelFolderError if the folder has no record of it. */
+  report(): ResultAsync<string, OrchardError>;
+  /** Finishes the waiting calls within 10 s, and frees all resources. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** The result of `train`. */
+export interface TrainedModel<Given extends Answer = Answer> extends Model<Given> {
+  /** How it was trained, and how well it does. */
+  readonly training: TrainingSummary;
+}
+
+/** The result of `tune`: the best model that it found. */
+export interface TunedModel<Given extends Answer = Answer> extends TrainedModel<Given> {
+  /** All trials, and the one that made this model. */
+  readonly tuning: TuningSummary;
+}

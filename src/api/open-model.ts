@@ -1,0 +1,198 @@
+import { join } from 'node:path';
+import { err, errAsync, type Result, ResultAsync } from 'neverthrow';
+import * as z from 'zod';
+import {
+  type AnswerView,
+  ClosedError,
+  type FamilyName,
+  type InferenceResponse,
+  LOCAL_ACCOUNT,
+  type ModelType,
+  type OrchardError,
+  querySchema,
+  toOrchardError,
+  validate,
+} from '../contract/index.js';
+import type { RowsOrPath } from '../datasets/index.js';
+import { type Family, familyOfModel, type JudgedResult } from '../families/index.js';
+import {
+  answered,
+  answerStream,
+  askFolder,
+  type CallOptions,
+  type ExplainOptions,
+  explainRequest,
+  explanationResponse,
+  type InferenceService,
+  inferenceService,
+  isQueries,
+  type OpenOptions,
+  type Queries,
+  queryResponse,
+  requestOptions,
+  type ServiceOptions,
+  type StreamOptions,
+  serviceFor,
+} from '../inference/index.js';
+import {
+  CARD_FILE,
+  CONFIG_FILE,
+  copyInto,
+  type ModelFolderConfig,
+  type PlacedModel,
+  readConfig,
+  readFolderFile,
+  readModelReport,
+  writeFolder,
+} from '../models/index.js';
+import { type Answer, type AnswerExplanation, type AnswerReading, toAnswer } from './answers.js';
+import type { EvaluateOptions, Evaluation } from './evaluate.js';
+import type { Model } from './model.js';
+
+/** How a model folder is recognized. */
+export const MODEL_FOLDER = { marker: CONFIG_FILE, noun: `${CONFIG_FILE} of a model` };
+
+/** What an open model consists of. */
+export interface OpenParts extends PlacedModel, Pick<OpenOptions, 'onClose'> {
+  readonly config: ModelFolderConfig;
+  readonly family: Family;
+  readonly service: InferenceService;
+}
+
+const textsSchema = z.array(querySchema);
+
+/** A model folder and the inference service that runs it. */
+export class OpenModel implements Model {
+  readonly name: string;
+  readonly directory: string;
+  readonly type: ModelType;
+  readonly family: FamilyName;
+  readonly kind: AnswerView;
+  readonly labels: readonly string[];
+  readonly #reading: AnswerReading;
+  readonly #service: InferenceService;
+  readonly #onClose: OpenOptions['onClose'];
+  #closing: Promise<void> | undefined;
+
+  protected constructor({ name, directory, config, family, service, onClose }: OpenParts) {
+    this.name = name;
+    this.directory = directory;
+    this.type = config.orchard.type;
+    this.family = family.name;
+    this.kind = family.answerView;
+    this.labels = family.classNames(config).names;
+    const isBinary = config.orchard.labels.length === 2 && Object.keys(config.id2label).length === 1;
+    const isMultilabel = config.problem_type === 'multi_label_classification' && !isBinary;
+    this.#reading = { view: family.answerView, isMultilabel };
+    this.#service = service;
+    this.#onClose = onClose;
+  }
+
+  /** @throws ValidationError, ModelFolderError, MemoryLimitError, AbortedError */
+  static async open(placed: PlacedModel, options: OpenOptions): Promise<OpenModel> {
+    return new OpenModel(await OpenModel.parts(placed, options));
+  }
+
+  protected static async parts(placed: PlacedModel, options: OpenOptions): Promise<OpenParts> {
+    const config = await readConfig(placed.directory);
+    const family = familyOfModel(config, join(placed.directory, CONFIG_FILE));
+    const service = await serviceFor(placed, options);
+    return { ...placed, config, family, service, onClose: options.onClose };
+  }
+
+  predict(text: string, options?: CallOptions): ResultAsync<Answer, OrchardError>;
+  predict(texts: readonly string[], options?: StreamOptions): ResultAsync<readonly Answer[], OrchardError>;
+  predict(
+    texts: Queries,
+    options?: StreamOptions,
+  ): AsyncGenerator<Result<Answer, OrchardError>, void, undefined>;
+  predict(
+    given: string | readonly string[] | Queries,
+    options: StreamOptions = {},
+  ):
+    | ResultAsync<Answer | readonly Answer[], OrchardError>
+    | AsyncGenerator<Result<Answer, OrchardError>, void, undefined> {
+    if (Array.isArray(given)) return this.#all(given, options);
+    // Any other value, such as undefined from untyped code, fails the check of a single text.
+    return isQueries(given) ? this.#stream(given, options) : this.#one(given, options);
+  }
+
+  explain(text: string, options: ExplainOptions = {}): ResultAsync<AnswerExplanation, OrchardError> {
+    if (this.#closing) return errAsync(new ClosedError('model'));
+    return answered(`explaining an answer of model ${this.name}`, options.signal, async () => {
+      const queries = [validate(querySchema, text, ['query'])];
+      const request = explainRequest(options, LOCAL_ACCOUNT.app_id);
+      const { data } = explanationResponse(await this.#service.predict(this.directory, queries, request));
+      return { answer: toAnswer(data, this.#reading), explained: data.explained };
+    });
+  }
+
+  evaluate(rows: RowsOrPath, options: EvaluateOptions = {}): ResultAsync<Evaluation, OrchardError> {
+    return this.#call(`evaluating ${this.name}`, async () => {
+      const { evaluateModel } = await import('./evaluate.js');
+      return evaluateModel(this, rows, options);
+    });
+  }
+
+  save(folder: string): ResultAsync<void, OrchardError> {
+    return this.#call(`saving ${this.name}`, () =>
+      writeFolder(folder, MODEL_FOLDER, (made) => copyInto(this.directory, made)),
+    );
+  }
+
+  card(): ResultAsync<string, OrchardError> {
+    return this.#call(`reading the card of ${this.name}`, async () =>
+      (await readFolderFile(this.directory, CARD_FILE)).toString('utf8'),
+    );
+  }
+
+  report(): ResultAsync<string, OrchardError> {
+    return this.#call(`writing the report of ${this.name}`, async () => {
+      const { reportHtml } = await import('../report/index.js');
+      return reportHtml(await readModelReport(this.directory));
+    });
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#service.close().then(() => this.#onClose?.());
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #one(text: string, options: CallOptions): ResultAsync<Answer, OrchardError> {
+    return this.#ask(text, options).map(({ data }) => toAnswer(data, this.#reading));
+  }
+
+  #all(texts: readonly string[], options: StreamOptions): ResultAsync<readonly Answer[], OrchardError> {
+    return this.#call(`asking model ${this.name}`, async () => {
+      const answers: Answer[] = [];
+      for await (const answer of this.#stream(validate(textsSchema, texts, ['texts']), options)) {
+        if (answer.isErr()) throw answer.error;
+        answers.push(answer.value);
+      }
+      return answers;
+    });
+  }
+
+  async *#stream(
+    texts: Queries,
+    options: StreamOptions,
+  ): AsyncGenerator<Result<Answer, OrchardError>, void, undefined> {
+    if (this.#closing) return yield err(new ClosedError('model'));
+    const answers = answerStream(texts, (text) => this.#ask(text, options), options);
+    for await (const answer of answers) yield answer.map(({ data }) => toAnswer(data, this.#reading));
+  }
+
+  #ask(text: string, options: CallOptions): ResultAsync<InferenceResponse<JudgedResult>, OrchardError> {
+    if (this.#closing) return errAsync(new ClosedError('model'));
+    return askFolder(this.#service, this, text, options);
+  }
+
+  #call<T>(doing: string, work: () => Promise<T>): ResultAsync<T, OrchardError> {
+    if (this.#closing) return errAsync(new ClosedError('model'));
+    return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, doing));
+  }
+}

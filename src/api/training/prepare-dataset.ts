@@ -1,0 +1,239 @@
+import { stat } from 'node:fs/promises';
+import { basename, extname, join } from 'node:path';
+import * as z from 'zod';
+import { DatasetError } from '../../contract/index.js';
+import {
+  type ArchiveFolder,
+  archiveFile,
+  type CheckedRows,
+  CONFIG_FILE,
+  fetchDataset,
+  fieldsOf,
+  fileKind,
+  findDataFile,
+  invalid,
+  isRowFile,
+  jsonValue,
+  LABEL_FILE,
+  openArchive,
+  ProblemList,
+  type RowsOrPath,
+  readArchiveConfig,
+  readJsonFile,
+  readLines,
+  splitFilesSchema,
+  unzip,
+  ZIP,
+} from '../../datasets/index.js';
+import { type CheckedRowSets, families, type RowSets } from '../../families/index.js';
+import type { DatasetSource } from '../../training/index.js';
+import { MULTILABEL } from '../multilabel.js';
+import { readRows } from '../rows/read-rows.js';
+import { type FoundType, found, shapesFor, typeOfRows } from './model-type.js';
+import type { TrainSettings } from './train-options.js';
+
+/** Which type of model an archive (docs/archives.md) is for, by what is in it. */
+
+const configSchema = splitFilesSchema.partial().extend({
+  field_names: z.array(z.string()).optional(),
+  NUM_CLASS_LABELS: z.number().optional(),
+  DATASET_NAME: z.string().default(''),
+  DATA_DIR: z.string().default(''),
+});
+type Config = z.infer<typeof configSchema>;
+
+/** A file that only archives of entities have. */
+const SENTENCES = /(^|\/)sentences\.txt$/;
+/** Names of a table's column with several labels. */
+const MANY = /,/;
+
+/**
+ * The type of an unpacked archive: by the files that it names, NUM_CLASS_LABELS, and whether rows have several labels.
+ * @throws DatasetError for a folder that is no archive, ValidationError where nothing in it settles the type.
+ */
+export async function typeOfArchive(directory: string): Promise<FoundType> {
+  const archive = openArchive(directory, [CONFIG_FILE, LABEL_FILE]);
+  if (archive.files.some((name) => SENTENCES.test(name))) {
+    return found('named-entity-recognition', 'inferred', 'the archive has sentences and tags');
+  }
+  const problems = new ProblemList();
+  const config = await readArchiveConfig(archive, configSchema, problems);
+  if (config === undefined) throw problems.toError();
+  if (config.field_names !== undefined || config.NUM_CLASS_LABELS !== undefined) {
+    return typeOfTable(archive, config, problems);
+  }
+  if (config.TRAIN_FILE?.endsWith('.json') === true) {
+    return found('question-answering', 'inferred', 'the archive has questions and passages');
+  }
+  throw invalid(['type'], `${CONFIG_FILE} of the archive does not say what it is for; pass type`);
+}
+
+async function typeOfTable(
+  archive: ArchiveFolder,
+  config: Config,
+  problems: ProblemList,
+): Promise<FoundType> {
+  if (config.NUM_CLASS_LABELS === 1) {
+    const labels = await labelCount(archive, problems);
+    if (labels === 2) return found('binary-text-classification', 'inferred', 'NUM_CLASS_LABELS is 1');
+    return found(
+      'multilabel-text-classification',
+      'inferred',
+      'NUM_CLASS_LABELS and the number of labels are 1',
+    );
+  }
+  const cells = await labelCells(archive, config, problems);
+  const isMany = cells.some((cell) => cell.trim() === '' || MANY.test(cell));
+  return isMany
+    ? found('multilabel-text-classification', 'inferred', 'rows of the archive have any number of labels')
+    : found('multiclass-text-classification', 'inferred', 'each row of the archive has one label');
+}
+
+async function labelCount(archive: ArchiveFolder, problems: ProblemList): Promise<number> {
+  const file = archiveFile(archive, LABEL_FILE);
+  const json = file && (await readJsonFile(file.path, file.name, problems));
+  const value: unknown = json && jsonValue(json);
+  return typeof value === 'object' && value !== null ? Object.keys(value).length : 0;
+}
+
+/** The cells of the label column, or of the last one where its name isn't `label`. */
+async function labelCells(
+  archive: ArchiveFolder,
+  config: Config,
+  problems: ProblemList,
+): Promise<readonly string[]> {
+  const { TRAIN_FILE = '', DATASET_NAME, DATA_DIR } = config;
+  const file = findDataFile(archive, { desc: '', DATASET_NAME, DATA_DIR }, TRAIN_FILE);
+  const [header, ...lines] = (file && (await readLines(file.path, file.name, problems))) ?? [];
+  if (header === undefined) throw invalid(['type'], 'the archive has no rows to tell its type by; pass type');
+  const columns = header.text.split('\t');
+  const at = columns.includes('label') ? columns.indexOf('label') : columns.length - 1;
+  return lines.map(({ text }) => text.split('\t')[at] ?? '');
+}
+
+/** What a training reads, made of whatever it was given to train on. */
+
+/** A dataset to train on. */
+export interface PreparedDataset {
+  readonly dataset: DatasetSource;
+  readonly type: FoundType;
+}
+
+/** How a dataset is used. */
+interface DatasetUse {
+  /** Whether several trainings read it, so that it is to be read and checked once. Default false. */
+  readonly isReadOften?: boolean;
+}
+
+/**
+ * Reads and checks rows; an archive is left to the training, unless several read it.
+ * @param work a folder for what is unpacked. @throws ValidationError, DatasetError, DownloadError, AbortedError
+ */
+export async function prepareDataset(
+  settings: TrainSettings,
+  work: string,
+  { isReadOften = false }: DatasetUse = {},
+): Promise<PreparedDataset> {
+  const { source, type: given, signal } = settings;
+  if (source.kind === 'rows') return datasetOfRows(source.rows, settings);
+  const directory = join(work, 'archive');
+  if (source.kind === 'url') {
+    const { url } = source;
+    refuseRowOptions(settings);
+    if (given !== undefined && !isReadOften) {
+      return { dataset: { url }, type: found(given, 'given', 'as asked for') };
+    }
+    const fetched = await fetchDataset(url, { directory: work, signal });
+    await unzip(fetched.path, directory, { name: fetched.name, signal });
+    return archiveIn(directory, settings, isReadOften);
+  }
+  const { path } = source;
+  const entry = await stat(path).catch(() => undefined);
+  if (entry === undefined) throw missingFile(path);
+  if (entry.isFile() && fileKind(path) !== ZIP) return datasetOfRows(path, settings);
+  refuseRowOptions(settings);
+  if (!entry.isFile()) return archiveIn(path, settings, isReadOften);
+  await unzip(path, directory, { signal });
+  return archiveIn(directory, settings, isReadOften);
+}
+
+function missingFile(path: string): DatasetError {
+  const expected = 'a file of examples, or an archive: a zip or its unpacked folder';
+  return new DatasetError([{ file: path, found: 'found no such file or folder', expected }]);
+}
+
+async function datasetOfRows(rows: RowsOrPath, settings: TrainSettings): Promise<PreparedDataset> {
+  const { columns, signal, devFraction, seed, passages, dev: given } = settings;
+  const columnsOf = (source: RowsOrPath) => (typeof source === 'string' ? columns : undefined);
+  const isMultilabel = settings.type === undefined ? undefined : settings.type === MULTILABEL;
+  const option = typeof rows === 'string' ? 'path' : 'rows';
+  const train = await readRows(rows, { option, columns: columnsOf(rows), isMultilabel, signal });
+  const type = typeOfRows(train, settings.type);
+  if (passages !== undefined && type.type !== 'question-answering') {
+    throw invalid(['passages'], `passages are for question-answering, not for ${type.type}`);
+  }
+  const reading = { option: 'dev', isMultilabel: type.type === MULTILABEL, signal };
+  const dev =
+    given === undefined ? undefined : await readRows(given, { ...reading, columns: columnsOf(given) });
+  if (dev) requireFitting(dev.checked, type);
+  const { dataset, leftOut } = await checkedRows({ train, dev, devFraction, seed, passages }, type, signal);
+  return { dataset: { rows: { ...dataset, warnings: [...leftOut, ...dataset.warnings] } }, type };
+}
+
+/** @throws ValidationError for dev rows of another kind than the rows to train on */
+function requireFitting({ shape }: CheckedRows, { type }: FoundType): void {
+  const fitting = shapesFor(type);
+  if (fitting.includes(shape)) return;
+  const wanted = fitting.map(fieldsOf).join(', or ');
+  const msg = `its rows have ${fieldsOf(shape)}, but the rows to train on have ${wanted}; give both the same fields`;
+  throw invalid(['dev'], msg);
+}
+
+/** Checks rows as the family of a type does. @throws DatasetError with every problem, AbortedError */
+export async function checkedRows(
+  sets: RowSets,
+  { type, family }: FoundType,
+  signal: AbortSignal | undefined,
+): Promise<CheckedRowSets> {
+  const rows = await families[family].rows();
+  if (rows === undefined) throw invalid(['type'], `${type} can't be trained on rows`);
+  return rows.check(sets, type, signal);
+}
+
+async function archiveIn(
+  folder: string,
+  { type: given, signal }: TrainSettings,
+  isReadOften: boolean,
+): Promise<PreparedDataset> {
+  const type = given === undefined ? await typeOfArchive(folder) : found(given, 'given', 'as asked for');
+  const rows = isReadOften ? await families[type.family].rows() : undefined;
+  return { dataset: rows ? { rows: await rows.read(folder, type.type, signal) } : { folder }, type };
+}
+
+/** @throws ValidationError for an option that only rows have a use for. */
+function refuseRowOptions({ dev, devFraction, columns, passages }: TrainSettings): void {
+  for (const [name, value] of Object.entries({ dev, devFraction, columns, passages })) {
+    if (value === undefined) continue;
+    throw invalid([name], `an archive brings its own; leave ${name} out, or give rows or a file of rows`);
+  }
+}
+
+const MAX_NAME = 24;
+
+/** A model's name: as asked for, else by its file: `Reviews 2026.csv` becomes `reviews-2026`. */
+export function nameOf({ name: given, source }: TrainSettings): string {
+  if (given !== undefined) return given;
+  if (source.kind === 'rows') return 'model';
+  const path = source.kind === 'path' ? source.path : urlPath(source.url);
+  const stem = isRowFile(path) || extname(path) === '.zip' ? basename(path, extname(path)) : basename(path);
+  const name = stem
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, MAX_NAME)
+    .replace(/^-+|-+$/g, '');
+  return name === '' ? 'model' : name;
+}
+
+function urlPath(url: string): string {
+  return URL.canParse(url) ? new URL(url).pathname : '';
+}

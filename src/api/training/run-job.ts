@@ -1,0 +1,172 @@
+import { randomUUID } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import {
+  AbortedError,
+  isOrchardError,
+  type ModelConfig,
+  type TrainingConfig,
+  toOrchardError,
+} from '../../contract/index.js';
+import type { DatasetWarning } from '../../datasets/index.js';
+import { defaultMemoryLimit } from '../../jobs/index.js';
+import type { PlacedModel } from '../../models/index.js';
+import { TemporaryDirectory } from '../../system/index.js';
+import {
+  type BackboneSource,
+  backboneLoader,
+  createTrainingHost,
+  type DatasetSource,
+  deviceWarning,
+  loadBackbone,
+  type TrainingRunEvent,
+  type TrainingSpec,
+} from '../../training/index.js';
+import type { TrainSettings } from './train-options.js';
+
+/** A model to train. */
+interface JobSpec {
+  readonly dataset: DatasetSource;
+  readonly model: Pick<ModelConfig, 'name' | 'type' | 'family'>;
+  /** What it starts from. Default: the backbone of its language and size. */
+  readonly base?: PlacedModel | undefined;
+}
+
+/** A model in a temporary folder of its own. */
+export interface TrainedFolder {
+  readonly directory: string;
+  readonly warnings: readonly DatasetWarning[];
+  /** Removes it. */
+  readonly remove: () => Promise<void>;
+}
+
+/**
+ * Runs one training in a temporary folder.
+ * @throws what the training fails with; AbortedError when the signal fires; what `onProgress` throws, which stops it
+ */
+export async function runJob(job: JobSpec, settings: TrainSettings): Promise<TrainedFolder> {
+  const folder = new TemporaryDirectory();
+  const run = new Run(settings);
+  const remove = () => folder.remove();
+  try {
+    const directory = await folder.path();
+    await run.train(job, directory);
+    return { directory, warnings: run.warnings, remove };
+  } catch (thrown) {
+    await remove();
+    throw run.reasonFor(thrown);
+  }
+}
+
+/** One training, and what is told of it. */
+class Run {
+  readonly #id = randomUUID();
+  readonly #settings: TrainSettings;
+  readonly #stop = new AbortController();
+  #listenerFailure: { readonly thrown: unknown } | undefined;
+  warnings: readonly DatasetWarning[] = [];
+
+  constructor(settings: TrainSettings) {
+    this.#settings = settings;
+  }
+
+  async train(job: JobSpec, directory: string): Promise<void> {
+    const { signal, isolation, device } = this.#settings;
+    const stop = () => this.#stop.abort('cancelled');
+    signal?.addEventListener('abort', stop, { once: true });
+    if (signal?.aborted) stop();
+    const host = createTrainingHost(isolation);
+    const options = { signal: this.#stop.signal, onEvent: (event: TrainingRunEvent) => this.#tell(event) };
+    try {
+      this.#tellState('RUNNING');
+      const spec = await this.#spec(job, directory);
+      await host.run({ ...spec, device }, options).catch((thrown: unknown) => {
+        this.#requireLostDevice(thrown);
+        return host.run({ ...spec, device: 'cpu' }, options);
+      });
+      this.#tellState('READY');
+      if (this.#listenerFailure) throw this.#listenerFailure.thrown;
+    } finally {
+      await host.close();
+      signal?.removeEventListener('abort', stop);
+    }
+  }
+
+  /** What a failure is to the caller. */
+  reasonFor(thrown: unknown): unknown {
+    const { signal } = this.#settings;
+    if (this.#listenerFailure) return this.#listenerFailure.thrown;
+    if (signal?.aborted) return new AbortedError('the training', { cause: signal.reason });
+    return toOrchardError(thrown, 'training');
+  }
+
+  async #spec({ dataset, model, base }: JobSpec, directory: string): Promise<Omit<TrainingSpec, 'device'>> {
+    const { size, seed, tuning = {}, device } = this.#settings;
+    const { threads = availableParallelism(), memoryLimit = defaultMemoryLimit() } = this.#settings;
+    const model_config: ModelConfig = { ...model, size };
+    const training_config = trainingConfig(this.#settings);
+    const backbone = await this.#backbone(model_config, training_config, base);
+    return {
+      ...{ id: this.#id, dataset, directory, model_config, training_config },
+      ...{ threads, memoryLimit, seed, tuning },
+      ...(backbone && { backbone }),
+      // Only a run that lost its device goes on from a checkpoint.
+      ...(device === 'cpu' && { checkpointIntervalMs: Number.POSITIVE_INFINITY }),
+    };
+  }
+
+  async #backbone(
+    model_config: ModelConfig,
+    training_config: TrainingConfig,
+    base: PlacedModel | undefined,
+  ): Promise<BackboneSource | undefined> {
+    if (training_config.use_pretrained === false) return undefined;
+    if (base !== undefined) return base;
+    const { signal } = this.#stop;
+    const asked = { model_config, training_config };
+    return loadBackbone(backboneLoader({ backbone: null }), null, asked, signal, (progress) =>
+      this.#tell({ type: 'backbone', ...progress }),
+    );
+  }
+
+  /** The CPU goes on where a device was lost. @throws `thrown` if it is anything else */
+  #requireLostDevice(thrown: unknown): void {
+    const isLost = isOrchardError(thrown) && thrown.code === 'device' && this.#settings.device !== 'cpu';
+    if (!isLost || this.#stop.signal.aborted) throw thrown;
+    this.warnings = [];
+    this.#tell({ type: 'warnings', warnings: [deviceWarning(thrown.message)] });
+  }
+
+  #tell(event: TrainingRunEvent): void {
+    if (event.type === 'warnings') this.warnings = [...this.warnings, ...event.warnings];
+    this.#listen(() => this.#settings.onProgress?.({ ...event, id: this.#id }));
+  }
+
+  #tellState(status: 'RUNNING' | 'READY'): void {
+    const at = new Date().toISOString();
+    this.#listen(() => this.#settings.onProgress?.({ type: 'state', id: this.#id, status, at }));
+  }
+
+  /** What a listener throws stops the training. */
+  #listen(call: () => void): void {
+    if (this.#listenerFailure) return;
+    try {
+      call();
+    } catch (thrown) {
+      this.#listenerFailure = { thrown };
+      this.#stop.abort('cancelled');
+    }
+  }
+}
+
+function trainingConfig(settings: TrainSettings): TrainingConfig {
+  const { epochs, learningRate, batchSize, language, augment, pretrained, lowercase } = settings;
+  return {
+    num_epochs: epochs,
+    learning_rate: learningRate,
+    batch_size: batchSize,
+    language,
+    data_augmentation: augment,
+    use_pretrained: pretrained,
+    ...(lowercase !== undefined && { preprocessing: { lowercase } }),
+  };
+}

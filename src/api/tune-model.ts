@@ -1,0 +1,383 @@
+import * as z from 'zod';
+import { AbortedError, isOrchardError, TrainingError, validate } from '../contract/index.js';
+import { invalid } from '../datasets/index.js';
+import { typeFacts } from '../families/index.js';
+import type { TrainingEvent } from '../jobs/index.js';
+import { type PlacedModel, placeOf, readModelReport, requireReplaceable } from '../models/index.js';
+import { Random, TemporaryDirectory } from '../system/index.js';
+import { Halving, rungShares } from './halving.js';
+import type { TunedModel } from './model.js';
+import { MODEL_FOLDER } from './open-model.js';
+import {
+  type CheckedSpace,
+  defaultSpace,
+  drawSettings,
+  fixedSetting,
+  spaceSchema,
+  type TrialSettings,
+} from './search-space.js';
+import { OpenTrainedModel } from './trained-model.js';
+import { judged, placed, summaryOf } from './training/finish-training.js';
+import { nameOf, type PreparedDataset, prepareDataset } from './training/prepare-dataset.js';
+import { runJob, type TrainedFolder } from './training/run-job.js';
+import { callback, settingsFrom, type TrainSettings, trainSchema } from './training/train-options.js';
+import type { Trial, TrialRun, TuneOptions, TuningSummary } from './tune.js';
+
+/** How `tune` works: trains the defaults in full, then other trials by successive halving, and keeps the best model. */
+
+const MOST_TRIALS = 1000;
+const DEFAULT_TRIALS = 20;
+
+const tuneSchema = z.strictObject({
+  ...trainSchema.shape,
+  budgetSeconds: z.number().positive().max(2_000_000).optional(),
+  trials: z.int().min(1).max(MOST_TRIALS).optional(),
+  space: spaceSchema.optional(),
+  onTrial: callback<(trial: Trial) => void>().optional(),
+});
+
+/** @throws as `tune` fails */
+export async function tuneModel(options: TuneOptions): Promise<TunedModel> {
+  const startedAt = performance.now();
+  const settings = tuneSettings(options);
+  const { training } = settings;
+  const { output, signal, device, test } = training;
+  if (signal?.aborted) throw new AbortedError('the search', { cause: signal.reason });
+  if (output !== undefined) await requireReplaceable(output, MODEL_FOLDER, 'output');
+  const bases = await placedBases(settings);
+  const work = new TemporaryDirectory();
+  try {
+    const dataset = await prepareDataset(training, await work.path(), { isReadOften: true });
+    requireUseful(settings.space, dataset);
+    const { trained, run, tuning } = await new Search({ settings, dataset, bases, startedAt }).run();
+    const { directory, onClose } = await placed(trained, output);
+    const summary = await summaryOf(trained, directory, dataset.type, startedAt);
+    const opened = await OpenTrainedModel.openTrained(
+      { name: nameOf(training), directory },
+      { ...summary, seconds: run.seconds },
+      { service: { device }, onClose, signal },
+    );
+    const model = Object.assign(opened, { tuning: { ...tuning, seconds: summary.seconds } });
+    return test === undefined ? model : await judged(model, test, training);
+  } finally {
+    await work.remove();
+  }
+}
+
+/** The validated options, with defaults. */
+interface TuneSettings {
+  readonly training: TrainSettings;
+  readonly budgetSeconds: number | undefined;
+  readonly trials: number;
+  readonly space: CheckedSpace | undefined;
+  readonly onTrial: TuneOptions['onTrial'];
+}
+
+/** @throws ValidationError */
+function tuneSettings(options: unknown): TuneSettings {
+  const { budgetSeconds, trials, space, onTrial, ...rest } = validate(tuneSchema, options ?? {});
+  const training = settingsFrom(rest);
+  const twice = space && fixedSetting(space, training);
+  if (twice !== undefined) {
+    throw invalid(
+      ['space', twice],
+      `${twice} is among the options too, where it has one value; give one of the two`,
+    );
+  }
+  const most = budgetSeconds === undefined ? DEFAULT_TRIALS : MOST_TRIALS;
+  return { training, budgetSeconds, trials: trials ?? most, space, onTrial };
+}
+
+/** The folders of all models that trials may start from, by name. @throws as `base` of `train` fails */
+async function placedBases({ training, space }: TuneSettings): Promise<ReadonlyMap<string, PlacedModel>> {
+  const { base, modelLoader, signal } = training;
+  const names = new Set([...(base === undefined ? [] : [base]), ...(space?.base ?? [])]);
+  const found = new Map<string, PlacedModel>();
+  for (const name of names) found.set(name, await placeOf(name, { modelLoader, backbones: true, signal }));
+  return found;
+}
+
+function metricOf({ type }: PreparedDataset): TuningSummary['metric'] {
+  return typeFacts[type.type].mainMetric ?? 'mrr';
+}
+
+function hasLabels(dataset: PreparedDataset): boolean {
+  return metricOf(dataset) !== 'mrr';
+}
+
+/** @throws ValidationError if the space has a setting that the type of model does not use */
+function requireUseful(space: CheckedSpace | undefined, dataset: PreparedDataset): void {
+  if (hasLabels(dataset)) return;
+  for (const name of ['labelSmoothing', 'classWeights'] as const) {
+    if (space?.[name] === undefined) continue;
+    throw invalid(['space', name], `${dataset.type.type} does not use ${name}; leave it out`);
+  }
+}
+
+/** What a search works on. */
+interface SearchInput {
+  readonly settings: TuneSettings;
+  readonly dataset: PreparedDataset;
+  /** The folders that training may start from, by name. */
+  readonly bases: ReadonlyMap<string, PlacedModel>;
+  /** When the budget started, from `performance.now`. */
+  readonly startedAt: number;
+}
+
+/** A full training. Its folder is removed unless it is the best. */
+interface FullRun {
+  readonly trial: number;
+  readonly run: TrialRun;
+  readonly trained: TrainedFolder;
+}
+
+/** A full training with the defaults, then other trials by successive halving. */
+class Search {
+  readonly #input: SearchInput;
+  readonly #random: Random;
+  readonly #trials: Trial[] = [];
+  readonly #outOfTime = new AbortController();
+  #best: FullRun | undefined;
+
+  constructor(input: SearchInput) {
+    this.#input = input;
+    this.#random = Random.fromSeed(input.settings.training.seed);
+  }
+
+  /**
+   * @returns the best training, whose folder the caller removes.
+   * @throws AbortedError, any error of the trial with the defaults, and what a callback throws
+   */
+  async run() {
+    const left = this.#secondsLeft();
+    const timer = Number.isFinite(left)
+      ? setTimeout(() => this.#outOfTime.abort(), 1000 * Math.max(0, left))
+      : undefined;
+    try {
+      const endedBy = await this.#search();
+      if (this.#best === undefined) throw new TrainingError('no trial has made a model');
+      const { trial, run, trained } = this.#best;
+      const best = { trial, epochs: run.epochs, figure: run.figure };
+      // Trials that still wait were too weak to continue.
+      const trials = this.#trials.map(
+        (each): Trial => (each.status === 'waiting' ? { ...each, status: 'weak' } : each),
+      );
+      return { trained, run, tuning: { metric: metricOf(this.#input.dataset), best, trials, endedBy } };
+    } catch (thrown) {
+      await this.#best?.trained.remove();
+      throw thrown;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #search(): Promise<TuningSummary['endedBy']> {
+    const { settings } = this.#input;
+    const watch = new RunWatch();
+    await this.#train(this.#newTrial({}), { epochs: settings.training.epochs, isFull: true }, watch);
+    const epochs = watch.epochs ?? 1;
+    const cost = costOf(watch);
+    const space = settings.space ?? (await this.#defaultSpace());
+    const shares = rungShares(epochs);
+    const halving = new Halving(shares.length, settings.trials - 1);
+    const drawn = new Set([JSON.stringify({})]);
+    const epochsOn = (rung: number, most = epochs) => Math.max(1, Math.round(most * (shares[rung] ?? 1)));
+    let isUsedUp = false;
+    for (;;) {
+      const left = this.#secondsLeft();
+      const step = halving.next({ left, cost: (rung) => cost(epochsOn(rung)) });
+      if (step === 'no time') return 'time';
+      if (step === 'no trials') return isUsedUp ? 'space' : 'trials';
+      const trial = this.#trials[step.trial] ?? this.#drawnTrial(space, drawn);
+      if (trial === undefined) {
+        isUsedUp = true;
+        halving.closeToNew();
+        continue;
+      }
+      halving.begin(step);
+      const plan = {
+        epochs: epochsOn(step.rung, trial.settings.epochs),
+        isFull: step.rung === shares.length - 1,
+      };
+      const figure = await this.#train(trial, plan);
+      if (figure !== undefined) halving.ended(step, figure);
+      if (this.#outOfTime.signal.aborted) return 'time';
+    }
+  }
+
+  /**
+   * Trains a trial.
+   * @param plan the maximum number of epochs, and whether this is a full training.
+   * @returns the metric on dev; undefined if the run failed or was stopped.
+   */
+  async #train(
+    trial: Trial,
+    { epochs, isFull }: { readonly epochs: number | undefined; readonly isFull: boolean },
+    watch = new RunWatch(),
+  ): Promise<number | undefined> {
+    this.#update(trial, { status: 'running' });
+    try {
+      const training = trialTraining(this.#input.settings.training, trial.settings, epochs);
+      const trained = await this.#runJob(isFull ? training : withoutQuantizing(training), watch);
+      const { figure = 0, seconds } = watch;
+      const run = { epochs: watch.epochs ?? 0, figure, seconds };
+      if (isFull) await this.#keepIfBest({ trial: trial.number, run, trained });
+      else await trained.remove();
+      this.#update(trial, {
+        status: isFull ? 'finished' : 'waiting',
+        figure,
+        runs: [...trial.runs, run],
+        seconds: trial.seconds + seconds,
+      });
+      return figure;
+    } catch (thrown) {
+      if (this.#trials[trial.number]?.status !== 'running') throw thrown; // from a callback
+      this.#recordFailure(trial, watch, thrown);
+      return undefined;
+    }
+  }
+
+  /** @throws the errors that end the whole search */
+  #recordFailure(trial: Trial, watch: RunWatch, thrown: unknown): void {
+    const { training, budgetSeconds } = this.#input.settings;
+    if (training.signal?.aborted) throw new AbortedError('the search', { cause: training.signal.reason });
+    const isLate = this.#outOfTime.signal.aborted;
+    if (trial.number === 0 && isLate) throw tooLittleTime(watch, budgetSeconds);
+    if (trial.number === 0 || !isOrchardError(thrown)) throw thrown;
+    const seconds = trial.seconds + watch.seconds;
+    const end = isLate ? { status: 'time' as const } : { status: 'failed' as const, error: thrown.message };
+    this.#update(trial, { seconds, ...end });
+  }
+
+  #runJob(training: TrainSettings, watch: RunWatch): Promise<TrainedFolder> {
+    const { dataset, bases } = this.#input;
+    const { type, family } = dataset.type;
+    const { signal, base, onProgress } = training;
+    const model = { name: nameOf(training), type, family };
+    return runJob(
+      { dataset: dataset.dataset, model, base: base === undefined ? undefined : bases.get(base) },
+      {
+        ...training,
+        signal: AbortSignal.any([this.#outOfTime.signal, ...(signal ? [signal] : [])]),
+        onProgress: (event) => {
+          watch.see(event);
+          onProgress?.(event);
+        },
+      },
+    );
+  }
+
+  /** Keeps one folder at a time; of equally good ones, the earlier. */
+  async #keepIfBest(candidate: FullRun): Promise<void> {
+    const before = this.#best;
+    const isBetter = before === undefined || candidate.run.figure > before.run.figure;
+    if (isBetter) this.#best = candidate;
+    await (isBetter ? before : candidate)?.trained.remove();
+  }
+
+  async #defaultSpace(): Promise<CheckedSpace> {
+    if (this.#best === undefined) throw new TrainingError('the search has no first model');
+    const { training } = await readModelReport(this.#best.trained.directory);
+    const { learningRate, batchSize } = training.hyperparameters;
+    const defaults = {
+      learningRate: Number(learningRate),
+      batchSize: Number(batchSize),
+      rows: training.dataset?.train_rows ?? 0,
+      hasLabels: hasLabels(this.#input.dataset),
+    };
+    return defaultSpace(defaults, this.#input.settings.training);
+  }
+
+  #drawnTrial(space: CheckedSpace, drawn: Set<string>): Trial | undefined {
+    const settings = drawSettings(space, this.#random, drawn);
+    return settings && this.#newTrial(settings);
+  }
+
+  #newTrial(settings: TrialSettings): Trial {
+    const trial: Trial = { number: this.#trials.length, settings, status: 'waiting', runs: [], seconds: 0 };
+    this.#trials.push(trial);
+    return trial;
+  }
+
+  #update(before: Trial, change: Partial<Trial>): void {
+    const trial = { ...before, ...change };
+    this.#trials[before.number] = trial;
+    this.#input.settings.onTrial?.(trial);
+  }
+
+  #secondsLeft(): number {
+    const { settings, startedAt } = this.#input;
+    const { budgetSeconds = Number.POSITIVE_INFINITY } = settings;
+    return budgetSeconds - (performance.now() - startedAt) / 1000;
+  }
+}
+
+/** The training of a trial: the given options, with the trial's settings in their place. */
+function trialTraining(
+  training: TrainSettings,
+  { labelSmoothing, tokenDropout, classWeights, adapters, freeze, ...own }: TrialSettings,
+  epochs: number | undefined,
+): TrainSettings {
+  const tuning = {
+    ...training.tuning,
+    ...(labelSmoothing !== undefined && { labelSmoothing }),
+    ...(tokenDropout !== undefined && { tokenDropout }),
+    ...(classWeights !== undefined && { classWeights }),
+    ...(adapters !== undefined && adapters !== 'none' && { adapters }),
+    ...(freeze !== undefined && freeze !== 'nothing' && { freeze }),
+  };
+  return { ...training, ...own, tuning, epochs };
+}
+
+/** For a model that is only compared: 8-bit weights take most of the time of a training on few rows. */
+function withoutQuantizing(training: TrainSettings): TrainSettings {
+  return { ...training, tuning: { ...training.tuning, quantize: false } };
+}
+
+/** Follows the events of a training: its epochs, their time, and the metric on dev. */
+class RunWatch {
+  readonly #startedAt = performance.now();
+  #plannedAt = 0;
+  #epochAt = 0;
+  /** Maximum number of epochs, once known. */
+  epochs: number | undefined;
+  /** Number of finished epochs. */
+  epochsRun = 0;
+  /** The metric of encoder and lexical expert together on dev, which also decides which epoch is kept. */
+  figure: number | undefined;
+
+  see(event: TrainingEvent): void {
+    if (event.type === 'plan') {
+      this.epochs = event.epochs;
+      this.#plannedAt = performance.now();
+    } else if (event.type === 'epoch') {
+      this.epochsRun = event.stats.epoch;
+      this.#epochAt = performance.now();
+    } else if (event.type === 'blend') this.figure = event.parts.blend.value;
+  }
+
+  /** Since the start. */
+  get seconds(): number {
+    return (performance.now() - this.#startedAt) / 1000;
+  }
+
+  /** The time of the epochs alone; 0 until the first has ended. */
+  get epochSeconds(): number {
+    return Math.max(0, this.#epochAt - this.#plannedAt) / 1000;
+  }
+}
+
+/** The expected seconds of a run, by its maximum number of epochs, estimated from a full run that has just ended. */
+function costOf({ seconds, epochSeconds, epochsRun }: RunWatch): (epochs: number) => number {
+  const fixed = seconds - epochSeconds;
+  // A run never stops early later than the full run did.
+  return (epochs) => fixed + epochSeconds * Math.min(1, epochs / Math.max(1, epochsRun));
+}
+
+function tooLittleTime({ epochs, epochsRun }: RunWatch, budget: number | undefined): TrainingError {
+  const where =
+    epochs === undefined ? 'while the data was read' : `after ${epochsRun} of at most ${epochs} epochs`;
+  return new TrainingError(
+    `the ${budget} s of budgetSeconds ended before the defaults were trained, ${where}; allow more time, or fewer epochs`,
+  );
+}

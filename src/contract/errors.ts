@@ -1,0 +1,458 @@
+/**
+ * Every way an Orchard call can fail, as one closed union. Each class stands for something that a caller
+ * would handle differently; `code` is its literal name, `cause` the underlying error.
+ */
+
+/** Marks our errors across duplicate copies of the package, where `instanceof` would miss them. */
+const MARKER = Symbol.for('orchard-nlp.error');
+
+/** The fields that every error of Orchard has. */
+abstract class OrchardErrorBase extends Error {
+  /** Of the class: narrows an {@link OrchardError}, in a switch for instance. */
+  abstract readonly code: string;
+  readonly [MARKER] = true;
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** One thing wrong with a request. */
+export interface ValidationProblem {
+  /** Where it is: a path into the input, such as `['model_config', 'name']`. */
+  readonly loc: readonly (string | number)[];
+  /** What is wrong, and what to do. */
+  readonly msg: string;
+  /** A stable name of the kind of problem, such as `missing` (docs/service.md, "Errors"). */
+  readonly type: string;
+}
+
+/** The call's own arguments break a rule of docs/service.md. Nothing was done. */
+export class ValidationError extends OrchardErrorBase {
+  readonly code = 'validation';
+  constructor(
+    /** Everything that is wrong, not only the first. */
+    readonly problems: readonly ValidationProblem[],
+  ) {
+    super(problems.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; '));
+  }
+}
+
+/** One thing wrong in a dataset archive, or worth knowing about it. */
+export interface DatasetProblem {
+  /** Path inside the archive; the archive's own name if the whole of it is meant. */
+  readonly file: string;
+  /** 1-based line, if the problem has one. */
+  readonly line?: number;
+  /** 1-based column (UTF-16 code units), or the name of a field, if the problem has one. */
+  readonly column?: number | string;
+  /** What was found. */
+  readonly found: string;
+  /** What the format asks for. */
+  readonly expected: string;
+}
+
+/** How many problems a {@link DatasetError} lists; `total` counts the rest too. */
+export const MAX_LISTED_PROBLEMS = 100;
+
+/**
+ * A problem as one line: `train.tsv line 4,182, column label: found 7; expected an id of label_id.json (0 to
+ * 5)`.
+ */
+export function describeDatasetProblem(problem: DatasetProblem): string {
+  const line = problem.line === undefined ? '' : ` line ${problem.line.toLocaleString('en-US')}`;
+  const column = problem.column === undefined ? '' : `, column ${problem.column}`;
+  return `${problem.file}${line}${column}: ${problem.found}; expected ${problem.expected}`;
+}
+
+/** The dataset was reached but can't be trained on. Lists up to {@link MAX_LISTED_PROBLEMS} problems. */
+export class DatasetError extends OrchardErrorBase {
+  readonly code = 'dataset';
+  /** In the order in which they were found. */
+  readonly problems: readonly DatasetProblem[];
+  /** How many problems there are, the unlisted ones included. */
+  readonly total: number;
+
+  constructor(problems: readonly DatasetProblem[], total = problems.length, options?: ErrorOptions) {
+    const listed = problems.slice(0, MAX_LISTED_PROBLEMS);
+    const more = total > 1 ? ` (and ${(total - 1).toLocaleString('en-US')} more)` : '';
+    super(
+      listed[0] === undefined ? 'the dataset has no rows' : describeDatasetProblem(listed[0]) + more,
+      options,
+    );
+    this.problems = listed;
+    this.total = total;
+  }
+}
+
+/** The dataset can't be downloaded: its URL is unreachable or refused, or it is too large or too slow. */
+export class DownloadError extends OrchardErrorBase {
+  readonly code = 'download';
+  constructor(
+    readonly url: string,
+    reason: string,
+    /** HTTP status of the server's answer, if there was one. */
+    readonly status?: number,
+    options?: ErrorOptions,
+  ) {
+    super(`dataset_url ${url}: ${reason}`, options);
+  }
+}
+
+/**
+ * A file of a model can't be downloaded: it is unreachable or refused, or never what the server announces.
+ */
+export class ModelDownloadError extends OrchardErrorBase {
+  readonly code = 'model_download';
+  /** Absent if the list of the model's files is meant. */
+  readonly file?: string;
+  /** HTTP status of the server's answer, if there was one. */
+  readonly status?: number;
+
+  constructor(
+    /** As it was asked for. */
+    readonly model: string,
+    readonly url: string,
+    reason: string,
+    { file, status, ...options }: ErrorOptions & { readonly file?: string; readonly status?: number } = {},
+  ) {
+    super(`model ${model}${file === undefined ? '' : `, ${file}`}: ${reason} (${url})`, options);
+    if (file !== undefined) this.file = file;
+    if (status !== undefined) this.status = status;
+  }
+}
+
+/** No such model, job or pretrained model for this account. */
+export class NotFoundError extends OrchardErrorBase {
+  readonly code = 'not_found';
+  constructor(
+    /** What was looked for. */
+    readonly resource: 'model' | 'training job' | 'pretrained model' | 'backbone',
+    /** Or the name, of what is named. */
+    readonly id: string,
+    /** What there is instead, or where it was looked for; may be empty. */
+    readonly hint = '',
+  ) {
+    super(`no ${resource} ${JSON.stringify(id)}${hint === '' ? '' : `: ${hint}`}`);
+  }
+}
+
+/** The model exists but can't answer in its present status. */
+export class ModelNotReadyError extends OrchardErrorBase {
+  readonly code = 'model_not_ready';
+  constructor(
+    readonly id: string,
+    /** Its training job status, such as QUEUED. */
+    readonly status: string,
+    hint = 'a model answers once its status is READY',
+  ) {
+    super(`model ${id} is ${status}: ${hint}`);
+  }
+}
+
+/** How a job ended, by its status. */
+const ends: Readonly<Record<string, string>> = {
+  READY: 'it has been trained already',
+  ERROR: 'it has failed already',
+  CANCELLED: 'it has been cancelled already',
+  DELETED: 'its model has been deleted',
+};
+
+/** A job can't go from its present status to the one asked for. */
+export class TransitionError extends OrchardErrorBase {
+  readonly code = 'transition';
+  constructor(
+    readonly id: string,
+    /** The status that it has. */
+    readonly from: string,
+    /** The status that was asked for. */
+    readonly to: string,
+  ) {
+    const refused = to === 'CANCELLED' ? "can't be cancelled" : `can't become ${to}`;
+    super(`training job ${id} ${refused}: ${ends[from] ?? `it is ${from}`}`);
+  }
+}
+
+/** The account's tier doesn't include this operation. */
+export class TierError extends OrchardErrorBase {
+  readonly code = 'tier';
+  constructor(
+    /** In words that "needs the pro tier" follows. */
+    readonly operation: string,
+  ) {
+    super(`${operation} needs the pro tier`);
+  }
+}
+
+/** The account already has as many jobs waiting as are allowed. */
+export class QueueFullError extends OrchardErrorBase {
+  readonly code = 'queue_full';
+  constructor(
+    /** How many wait. */
+    readonly waiting: number,
+  ) {
+    super(`${waiting} training jobs of this account are waiting already; try again when one has ended`);
+  }
+}
+
+/** Too many texts wait for the models already; nothing was done. */
+export class OverloadedError extends OrchardErrorBase {
+  readonly code = 'overloaded';
+  constructor(
+    /** How many texts wait. */
+    readonly waiting: number,
+    /** What answering them is thought to take, in milliseconds: there may be room again after half of it. */
+    readonly waitingMs: number,
+  ) {
+    super(`${waiting} texts are waiting already; ask again later, or ask for fewer at the same time`);
+  }
+}
+
+/** Something needs more memory than the limit allows, even if everything else were unloaded. */
+export class MemoryLimitError extends OrchardErrorBase {
+  readonly code = 'memory_limit';
+  constructor(
+    /** What needs it, in words. */
+    readonly what: string,
+    /** What it is thought to take, in bytes. */
+    readonly bytes: number,
+    /** The limit, in bytes. */
+    readonly limit: number,
+  ) {
+    const mebibytes = (count: number) => Math.ceil(count / 2 ** 20).toLocaleString('en-US');
+    super(
+      `${what} takes about ${mebibytes(bytes)} MiB of memory, and memoryLimit is ${mebibytes(limit)} MiB; raise the limit, or make do with less`,
+    );
+  }
+}
+
+/** The deadline that the call came with passed before its answer was there. */
+export class DeadlineError extends OrchardErrorBase {
+  readonly code = 'deadline';
+  constructor(
+    /** The deadline, in milliseconds from the call. */
+    readonly deadlineMs: number,
+  ) {
+    super(`no answer within ${deadlineMs} ms`);
+  }
+}
+
+/** Maximum number of UTF-16 code units of a reason in a message: it may quote names of an untrusted file. */
+const MAX_REASON = 1000;
+
+function shortened(reason: string): string {
+  return reason.length > MAX_REASON ? `${reason.slice(0, MAX_REASON)} …` : reason;
+}
+
+/** A model folder lacks a file, or holds one that doesn't fit. */
+export class ModelFolderError extends OrchardErrorBase {
+  readonly code = 'model_folder';
+  constructor(
+    /** Its path. */
+    readonly file: string,
+    /** What is wrong with it; the message has its first 1,000 characters. */
+    readonly reason: string,
+    options?: ErrorOptions,
+  ) {
+    super(`${file}: ${shortened(reason)}`, options);
+  }
+}
+
+/** A GPU, or another device than the CPU, can't be used or failed while it computed. */
+export class DeviceError extends OrchardErrorBase {
+  readonly code = 'device';
+  constructor(
+    /** Such as `webgpu`. */
+    readonly device: string,
+    /** Before it computed anything, or in a run. */
+    readonly when: 'start' | 'run',
+    /** What is wrong with it; the message has its first 1,000 characters. */
+    readonly reason: string,
+    options?: ErrorOptions,
+  ) {
+    const failed = when === 'start' ? "can't be used" : 'failed';
+    super(`the device ${device} ${failed}: ${shortened(reason)}`, options);
+  }
+}
+
+/** Training started and could not be finished. */
+export class TrainingError extends OrchardErrorBase {
+  readonly code = 'training';
+}
+
+/** What a {@link StorageError} is made with. */
+export interface StorageErrorOptions extends ErrorOptions {
+  /** Default false. */
+  readonly isUnavailable?: boolean;
+}
+
+/** The storage failed; what was being written is either whole or absent. */
+export class StorageError extends OrchardErrorBase {
+  readonly code = 'storage';
+  /** Whether its medium could not be reached, such as a database that restarts: the same call may succeed soon. */
+  readonly isUnavailable: boolean;
+
+  constructor(message: string, { isUnavailable = false, ...options }: StorageErrorOptions = {}) {
+    super(message, options);
+    this.isUnavailable = isUnavailable;
+  }
+}
+
+/** Something that an installation should have isn't there: a package, a native library, or a file of ours in a bundle. */
+export class InstallationError extends OrchardErrorBase {
+  readonly code = 'installation';
+  constructor(
+    /** What isn't there: the name of the package or of the file. */
+    readonly missing: string,
+    /** Why that is, as far as is known, and what to run or to set. */
+    readonly advice: string,
+    options?: ErrorOptions,
+  ) {
+    super(`${missing}: ${advice}`, options);
+  }
+}
+
+/** The caller's AbortSignal fired. */
+export class AbortedError extends OrchardErrorBase {
+  readonly code = 'aborted';
+  constructor(operation: string, options?: ErrorOptions) {
+    super(`${operation} was aborted`, options);
+  }
+}
+
+/**
+ * Some models of a medley did not answer. What the others answered is kept: each model that was asked is
+ * either in `answers` or in `failures`, by its name.
+ */
+export class MedleyError<Answer = unknown> extends OrchardErrorBase {
+  readonly code = 'medley';
+  constructor(
+    /** What the others answered, by the model's name. */
+    readonly answers: Readonly<Record<string, Answer>>,
+    /** Why each of them did not, by the model's name. */
+    readonly failures: Readonly<Record<string, OrchardError>>,
+  ) {
+    const failed = Object.entries(failures).map(([name, { message }]) => `${name}: ${message}`);
+    const answered = Object.keys(answers).length;
+    const asked = failed.length + answered;
+    super(`${answered} of ${asked} models answered; ${failed.join('; ')}`);
+  }
+}
+
+/** The trainer, predictor or medley was closed before the call. */
+export class ClosedError extends OrchardErrorBase {
+  readonly code = 'closed';
+  constructor(what: string) {
+    super(`this ${what} is closed; create a new one`);
+  }
+}
+
+/** A bug in Orchard or in a runtime beneath it; please report it with its cause. */
+export class InternalError extends OrchardErrorBase {
+  readonly code = 'internal';
+}
+
+/** The closed union of everything an Orchard call can fail with. */
+export type OrchardError =
+  | ValidationError
+  | DatasetError
+  | DownloadError
+  | ModelDownloadError
+  | NotFoundError
+  | ModelNotReadyError
+  | TransitionError
+  | TierError
+  | QueueFullError
+  | OverloadedError
+  | MemoryLimitError
+  | DeadlineError
+  | ModelFolderError
+  | DeviceError
+  | TrainingError
+  | StorageError
+  | InstallationError
+  | AbortedError
+  | MedleyError
+  | ClosedError
+  | InternalError;
+
+/** True for any OrchardError, even one made by another copy of this package. */
+export function isOrchardError(error: unknown): error is OrchardError {
+  return typeof error === 'object' && error !== null && MARKER in error;
+}
+
+/**
+ * Turns anything thrown into a member of the union: an OrchardError stays as it is, a disk that fails becomes a
+ * {@link StorageError}, anything else an {@link InternalError}.
+ * @param doing what failed, for the message.
+ */
+export function toOrchardError(thrown: unknown, doing: string): OrchardError {
+  if (isOrchardError(thrown)) return thrown;
+  const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  if (isMediumFailure(thrown)) return new StorageError(`${doing}: ${reason}`, { cause: thrown });
+  return new InternalError(`${doing}: ${reason}`, { cause: thrown });
+}
+
+/** True for the error of a system call that the disk failed: full, over quota, read-only, not allowed or broken. */
+function isMediumFailure(thrown: unknown): boolean {
+  const codes = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'];
+  if (!(thrown instanceof Error) || !('code' in thrown)) return false;
+  const isForbidden = (thrown.code === 'EACCES' || thrown.code === 'EPERM') && 'path' in thrown;
+  return isForbidden || codes.some((code) => code === thrown.code);
+}
+
+/** An error as plain data, to be sent to another thread or process. */
+export interface ErrorDescription {
+  readonly code: OrchardError['code'];
+  readonly message: string;
+  readonly stack: string | undefined;
+  /** The class's own fields, such as `problems`. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** Message of the underlying error. */
+  readonly cause: string | undefined;
+}
+
+const classes: { readonly [Code in OrchardError['code']]: { readonly prototype: OrchardError } } = {
+  validation: ValidationError,
+  dataset: DatasetError,
+  download: DownloadError,
+  model_download: ModelDownloadError,
+  not_found: NotFoundError,
+  model_not_ready: ModelNotReadyError,
+  transition: TransitionError,
+  tier: TierError,
+  queue_full: QueueFullError,
+  overloaded: OverloadedError,
+  memory_limit: MemoryLimitError,
+  deadline: DeadlineError,
+  model_folder: ModelFolderError,
+  device: DeviceError,
+  training: TrainingError,
+  storage: StorageError,
+  installation: InstallationError,
+  aborted: AbortedError,
+  medley: MedleyError,
+  closed: ClosedError,
+  internal: InternalError,
+};
+
+/** An error in a form that {@link reviveError} takes. */
+export function describeError(error: OrchardError): ErrorDescription {
+  const { code, message, stack, cause, ...fields } = error;
+  const reason = cause instanceof Error ? cause.message : undefined;
+  return { code, message, stack, fields, cause: reason };
+}
+
+/** The error that {@link describeError} described: of the same class, with the same fields. */
+export function reviveError({ code, message, stack, fields, cause }: ErrorDescription): OrchardError {
+  const error: OrchardError = Object.create(classes[code].prototype);
+  return Object.assign(error, fields, {
+    code,
+    name: classes[code].prototype.constructor.name,
+    message,
+    stack,
+    [MARKER]: true,
+    ...(cause !== undefined && { cause: new Error(cause) }),
+  });
+}

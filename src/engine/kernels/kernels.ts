@@ -1,0 +1,322 @@
+import { InternalError } from '../../contract/index.js';
+import type { Arena } from './arena.js';
+import { advanceDropout, type DropoutState, quantizeDropoutRate } from './dropout-state.js';
+import { KERNELS_WASM_BASE64 } from './generated.js';
+
+/// <reference path="./web-assembly.d.ts" />
+
+/** The scalars of one AdamW step; a kernel of {@link Kernels}. */
+interface AdamWScalars {
+  /** Multiplies every gradient first: clipping and the mean over accumulated batches. */
+  readonly gradientScale: number;
+  readonly beta1: number;
+  readonly beta2: number;
+  /** 1 − learning rate · weight decay. */
+  readonly shrink: number;
+  /** learning rate / (1 − beta1^t), t counting steps from 1. */
+  readonly stepSize: number;
+  /** 1 / √(1 − beta2^t). */
+  readonly rootScale: number;
+  readonly epsilon: number;
+}
+
+/** The arrays of one AdamW step, all of one length. */
+export interface AdamWArrays {
+  readonly weights: Float32Array;
+  readonly gradients: Float32Array;
+  readonly firstMoments: Float32Array;
+  readonly secondMoments: Float32Array;
+}
+
+/** A one-vs-rest SVM under training; a kernel of {@link Kernels}. All views lie in one arena. */
+export interface SvmProblem {
+  /** Columns of `weights` and `alphas`, a multiple of 4; unused ones at the end are allowed. */
+  readonly outputs: number;
+  /** Where each row's features start; one more entry at the end. [rows + 1] */
+  readonly starts: Int32Array;
+  /** Feature ids, each below the rows of `weights`, and their values. [features of all rows] */
+  readonly ids: Int32Array;
+  readonly values: Float32Array;
+  /** x·x of each row. [rows] */
+  readonly squares: Float32Array;
+  /** Where each row's active outputs start; one more entry at the end. [rows + 1] */
+  readonly labelStarts: Int32Array;
+  readonly labels: Int32Array;
+  /**
+   * 1 / (2C) of each output: first for rows where it is inactive, then for rows where it is active. [2,
+   * outputs]
+   */
+  readonly slacks: Float32Array;
+  /** [features, outputs] */
+  readonly weights: Float32Array;
+  /** Dual variables. [rows, outputs] */
+  readonly alphas: Float32Array;
+  /** [3, outputs] */
+  readonly scratch: Float32Array;
+}
+
+/** The arrays of AdaGrad; a kernel of {@link Kernels}. */
+export interface AdaGradArrays {
+  readonly table: Float32Array;
+  /** Sums of squared gradients, above 0. */
+  readonly squares: Float32Array;
+  readonly gradients: Float32Array;
+}
+
+/** Lists of row numbers, one list after the other. */
+export interface IdBags {
+  readonly ids: Int32Array;
+  /** Where each bag's ids start; one more entry at the end. [bags + 1] */
+  readonly starts: Int32Array;
+}
+
+/** The kernels over the memory of one arena. */
+export type Kernels = ReturnType<typeof loadKernels>;
+
+type View = Float32Array | Int32Array | Int16Array | Int8Array;
+
+/**
+ * Loops over views of one arena, in single-threaded WebAssembly SIMD. Every kernel throws a RangeError and
+ * writes nothing if a view lies outside the arena or lengths don't match. The module is compiled once per process (and
+ * per worker thread).
+ */
+export function loadKernels(arena: Arena) {
+  const { exports } = new WebAssembly.Instance(compiledModule(), { env: { memory: arena.memory } });
+  /** An exported function, which takes the addresses of views. */
+  const exported = (name: string) => {
+    const kernel = exportedKernel(exports, name);
+    return (...values: (number | View)[]): number =>
+      kernel(...values.map((value) => (typeof value === 'number' ? value : value.byteOffset)));
+  };
+  const adamW = exported('adamW');
+  const sumOfSquares = exported('sumOfSquares');
+  const accumulate = exported('accumulate');
+  const fill = exported('fill');
+  const scatterAddRows = exported('scatterAddRows');
+  const zeroRows = exported('zeroRows');
+  const dropoutMask = exported('dropoutMask');
+  const svmPass = exported('svmPass');
+  const sumByteRows = exported('sumByteRows');
+  const dotByteRows = exported('dotByteRows');
+  const dotRows = exported('dotRows');
+  const sumRows = exported('sumRows');
+  const adaGradRows = exported('adaGradRows');
+
+  return {
+    /**
+     * One AdamW step in place, all in f32 (Loshchilov & Hutter 2019, algorithm 2, with epsilon where PyTorch
+     * has it): g = gradientScale · gradient, m = beta1 · m + (1 − beta1) · g, v = beta2 · v + (1 − beta2) · g²,
+     * weight = shrink · weight − stepSize · m / (√v · rootScale + epsilon).
+     */
+    adamW(
+      { weights, gradients, firstMoments, secondMoments }: AdamWArrays,
+      { gradientScale, beta1, beta2, shrink, stepSize, rootScale, epsilon }: AdamWScalars,
+    ): void {
+      const views = { weights, gradients, firstMoments, secondMoments };
+      const { length } = weights;
+      requireInside(arena, views);
+      requireLength(length, views);
+      const decays = [beta1, 1 - beta1, beta2, 1 - beta2];
+      const others = [shrink, stepSize, rootScale, epsilon];
+      adamW(weights, gradients, firstMoments, secondMoments, length, gradientScale, ...decays, ...others);
+    },
+
+    /** Σ values[i]². The squares are exact and the sum runs in f64. */
+    sumOfSquares(values: Float32Array): number {
+      requireInside(arena, { values });
+      return sumOfSquares(values, values.length);
+    },
+
+    /** target[i] += weight · addend[i], in f32. */
+    accumulate(target: Float32Array, addend: Float32Array, weight = 1): void {
+      requireInside(arena, { target, addend });
+      requireLength(target.length, { addend });
+      accumulate(target, addend, target.length, weight);
+    },
+
+    /** target[i] = value. */
+    fill(target: Float32Array, value: number): void {
+      requireInside(arena, { target });
+      fill(target, target.length, value);
+    },
+
+    /**
+     * table[ids[i]] += rows[i], in the order of i; an id may occur several times.
+     * Shapes: table [any, width], ids [n], rows [n, width].
+     */
+    scatterAddRows(table: Float32Array, width: number, ids: Int32Array, rows: Float32Array): void {
+      requireInside(arena, { table, ids, rows });
+      requireLength(ids.length * width, { rows });
+      const tableRows = rowsOf(table, width);
+      requireKnownIds(scatterAddRows(table, tableRows, width, ids, rows, ids.length), ids, tableRows);
+    },
+
+    /** table[ids[i]] = 0: undoes `scatterAddRows` on a table that was zero before, without a pass over all of it. */
+    zeroRows(table: Float32Array, width: number, ids: Int32Array): void {
+      requireInside(arena, { table, ids });
+      const tableRows = rowsOf(table, width);
+      requireKnownIds(zeroRows(table, tableRows, width, ids, ids.length), ids, tableRows);
+    },
+
+    /**
+     * Fills a mask with 0 (dropped) and 1 / (1 − rate) (kept), independently per element. The rate is rounded
+     * to a multiple of 1/65,536, see {@link quantizeDropoutRate}. The same state gives the same mask.
+     * @returns the state for the next mask.
+     */
+    dropoutMask(mask: Float32Array, rate: number, state: DropoutState): DropoutState {
+      requireInside(arena, { mask });
+      const { threshold, kept } = quantizeDropoutRate(rate);
+      dropoutMask(mask, mask.length, threshold, kept, state.seed, state.position);
+      return advanceDropout(state, mask.length);
+    },
+
+    /**
+     * One pass of dual coordinate descent over the rows in `order` (Hsieh et al. 2008), all outputs at once.
+     * Ids and labels are not checked: the caller keeps them in range.
+     * @returns the largest violation of the optimality conditions met on the way.
+     */
+    svmPass(problem: SvmProblem, order: Int32Array): number {
+      const { outputs, starts, ids, values, squares, labelStarts, labels } = problem;
+      const { slacks, weights, alphas, scratch } = problem;
+      const rows = { starts, ids, values, squares, labelStarts, labels };
+      requireInside(arena, { order, ...rows, slacks, weights, alphas, scratch });
+      requireLength(squares.length + 1, { starts, labelStarts });
+      requireLength(squares.length * outputs, { alphas });
+      requireLength(outputs, { slacks: slacks.subarray(outputs), scratch: scratch.subarray(2 * outputs) });
+      const given = [starts, ids, values, squares, labelStarts, labels];
+      return svmPass(order, order.length, ...given, weights, outputs, slacks, alphas, scratch);
+    },
+
+    /**
+     * sums[b, j] = Σᵢ values[i] · table[ids[i], j] over the entries i of bag b.
+     * Shapes: table [any, width] of signed bytes, width a multiple of 4; values [entries or more]; sums [bags,
+     * width]. Ids are not checked.
+     */
+    sumByteRows(table: Int8Array, { ids, starts }: IdBags, values: Float32Array, sums: Float32Array): void {
+      requireInside(arena, { table, ids, starts, values, sums });
+      const bags = starts.length - 1;
+      const entries = starts[bags] ?? 0;
+      if (entries > Math.min(ids.length, values.length)) {
+        throw new RangeError(`bags of ${entries} entries: there are fewer ids or values`);
+      }
+      sumByteRows(table, widthOfBags(bags, sums), ids, starts, bags, values, sums);
+    },
+
+    /**
+     * scores[i] = scales[i] · Σⱼ codes[i, j] · query[j]. The sums are whole numbers and must stay below 2³¹.
+     * Shapes: codes [n, width], query [width] with width a multiple of 16; scales, scores [n].
+     */
+    dotByteRows(codes: Int8Array, scales: Float32Array, query: Int16Array, scores: Float32Array): void {
+      requireInside(arena, { codes, scales, query, scores });
+      requireWidth(query.length);
+      requireLength(scores.length, { scales });
+      requireLength(scores.length * query.length, { codes });
+      dotByteRows(codes, query.length, scores.length, scales, query, scores);
+    },
+
+    /**
+     * scores[i] = Σⱼ table[ids[i], j] · query[j], in f32.
+     * Shapes: table [any, width], query [width] with width a multiple of 16; ids, scores [n]. Ids are not
+     * checked.
+     */
+    dotRows(table: Float32Array, ids: Int32Array, query: Float32Array, scores: Float32Array): void {
+      requireInside(arena, { table, ids, query, scores });
+      requireWidth(query.length);
+      requireLength(scores.length, { ids });
+      dotRows(table, query.length, ids, ids.length, query, scores);
+    },
+
+    /**
+     * sums[b] = the sum of the table's rows in bag b.
+     * Shapes: table [any, width], sums [bags, width], width a multiple of 4. Ids are not checked.
+     */
+    sumRows(table: Float32Array, { ids, starts }: IdBags, sums: Float32Array): void {
+      requireInside(arena, { table, ids, starts, sums });
+      const bags = starts.length - 1;
+      sumRows(table, widthOfBags(bags, sums), ids, starts, bags, sums);
+    },
+
+    /**
+     * One AdaGrad step (Duchi et al. 2011) on the rows of each bag, all of which have the bag's gradient g:
+     * square += g², weight −= rate · g / √square; groups of four columns in which no |g| is above `ignored` are
+     * skipped.
+     * Shapes: table, squares [any, width], gradients [bags, width], width a multiple of 4. Ids are not checked.
+     */
+    adaGradRows(
+      { table, squares, gradients }: AdaGradArrays,
+      { ids, starts }: IdBags,
+      { rate, ignored }: { rate: number; ignored: number },
+    ): void {
+      requireInside(arena, { table, squares, gradients, ids, starts });
+      requireLength(table.length, { squares });
+      const bags = starts.length - 1;
+      adaGradRows(table, squares, widthOfBags(bags, gradients), ids, starts, bags, gradients, rate, ignored);
+    },
+  };
+}
+
+type Kernel = (...values: number[]) => number;
+
+let compiled: WebAssembly.Module | undefined;
+
+function compiledModule(): WebAssembly.Module {
+  compiled ??= new WebAssembly.Module(Buffer.from(KERNELS_WASM_BASE64, 'base64'));
+  return compiled;
+}
+
+function exportedKernel(exports: Readonly<Record<string, unknown>>, name: string): Kernel {
+  const value = exports[name];
+  if (!isKernel(value)) throw new InternalError(`kernel ${name} is missing: run "npm run build:kernels"`);
+  return value;
+}
+
+function isKernel(value: unknown): value is Kernel {
+  return typeof value === 'function';
+}
+
+/** Elements that a dot product handles at a time; rows are padded to a multiple of it. */
+export const DOT_STEP = 16;
+
+type NamedViews = Readonly<Record<string, View>>;
+
+function requireInside(arena: Arena, views: NamedViews): void {
+  for (const [name, view] of Object.entries(views)) {
+    if (!arena.holds(view)) throw new RangeError(`${name}: not a view of this arena`);
+  }
+}
+
+function requireLength(length: number, views: NamedViews): void {
+  for (const [name, view] of Object.entries(views)) {
+    if (view.length !== length) throw new RangeError(`${name}: ${view.length} elements, expected ${length}`);
+  }
+}
+
+/** @throws RangeError if rows can't be cut into steps of {@link DOT_STEP} elements. */
+function requireWidth(width: number): void {
+  if (width % DOT_STEP !== 0)
+    throw new RangeError(`rows of ${width}: the width is not a multiple of ${DOT_STEP}`);
+}
+
+/** Columns of `values`, [bags, width]. */
+function widthOfBags(bags: number, values: Float32Array): number {
+  const width = bags === 0 ? 0 : values.length / bags;
+  if (width % 4 !== 0) {
+    throw new RangeError(`${values.length} elements are not ${bags} rows whose width is a multiple of 4`);
+  }
+  return width;
+}
+
+function rowsOf(table: Float32Array, width: number): number {
+  const rows = table.length / width;
+  if (!Number.isInteger(rows)) {
+    throw new RangeError(`table: ${table.length} elements are not a whole number of rows of ${width}`);
+  }
+  return rows;
+}
+
+/** @param wrong index of the first id outside the table, or -1. */
+function requireKnownIds(wrong: number, ids: Int32Array, tableRows: number): void {
+  if (wrong >= 0) {
+    throw new RangeError(`ids[${wrong}] is ${ids[wrong]}: the table has rows 0 to ${tableRows - 1}`);
+  }
+}

@@ -1,0 +1,271 @@
+import type { BlendWeights } from '../../models/index.js';
+import { mapSteps, type Steps } from '../../system/index.js';
+import { expectedCalibrationError } from '../evaluation.js';
+import type { Blend, PartFigures, Scores } from '../family.js';
+import { type Derivatives, newtonFit } from '../newton-fit.js';
+import type { Link } from './classification-dataset.js';
+import { decisionsOf, figuresOfCounts, type LabelCounts } from './evaluation.js';
+import { sigmoid } from './probabilities.js';
+
+/**
+ * How encoder and lexical expert become one answer whose scores are probabilities: weights fitted to the dev rows and,
+ * for multilabel models, a threshold for each label.
+ */
+
+interface BlendTask extends BlendRows {
+  /** Whether each output is a yes or no, decided by a threshold of its own. */
+  readonly multilabel: boolean;
+  /** Metrics of blended logits. */
+  readonly score: (logits: Float32Array) => Steps<Scores>;
+}
+
+/**
+ * Calibrates each expert alone and both together on the dev rows. In a multilabel model each label's best
+ * threshold is moved to a score of 0.5, so that every score can be compared with 0.5.
+ */
+export function* fitBlend(task: BlendTask): Steps<Blend> {
+  const encoder = yield* fitPart(task, ['encoder', 'bias']);
+  const expert = yield* fitPart(task, ['expert', 'bias']);
+  const blend = yield* fitPart(task, ['encoder', 'expert', 'bias']);
+  if (!task.multilabel) return { encoder, expert, blend };
+  const leaning: PartFigures[] = [];
+  for (const lean of LEANINGS) {
+    leaning.push(yield* withDecisions(task, leanedWeights(blend.weights, lean), blend));
+  }
+  const [best = blend] = [blend, expert, ...leaning, encoder].sort((a, b) => b.value - a.value);
+  return { encoder, expert, blend: best };
+}
+
+/**
+ * Further candidates for the blend of a multilabel model, in which one expert counts less. The likeliest
+ * mixture doesn't always have the best F1, since rare labels count as much as frequent ones in it.
+ */
+const LEANINGS = [
+  { encoder: 0.5, expert: 1 },
+  { encoder: 0.25, expert: 1 },
+  { encoder: 1, expert: 0.5 },
+] as const;
+
+/** Gives one expert less weight and the other more, so that scores keep their scale. */
+function leanedWeights(
+  { encoder, expert, bias }: BlendWeights,
+  lean: { readonly encoder: number; readonly expert: number },
+): BlendWeights {
+  const scale = 2 / (lean.encoder + lean.expert);
+  return { encoder: scale * lean.encoder * encoder, expert: scale * lean.expert * expert, bias };
+}
+
+function* fitPart(task: BlendTask, fitted: readonly Coordinate[]): Steps<PartFigures> {
+  const read = (weights: BlendWeights) => blendLogits(weights, task.encoder, task.expert);
+  const before = read({
+    encoder: fitted.includes('encoder') ? 1 : 0,
+    expert: fitted.includes('expert') ? 1 : 0,
+    bias: [],
+  });
+  const calibrated = yield* fitBlendWeights(task, fitted);
+  const calibration_error = {
+    before: expectedCalibrationError(yield* decisionsOf(task, before)),
+    after: expectedCalibrationError(yield* decisionsOf(task, read(calibrated))),
+  };
+  return yield* withDecisions(task, calibrated, { calibration_error });
+}
+
+/** Calibrated weights with their thresholds (multilabel only), and the figures that they reach. */
+function* withDecisions(
+  task: BlendTask,
+  calibrated: BlendWeights,
+  { calibration_error }: Pick<PartFigures, 'calibration_error'>,
+): Steps<PartFigures> {
+  const read = (weights: BlendWeights) => blendLogits(weights, task.encoder, task.expert);
+  const weights = task.multilabel ? yield* withThresholds(task, calibrated, read(calibrated)) : calibrated;
+  const scores = yield* task.score(read(weights));
+  return { ...scores, ...(calibration_error && { calibration_error }), weights };
+}
+
+/** Shifts the biases so that each label's best threshold becomes a score of 0.5. */
+function* withThresholds(
+  { outputs, targets }: BlendTask,
+  weights: BlendWeights,
+  logits: Float32Array,
+): Steps<BlendWeights> {
+  const probabilities = Float64Array.from(logits, sigmoid);
+  const thresholds = yield* labelThresholds({ labels: outputs, probabilities, targets });
+  const bias = weights.bias.map((each, output) => each - logit(thresholds[output] ?? 0.5));
+  return { ...weights, bias };
+}
+
+const logit = (probability: number): number => Math.log(probability / (1 - probability));
+
+/** Both experts added as they are, for the calibration error before fitting. */
+export const UNCALIBRATED: BlendWeights = { encoder: 1, expert: 1, bias: [] };
+
+/** What the weights are fitted to. Arrays are [rows, outputs]. */
+export interface BlendRows {
+  readonly link: Link;
+  readonly outputs: number;
+  readonly encoder: Float32Array;
+  readonly expert: Float32Array;
+  /** 1 where an output should be on, else 0. */
+  readonly targets: Uint8Array;
+}
+
+/**
+ * Where fitting starts, and stays close to if rows are few: weights that did well on many datasets
+ * (docs/lexical.md).
+ */
+export const startingWeights = { encoder: 1, expert: 4.5, bias: 0 } as const;
+type Coordinate = keyof typeof startingWeights;
+
+/**
+ * The weights, none below 0, under which the rows are most likely: temperature scaling (Guo et al. 2017) of
+ * one expert, or of both at once.
+ * @param fitted the weights to fit; the others are 0. A bias is fitted for sigmoids only, one for all
+ * outputs.
+ */
+export function* fitBlendWeights(rows: BlendRows, fitted: readonly Coordinate[]): Steps<BlendWeights> {
+  const coordinates = fitted.filter((each) => each !== 'bias' || rows.link === 'sigmoid');
+  const numbers = coordinates.map((each) => {
+    const start = startingWeights[each];
+    return each === 'bias'
+      ? { start, scale: 1, least: Number.NEGATIVE_INFINITY }
+      : { start, scale: start, least: 0 };
+  });
+  const weightsOf = (values: readonly number[]): Scalars => ({
+    encoder: 0,
+    expert: 0,
+    bias: 0,
+    ...Object.fromEntries(coordinates.map((each, at) => [each, values[at] ?? 0])),
+  });
+  const derivatives = rows.link === 'softmax' ? softmaxDerivatives : sigmoidDerivatives;
+  const values = yield* newtonFit(numbers, (current, at) =>
+    derivatives(rows, weightsOf(current), coordinates[at] ?? 'encoder'),
+  );
+  const weights = weightsOf(values);
+  return { ...weights, bias: Array.from({ length: rows.outputs }, () => weights.bias) };
+}
+
+type Scalars = Record<Coordinate, number>;
+
+/** Outputs between two places where the fit may be interrupted. */
+const OUTPUTS_A_STEP = 4096;
+
+function* sigmoidDerivatives(rows: BlendRows, weights: Scalars, coordinate: Coordinate): Steps<Derivatives> {
+  const { encoder, expert, targets } = rows;
+  let slope = 0;
+  let curvature = 0;
+  for (let at = 0; at < targets.length; at += 1) {
+    if (at % OUTPUTS_A_STEP === 0) yield;
+    const feature = featureAt(rows, coordinate, at);
+    const logit = weights.encoder * (encoder[at] ?? 0) + weights.expert * (expert[at] ?? 0) + weights.bias;
+    const probability = 1 / (1 + Math.exp(-logit));
+    slope += (probability - (targets[at] ?? 0)) * feature;
+    curvature += probability * (1 - probability) * feature * feature;
+  }
+  return { slope, curvature };
+}
+
+function* softmaxDerivatives(rows: BlendRows, weights: Scalars, coordinate: Coordinate): Steps<Derivatives> {
+  const { encoder, expert, targets, outputs } = rows;
+  const logits = new Float64Array(outputs);
+  let slope = 0;
+  let curvature = 0;
+  for (let start = 0; start < targets.length; start += outputs) {
+    yield;
+    let highest = Number.NEGATIVE_INFINITY;
+    for (let output = 0; output < outputs; output += 1) {
+      const at = start + output;
+      const logit = weights.encoder * (encoder[at] ?? 0) + weights.expert * (expert[at] ?? 0);
+      logits[output] = logit;
+      highest = Math.max(highest, logit);
+    }
+    let sum = 0;
+    let mean = 0;
+    let square = 0;
+    for (let output = 0; output < outputs; output += 1) {
+      const share = Math.exp((logits[output] ?? 0) - highest);
+      const feature = featureAt(rows, coordinate, start + output);
+      sum += share;
+      mean += share * feature;
+      square += share * feature * feature;
+      slope -= (targets[start + output] ?? 0) * feature;
+    }
+    slope += mean / sum;
+    curvature += square / sum - (mean / sum) ** 2;
+  }
+  return { slope, curvature };
+}
+
+function featureAt({ encoder, expert }: BlendRows, coordinate: Coordinate, at: number): number {
+  if (coordinate === 'bias') return 1;
+  return (coordinate === 'encoder' ? encoder[at] : expert[at]) ?? 0;
+}
+
+/** Blended logits. [rows, outputs] */
+export function blendLogits(
+  { encoder, expert, bias }: BlendWeights,
+  encoderOutputs: Float32Array,
+  expertOutputs: Float32Array,
+): Float32Array {
+  return encoderOutputs.map(
+    (output, at) =>
+      encoder * output + expert * (expertOutputs[at] ?? 0) + (bias[at % Math.max(1, bias.length)] ?? 0),
+  );
+}
+
+/** Probabilities of [rows, labels] and which of them should be on. */
+interface LabelRows {
+  readonly labels: number;
+  readonly probabilities: Float64Array;
+  /** 1 where a label should be on, else 0. */
+  readonly targets: Uint8Array;
+}
+
+/**
+ * The thresholds to try, 0.007 to 0.95: evenly spaced as logits, since the best ones of rare labels are close
+ * to 0.
+ */
+const candidates = Array.from({ length: 41 }, (_, step) => 1 / (1 + Math.exp(5 - 0.2 * step)));
+
+/** For a label with this many rows, its own F1 and the mean over all labels count the same. */
+const SHARED_ROWS = 20;
+
+/**
+ * For each label, the threshold with the best F1. Rare labels follow what is best for all labels together:
+ * the F1 of a label with n rows has the weight n, the mean over all labels the weight {@link SHARED_ROWS}.
+ */
+export function* labelThresholds(rows: LabelRows): Steps<number[]> {
+  const curves: F1Curve[] = [];
+  for (let label = 0; label < rows.labels; label += 1) curves.push(yield* f1Curve(rows, label));
+  const shared = candidates.map(
+    (_, at) => curves.reduce((sum, { f1s }) => sum + (f1s[at] ?? 0), 0) / Math.max(1, rows.labels),
+  );
+  return curves.map(({ positives, f1s }) => {
+    const merits = f1s.map((f1, at) => positives * f1 + SHARED_ROWS * (shared[at] ?? 0));
+    return candidates[merits.indexOf(Math.max(...merits))] ?? 0.5;
+  });
+}
+
+interface F1Curve {
+  /** Rows that have the label. */
+  readonly positives: number;
+  /** F1 at each candidate threshold. */
+  readonly f1s: readonly number[];
+}
+
+function* f1Curve({ labels, probabilities, targets }: LabelRows, label: number): Steps<F1Curve> {
+  const on: number[] = [];
+  const off: number[] = [];
+  for (let at = label; at < targets.length; at += labels) {
+    (targets[at] === 1 ? on : off).push(probabilities[at] ?? 0);
+  }
+  const f1s = yield* mapSteps(candidates, (threshold) => {
+    const truePositive = on.filter((probability) => probability > threshold).length;
+    const counts: LabelCounts = {
+      truePositive,
+      falsePositive: off.filter((probability) => probability > threshold).length,
+      falseNegative: on.length - truePositive,
+    };
+    return figuresOfCounts(counts).f1;
+  });
+  return { positives: on.length, f1s };
+}

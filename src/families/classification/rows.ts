@@ -1,0 +1,402 @@
+import type { ModelType } from '../../contract/index.js';
+import {
+  type ArchiveFile,
+  type ArchiveFolder,
+  CONFIG_FILE,
+  counted,
+  type DatasetLocation,
+  type DatasetWarning,
+  findConfiguredFile,
+  LABEL_FILE,
+  MAX_LABELS,
+  openArchive,
+  ProblemList,
+  placeOfField,
+  placeOfRow,
+  quoted,
+  type RowTable,
+  readArchiveConfig,
+  readLabelIds,
+  readLines,
+  type TextLine,
+} from '../../datasets/index.js';
+import { pacedMap } from '../../system/index.js';
+import { findTextProblem, foldText } from '../dataset-text.js';
+import type { FamilyRows } from '../family.js';
+import {
+  type CheckedRowSets,
+  comparisonWarnings,
+  type DistinctRows,
+  distinctRows,
+  leftOutWarning,
+  type RowComparison,
+  type RowSets,
+  type Splits,
+  splitDev,
+  tooFewToSplit,
+} from '../row-sets.js';
+import {
+  type ColumnRoles,
+  checkLabelCount,
+  checkNumClassLabels,
+  classificationConfigSchema,
+  LABEL_COLUMN,
+  numClassLabels,
+  quotedLabels,
+  TEXT_COLUMN,
+} from './classification-config.js';
+import {
+  type ClassificationDataset,
+  type ClassificationKind,
+  classificationKind,
+  type LabelledText,
+  type LocatedRow,
+} from './classification-dataset.js';
+
+/** The rows of a text classification: from an archive or a table to a dataset, and to the files of an archive. */
+
+export const classificationRows: FamilyRows<ClassificationDataset> = {
+  read: readArchive,
+  check: checkRowSets,
+  write: archiveFiles,
+};
+
+/** A row as its source has it, with the labels as they are written there. */
+interface WrittenRow extends DatasetLocation {
+  readonly text: string;
+  readonly labels: readonly string[];
+}
+
+/** How labels are written: as ids in an archive, by name in rows. */
+interface LabelNotation {
+  idOf(written: string): number | undefined;
+  /** What a written label is called: `label id`, `label`. */
+  readonly noun: string;
+  /** What a written label may be. */
+  readonly expected: string;
+}
+
+function idNotation(labels: readonly string[]): LabelNotation {
+  return {
+    idOf: (written) => {
+      const id = /^(0|[1-9]\d{0,8})$/.test(written) ? Number(written) : Number.NaN;
+      return id < labels.length ? id : undefined;
+    },
+    noun: 'label id',
+    expected: `an id of label_id.json (0 to ${labels.length - 1})`,
+  };
+}
+
+function nameNotation(labels: readonly string[]): LabelNotation {
+  const ids = new Map(labels.map((label, id) => [label, id]));
+  return { idOf: (written) => ids.get(written), noun: 'label', expected: `one of ${quotedLabels(labels)}` };
+}
+
+/** What a row is checked against. */
+interface RowRules {
+  readonly kind: ClassificationKind;
+  /** Named in problems. */
+  readonly columns: ColumnRoles;
+  readonly notation: LabelNotation;
+}
+
+/** @returns the row with label ids, or undefined after adding at least one problem. */
+function checkRow(row: WrittenRow, rules: RowRules, problems: ProblemList): LocatedRow | undefined {
+  const { file, line, text } = row;
+  const before = problems.total;
+  const textProblem = findTextProblem(text);
+  if (textProblem) problems.add({ file, line, column: rules.columns.text, ...textProblem });
+  const labelIds = checkLabels(row, rules, problems);
+  return problems.total === before ? { text, labelIds, file, line } : undefined;
+}
+
+function checkLabels({ file, line, labels }: WrittenRow, rules: RowRules, problems: ProblemList): number[] {
+  const { kind, notation } = rules;
+  const { idOf, noun, expected } = notation;
+  const column = rules.columns.label;
+  if (kind !== 'multilabel' && labels.length !== 1) {
+    const found = labels.length === 0 ? `found no ${noun}` : `found ${labels.length} labels`;
+    problems.add({ file, line, column, found, expected: `one label for a ${kind} model` });
+  }
+  const ids = new Set<number>();
+  for (const written of labels) {
+    const id = idOf(written);
+    const shown =
+      written === '' ? `no ${noun}` : `${noun} ${/^\d+$/.test(written) ? written : quoted(written)}`;
+    if (id === undefined) problems.add({ file, line, column, found: `found ${shown}`, expected });
+    else if (ids.has(id)) {
+      problems.add({ file, line, column, found: `found ${shown} twice`, expected: 'every label once' });
+    } else ids.add(id);
+  }
+  return [...ids].sort((a, b) => a - b);
+}
+
+/** Adds a problem if the train rows leave nothing to tell apart: one class only, or no label at all. */
+function checkTrainable(
+  kind: ClassificationKind,
+  labels: readonly string[],
+  train: readonly LocatedRow[],
+  file: string,
+  problems: ProblemList,
+): void {
+  const used = new Set(train.flatMap(({ labelIds }) => labelIds));
+  const needed = kind === 'multilabel' ? 1 : 2;
+  if (train.length === 0 || used.size >= needed) return;
+  const only = labels.filter((_, id) => used.has(id));
+  const found = `found ${only.length === 0 ? 'no label on any row' : `the label ${quotedLabels(only)} only`}`;
+  problems.add({ file, found, expected: `rows of at least ${counted(needed, 'label')}` });
+}
+
+/** Texts are compared after folding case and white space. */
+const comparison: RowComparison<LocatedRow> = {
+  noun: 'row',
+  train: 'train',
+  dev: 'dev',
+  textOf: ({ text }) => foldText(text),
+  answerOf: ({ labelIds }) => labelIds.join(),
+  aside: ', case and spacing aside',
+  conflict: 'with the text of an earlier row but other labels',
+};
+
+async function datasetOf(
+  kind: ClassificationKind,
+  labels: readonly string[],
+  { train, dev }: Splits<LocatedRow>,
+  signal: AbortSignal | undefined,
+): Promise<ClassificationDataset> {
+  return {
+    kind,
+    labels,
+    train: await pacedMap(train, withoutLocation, signal),
+    dev: await pacedMap(dev, withoutLocation, signal),
+    warnings: [
+      ...(await comparisonWarnings({ train, dev }, comparison, signal)),
+      ...classWarnings(labels, train, 'train'),
+      ...classWarnings(labels, dev, 'dev'),
+    ],
+  };
+}
+
+function withoutLocation({ text, labelIds }: LocatedRow): LabelledText {
+  return { text, labelIds };
+}
+
+function classWarnings(
+  labels: readonly string[],
+  split: readonly LocatedRow[],
+  name: string,
+): readonly DatasetWarning[] {
+  const used = new Set(split.flatMap(({ labelIds }) => labelIds));
+  const missing = labels.filter((_, id) => !used.has(id));
+  if (missing.length === 0) return [];
+  const message = `no row of ${name} has ${missing.length === 1 ? 'the label' : 'the labels'} ${quotedLabels(missing)}`;
+  return [{ kind: 'class_without_examples', count: missing.length, message, examples: [] }];
+}
+
+/** @throws DatasetError with every problem */
+async function checkRowSets(
+  sets: RowSets,
+  type: ModelType,
+  signal?: AbortSignal,
+): Promise<CheckedRowSets<ClassificationDataset>> {
+  const kind = classificationKind(type);
+  const problems = new ProblemList();
+  const written = writtenRows(sets.train);
+  const writtenDev = sets.dev && writtenRows(sets.dev);
+  const labels = sets.classes ?? namesIn([...written, ...(writtenDev ?? [])]);
+  const checked = (table: RowTable, rows: readonly WrittenRow[]): DistinctRows<LocatedRow> => {
+    const columns = {
+      text: `${placeOfField(table, 0, 'text').column}`,
+      label: `${placeOfField(table, 0, table.checked.shape === 'labels' ? 'labels' : 'label').column}`,
+    };
+    const rules = { kind, columns, notation: nameNotation(labels) };
+    const valid = rows.flatMap((row) => checkRow(row, rules, problems) ?? []);
+    return distinctRows(valid, ({ text, labelIds }) => `${text}\t${labelIds.join()}`);
+  };
+  const train = checked(sets.train, written);
+  const dev = sets.dev && checked(sets.dev, writtenDev ?? []);
+  if (problems.total > 0) throw problems.toError();
+
+  // Rows whose texts differ only in case or spacing stay together.
+  const keysOf = ({ text, labelIds }: LocatedRow) => ({ text: foldText(text), labels: labelIds });
+  const splits = dev ? { train: train.kept, dev: dev.kept } : splitDev(train.kept, keysOf, sets);
+  const { origin } = sets.train;
+  checkLabelCount(kind, labels, origin, problems);
+  checkTrainable(kind, labels, splits.train, origin, problems);
+  if (splits.dev.length === 0) {
+    problems.add(tooFewToSplit(origin, 'text', 'at least two texts of one label, or rows for dev'));
+  }
+  if (problems.total > 0) throw problems.toError();
+  return { dataset: await datasetOf(kind, labels, splits, signal), leftOut: leftOutWarning(train, dev) };
+}
+
+function writtenRows(table: RowTable): readonly WrittenRow[] {
+  const { checked } = table;
+  if (checked.shape === 'label') {
+    return checked.rows.map(({ text, label }, row) => ({
+      ...placeOfRow(table, row),
+      text,
+      labels: [label],
+    }));
+  }
+  if (checked.shape === 'labels') {
+    return checked.rows.map(({ text, labels }, row) => ({ ...placeOfRow(table, row), text, labels }));
+  }
+  throw new TypeError(`rows of ${checked.shape} are not for text classification`);
+}
+
+/** The distinct names of labels, sorted; as numbers if all of them are whole numbers. */
+function namesIn(rows: readonly WrittenRow[]): readonly string[] {
+  const names = [...new Set(rows.flatMap(({ labels }) => labels))].filter((name) => name !== '');
+  return names.every((name) => /^\d+$/.test(name))
+    ? names.sort((a, b) => Number(a) - Number(b))
+    : names.sort();
+}
+
+/**
+ * Reads the unpacked archive of a text classification and checks every rule of docs/archives.md. All problems
+ * are found in one pass, except that rows can't be checked without config.json and label_id.json.
+ * @throws DatasetError with every problem; TypeError for a model type of another family.
+ */
+async function readArchive(
+  directory: string,
+  type: ModelType,
+  signal?: AbortSignal,
+): Promise<ClassificationDataset> {
+  const kind = classificationKind(type);
+  const problems = new ProblemList();
+  const dataset = await readDataset(openArchive(directory), kind, problems, signal);
+  if (dataset === undefined || problems.total > 0) throw problems.toError();
+  return dataset;
+}
+
+async function readDataset(
+  archive: ArchiveFolder,
+  kind: ClassificationKind,
+  problems: ProblemList,
+  signal: AbortSignal | undefined,
+): Promise<ClassificationDataset | undefined> {
+  const config = await readArchiveConfig(archive, classificationConfigSchema, problems, signal);
+  const labels = await readLabelIds(archive, problems, { most: MAX_LABELS }, signal);
+  if (labels) checkLabelCount(kind, labels, LABEL_FILE, problems);
+  if (config === undefined || labels === undefined) return undefined;
+  checkNumClassLabels(kind, labels, config, problems);
+  const trainFile = findConfiguredFile(archive, config, 'TRAIN_FILE', config.TRAIN_FILE, problems);
+  const devFile = findConfiguredFile(archive, config, 'DEV_FILE', config.DEV_FILE, problems);
+  const { names, roles } = config.field_names;
+  const rules = { kind, columns: roles, notation: idNotation(labels) };
+  const reading = { names, rules, problems, signal };
+  const train = trainFile ? await readSplit(trainFile, reading) : [];
+  const dev = devFile ? await readSplit(devFile, reading) : [];
+  if (problems.total === 0) checkTrainable(kind, labels, train, config.TRAIN_FILE, problems);
+  if (problems.total > 0) return undefined;
+  return datasetOf(kind, labels, { train, dev }, signal);
+}
+
+interface SplitReading {
+  /** Of the columns. */
+  readonly names: readonly string[];
+  readonly rules: RowRules;
+  readonly problems: ProblemList;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** The rows of a tab-separated file. Quotes are plain characters: the format has no quoting. */
+async function readSplit(
+  file: ArchiveFile,
+  { names, rules, problems, signal }: SplitReading,
+): Promise<LocatedRow[]> {
+  const before = problems.total;
+  const lines = await readLines(file.path, file.name, problems, signal);
+  const areAllDecoded = problems.total === before;
+  const [header, ...rest] = withoutTrailingBlanks(lines);
+  // If the header can't be decoded, which is a problem already, the rows can't be read either.
+  if (header?.number !== 1 && !areAllDecoded) return [];
+  if (rest.length === 0 && areAllDecoded) {
+    const found = header ? 'found a header row and no other' : 'found an empty file';
+    problems.add({ file: file.name, found, expected: 'a header row, then one row for each text' });
+  }
+  const columns = header && readHeader(header, names, file.name, problems);
+  if (columns === undefined) return [];
+  const rows = await pacedMap(rest, (line) => readRow(line, file.name, columns, rules, problems), signal);
+  return rows.filter((row) => row !== undefined);
+}
+
+function withoutTrailingBlanks(lines: readonly TextLine[]): readonly TextLine[] {
+  return lines.slice(0, lines.findLastIndex(({ text }) => text !== '') + 1);
+}
+
+/** @returns the columns in the order of the header; it may differ from that of field_names. */
+function readHeader(
+  { number: line, text }: TextLine,
+  fieldNames: readonly string[],
+  file: string,
+  problems: ProblemList,
+): readonly string[] | undefined {
+  const columns = text.split('\t');
+  const isPermutation =
+    columns.length === fieldNames.length && fieldNames.every((name) => columns.includes(name));
+  if (isPermutation) return columns;
+  const expected = `a header row with the field_names of config.json (${fieldNames.join(', ')}), tab-separated`;
+  problems.add({ file, line, found: `found ${quoted(text)}`, expected });
+  return undefined;
+}
+
+function readRow(
+  { number: line, text }: TextLine,
+  file: string,
+  columns: readonly string[],
+  rules: RowRules,
+  problems: ProblemList,
+): LocatedRow | undefined {
+  const cells = text.split('\t');
+  if (cells.length !== columns.length) {
+    const found = text === '' ? 'found an empty line' : `found ${counted(cells.length, 'column')}`;
+    problems.add({ file, line, found, expected: `${columns.length} columns separated by tabs` });
+    return undefined;
+  }
+  const written = cells[columns.indexOf(rules.columns.label)] ?? '';
+  const row = {
+    file,
+    line,
+    text: cells[columns.indexOf(rules.columns.text)] ?? '',
+    labels: rules.kind === 'multilabel' ? splitLabels(written) : [written.trim()],
+  };
+  return checkRow(row, rules, problems);
+}
+
+/** `"0, 3"` → `["0", "3"]`; nothing at all means no label. */
+function splitLabels(written: string): readonly string[] {
+  return written.trim() === '' ? [] : written.split(',').map((each) => each.trim());
+}
+
+const TRAIN_FILE = 'train.tsv';
+const DEV_FILE = 'dev.tsv';
+
+function archiveFiles({ kind, labels, train, dev }: ClassificationDataset, name: string) {
+  const config = {
+    DATASET_NAME: name,
+    DATA_DIR: name,
+    TRAIN_FILE,
+    DEV_FILE,
+    field_names: [TEXT_COLUMN, LABEL_COLUMN],
+    field_header: 0,
+    NUM_CLASS_LABELS: numClassLabels(kind, labels),
+  };
+  return {
+    [CONFIG_FILE]: config,
+    [LABEL_FILE]: Object.fromEntries(labels.entries()),
+    [TRAIN_FILE]: fileOfRows(train),
+    [DEV_FILE]: fileOfRows(dev),
+  };
+}
+
+function fileOfRows(rows: readonly LabelledText[]): string {
+  const lines = rows.map(({ text, labelIds }) => `${respaced(text)}\t${labelIds.join()}`);
+  return [`${TEXT_COLUMN}\t${LABEL_COLUMN}`, ...lines, ''].join('\n');
+}
+
+/** The text as a table of an archive can hold it: tabs and line breaks become spaces. */
+export function respaced(text: string): string {
+  return text.replace(/\r\n|[\t\r\n]/g, ' ');
+}

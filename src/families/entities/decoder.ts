@@ -1,0 +1,88 @@
+import { type InferenceResult, ModelFolderError } from '../../contract/index.js';
+import { CrfExpert } from '../../lexical/index.js';
+import { CONFIG_FILE, EXPERT_FILE, type ModelFolderConfig } from '../../models/index.js';
+import { allAtOnce } from '../../system/index.js';
+import type { TextOutputs } from '../../text/index.js';
+import { type Explainer, logOdds, shareByWords, type WordSpan, weighedWords } from '../explanation.js';
+import type { Decoder, ModelFiles } from '../family.js';
+import { splitWords, type Word, type WordSplitting } from '../words.js';
+import { entityResult, SequenceDecoder, tagEvidence } from './bio-decoding.js';
+import { bioConstraints } from './bio-tags.js';
+import { wordOutputs } from './word-pieces.js';
+
+/** The entities of the tags that are most probable to both experts. @throws ModelFolderError */
+export function grapefruitDecoder({ orchard }: ModelFolderConfig, files: ModelFiles): Decoder {
+  const { labels: tags, words: splitting = 'whitespace', blend, lowercase } = orchard;
+  const file = files.get(EXPERT_FILE);
+  if (file === undefined || blend === undefined) {
+    throw new ModelFolderError(CONFIG_FILE, 'the orchard section names no lexical expert, or has no blend');
+  }
+  const expert = CrfExpert.decode(file.bytes, file.file);
+  if (expert.tags !== tags.length) {
+    const reason = `it has ${expert.tags} tags, but ${CONFIG_FILE} has ${tags.length} labels`;
+    throw new ModelFolderError(file.file, reason);
+  }
+  const decoder = new SequenceDecoder(tags, bioConstraints(tags), expert.transitions, blend);
+  function* inSteps(text: string, outputs: TextOutputs): Generator<undefined, InferenceResult> {
+    const words = splitWords(text, splitting);
+    yield;
+    const logits = wordOutputs(outputs, words, tags.length);
+    yield;
+    const evidence = yield* tagEvidence(words, logits, tags.length, expert, lowercase);
+    const entities = yield* decoder.entities(evidence);
+    return entityResult(text, words, entities);
+  }
+  const explainer = entityExplainer({ tags: tags.length, splitting, lowercase, expert, decoder });
+  const decode = (text: string, outputs: TextOutputs) => allAtOnce(inSteps(text, outputs));
+  return Object.assign(decode, { inSteps, explainer });
+}
+
+/** A word that no training text has. */
+const UNSEEN = '\uFFFD';
+
+/** A model of entities whose answers are explained. */
+interface ExplainedTagger {
+  readonly tags: number;
+  readonly splitting: WordSplitting;
+  readonly lowercase: boolean;
+  readonly expert: CrfExpert;
+  readonly decoder: SequenceDecoder;
+}
+
+/**
+ * For each entity, what its log-odds lose when a word is unknown to both experts: the encoder reads a mask, and the
+ * lexical expert a word that it has never seen. The words of the entity itself are among them.
+ */
+function entityExplainer(tagger: ExplainedTagger): Explainer {
+  const { tags, expert, lowercase, decoder } = tagger;
+  const evidenceOf = (words: readonly Word[], places: readonly Word[], outputs: TextOutputs) =>
+    tagEvidence(words, wordOutputs(outputs, places, tags), tags, expert, lowercase);
+  return {
+    leavesOut: 'masked',
+    wordsOf: (text) => splitWords(text, tagger.splitting),
+    *explain(text, words, outputs, leftOut) {
+      yield;
+      const entities = yield* decoder.entities(yield* evidenceOf(words, words, outputs));
+      const lost: { readonly span: WordSpan; readonly scores: readonly number[] }[] = [];
+      for (const { span, outputs: without } of entities.length === 0 ? [] : leftOut) {
+        const evidence = yield* evidenceOf(withUnseen(words, span), words, without);
+        lost.push({ span, scores: decoder.scored(evidence, entities).map(({ score }) => score) });
+        yield;
+      }
+      const result = entityResult(text, words, entities);
+      const explained = entities.map(({ type, score }, position) => {
+        const added = lost.map(({ span, scores }) => ({
+          span,
+          added: logOdds(score) - logOdds(scores[position] ?? 0),
+        }));
+        const weights = shareByWords(words.length, added);
+        return { answer: type, score, position, words: weighedWords(words, (at) => weights[at] ?? 0) };
+      });
+      return { ...result, explained };
+    },
+  };
+}
+
+function withUnseen(words: readonly Word[], { first, end }: WordSpan): Word[] {
+  return words.map((word, at) => (at >= first && at < end ? { ...word, text: UNSEEN } : word));
+}

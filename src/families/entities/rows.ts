@@ -1,0 +1,520 @@
+import * as z from 'zod';
+import type { DatasetProblem, ModelType } from '../../contract/index.js';
+import {
+  type ArchiveConfig,
+  type ArchiveFile,
+  type ArchiveFolder,
+  archiveConfigSchema,
+  CONFIG_FILE,
+  counted,
+  type DatasetLocation,
+  type DatasetWarning,
+  findDataFile,
+  LABEL_FILE,
+  MAX_TAGS,
+  openArchive,
+  ProblemList,
+  placeOfField,
+  placeOfRow,
+  quoted,
+  type RowTable,
+  readArchiveConfig,
+  readLabelIds,
+  readLines,
+  someOf,
+  warnAbout,
+} from '../../datasets/index.js';
+import { isPauseDue, pacedMap, pause } from '../../system/index.js';
+import type { FamilyRows } from '../family.js';
+import {
+  type CheckedRowSets,
+  comparisonWarnings,
+  distinctRows,
+  leftOutWarning,
+  type RowComparison,
+  type RowSets,
+  splitDev,
+  tooFewToSplit,
+} from '../row-sets.js';
+import { beginTag, entityTypes, insideTag, OUTSIDE, parseTag } from './bio-tags.js';
+import {
+  type LocatedSentence,
+  type SequenceDataset,
+  sequenceTypes,
+  type TaggedSentence,
+} from './sequence-dataset.js';
+import { taggedSentence } from './tagged-sentence.js';
+
+/** The rows of a sequence labelling: from an archive or a table to a dataset, and to the files of an archive. */
+
+export const sequenceRows: FamilyRows<SequenceDataset> = {
+  read: readArchive,
+  check: checkRowSets,
+  write: archiveFiles,
+};
+
+type Place = Pick<DatasetProblem, 'file' | 'line' | 'column'>;
+
+/** A sentence as its source has it, with the names of the tags. */
+interface WrittenSentence extends DatasetLocation {
+  readonly words: readonly string[];
+  readonly tags: readonly string[];
+  /** Where a tag is written; without an index, where the list of tags is. */
+  placeOfTag(index?: number): Place;
+}
+
+/** What a tag may be. */
+interface TagRules {
+  readonly ids: ReadonlyMap<string, number>;
+  /** The same in words, for problems. */
+  readonly expected: string;
+}
+
+/** The sentences of one split, and the lines that were left out. */
+interface CheckedSplit {
+  /** What warnings call it. */
+  readonly name: string;
+  readonly sentences: readonly LocatedSentence[];
+  /** Places where words and tags are both missing. */
+  readonly emptyLines: readonly DatasetLocation[];
+}
+
+/** Checks every sentence of a split; those with neither words nor tags are left out. */
+async function checkSentences(
+  name: string,
+  written: readonly WrittenSentence[],
+  rules: TagRules,
+  problems: ProblemList,
+  signal: AbortSignal | undefined,
+): Promise<CheckedSplit> {
+  const sentences: LocatedSentence[] = [];
+  const emptyLines: DatasetLocation[] = [];
+  for (const each of written) {
+    if (isPauseDue()) await pause(signal);
+    if (each.words.length === 0 && each.tags.length === 0) emptyLines.push(each);
+    else {
+      const sentence = checkSentence(each, rules, problems);
+      if (sentence) sentences.push(sentence);
+    }
+  }
+  return { name, sentences, emptyLines };
+}
+
+/**
+ * @returns the sentence with tag ids, or undefined after adding at least one problem. An I- tag that
+ * continues no entity is read as B-, as conlleval does.
+ */
+function checkSentence(
+  sentence: WrittenSentence,
+  { ids, expected }: TagRules,
+  problems: ProblemList,
+): LocatedSentence | undefined {
+  const { file, line, words, tags } = sentence;
+  const before = problems.total;
+  const broken = words.find((word) => /\p{Surrogate}/u.test(word));
+  if (broken !== undefined) {
+    const found = `found half a surrogate pair in ${quoted(broken)}`;
+    problems.add({ file, line, found, expected: 'whole characters' });
+  }
+  if (tags.length !== words.length) {
+    const onePerWord = `${counted(words.length, 'tag')}, one for each word`;
+    const found = `found ${counted(tags.length, 'tag')}`;
+    problems.add({ ...sentence.placeOfTag(), found, expected: onePerWord });
+  }
+  for (const [index, tag] of tags.entries()) {
+    if (ids.has(tag)) continue;
+    problems.add({ ...sentence.placeOfTag(index), found: `found the tag ${quoted(tag)}`, expected });
+  }
+  if (problems.total > before) return undefined;
+  const repaired = repairTags(tags);
+  return {
+    words,
+    tags: repaired.flatMap((tag) => ids.get(tag) ?? []),
+    file,
+    line,
+    isRepaired: repaired.some((tag, index) => tag !== tags[index]),
+  };
+}
+
+/** An I-x after O, another type or nothing begins an entity, as is common in corpora in the older IOB1 scheme. */
+function repairTags(tags: readonly string[]): readonly string[] {
+  let open: string | undefined;
+  return tags.map((tag) => {
+    const parsed = parseTag(tag);
+    const continues = parsed?.type === open;
+    open = parsed?.type;
+    return parsed?.position === 'I' && !continues ? beginTag(parsed.type) : tag;
+  });
+}
+
+/** Adds a problem if the sentences to train on have no entity. */
+function checkTrainable(
+  tags: readonly string[],
+  { sentences: train }: CheckedSplit,
+  file: string,
+  problems: ProblemList,
+): void {
+  if (train.length === 0 || typesIn(train, tags).size > 0) return;
+  problems.add({ file, found: 'found no entity, every tag is O', expected: 'sentences with entities' });
+}
+
+/** Sentences are the same if their words are, letter for letter. */
+const comparison: Pick<RowComparison<LocatedSentence>, 'noun' | 'textOf' | 'answerOf' | 'conflict'> = {
+  noun: 'sentence',
+  textOf: (sentence) => textOf(sentence),
+  answerOf: ({ tags }) => tags.join(),
+  conflict: 'with the words of an earlier one but other tags',
+};
+
+async function datasetOf(
+  tags: readonly string[],
+  train: CheckedSplit,
+  dev: CheckedSplit,
+  signal: AbortSignal | undefined,
+): Promise<SequenceDataset> {
+  const repaired = [...train.sentences, ...dev.sentences].filter(({ isRepaired }) => isRepaired);
+  const empty = [...train.emptyLines, ...dev.emptyLines];
+  const count = (list: readonly unknown[]) => counted(list.length, 'sentence');
+  const asBegin = 'with an I- tag that continues no entity; it is read as B-, as conlleval does';
+  const splits = { train: train.sentences, dev: dev.sentences };
+  const names = { train: train.name, dev: dev.name };
+  return {
+    tags,
+    train: await pacedMap(train.sentences, withoutLocation, signal),
+    dev: await pacedMap(dev.sentences, withoutLocation, signal),
+    warnings: [
+      ...warnAbout('inside_without_begin', repaired, `${count(repaired)} ${asBegin}`),
+      ...warnAbout('empty_sentence', empty, `${count(empty)} without words left out`),
+      ...(await comparisonWarnings(splits, { ...comparison, ...names }, signal)),
+      ...typeWarnings(tags, train),
+      ...typeWarnings(tags, dev),
+    ],
+  };
+}
+
+function withoutLocation({ words, tags }: LocatedSentence): TaggedSentence {
+  return { words, tags };
+}
+
+function typeWarnings(tags: readonly string[], split: CheckedSplit): readonly DatasetWarning[] {
+  const used = typesIn(split.sentences, tags);
+  const missing = entityTypes(tags).filter((type) => !used.has(type));
+  if (missing.length === 0) return [];
+  const listed = someOf(missing.map((type) => quoted(type)));
+  const message = `no sentence of ${split.name} has an entity of ${missing.length === 1 ? 'type' : 'the types'} ${listed}`;
+  return [{ kind: 'class_without_examples', count: missing.length, message, examples: [] }];
+}
+
+function typesIn(all: readonly LocatedSentence[], tags: readonly string[]): ReadonlySet<string> {
+  const ids = new Set(all.flatMap((sentence) => sentence.tags));
+  return new Set(entityTypes(tags.filter((_, id) => ids.has(id))));
+}
+
+/** The words in one string, which is unambiguous, as words contain no spaces. */
+function textOf({ words }: { readonly words: readonly string[] }): string {
+  return words.join(' ');
+}
+
+/** @throws DatasetError with every problem */
+async function checkRowSets(
+  sets: RowSets,
+  _type: ModelType,
+  signal?: AbortSignal,
+): Promise<CheckedRowSets<SequenceDataset>> {
+  const problems = new ProblemList();
+  const written = writtenSentences(sets.train);
+  const writtenDev = sets.dev && writtenSentences(sets.dev);
+  const tags = tagsOf(sets.classes ?? typesOf([...written, ...(writtenDev ?? [])]));
+  const rules = tagRules(tags, sets.classes);
+  const checked = async (name: string, sentences: readonly WrittenSentence[]) => {
+    const split = await checkSentences(name, sentences, rules, problems, signal);
+    const distinct = distinctRows(split.sentences, (each) => `${textOf(each)}\t${each.tags.join()}`);
+    return { split: { ...split, sentences: distinct.kept }, distinct };
+  };
+  const given = await checked(TRAIN_FOLDER, written);
+  const givenDev = writtenDev && (await checked(DEV_FOLDER, writtenDev));
+  if (problems.total > 0) throw problems.toError();
+
+  const { train, dev } = givenDev
+    ? { train: given.split, dev: givenDev.split }
+    : setAside(given.split, tags, sets);
+  const { origin } = sets.train;
+  checkTrainable(tags, train, origin, problems);
+  if (dev.sentences.length === 0) {
+    const expected = 'two different sentences with entities of one type, or rows for dev';
+    problems.add(tooFewToSplit(origin, 'sentence', expected));
+  }
+  if (problems.total > 0) throw problems.toError();
+  return {
+    dataset: await datasetOf(tags, train, dev, signal),
+    leftOut: leftOutWarning(given.distinct, givenDev?.distinct),
+  };
+}
+
+function writtenSentences(table: RowTable): readonly WrittenSentence[] {
+  const { checked } = table;
+  if (checked.shape === 'entities') {
+    return checked.rows.map((row, at) => ({
+      ...placeOfRow(table, at),
+      ...taggedSentence(row),
+      placeOfTag: () => placeOfField(table, at, 'entities'),
+    }));
+  }
+  if (checked.shape === 'tags') {
+    return checked.rows.map(({ tokens, tags }, row) => ({
+      ...placeOfRow(table, row),
+      ...respaced(tokens, tags, (index) => placeOfField(table, row, 'tags', index)),
+    }));
+  }
+  throw new TypeError(`rows of ${checked.shape} are not for sequence labelling`);
+}
+
+/** What ends a word when a text is read. */
+const space = /[\p{White_Space}\uFEFF]+/u;
+
+/** Whether a word is none when the text is read: it has white space, or is empty. */
+export function isSpaced(word: string): boolean {
+  return word === '' || space.test(word);
+}
+
+/** A word with white space is read as several, so it becomes several words of the same entity; an empty one is left out. */
+function respaced(
+  words: readonly string[],
+  tags: readonly string[],
+  placeOfTag: (index?: number) => Place,
+): Pick<WrittenSentence, 'words' | 'tags' | 'placeOfTag'> {
+  if (words.length !== tags.length || !words.some(isSpaced)) return { words, tags, placeOfTag };
+  const parts = words.flatMap((word, index) => {
+    const tag = tags[index] ?? '';
+    const pieces = word.split(space).filter((piece) => piece !== '');
+    return pieces.map((piece, at) => ({ word: piece, tag: at === 0 ? tag : continued(tag), index }));
+  });
+  return {
+    words: parts.map(({ word }) => word),
+    tags: parts.map(({ tag }) => tag),
+    placeOfTag: (at) => placeOfTag(at === undefined ? undefined : parts[at]?.index),
+  };
+}
+
+function continued(tag: string): string {
+  const parsed = parseTag(tag);
+  return parsed ? insideTag(parsed.type) : tag;
+}
+
+function typesOf(sentences: readonly WrittenSentence[]): readonly string[] {
+  return [...entityTypes(new Set(sentences.flatMap(({ tags }) => tags)))].sort();
+}
+
+/** O, then B-x and I-x of each type. */
+function tagsOf(types: readonly string[]): readonly string[] {
+  return [OUTSIDE, ...types.flatMap((type) => [beginTag(type), insideTag(type)])];
+}
+
+function tagRules(tags: readonly string[], givenTypes: readonly string[] | undefined): TagRules {
+  const ids = new Map(tags.map((tag, id) => [tag, id]));
+  const ofTypes = givenTypes
+    ? ` with one of the types ${someOf(givenTypes.map((type) => quoted(type)))}`
+    : '';
+  return { ids, expected: `a BIO tag: O, B-… or I-…${ofTypes}` };
+}
+
+/** A sentence counts for the rarest type of entity in it. */
+function setAside(
+  all: CheckedSplit,
+  tags: readonly string[],
+  sets: RowSets,
+): { train: CheckedSplit; dev: CheckedSplit } {
+  const keysOf = (sentence: LocatedSentence) => ({
+    text: textOf(sentence),
+    labels: entityTypes(sentence.tags.map((id) => tags[id] ?? '')),
+  });
+  const { train, dev } = splitDev(all.sentences, keysOf, sets);
+  return {
+    train: { ...all, sentences: train },
+    dev: { name: DEV_FOLDER, sentences: dev, emptyLines: [] },
+  };
+}
+
+const text = z.string('a string').default('');
+
+/** Any field of config.json may be missing, and so may the file: the interface doesn't say what it holds here. */
+const sequenceConfigSchema = archiveConfigSchema.extend({ DATASET_NAME: text, DATA_DIR: text });
+
+/**
+ * Reads the unpacked archive of a sequence labelling and checks every rule of docs/archives.md. All problems
+ * are found in one pass, except that sentences can't be checked without label_id.json, or with an invalid
+ * config.json.
+ * @throws DatasetError with every problem; TypeError for a model type of another family.
+ */
+async function readArchive(
+  directory: string,
+  type: ModelType,
+  signal?: AbortSignal,
+): Promise<SequenceDataset> {
+  if (!sequenceTypes.some((each) => each === type)) {
+    throw new TypeError(`${type} is not a sequence labelling type`);
+  }
+  const problems = new ProblemList();
+  const archive = openArchive(directory, [CONFIG_FILE, LABEL_FILE]);
+  const dataset = await readDataset(archive, problems, signal);
+  if (dataset === undefined || problems.total > 0) throw problems.toError();
+  return dataset;
+}
+
+async function readDataset(
+  archive: ArchiveFolder,
+  problems: ProblemList,
+  signal: AbortSignal | undefined,
+): Promise<SequenceDataset | undefined> {
+  const config = await readArchiveConfig(archive, sequenceConfigSchema, problems, signal);
+  const tags = await readLabelIds(archive, problems, { most: MAX_TAGS }, signal);
+  if (tags) checkTags(tags, problems);
+  if (config === undefined || tags === undefined) return undefined;
+  const rules = {
+    ids: new Map(tags.map((tag, id) => [tag, id])),
+    expected: `a tag of label_id.json (${someOf(tags)})`,
+  };
+  const readSplit = async (folder: string) => {
+    const written = await readSentenceFiles(archive, config, folder, problems, signal);
+    return checkSentences(folder, written, rules, problems, signal);
+  };
+  const train = await readSplit(TRAIN_FOLDER);
+  const dev = await readSplit(DEV_FOLDER);
+  if (problems.total === 0) checkTrainable(tags, train, `${TRAIN_FOLDER}/${TAGS_FILE}`, problems);
+  return problems.total === 0 ? datasetOf(tags, train, dev, signal) : undefined;
+}
+
+/** Checks label_id.json: BIO tags with O among them, at least one entity type, and no I-x without its B-x. */
+function checkTags(tags: readonly string[], problems: ProblemList): void {
+  const add = (found: string, expected: string, id?: number) =>
+    problems.add({ file: LABEL_FILE, ...(id !== undefined && { column: `${id}` }), found, expected });
+  if (!tags.includes(OUTSIDE)) add('the tag "O" is missing', 'O for words outside of all entities');
+  if (entityTypes(tags).length === 0) add('found no tag of an entity', 'a B- tag for each entity type');
+  for (const [id, tag] of tags.entries()) {
+    const parsed = parseTag(tag);
+    if (parsed === undefined) {
+      if (tag !== OUTSIDE) add(`found ${quoted(tag)}`, 'a BIO tag: O, B-… or I-…', id);
+    } else if (parsed.position === 'I' && !tags.includes(beginTag(parsed.type))) {
+      add(`found ${quoted(tag)} without ${quoted(beginTag(parsed.type))}`, 'a B- tag for every I- tag', id);
+    }
+  }
+}
+
+/** The folders of the splits, and the files in each. */
+const TRAIN_FOLDER = 'train';
+const DEV_FOLDER = 'val';
+const SENTENCES_FILE = 'sentences.txt';
+const TAGS_FILE = 'tags.txt';
+
+/** Words and tags are separated by a space; several spaces, or tabs, are accepted too. */
+const cell = /[^ \t]+/g;
+
+/** The lines of a file that can be decoded, by their numbers. */
+interface NumberedLines {
+  readonly byNumber: ReadonlyMap<number, string>;
+  /** Number of the last line that isn't blank; undefined if any line can't be decoded. */
+  readonly last: number | undefined;
+}
+
+/**
+ * Reads the two files of a split, in DATA_DIR or beside config.json: the same line of both has the words and the tags of
+ * one sentence. What can't be read becomes a problem, and so do files of different lengths. Sentences that both files
+ * have are read all the same.
+ */
+async function readSentenceFiles(
+  archive: ArchiveFolder,
+  config: ArchiveConfig,
+  folder: string,
+  problems: ProblemList,
+  signal: AbortSignal | undefined,
+): Promise<WrittenSentence[]> {
+  const wordsFile = findSplitFile(archive, config, `${folder}/${SENTENCES_FILE}`, problems);
+  const tagsFile = findSplitFile(archive, config, `${folder}/${TAGS_FILE}`, problems);
+  if (wordsFile === undefined || tagsFile === undefined) return [];
+  const words = await readNumberedLines(wordsFile, problems, signal);
+  const tags = await readNumberedLines(tagsFile, problems, signal);
+  checkLengths(wordsFile.name, words, tagsFile.name, tags, problems);
+  const sentences: WrittenSentence[] = [];
+  for (const [line, text] of words.byNumber) {
+    if (isPauseDue()) await pause(signal);
+    const tagText = tags.byNumber.get(line);
+    if (tagText === undefined) continue;
+    const place = { file: tagsFile.name, line };
+    sentences.push({
+      file: wordsFile.name,
+      line,
+      words: text.match(cell) ?? [],
+      tags: tagText.match(cell) ?? [],
+      placeOfTag: (at) => (at === undefined ? place : { ...place, column: columnOf(tagText, at) }),
+    });
+  }
+  return sentences;
+}
+
+function findSplitFile(
+  archive: ArchiveFolder,
+  config: ArchiveConfig,
+  name: string,
+  problems: ProblemList,
+): ArchiveFile | undefined {
+  const file = findDataFile(archive, config, name);
+  if (file === undefined) {
+    const found = `not in the archive, which holds ${someOf(archive.files)}`;
+    problems.add({ file: name, found, expected: 'this file, in DATA_DIR or beside config.json' });
+  }
+  return file;
+}
+
+/** Blank lines at the end are dropped: editors leave them there. */
+async function readNumberedLines(
+  { path, name }: ArchiveFile,
+  problems: ProblemList,
+  signal: AbortSignal | undefined,
+): Promise<NumberedLines> {
+  const before = problems.total;
+  const lines = await readLines(path, name, problems, signal);
+  const end = lines.findLastIndex(({ text }) => text.trim() !== '') + 1;
+  const kept = lines.slice(0, end);
+  const isWhole = problems.total === before;
+  if (end === 0 && isWhole) {
+    problems.add({ file: name, found: 'found an empty file', expected: 'one line for each sentence' });
+  }
+  return {
+    byNumber: new Map(await pacedMap(kept, ({ number, text }) => [number, text] as const, signal)),
+    last: isWhole ? (kept.at(-1)?.number ?? 0) : undefined,
+  };
+}
+
+function checkLengths(
+  wordsFile: string,
+  words: NumberedLines,
+  tagsFile: string,
+  tags: NumberedLines,
+  problems: ProblemList,
+): void {
+  const lengths = [words.last, tags.last];
+  // A file that is empty or can't be decoded is a problem already.
+  if (words.last === tags.last || lengths.includes(undefined) || lengths.includes(0)) return;
+  const found = `found ${counted(tags.last ?? 0, 'line')}`;
+  const expected = `${counted(words.last ?? 0, 'line')}, as many as ${wordsFile} has`;
+  problems.add({ file: tagsFile, found, expected });
+}
+
+/** Where a cell of a line begins, 1-based. */
+function columnOf(text: string, index: number): number {
+  const found = [...text.matchAll(cell)][index];
+  return (found?.index ?? 0) + 1;
+}
+
+function archiveFiles({ tags, train, dev }: SequenceDataset, name: string) {
+  const tagLine = (sentence: TaggedSentence) => sentence.tags.map((id) => tags[id]).join(' ');
+  const lines = (texts: readonly string[]) => [...texts, ''].join('\n');
+  return {
+    [CONFIG_FILE]: { DATASET_NAME: name, DATA_DIR: name },
+    [LABEL_FILE]: Object.fromEntries(tags.entries()),
+    [`${TRAIN_FOLDER}/${SENTENCES_FILE}`]: lines(train.map(textOf)),
+    [`${TRAIN_FOLDER}/${TAGS_FILE}`]: lines(train.map(tagLine)),
+    [`${DEV_FOLDER}/${SENTENCES_FILE}`]: lines(dev.map(textOf)),
+    [`${DEV_FOLDER}/${TAGS_FILE}`]: lines(dev.map(tagLine)),
+  };
+}

@@ -1,0 +1,32 @@
+import type { ModelType } from '../../contract/index.js';
+import type { DatasetLocation, DatasetWarning } from '../../datasets/index.js';
+
+/** The model types of this family; both names mean the same task. */
+export const sequenceTypes = [
+  'sequence-labeling',
+  'named-entity-recognition',
+] as const satisfies readonly ModelType[];
+
+type SequenceType = (typeof sequenceTypes)[number];
+
+/**
+ * Words, and the id of each one's BIO tag. The tags are valid: an I- always continues an entity of its type.
+ */
+export interface TaggedSentence {
+  readonly words: readonly string[];
+  readonly tags: readonly number[];
+}
+
+/** A sentence of a dataset and the line it was read from. */
+export interface LocatedSentence extends TaggedSentence, DatasetLocation {
+  /** Whether an I- tag that continued nothing was read as B-. */
+  readonly isRepaired: boolean;
+}
+
+export interface SequenceDataset {
+  /** BIO tags in the order of their ids. */
+  readonly tags: readonly string[];
+  readonly train: readonly TaggedSentence[];
+  readonly dev: readonly TaggedSentence[];
+  readonly warnings: readonly DatasetWarning[];
+}

@@ -1,0 +1,237 @@
+import { ModelFolderError } from '../../contract/index.js';
+import { Arena, DOT_STEP, type Kernels, loadKernels } from '../../engine/index.js';
+import { decodeSafetensors, encodeSafetensors } from '../../models/index.js';
+import { roundRow, type Scored, scoreBelowTop, topScores } from '../../system/index.js';
+
+/** The code of a vector's largest element; the others are stored in proportion. */
+const LARGEST_CODE = 127;
+const LARGEST_INT16 = 32_767;
+/** The largest sum of products that fits into 32 bits. */
+const LARGEST_SUM = 2 ** 31 - 1;
+
+/** Quantizes a vector to bytes: element ≈ code · scale. @returns the scale */
+export function quantizeVector(vector: Float32Array, codes: Int8Array): number {
+  return roundRow(vector, LARGEST_CODE, codes);
+}
+
+/**
+ * Quantizes a query to 16-bit integers, as large as possible without overflow in a dot product with codes, so that the
+ * query's rounding error is negligible compared with that of the codes. @returns the scale
+ */
+export function quantizeQuery(query: Float32Array, integers: Int16Array): number {
+  const most = Math.min(LARGEST_INT16, Math.floor(LARGEST_SUM / (LARGEST_CODE * integers.length)));
+  return roundRow(query, most, integers);
+}
+
+/**
+ * The maximum error of the dot product of codes and integers, times both scales, per unit of the vector's scale. Every
+ * element is rounded by at most half a scale.
+ */
+export function largestError(query: Float32Array, queryScale: number): number {
+  let sum = 0;
+  for (let at = 0; at < query.length; at += 1) sum += Math.abs(query[at] ?? 0);
+  const ofIntegers = (queryScale / 2) * LARGEST_CODE * query.length;
+  return (sum / 2 + ofIntegers) * (1 + ROUNDING);
+}
+
+/** A bound on the relative rounding error of float32 scores. */
+const ROUNDING = 2 ** -8;
+
+/** The number of best vectors by codes that are scored exactly: 4 for each one asked for, but at least 256. */
+const RESCORED_FOR_EACH = 4;
+const MIN_RESCORED = 256;
+
+/** Maximum width of vectors in a file; today's encoders have at most 4,096. */
+const MAX_WIDTH = 65_536;
+/** Maximum element of vectors in a file; unit vectors, as encoders give them, have at most 1. */
+const LARGEST_ELEMENT = 1e6;
+/** Maximum number of elements: with codes, scales and scores they take less than an arena's 4 GiB. */
+const MAX_ELEMENTS = 2 ** 29;
+
+/**
+ * Finds the nearest of many vectors by dot product, which is the cosine for unit vectors. Every vector is compared as bytes
+ * with its own scale; candidates are compared again in float32, so that scores are exact. A vector can be missed only if
+ * there are more than a few hundred candidates, and then rarely (figures: `npm run bench -- search`). Not for concurrent use.
+ */
+export class VectorIndex {
+  /** The vectors, each padded with zeros to a multiple of {@link DOT_STEP}. [size, stride] */
+  readonly #vectors: Float32Array;
+  readonly #stride: number;
+  readonly #codes: Int8Array;
+  readonly #scales: Float32Array;
+  readonly #query: Float32Array;
+  readonly #queryIntegers: Int16Array;
+  readonly #ids: Int32Array;
+  /** The byte scores of the last search. */
+  readonly #byteScores: Float32Array;
+  readonly #scores: Float32Array;
+  readonly #arena: Arena;
+  readonly #kernels: Kernels;
+
+  private constructor(
+    readonly size: number,
+    /** Number of elements of a vector. */
+    readonly width: number,
+  ) {
+    this.#stride = Math.ceil(width / DOT_STEP) * DOT_STEP;
+    const elements = size * this.#stride;
+    const counts = [elements, elements / 4, size, size, size, size, this.#stride, this.#stride];
+    this.#arena = new Arena(Arena.bytesFor(counts));
+    this.#vectors = this.#arena.float32(elements);
+    this.#codes = this.#arena.int8(elements);
+    this.#scales = this.#arena.float32(size);
+    this.#ids = this.#arena.int32(size);
+    this.#byteScores = this.#arena.float32(size);
+    this.#scores = this.#arena.float32(size);
+    this.#query = this.#arena.float32(this.#stride);
+    this.#queryIntegers = this.#arena.int16(this.#stride);
+    this.#kernels = loadKernels(this.#arena);
+  }
+
+  /**
+   * @param vectors [size, width]; copied.
+   * @throws RangeError if they aren't a whole number of rows, or take more than 4 GiB of memory
+   */
+  static fromVectors(vectors: Float32Array, width: number): VectorIndex {
+    const size = vectors.length / width;
+    if (!(Number.isSafeInteger(size) && Number.isSafeInteger(width))) {
+      throw new RangeError(`${vectors.length} elements are not a whole number of vectors of ${width}`);
+    }
+    const index = new VectorIndex(size, width);
+    for (let id = 0; id < size; id += 1) {
+      const vector = vectors.subarray(id * width, (id + 1) * width);
+      index.#vectors.set(vector, id * index.#stride);
+      const codes = index.#codes.subarray(id * index.#stride, (id + 1) * index.#stride);
+      index.#scales[id] = quantizeVector(vector, codes);
+    }
+    return index;
+  }
+
+  /** @param vectors all as wide as the first. @throws RangeError as {@link fromVectors} does */
+  static fromRows(vectors: readonly Float32Array[]): VectorIndex {
+    const width = vectors[0]?.length ?? 1;
+    const all = new Float32Array(vectors.length * width);
+    for (const [row, vector] of vectors.entries()) all.set(vector, row * width);
+    return VectorIndex.fromVectors(all, width);
+  }
+
+  /** The memory of the index. */
+  get memoryBytes(): number {
+    return this.#arena.usedBytes;
+  }
+
+  /**
+   * The k nearest vectors, nearest first and equally near ones by id; fewer if the index has fewer.
+   * @param query [width]. @throws RangeError for another width, as the methods below do
+   */
+  search(query: Float32Array, k: number): Scored[] {
+    const most = Math.max(MIN_RESCORED, RESCORED_FOR_EACH * k);
+    if (most >= this.size) return this.searchExact(query, k);
+    this.#setQuery(query);
+    const ids = this.#rescoredIds(query, k, most);
+    return topScores(this.scoresOf(query, ids), k).map(({ id, score }) => ({ id: ids[id] ?? 0, score }));
+  }
+
+  /**
+   * The ids, ascending, of the vectors that can be among the k nearest. The exact scores of the nearest ones by codes set a
+   * threshold; the error bound of byte scores tells which others can exceed it. If these are more than `most`, the `most`
+   * nearest by codes.
+   */
+  #rescoredIds(query: Float32Array, k: number, most: number): Int32Array {
+    // The query's scale is left out of the scores: it is the same for all vectors, so their order stays.
+    const scale = quantizeQuery(query, this.#queryIntegers);
+    this.#kernels.dotByteRows(this.#codes, this.#scales, this.#queryIntegers, this.#byteScores);
+    const likely = this.#idsAbove(scoreBelowTop(this.#byteScores, k), 0, most);
+    if (likely.length >= k && likely.length <= most) {
+      const threshold = this.scoresOf(query, likely).reduce(
+        (least, score) => Math.min(least, score),
+        Number.POSITIVE_INFINITY,
+      );
+      const possible = this.#idsAbove(threshold / scale, largestError(query, scale) / scale, most);
+      if (possible.length >= k && possible.length <= most) return possible;
+    }
+    return Int32Array.from(topScores(this.#byteScores, most), ({ id }) => id).sort();
+  }
+
+  /** The ids, ascending, whose byte score plus `error` times their scale reaches the threshold; at most `most` + 1. */
+  #idsAbove(threshold: number, error: number, most: number): Int32Array {
+    const scores = this.#byteScores;
+    const scales = this.#scales;
+    const ids = new Int32Array(most + 1);
+    let count = 0;
+    for (let id = 0; id < scores.length && count <= most; id += 1) {
+      if (!((scores[id] ?? 0) + (scales[id] ?? 0) * error >= threshold)) continue;
+      ids[count] = id;
+      count += 1;
+    }
+    return ids.subarray(0, count);
+  }
+
+  /** Like {@link search}, but compares every vector in float32. */
+  searchExact(query: Float32Array, k: number): Scored[] {
+    return topScores(this.scores(query), k);
+  }
+
+  /** The dot products of all vectors with the query, in float32. [size] */
+  scores(query: Float32Array): Float32Array {
+    for (let id = 0; id < this.size; id += 1) this.#ids[id] = id;
+    return this.#dotRows(query, this.size);
+  }
+
+  /**
+   * The dot products of some vectors with the query, in float32. [ids]
+   * @throws RangeError for an unknown id, and for more ids than vectors
+   */
+  scoresOf(query: Float32Array, ids: Int32Array): Float32Array {
+    for (let at = 0; at < ids.length; at += 1) {
+      const id = ids[at] ?? 0;
+      if (!(id >= 0 && id < this.size)) throw new RangeError(`id ${id}: the index has ${this.size} vectors`);
+    }
+    this.#ids.set(ids);
+    return this.#dotRows(query, ids.length);
+  }
+
+  #dotRows(query: Float32Array, count: number): Float32Array {
+    this.#setQuery(query);
+    const scores = this.#scores.subarray(0, count);
+    this.#kernels.dotRows(this.#vectors, this.#ids.subarray(0, count), this.#query, scores);
+    return scores.slice();
+  }
+
+  #setQuery(query: Float32Array): void {
+    if (query.length !== this.width) {
+      throw new RangeError(`a query of ${query.length} elements: the index holds vectors of ${this.width}`);
+    }
+    this.#query.set(query);
+  }
+
+  /** The bytes of a safetensors file with the vectors in float32. */
+  encode(): Uint8Array {
+    const { size, width } = this;
+    const values = new Float32Array(size * width);
+    for (let id = 0; id < size; id += 1) {
+      const start = id * this.#stride;
+      values.set(this.#vectors.subarray(start, start + width), id * width);
+    }
+    return encodeSafetensors(new Map([['vectors', { shape: [size, width], values }]]));
+  }
+
+  /** @param file the name of the file, for errors. @throws ModelFolderError */
+  static decode(bytes: Uint8Array, file: string): VectorIndex {
+    const refusal = (reason: string) => new ModelFolderError(file, reason);
+    const vectors = decodeSafetensors(bytes, file).tensors.get('vectors');
+    const [size, width, ...more] = vectors?.shape ?? [];
+    if (vectors === undefined || size === undefined || width === undefined || more.length > 0) {
+      throw refusal('a tensor "vectors" of the shape [passages, width] is missing');
+    }
+    if (width === 0) throw refusal('its vectors have no elements');
+    if (width > MAX_WIDTH) throw refusal(`its vectors have ${width} elements, more than ${MAX_WIDTH}`);
+    if (size * Math.ceil(width / DOT_STEP) * DOT_STEP > MAX_ELEMENTS) {
+      throw refusal(`its ${size} vectors of ${width} elements take more than 4 GiB of memory`);
+    }
+    if (!vectors.values.every((value) => Math.abs(value) <= LARGEST_ELEMENT)) {
+      throw refusal('one of its vectors is too large, or not a number');
+    }
+    return VectorIndex.fromVectors(vectors.values, width);
+  }
+}

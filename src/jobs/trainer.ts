@@ -1,0 +1,271 @@
+import { errAsync, ResultAsync } from 'neverthrow';
+import {
+  ClosedError,
+  type ListFilter,
+  listFilterSchema,
+  type ModelRecord,
+  type OrchardError,
+  type Page,
+  type TrainingRequest,
+  toOrchardError,
+  ValidationError,
+  validate,
+} from '../contract/index.js';
+import { taskOf } from '../families/index.js';
+import { readModelReport } from '../models/index.js';
+import { backboneLoader, createTrainingHost, type TrainingHost } from '../training/index.js';
+import type { AccountContext } from './account-context.js';
+import { AccountErasure, type ErasedAccount } from './account-erasure.js';
+import { cancelJob } from './cancel-job.js';
+import { JobCreator } from './create-job.js';
+import { deleteModel } from './delete-model.js';
+import { EmbeddedQueue } from './embedded-queue.js';
+import { JobControl } from './job-control.js';
+import { JobEvents, LastingTrouble, type TrainingEvent } from './job-events.js';
+import { type JobInformation, toJobInformation, toModelRecord } from './job-information.js';
+import type { JobQueue } from './job-queue.js';
+import type { JobRecord } from './job-record.js';
+import { JobRepository } from './job-repository.js';
+import { ModelUses } from './model-uses.js';
+import { readyModel } from './ready-models.js';
+import {
+  internalsOf,
+  type TrainerOptions,
+  type TrainerSettings,
+  trainerSettings,
+} from './trainer-options.js';
+import {
+  removeUnused,
+  type UnusedModel,
+  type UnusedOptions,
+  unusedModels,
+  unusedSettings,
+} from './unused-models.js';
+
+export interface SignalOptions {
+  readonly signal?: AbortSignal;
+}
+
+export interface CreateJobOptions extends SignalOptions {
+  /** Whether this dataset_url may be a `file:` URL, such as one that the application wrote. Default: as the trainer's. */
+  readonly allowFileUrl?: boolean;
+  /**
+   * Names this request, 1 to 255 characters. The same key and request within 24 hours give the same id without a second
+   * job, from whichever process they come, also at the same time; the same key with another request is a ValidationError.
+   * Default: each call creates a job.
+   */
+  readonly idempotencyKey?: string;
+}
+
+/**
+ * Trains models and manages them: one account's view of a storage. One job of an account runs at a time, others
+ * wait in the order of their creation. A new trainer takes up what earlier ones left: waiting jobs wait on, and a
+ * job that was running goes on from its checkpoint.
+ *
+ * Every call can fail with a StorageError and, after `close`, a ClosedError.
+ */
+export class Trainer {
+  readonly #settings: TrainerSettings;
+  readonly #context: AccountContext;
+  readonly #control: JobControl;
+  readonly #creator: JobCreator;
+  /** What this trainer made itself and has to close. */
+  readonly #own: readonly (TrainingHost | JobQueue)[];
+  readonly #calls = new Set<Promise<unknown>>();
+  #closing: Promise<void> | undefined;
+
+  /** @throws ValidationError for an unknown option, or one outside its range. */
+  constructor(options: TrainerOptions) {
+    const settings = trainerSettings(options);
+    const { storage, isolation, executor } = settings;
+    const { app_id } = settings.account;
+    const { clock } = internalsOf(options);
+    const loaderOf = backboneLoader(settings);
+    const host = settings.host ?? createTrainingHost(isolation, executor);
+    const jobs = new JobRepository(storage, app_id, taskOf);
+    const uses = new ModelUses(storage, app_id, () => clock.now());
+    const events = new JobEvents(jobs, clock, storage);
+    const trouble = new LastingTrouble(clock, (thrown) =>
+      events.failPresent(toOrchardError(thrown, 'keeping the training jobs')),
+    );
+    const queue = settings.queue ?? new EmbeddedQueue(storage, clock, trouble);
+    this.#settings = settings;
+    this.#context = { app_id, storage, queue, clock, jobs, uses, events };
+    this.#control = new JobControl(
+      this.#context,
+      { storage, host, jobs, events, settings, loaderOf },
+      trouble,
+    );
+    this.#creator = new JobCreator(this.#context, settings, this.#control);
+    this.#own = [settings.queue ? [] : [queue], settings.host ? [] : [host]].flat();
+  }
+
+  /**
+   * Creates a job, which starts when no other job of the account runs. The signal aborts this call alone, up to
+   * when the job is written; to stop the job, cancel it.
+   * Fails with a ValidationError that names each wrong field, a TierError, a QueueFullError or an AbortedError.
+   * @returns the id of the job and of its model.
+   */
+  createTrainingJob(
+    request: TrainingRequest,
+    { signal, allowFileUrl = this.#settings.allowFileUrls, idempotencyKey }: CreateJobOptions = {},
+  ): ResultAsync<{ id: string }, OrchardError> {
+    const creation = { signal, allowFileUrl, idempotencyKey };
+    return this.#call('creating a training job', async () => ({
+      id: await this.#creator.create(request, creation),
+    }));
+  }
+
+  /** The present state of a job, also of a DELETED one. Fails with a NotFoundError. */
+  getTrainingJob(id: string): ResultAsync<JobInformation, OrchardError> {
+    return this.#call('reading a training job', async () =>
+      toJobInformation(await this.#context.jobs.get(id)),
+    );
+  }
+
+  /**
+   * Jobs, newest first, 20 a page unless `limit` says otherwise. DELETED ones are listed only if the filter asks for
+   * them; named-entity-recognition and sequence-labeling name one task, and either finds both.
+   * Fails with a ValidationError.
+   */
+  listTrainingJobs(filter: ListFilter = {}): ResultAsync<Page<JobInformation>, OrchardError> {
+    return this.#list('listing training jobs', filter, toJobInformation);
+  }
+
+  /**
+   * Stops a job; resolves once it is CANCELLED and its run has stopped.
+   * Fails with a NotFoundError, or with a TransitionError if the job has ended already.
+   */
+  cancelTrainingJob(id: string): ResultAsync<void, OrchardError> {
+    return this.#call('cancelling a training job', () => cancelJob(this.#context, id));
+  }
+
+  /** A model's record, from the creation of its job on. Fails with a NotFoundError. */
+  getModel(id: string): ResultAsync<ModelRecord, OrchardError> {
+    return this.#call('reading a model', async () =>
+      toModelRecord(await this.#context.jobs.get(id, 'model')),
+    );
+  }
+
+  /** Models, listed and filtered as `listTrainingJobs` does. Fails with a ValidationError. */
+  listModels(filter: ListFilter = {}): ResultAsync<Page<ModelRecord>, OrchardError> {
+    return this.#list('listing models', filter, toModelRecord);
+  }
+
+  /**
+   * One self-contained HTML page about a READY model: learning curves, figures of each class, confusions, calibration,
+   * mistakes, warnings, configuration. It quotes dev texts. Fails with a NotFoundError, a ModelNotReadyError or, if the
+   * model's folder can't be read, a ModelFolderError.
+   */
+  report(id: string): ResultAsync<string, OrchardError> {
+    return this.#call('writing the report of a model', async () => {
+      const { job, directory } = await readyModel(id, this.#context.jobs, this.#context.storage);
+      const { reportHtml } = await import('../report/index.js');
+      return reportHtml({ ...(await readModelReport(directory)), id, created: job.created });
+    });
+  }
+
+  /**
+   * Deletes a model's files; its record stays, as DELETED. A job that has not ended is cancelled first. Deleting a model
+   * again does no harm and removes files that a failure left. Fails with a NotFoundError.
+   */
+  deleteModel(id: string): ResultAsync<void, OrchardError> {
+    return this.#call('deleting a model', () => deleteModel(this.#context, id));
+  }
+
+  /**
+   * The READY models that had no query for more than `days` days, newest first. Uses are known to the hour. Fails with a
+   * ValidationError.
+   */
+  listUnusedModels(options: UnusedOptions = {}): ResultAsync<readonly UnusedModel[], OrchardError> {
+    return this.#call('listing unused models', async () =>
+      unusedModels(this.#context, unusedSettings(options).days),
+    );
+  }
+
+  /** Deletes those models, as `deleteModel` does. Fails with a ValidationError. @returns the deleted models. */
+  removeUnusedModels(options: UnusedOptions = {}): ResultAsync<readonly UnusedModel[], OrchardError> {
+    return this.#call('removing unused models', async () =>
+      removeUnused(this.#context, unusedSettings(options).days),
+    );
+  }
+
+  /**
+   * Removes everything that the storage has of this trainer's account: records, models, reports, checkpoints, waiting
+   * jobs and what deleted models left. Jobs that have not ended are cancelled first, also those of other processes.
+   * Other accounts are not touched. After a failure or a crash, call it again; repeating it does no harm. A job that is
+   * created meanwhile is erased too or stays whole.
+   * Fails with a ValidationError if `app_id` is another account; an operator uses `eraseAccount`.
+   * @param app_id the account of this trainer, as a confirmation.
+   */
+  eraseAccount(app_id: string): ResultAsync<ErasedAccount, OrchardError> {
+    return this.#call('erasing an account', async () => {
+      const own = this.#context.app_id;
+      if (app_id === own) return new AccountErasure(this.#context).run();
+      const msg = `this trainer erases no other account than its own, ${JSON.stringify(own)}; an operator erases any with eraseAccount({ storage, app_id })`;
+      throw new ValidationError([{ loc: ['app_id'], msg, type: 'app_id' }]);
+    });
+  }
+
+  /**
+   * The job's present state, then its events until it has ended; leaving the loop stops watching. A reader slower
+   * than the events misses progress, never a state or the latest figures. A job that another process runs gives only
+   * states and epochs, at once if the storage reports writes, else some seconds late. A storage that fails for half a
+   * minute ends the loop with its StorageError; the job goes on once the storage works again.
+   * @throws (from the loop) NotFoundError, StorageError, ClosedError; AbortedError when the signal fires
+   */
+  async *watch(id: string, { signal }: SignalOptions = {}): AsyncGenerator<TrainingEvent, void, undefined> {
+    if (this.#closing) throw new ClosedError('trainer');
+    yield* this.#context.events.watch(id, signal);
+  }
+
+  /**
+   * Waits until the job has ended as READY, ERROR, CANCELLED or DELETED.
+   * Fails with a NotFoundError, or with an AbortedError when the signal fires; the job goes on then.
+   */
+  waitForTrainingJob(id: string, { signal }: SignalOptions = {}): ResultAsync<JobInformation, OrchardError> {
+    return this.#call('waiting for a training job', async () => {
+      await this.#context.events.ended(id, signal);
+      return toJobInformation(await this.#context.jobs.get(id));
+    });
+  }
+
+  /**
+   * Stops the run under way and waits until it and every call have ended. The stopped job stays RUNNING and goes on from
+   * its checkpoint under the next trainer; waiting jobs stay QUEUED. Idempotent.
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    await this.#control.close();
+    await Promise.allSettled(this.#calls);
+    for (const each of this.#own) await each.close();
+  }
+
+  #list<Item>(
+    doing: string,
+    filter: ListFilter,
+    toItem: (job: JobRecord) => Item,
+  ): ResultAsync<Page<Item>, OrchardError> {
+    return this.#call(doing, async () => {
+      const { data, pagination } = await this.#context.jobs.page(validate(listFilterSchema, filter));
+      return { data: data.map(toItem), pagination };
+    });
+  }
+
+  /** Turns the errors that the other modules throw into results. */
+  #call<T>(doing: string, work: () => Promise<T>): ResultAsync<T, OrchardError> {
+    if (this.#closing) return errAsync(new ClosedError('trainer'));
+    const call = work();
+    this.#calls.add(call);
+    const tracked = call.finally(() => this.#calls.delete(call));
+    return ResultAsync.fromPromise(tracked, (thrown) => toOrchardError(thrown, doing));
+  }
+}

@@ -1,0 +1,70 @@
+export { decodeWeights, encodeByteRows } from './byte-rows.js';
+export { type CatalogueKind, catalogueBackbones, catalogueModels } from './catalogue-models.js';
+export {
+  CARD_FILE,
+  CONFIG_FILE,
+  EVALUATION_FILE,
+  EXPERT_FILE,
+  ONNX_FILE,
+  QUANTIZED_ONNX_FILE,
+  TOKENIZER_CONFIG_FILE,
+  TOKENIZER_FILE,
+  TRAINING_FILE,
+  WEIGHTS_FILE,
+} from './files.js';
+export { type PlacedModel, placeOf } from './find-model.js';
+export { roundedToFloat16 } from './float16.js';
+export { readConfig, readFolderFile } from './folder-file.js';
+export { folderModels } from './folder-models.js';
+export { type HubOptions, hubModels } from './hub-models.js';
+export {
+  type BlendWeights,
+  type Evidence,
+  type ModelFolderConfig,
+  modelFolderConfig,
+} from './model-config.js';
+export {
+  type ModelFolder,
+  type OpenedModelFolder,
+  openModelFolder,
+  writeModelFolder,
+} from './model-folder.js';
+export type { LoadedModel, LoadOptions, ModelLoader, ModelProgress } from './model-loader.js';
+export {
+  type Calibration,
+  type CalibrationBin,
+  type ClassFigures,
+  type Confusion,
+  listedMistakes,
+  MAX_MISTAKE_CHARACTERS,
+  MAX_MISTAKES,
+  type Mistake,
+  type ModelEvaluation,
+  type ModelReport,
+  modelEvaluationSchema,
+  type RecordedPart,
+  type RecordedPrecision,
+  readModelReport,
+  type TrainingRecord,
+  trainingRecordSchema,
+  type WeighedWord,
+} from './model-report.js';
+export {
+  type FileProblem,
+  type ListedModel,
+  listModels,
+  type PulledModel,
+  type PulledPlace,
+  type PullOptions,
+  pullModel,
+  type VerifiedModel,
+  verifyModel,
+} from './pull-model.js';
+export {
+  decodeSafetensors,
+  encodeSafetensors,
+  type IntegerTensor,
+  type NamedTensor,
+  safetensorsPieces,
+} from './safetensors.js';
+export { copyInto, moveInto, requireReplaceable, writeFolder } from './write-folder.js';

@@ -1,0 +1,163 @@
+import {
+  documentedModelTypes,
+  type FamilyName,
+  familyNames,
+  ModelFolderError,
+  type ModelSize,
+  type ModelType,
+  modelSizes,
+  type UsageTerms,
+} from '../contract/index.js';
+import {
+  fields,
+  flag,
+  isInnerName,
+  type JsonShape,
+  listOf,
+  number,
+  oneOf,
+  recordOf,
+  requireShape,
+  shortText,
+  text,
+  whole,
+} from '../system/index.js';
+import { ONNX_FILE, QUANTIZED_ONNX_FILE } from './files.js';
+
+/** How outputs are blended: encoder · the encoder's outputs + expert · the lexical expert's outputs + bias. */
+export interface BlendWeights {
+  /** The encoder's weight, 0 or more. */
+  readonly encoder: number;
+  /** The lexical expert's weight, 0 or more. */
+  readonly expert: number;
+  /** One for each output. */
+  readonly bias: readonly number[];
+}
+
+/**
+ * The config.json of a model folder: the fields of Hugging Face, which other libraries read, and Orchard's under `orchard`.
+ * Fields of the encoder are not checked here.
+ */
+export interface ModelFolderConfig {
+  readonly [field: string]: unknown;
+  readonly architectures: string[];
+  readonly id2label: Record<string, string>;
+  readonly label2id: Record<string, number>;
+  readonly problem_type?: 'single_label_classification' | 'multi_label_classification';
+  readonly orchard: OrchardConfig;
+}
+
+/** How a classifier's scores were calibrated (docs/lexical.md, "Scores that mean something"). */
+export interface Evidence {
+  /** Number of dev rows for the calibration. */
+  readonly rows: number;
+  /** The share of known n-grams, 0 to 1, that 95 % of the dev rows reach. */
+  readonly coverage: number;
+  /** Below this score, 0 to 1, none of the labels fits. */
+  readonly none_below: number;
+}
+
+interface OrchardConfig {
+  /** The version of the folder's layout. */
+  readonly format: 1;
+  readonly family: FamilyName;
+  readonly type: ModelType;
+  readonly size: ModelSize;
+  /** The backbone that the training started from. The encoder has its dimensions, whatever `size` says. */
+  readonly backbone?: string;
+  /** Every label by id. A binary model has two labels and one logit. */
+  readonly labels: string[];
+  /** How hidden states become one vector per text; `none` for a model with outputs for every token. */
+  readonly pooling: 'first' | 'mean' | 'none';
+  /** How a text is split into words, in models that label words. */
+  readonly words?: 'whitespace' | 'punctuation' | 'marks' | 'characters';
+  /** `capitals`: token type 1 marks each token with a capital letter. Absent: all token types are 0. */
+  readonly token_types?: 'capitals';
+  /** Whether the lexical expert converts texts to lower case; for the encoder, the tokenizer decides. */
+  readonly lowercase: boolean;
+  /** Maximum number of tokens that are read at once, special tokens included. */
+  readonly max_tokens: number;
+  /** Number of tokens that neighbouring windows of a long text share. The default depends on `pooling`. */
+  readonly window_overlap?: number;
+  /** Other files that inference needs. */
+  readonly files: readonly string[];
+  /** The graph to run, whose outputs `blend` was fitted to. Default: the one in float32. */
+  readonly graph?: typeof ONNX_FILE | typeof QUANTIZED_ONNX_FILE;
+  /** Absent if there is no lexical expert. */
+  readonly blend?: BlendWeights;
+  /** Absent: scores are not calibrated, and a label always fits. */
+  readonly evidence?: Evidence;
+  /** What the training data of a pretrained model allow. Absent: any use. */
+  readonly licence?: UsageTerms;
+}
+
+/** No encoder like BERT reads more at once; the memory of attention grows with the square. */
+const MAX_TOKENS_AT_ONCE = 8192;
+/** More than any family needs. */
+const MAX_FILES = 32;
+
+/** More than a model has data sources. */
+const MAX_REASONS = 100;
+
+/** The name of a backbone. */
+const name = shortText(500);
+/** Fitted weights are 0 to 100; much larger ones would overflow float32. */
+const MAX_WEIGHT = 1e6;
+const weight = number(0, MAX_WEIGHT);
+const bias = number(-MAX_WEIGHT, MAX_WEIGHT);
+
+const innerName: JsonShape<string> = (value, problem): value is string => {
+  if (typeof value === 'string' && isInnerName(value)) return true;
+  problem.expected = 'the name of a file inside the folder';
+  return false;
+};
+
+const orchardShape: JsonShape<OrchardConfig> = fields(
+  {
+    format: oneOf(1),
+    family: oneOf(...familyNames),
+    type: oneOf(...documentedModelTypes),
+    size: oneOf(...modelSizes),
+    labels: listOf(text),
+    pooling: oneOf('first', 'mean', 'none'),
+    lowercase: flag,
+    max_tokens: whole(1, MAX_TOKENS_AT_ONCE),
+    files: listOf(innerName, MAX_FILES),
+  },
+  {
+    backbone: name,
+    words: oneOf('whitespace', 'punctuation', 'marks', 'characters'),
+    token_types: oneOf('capitals'),
+    window_overlap: whole(0),
+    graph: oneOf(ONNX_FILE, QUANTIZED_ONNX_FILE),
+    blend: fields({ encoder: weight, expert: weight, bias: listOf(bias) }, {}, 'refused'),
+    evidence: fields({ rows: whole(1), coverage: number(0, 1), none_below: number(0, 1) }, {}, 'refused'),
+    licence: fields(
+      { commercial_use: flag, reasons: listOf(text, MAX_REASONS) },
+      { alternative: text },
+      'refused',
+    ),
+  },
+  'refused',
+);
+
+const configShape: JsonShape<ModelFolderConfig> = fields(
+  {
+    architectures: listOf(text),
+    id2label: recordOf(text),
+    label2id: recordOf(whole()),
+    orchard: orchardShape,
+  },
+  { problem_type: oneOf('single_label_classification', 'multi_label_classification') },
+);
+
+/** Checks a parsed config.json. @param file the name of the file, for errors. @throws ModelFolderError */
+export function modelFolderConfig(json: unknown, file: string): ModelFolderConfig {
+  const config = requireShape(configShape, json, file);
+  const { max_position_embeddings: positions, orchard } = config;
+  if (typeof positions === 'number' && orchard.max_tokens > positions) {
+    const reason = `orchard.max_tokens: ${orchard.max_tokens}, but the encoder has positions for ${positions}`;
+    throw new ModelFolderError(file, reason);
+  }
+  return config;
+}

@@ -1,0 +1,81 @@
+import { ValidationError } from '../contract/index.js';
+
+/** A source of model files. Implementations must pass `modelLoaderContract` from `orchard-nlp/testing`. */
+export interface ModelLoader {
+  /** The version of this interface. */
+  readonly specificationVersion: 1;
+  /**
+   * Brings a model's files to the local disk. Concurrent calls for one model are allowed.
+   * @param name `owner/name` or `name`; a loader can also accept `@revision` after it.
+   * @throws ValidationError for an invalid name, NotFoundError if there is no such model, AbortedError,
+   *   ModelDownloadError if its files can't be fetched, StorageError if they can't be written
+   */
+  load(name: string, options?: LoadOptions): Promise<LoadedModel>;
+}
+
+/** Options of {@link ModelLoader.load}. */
+export interface LoadOptions {
+  /**
+   * The files to load, by their paths in the model's folder, such as `onnx/model.onnx`. Files that the model doesn't have
+   * are ignored. Default: all files.
+   */
+  readonly files?: readonly string[];
+  /** Stops the download; `load` then rejects with an AbortedError. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called while files are downloaded; not called if they are already on disk. */
+  readonly onProgress?: (progress: ModelProgress) => void;
+}
+
+/** A model on the local disk. */
+export interface LoadedModel {
+  /** The absolute path of a folder with the files. Treat it as read-only: others may use it too. */
+  readonly directory: string;
+  /** The exact version of the files, such as a commit, if the source keeps several. */
+  readonly revision?: string;
+}
+
+/** The progress of a download. Never falls. */
+export interface ModelProgress {
+  /** The name that was asked for. */
+  readonly model: string;
+  /** The file being downloaded. */
+  readonly file: string;
+  /** Of all files. */
+  readonly receivedBytes: number;
+  /** Of all files. */
+  readonly totalBytes: number;
+}
+
+/** The parts of `owner/name@revision`. */
+interface ModelName {
+  /** `owner/name`, or `name`. */
+  readonly path: string;
+  readonly revision?: string;
+}
+
+/** One or two parts of letters, digits, `_`, `.` and `-`, not starting with the last two; as on the Hugging Face Hub. */
+const PATH = /^[\p{L}\p{N}_][\p{L}\p{N}._-]*(?:\/[\p{L}\p{N}_][\p{L}\p{N}._-]*)?$/u;
+/** A branch, a tag, a commit, or a pull request's `refs/pr/1`. */
+const REVISION = /^\w[\w.-]*(?:\/\w[\w.-]*)*$/;
+
+/** @throws ValidationError for an invalid name, such as one that would leave a folder */
+export function parseModelName(name: string): ModelName {
+  const at = name.indexOf('@');
+  const path = at === -1 ? name : name.slice(0, at);
+  if (!PATH.test(path) || path.includes('..')) throw invalid(name, 'give `name` or `owner/name`');
+  if (at === -1) return { path };
+  const revision = name.slice(at + 1);
+  checkRevision(revision, name);
+  return { path, revision };
+}
+
+/** @throws ValidationError */
+export function checkRevision(revision: string, name: string): void {
+  if (REVISION.test(revision) && !revision.includes('..')) return;
+  throw invalid(name, `${JSON.stringify(revision)} is not a revision; give a branch, a tag or a commit`);
+}
+
+function invalid(name: string, advice: string): ValidationError {
+  const msg = `${JSON.stringify(name)} is not a model's name; ${advice}`;
+  return new ValidationError([{ loc: ['model'], msg, type: 'model_name' }]);
+}

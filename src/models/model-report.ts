@@ -1,0 +1,218 @@
+import * as z from 'zod';
+import {
+  ModelFolderError,
+  modelConfigSchema,
+  type Topk,
+  topkSchema,
+  trainingConfigSchema,
+  trainingStatsSchema,
+} from '../contract/index.js';
+import { EVALUATION_FILE, TRAINING_FILE } from './files.js';
+import { readChecked, readConfig } from './folder-file.js';
+import type { ModelFolderConfig } from './model-config.js';
+
+/** What a model folder says about its model: training.json and evaluation.json. */
+
+/** The descriptions of a model in its folder. */
+export interface ModelReport {
+  readonly config: ModelFolderConfig;
+  readonly training: TrainingRecord;
+  /** Absent if the folder has no evaluation.json. */
+  readonly evaluation?: ModelEvaluation;
+}
+
+/** Reads config.json, training.json and, if it exists, evaluation.json. @throws ModelFolderError */
+export async function readModelReport(directory: string): Promise<ModelReport> {
+  const [config, training, evaluation] = await Promise.all([
+    readConfig(directory),
+    readChecked(directory, TRAINING_FILE, trainingRecordSchema),
+    readChecked(directory, EVALUATION_FILE, modelEvaluationSchema).catch(absentIfMissing),
+  ]);
+  return { config, training, ...(evaluation && { evaluation }) };
+}
+
+/** @throws the error, unless the file is missing */
+function absentIfMissing(error: unknown): undefined {
+  const cause = error instanceof ModelFolderError ? error.cause : undefined;
+  if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;
+  throw error;
+}
+
+/** The dev figures of one part of a model. */
+export interface RecordedPart {
+  accuracy?: number;
+  f1?: number;
+  topk?: Topk;
+  /** The expected calibration error before and after calibration. */
+  calibration_error?: { before: number; after: number };
+}
+const partFiguresSchema: z.ZodType<RecordedPart> = z.object({
+  accuracy: z.number().exactOptional(),
+  f1: z.number().exactOptional(),
+  topk: topkSchema.exactOptional(),
+  calibration_error: z.object({ before: z.number(), after: z.number() }).exactOptional(),
+});
+
+const warningSchema = z.object({
+  kind: z.string(),
+  count: z.int(),
+  message: z.string(),
+  examples: z.array(z.object({ file: z.string(), line: z.int() })).readonly(),
+});
+
+/** training.json: how the model was trained. */
+export const trainingRecordSchema = z.object({
+  model_config: modelConfigSchema,
+  /** As in the request. */
+  training_config: trainingConfigSchema,
+  /** The values that were used, with defaults. */
+  hyperparameters: z.record(z.string(), z.union([z.number(), z.string(), z.boolean()])),
+  /** The backbone that the encoder started from. Absent if it started from random weights. */
+  backbone: z.object({ name: z.string(), revision: z.string().exactOptional() }).exactOptional(),
+  seed: z.int(),
+  /** The device of the training, such as `cpu` or `webgpu`. */
+  device: z.string().exactOptional(),
+  training_stats: trainingStatsSchema,
+  parts: z
+    .object({ encoder: partFiguresSchema, expert: partFiguresSchema, blend: partFiguresSchema })
+    .exactOptional(),
+  /**
+   * The deciding metric on dev with float32 and with 8-bit weights, and the kind that the model answers with. Absent if 8-bit
+   * weights were not tried.
+   */
+  precision: z
+    .object({ float32: z.number(), int8: z.number(), answers: z.enum(['float32', 'int8']) })
+    .exactOptional(),
+  warnings: z.array(warningSchema).readonly(),
+  dataset: z.object({ train_rows: z.int(), dev_rows: z.int() }).exactOptional(),
+  /** The versions of this library, Node and other software of the training, by name. */
+  versions: z.record(z.string(), z.string()).exactOptional(),
+});
+export type RecordedPrecision = NonNullable<z.infer<typeof trainingRecordSchema>['precision']>;
+export type TrainingRecord = z.infer<typeof trainingRecordSchema>;
+
+/** Maximum number of mistakes that are kept. */
+export const MAX_MISTAKES = 50;
+/** Maximum length of texts, entities and passages of mistakes, in characters (code points). */
+export const MAX_MISTAKE_CHARACTERS = 300;
+
+/** The figures of one class. */
+export interface ClassFigures {
+  /** A label, or an entity type. */
+  label: string;
+  /** This and the next two are 0 if the denominator is 0. */
+  precision: number;
+  recall: number;
+  f1: number;
+  /** Number of rows (or entities) with this class. */
+  support: number;
+}
+const classFiguresSchema: z.ZodType<ClassFigures> = z.strictObject({
+  label: z.string(),
+  precision: z.number(),
+  recall: z.number(),
+  f1: z.number(),
+  support: z.int(),
+});
+
+/** How often each label was predicted for each actual label. */
+export interface Confusion {
+  labels: string[];
+  /** counts[actual][predicted], in the order of `labels`. */
+  counts: number[][];
+}
+const confusionSchema: z.ZodType<Confusion> = z.strictObject({
+  labels: z.array(z.string()),
+  counts: z.array(z.array(z.int())),
+});
+
+const calibrationBinSchema = z.strictObject({
+  /** The model's mean confidence, 0 to 1. */
+  confidence: z.number(),
+  /** The share of correct decisions. */
+  accuracy: z.number(),
+  /** Number of decisions: one per row, or one per row and label for a multilabel model. */
+  rows: z.int(),
+});
+export type CalibrationBin = z.infer<typeof calibrationBinSchema>;
+
+const calibrationSchema = z.strictObject({
+  /** Ten equal intervals of confidence, ascending. Empty ones are left out. */
+  bins: z.array(calibrationBinSchema),
+  /** The expected calibration error of the model's scores; 0 is perfect. */
+  error: z.number(),
+  /** The same before calibration. */
+  error_before: z.number(),
+});
+export type Calibration = z.infer<typeof calibrationSchema>;
+
+const retrievalSchema = z.strictObject({
+  /** The share of questions whose passage is among the first k. */
+  topk: topkSchema,
+  /** Mean reciprocal rank of the correct passage. */
+  mrr: z.number().exactOptional(),
+});
+
+const weighedWordSchema = z.strictObject({
+  /** Its place in the text, in UTF-16 code units; `end` is exclusive. */
+  start: z.int(),
+  end: z.int(),
+  /** The log-odds that it adds to the prediction; below 0, it speaks against it. */
+  weight: z.number(),
+});
+export type WeighedWord = z.infer<typeof weighedWordSchema>;
+
+/** A text with a wrong answer. */
+export interface Mistake {
+  /** At most 300 characters. */
+  text: string;
+  /** Labels, entities or passages, each of at most 300 characters. */
+  expected: string[];
+  predicted: string[];
+  /** The score of the wrong answer, 0 to 1. */
+  score: number;
+  /** The words that led to the answer. Only for some mistakes of classifiers. */
+  words?: WeighedWord[];
+}
+const mistakeSchema: z.ZodType<Mistake> = z.strictObject({
+  text: z.string(),
+  expected: z.array(z.string()),
+  predicted: z.array(z.string()),
+  score: z.number(),
+  words: z.array(weighedWordSchema).exactOptional(),
+});
+
+/** evaluation.json: the figures of the finished model on its dev rows. */
+export const modelEvaluationSchema = z.strictObject({
+  format: z.literal(1),
+  /** Number of dev rows. */
+  rows: z.int(),
+  classes: z.array(classFiguresSchema).exactOptional(),
+  /** Only for models that give each row exactly one label. */
+  confusion: confusionSchema.exactOptional(),
+  calibration: calibrationSchema.exactOptional(),
+  retrieval: retrievalSchema.exactOptional(),
+  /** At most {@link MAX_MISTAKES}, the most confident first. */
+  mistakes: z.array(mistakeSchema),
+});
+export type ModelEvaluation = z.infer<typeof modelEvaluationSchema>;
+
+/** The most confident mistakes, with long texts cut. */
+export function listedMistakes(mistakes: readonly Mistake[]): Mistake[] {
+  return [...mistakes]
+    .sort((a, b) => b.score - a.score)
+    .slice(0, MAX_MISTAKES)
+    .map(({ text, expected, predicted, score }) => ({
+      text: cut(text),
+      expected: expected.map(cut),
+      predicted: predicted.map(cut),
+      score,
+    }));
+}
+
+function cut(text: string): string {
+  // A character has at most two UTF-16 code units, so the rest of a long text is irrelevant.
+  const characters = [...text.slice(0, 2 * MAX_MISTAKE_CHARACTERS + 2)];
+  if (characters.length <= MAX_MISTAKE_CHARACTERS) return text;
+  return `${characters.slice(0, MAX_MISTAKE_CHARACTERS - 1).join('')}…`;
+}

@@ -1,0 +1,271 @@
+import { ModelFolderError } from '../contract/index.js';
+import {
+  fields,
+  listOf,
+  object,
+  oneOf,
+  pairOf,
+  recordOf,
+  type Shaped,
+  shaped,
+  text,
+  whole,
+} from '../system/index.js';
+import { fromFloat16Bits, toFloat16Bits } from './float16.js';
+
+/**
+ * The safetensors file format: 8 bytes of little-endian header length, a JSON header, then the tensors'
+ * bytes. Format: https://github.com/huggingface/safetensors#format
+ */
+
+/** A float32 tensor, row-major. */
+export interface NamedTensor {
+  readonly shape: readonly number[];
+  readonly values: Float32Array;
+}
+
+/** A tensor of whole numbers, row-major. */
+export interface IntegerTensor {
+  readonly shape: readonly number[];
+  readonly values: Int32Array | Int8Array;
+}
+
+/** Larger headers are refused: 16 MiB, for 100,000 tensors. The reference implementation's limit is 100 MB. */
+const MAX_HEADER_BYTES = 16 * 1024 ** 2;
+const MAX_DIMENSIONS = 8;
+/** Of one dimension, also where another is 0: a signed 32-bit number. */
+const MAX_SIZE = 2 ** 31 - 1;
+
+const entryShape = fields(
+  {
+    dtype: oneOf('F32', 'F16', 'BF16', 'F64', 'I64', 'I32', 'I16', 'I8', 'U8', 'BOOL'),
+    shape: listOf(whole(0, MAX_SIZE), MAX_DIMENSIONS),
+    data_offsets: pairOf(whole(0), whole(0)),
+  },
+  {},
+);
+type Entry = Shaped<typeof entryShape>;
+const metadataShape = recordOf(text);
+
+/** The contents of a file. */
+export interface Safetensors {
+  /** The tensors of floating-point numbers, as float32. */
+  readonly tensors: ReadonlyMap<string, NamedTensor>;
+  /** The tensors of int32 and int8; other integers (int64 position ids, say) are left out. */
+  readonly integers: ReadonlyMap<string, IntegerTensor>;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+interface SafetensorsOptions {
+  /**
+   * How floating-point numbers are stored. F16 keeps a weight below 65,504 to one part in 2,048. Default F32.
+   */
+  readonly floats?: 'F32' | 'F16';
+}
+
+/**
+ * The bytes of a file with these tensors, in the order given; integers are stored as I32 or I8.
+ * @param metadata entries of free text; Python's transformers requires `format: pt`.
+ */
+export function encodeSafetensors(
+  tensors: ReadonlyMap<string, NamedTensor | IntegerTensor>,
+  metadata: Readonly<Record<string, string>> = { format: 'pt' },
+  { floats = 'F32' }: SafetensorsOptions = {},
+): Uint8Array {
+  const header: [name: string, entry: unknown][] = [['__metadata__', metadata]];
+  const stored = [...tensors].map(([name, { shape, values }]) => ({
+    name,
+    shape,
+    dtype: typeOf(values, floats),
+    bytes: bytesOf(values, floats),
+  }));
+  let end = 0;
+  for (const { name, shape, dtype, bytes } of stored) {
+    header.push([name, { dtype, shape, data_offsets: [end, end + bytes.length] }]);
+    end += bytes.length;
+  }
+  const first = headerOf(header);
+  const file = new Uint8Array(first.length + end);
+  file.set(first);
+  let at = first.length;
+  for (const { bytes } of stored) {
+    file.set(bytes, at);
+    at += bytes.length;
+  }
+  return file;
+}
+
+/**
+ * The same file as {@link encodeSafetensors} makes of float32 tensors, piece by piece: each tensor's values are asked
+ * for when it is its turn.
+ */
+export function* safetensorsPieces(
+  tensors: ReadonlyMap<string, NamedTensor>,
+  metadata: Readonly<Record<string, string>> = { format: 'pt' },
+): Generator<Uint8Array, void> {
+  let end = 0;
+  const entries = [...tensors].map(([name, { shape }]) => {
+    const start = end;
+    end += Float32Array.BYTES_PER_ELEMENT * shape.reduce((product, size) => product * size, 1);
+    return [name, { dtype: 'F32', shape, data_offsets: [start, end] }] as const;
+  });
+  yield headerOf([['__metadata__', metadata], ...entries]);
+  for (const { values } of tensors.values()) yield bytesOf(values, 'F32');
+}
+
+/** The header, with its length before it. Spaces after it align the tensors to 8 bytes. */
+function headerOf(entries: readonly (readonly [name: string, entry: unknown])[]): Uint8Array {
+  const json = Buffer.from(JSON.stringify(Object.fromEntries(entries)));
+  const length = Math.ceil(json.length / 8) * 8;
+  const header = new Uint8Array(8 + length).fill(0x20, 8);
+  new DataView(header.buffer).setBigUint64(0, BigInt(length), true);
+  header.set(json, 8);
+  return header;
+}
+
+type Values = (NamedTensor | IntegerTensor)['values'];
+
+function typeOf(values: Values, floats: 'F32' | 'F16'): Entry['dtype'] {
+  if (values instanceof Float32Array) return floats;
+  return values instanceof Int32Array ? 'I32' : 'I8';
+}
+
+/** The tensor's bytes to store; its own memory if they needn't be converted. */
+function bytesOf(values: Values, floats: 'F32' | 'F16'): Uint8Array {
+  const stored =
+    floats === 'F16' && values instanceof Float32Array ? Uint16Array.from(values, toFloat16Bits) : values;
+  return new Uint8Array(stored.buffer, stored.byteOffset, stored.byteLength);
+}
+
+export interface DecodingOptions {
+  /** Whether tensors of F32 whose numbers are aligned are views of `bytes` instead of copies. Default false. */
+  readonly inPlace?: boolean;
+}
+
+/**
+ * Reads every floating-point tensor as float32, and the tensors of int32 and int8.
+ * @throws ModelFolderError
+ */
+export function decodeSafetensors(
+  bytes: Uint8Array,
+  file: string,
+  { inPlace = false }: DecodingOptions = {},
+): Safetensors {
+  const { entries, metadata, start } = readHeader(bytes, file);
+  checkPlaces(entries, bytes.length - start, file);
+  const tensors = new Map<string, NamedTensor>();
+  const integers = new Map<string, IntegerTensor>();
+  for (const [name, entry] of entries) {
+    const [from, to] = entry.data_offsets;
+    const { shape, dtype } = entry;
+    const stored = bytes.subarray(start + from, start + to);
+    if (inPlace && dtype === 'F32' && stored.byteOffset % Float32Array.BYTES_PER_ELEMENT === 0) {
+      const count = stored.length / Float32Array.BYTES_PER_ELEMENT;
+      tensors.set(name, { shape, values: new Float32Array(stored.buffer, stored.byteOffset, count) });
+      continue;
+    }
+    // A copy, so that numbers of several bytes are aligned.
+    const data = new Uint8Array(stored);
+    if (dtype === 'I8') integers.set(name, { shape, values: new Int8Array(data.buffer) });
+    else if (dtype === 'I32') integers.set(name, { shape, values: new Int32Array(data.buffer) });
+    else if (isFloat(dtype)) tensors.set(name, { shape, values: toFloat32(data, dtype) });
+  }
+  return { tensors, integers, metadata };
+}
+
+interface Header {
+  readonly entries: readonly [string, Entry][];
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Where the tensors' bytes begin. */
+  readonly start: number;
+}
+
+function readHeader(bytes: Uint8Array, file: string): Header {
+  const refusal = (reason: string) => new ModelFolderError(file, `not a safetensors file: ${reason}`);
+  if (bytes.length < 8) throw refusal(`it has ${bytes.length} bytes`);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const headerLength = Number(view.getBigUint64(0, true));
+  if (headerLength > MAX_HEADER_BYTES || 8 + headerLength > bytes.length) {
+    throw refusal(`its header of ${headerLength} bytes is cut off or not a header`);
+  }
+  const json = Buffer.from(bytes.subarray(8, 8 + headerLength)).toString('utf8');
+  const header = shaped(object, parsedJson(json));
+  if (header === undefined) throw refusal('its header is not a JSON object');
+  const { __metadata__: given, ...tensors } = header;
+  const metadata = shaped(metadataShape, given ?? {});
+  if (metadata === undefined) throw refusal('its metadata are not all strings');
+  const entries: [string, Entry][] = [];
+  for (const [name, description] of Object.entries(tensors)) {
+    const entry = shaped(entryShape, description);
+    if (entry === undefined)
+      throw refusal(`the entry of tensor ${name.slice(0, MAX_NAME_CHARACTERS)} is invalid`);
+    entries.push([name, entry]);
+  }
+  return { entries, metadata, start: 8 + headerLength };
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Bytes per element. */
+const widths: Readonly<Record<Entry['dtype'], number>> = {
+  F64: 8,
+  I64: 8,
+  F32: 4,
+  I32: 4,
+  F16: 2,
+  BF16: 2,
+  I16: 2,
+  I8: 1,
+  U8: 1,
+  BOOL: 1,
+};
+
+const isFloat = (dtype: Entry['dtype']): boolean => ['F64', 'F32', 'F16', 'BF16'].includes(dtype);
+
+const elements = ({ shape }: Entry): number => shape.reduce((product, dimension) => product * dimension, 1);
+
+/**
+ * Checks that the tensors lie one after the other and fill the file, as the format asks: a few bytes that many tensors
+ * share would take memory for each.
+ * @throws ModelFolderError
+ */
+function checkPlaces(entries: readonly [string, Entry][], dataBytes: number, file: string): void {
+  const refusal = (name: string, reason: string) =>
+    new ModelFolderError(file, `tensor ${name.slice(0, MAX_NAME_CHARACTERS)} ${reason}`);
+  const byPlace = [...entries].sort(([, a], [, b]) => placeOf(a) - placeOf(b));
+  let end = 0;
+  for (const [name, entry] of byPlace) {
+    const [from, to] = entry.data_offsets;
+    const bytes = elements(entry) * widths[entry.dtype];
+    if (to > dataBytes || to - from !== bytes) {
+      throw refusal(name, `should have ${bytes} bytes, but the file has ${Math.min(to, dataBytes) - from}`);
+    }
+    if (from !== end) throw refusal(name, `starts at byte ${from}, but the one before it ends at ${end}`);
+    end = to;
+  }
+  if (end === dataBytes) return;
+  throw new ModelFolderError(file, `${dataBytes - end} bytes after the last tensor belong to none`);
+}
+
+/** Tensors without elements come before the one that starts where they do. */
+const placeOf = ({ data_offsets: [from, to] }: Entry): number => from + to;
+
+/** Errors show at most this many characters of a tensor's name. */
+const MAX_NAME_CHARACTERS = 200;
+
+/** @param bytes a copy that may be used in place; F32 is, since every supported platform is little-endian. */
+function toFloat32({ buffer }: Uint8Array<ArrayBuffer>, dtype: Entry['dtype']): Float32Array {
+  if (dtype === 'F32') return new Float32Array(buffer);
+  if (dtype === 'F64') return new Float32Array(new Float64Array(buffer));
+  const halves = new Uint16Array(buffer);
+  // bfloat16 is the upper half of a float32.
+  return dtype === 'F16'
+    ? fromFloat16Bits(halves)
+    : new Float32Array(Int32Array.from(halves, (bits) => bits << 16).buffer);
+}

@@ -1,9 +1,0 @@
-export {
-  defaultWindowOverlap,
-  outputsByText,
-  type ReadingFields,
-  type TextOutputs,
-  TextReader,
-  type TextWindow,
-  type WindowOutputs,
-} from './text-reader.js';

@@ -1,0 +1,16 @@
+export { encodingWindows, markCapitals } from './encoding.js';
+export { englishTokenizer } from './english-tokenizer.js';
+export { loadTokenizer } from './load-tokenizer.js';
+export {
+  defaultWindowOverlap,
+  outputsByText,
+  type ReadingFields,
+  type TextOutputs,
+  TextReader,
+  type TextWindow,
+  type WindowOutputs,
+} from './text-reader.js';
+export type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
+export type { BertTokenizerJson } from './tokenizer-json.js';
+export { tokenizerConfig, vocabularyTokenizer } from './word-piece-json.js';
+export { trainWordPiece, wordPieceSteps } from './word-piece-trainer.js';

@@ -1,0 +1,362 @@
+import { type Context, createContext, Script } from 'node:vm';
+import type { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
+import { ModelFolderError } from '../contract/index.js';
+import {
+  either,
+  fields,
+  type JsonProblem,
+  type JsonShape,
+  listOf,
+  nullable,
+  number,
+  object,
+  oneOf,
+  pairOf,
+  recordOf,
+  requireFor,
+  requireShape,
+  type Shaped,
+  shaped,
+  shortText,
+  text,
+  whole,
+} from '../system/index.js';
+import { assemble, type SpecialTokenTemplates, type TemplatePart, type TextPieces } from './encoding.js';
+import { MAX_FORM_BYTES } from './steps/character-map.js';
+import { MAX_INSERTED } from './steps/normalizers.js';
+import { MAX_PATTERN } from './steps/patterns.js';
+import type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
+import {
+  type AnyTokenizerJson,
+  findSpecialTokens,
+  idShape,
+  type SpecialTokenNames,
+  templatesShape,
+} from './tokenizer-json.js';
+
+/** Runs a tokenizer.json with steps that we don't know, with @huggingface/tokenizers. */
+
+/**
+ * What reading a text may take, in milliseconds: its pattern may be one that tries every way to match before it gives
+ * up. Ordinary ones take 3 µs a character, and a machine may have ten other things to do.
+ */
+const maxTextMs = (text: string): number => 2_000 + Math.ceil(text.length / 20);
+/** What making a tokenizer may take, in milliseconds: 250,000 pieces take 500 ms. */
+const MAX_LOAD_MS = 10_000;
+
+/** Adds truncation that keeps the special tokens to @huggingface/tokenizers, which has no offsets. */
+class JsonTokenizer implements Tokenizer {
+  readonly vocabularySize: number;
+  readonly #tokenizer: HuggingFaceTokenizer;
+  readonly #templates: SpecialTokenTemplates;
+
+  constructor(
+    tokenizer: HuggingFaceTokenizer,
+    readonly specialTokens: SpecialTokenIds,
+    readonly withoutOffsets: string,
+  ) {
+    this.#tokenizer = tokenizer;
+    this.#templates = { single: templateOf(tokenizer, false), pair: templateOf(tokenizer, true) };
+    let highest = 0;
+    for (const id of tokenizer.get_vocab().values()) highest = Math.max(highest, id);
+    this.vocabularySize = highest + 1;
+  }
+
+  encode(text: string, { maxLength, pair }: EncodeOptions = {}): Encoding {
+    const first = this.#pieces(text);
+    if (pair === undefined) return assemble(this.#templates.single, [first], maxLength);
+    return assemble(this.#templates.pair, [first, this.#pieces(pair)], maxLength);
+  }
+
+  token(id: number): string | undefined {
+    return this.#tokenizer.id_to_token(id);
+  }
+
+  #pieces(text: string): TextPieces {
+    try {
+      return withTimeLimit(maxTextMs(text), () => this.#piecesOf(text));
+    } catch (cause) {
+      throw refusal(`can't read a text of ${text.length} characters`, cause);
+    }
+  }
+
+  #piecesOf(text: string): TextPieces {
+    const { ids } = this.#tokenizer.encode(text, { add_special_tokens: false });
+    return {
+      // If a model has no unknown token, the package leaves a hole for a piece outside the vocabulary.
+      ids: Int32Array.from(ids, (id: number | undefined) => id ?? this.specialTokens.unknown),
+      length: ids.length,
+      offsets: null,
+    };
+  }
+}
+
+/** Loaded with the first tokenizer that needs it: most models have one of BERT's kind. */
+function loadPackage(): typeof import('@huggingface/tokenizers') {
+  return requireFor('@huggingface/tokenizers')('@huggingface/tokenizers');
+}
+
+/**
+ * @param unknown the part of the file that we don't know ourselves.
+ * @throws ModelFolderError if the package doesn't know a part of the file, or a special token is missing.
+ */
+export function createJsonTokenizer(
+  json: AnyTokenizerJson,
+  config: SpecialTokenNames,
+  unknown: string,
+): Tokenizer {
+  const absent = {
+    normalizer: null,
+    pre_tokenizer: null,
+    post_processor: null,
+    decoder: null,
+    added_tokens: [],
+  };
+  const { Tokenizer } = loadPackage();
+  try {
+    return withTimeLimit(MAX_LOAD_MS, () => {
+      // Nothing is decoded: what only decoding needs isn't made.
+      const settings = { ...config, additional_special_tokens: [] };
+      const tokenizer = new Tokenizer({ ...absent, ...json, decoder: null }, settings);
+      const specialTokens = findSpecialTokens((token) => tokenizer.token_to_id(token), config);
+      return new JsonTokenizer(tokenizer, specialTokens, unknown);
+    });
+  } catch (cause) {
+    throw refusal("can't be used", cause);
+  }
+}
+
+function refusal(what: string, cause: unknown): ModelFolderError {
+  if (cause instanceof ModelFolderError) return cause;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new ModelFolderError('tokenizer.json', `${what}: ${reason}`, { cause });
+}
+
+/** Finds out what the post-processor adds by giving it one placeholder for each text. */
+function templateOf(tokenizer: HuggingFaceTokenizer, pair: boolean): TemplatePart[] {
+  const first = '\u0000first';
+  const second = '\u0000second';
+  const { tokens, token_type_ids } = tokenizer.post_processor?.([first], pair ? [second] : null, true) ?? {
+    tokens: pair ? [first, second] : [first],
+  };
+  return tokens.map((token, index): TemplatePart => {
+    const typeId = token_type_ids?.[index] ?? 0;
+    if (token === first) return { kind: 'text', text: 0, typeId };
+    if (token === second) return { kind: 'text', text: 1, typeId };
+    const id = tokenizer.token_to_id(token);
+    if (id === undefined) throw new Error(`post_processor adds ${JSON.stringify(token)}, which has no id`);
+    return { kind: 'special', id, typeId };
+  });
+}
+
+/** Steps within steps; two are usual. */
+const MAX_DEPTH = 8;
+/** All steps of a normaliser, pre-tokenizer or post-processor together; Moses' rules for punctuation are some 40. */
+const MAX_STEPS = 128;
+/** How many times as long as its text a normalised text may become; NFKC of one character has up to 18. */
+const MAX_GROWTH = 256;
+
+const inserted = shortText(MAX_INSERTED);
+const pattern = shortText(MAX_PATTERN);
+const patternShape = fields({}, { Regex: pattern, String: pattern });
+
+/** What a step of each type needs; other types have no field that matters. */
+const steps: ReadonlyMap<unknown, JsonShape<object>> = new Map<unknown, JsonShape<object>>([
+  ['Replace', fields({ pattern: patternShape }, { content: nullable(inserted) })],
+  ['Split', fields({ pattern: patternShape }, {})],
+  ['Prepend', fields({ prepend: inserted }, {})],
+  ['Metaspace', fields({}, { replacement: nullable(inserted), str_rep: nullable(inserted) })],
+  ['FixedLength', fields({ length: whole(1) }, {})],
+  ['TemplateProcessing', templatesShape],
+]);
+
+/** The lists of steps within a step of the type Sequence. */
+const within = fields(
+  {},
+  {
+    normalizers: listOf(object, MAX_STEPS),
+    pretokenizers: listOf(object, MAX_STEPS),
+    processors: listOf(object, MAX_STEPS),
+  },
+);
+
+type Step = Readonly<Record<string, unknown>>;
+
+/** A normaliser, pre-tokenizer or post-processor with all that is in it. */
+function stepsShape(field: string): JsonShape<object | null> {
+  return (value, problem): value is object | null => {
+    const found: Step[] = [];
+    return value === null || (gather(value, problem, found, 1) && doesNotGrow(found, field, problem));
+  };
+}
+
+function gather(value: unknown, problem: JsonProblem, found: Step[], depth: number): boolean {
+  if (!object(value, problem)) return false;
+  found.push(value);
+  const refused = (expected: string) => {
+    problem.expected = expected;
+    return false;
+  };
+  if (depth > MAX_DEPTH) return refused(`at most ${MAX_DEPTH} sequences within each other`);
+  if (found.length > MAX_STEPS) return refused(`at most ${MAX_STEPS} steps`);
+  const shape = steps.get(value.type);
+  if (shape !== undefined && !shape(value, problem)) return false;
+  if (value.type !== 'Sequence') return true;
+  if (!within(value, problem)) return false;
+  const inner = Object.entries({ ...lists(value) });
+  return inner.every(([name, list]) =>
+    list.every((each, index) => {
+      if (gather(each, problem, found, depth + 1)) return true;
+      problem.path.unshift(name, String(index));
+      return false;
+    }),
+  );
+}
+
+function lists({ normalizers, pretokenizers, processors }: Shaped<typeof within>): Record<string, Step[]> {
+  return {
+    ...(normalizers && { normalizers }),
+    ...(pretokenizers && { pretokenizers }),
+    ...(processors && { processors }),
+  };
+}
+
+/** Whether steps that put text in stay within {@link MAX_GROWTH} together. */
+function doesNotGrow(found: readonly Step[], field: string, problem: JsonProblem): boolean {
+  const growth = found.reduce((product, step) => product * growthOf(step), 1);
+  if (growth <= MAX_GROWTH) return true;
+  problem.expected = `steps that make a text at most ${MAX_GROWTH} times as long, as a ${field} of any use does`;
+  return false;
+}
+
+const replacement = fields(
+  { type: oneOf('Replace'), pattern: patternShape, content: shortText(MAX_INSERTED) },
+  {},
+);
+const spacing = fields(
+  { type: oneOf('Metaspace') },
+  { replacement: nullable(inserted), str_rep: nullable(inserted) },
+);
+
+/** Of UTF-8: each becomes a character of its own, also when it is one already. */
+const MAX_BYTES_OF_CHARACTER = 4;
+
+/** How many characters a character may become at most. */
+function growthOf(step: Step): number {
+  const space = shaped(spacing, step);
+  if (space !== undefined) return Math.max(1, space.str_rep?.length ?? 0, space.replacement?.length ?? 0);
+  if (step.type === 'ByteLevel') return MAX_BYTES_OF_CHARACTER;
+  if (step.type === 'Precompiled') return MAX_FORM_BYTES;
+  const replace = shaped(replacement, step);
+  if (replace === undefined) return 1;
+  const { content } = replace;
+  const { Regex: expression, String: plain } = replace.pattern;
+  if (expression === undefined) return Math.max(1, content.length / Math.max(1, plain?.length ?? 0));
+  return matchesNothing(expression) ? 1 + content.length : Math.max(1, content.length);
+}
+
+/** What a pattern may take on an empty text, in milliseconds. */
+const MAX_PATTERN_MS = 500;
+
+/** Whether a pattern may match between characters, so that its replacement is put in next to each of them. */
+function matchesNothing(expression: string): boolean {
+  if (/\(\?[=!<]|\\[bBAzZGK]|[$^]/.test(expression)) return true;
+  try {
+    return withTimeLimit(MAX_PATTERN_MS, () => new RegExp(expression, 'u').test(''));
+  } catch {
+    return true;
+  }
+}
+
+const affix = nullable(shortText(MAX_INSERTED));
+/** Ids by piece, or pieces with the logarithms of their probabilities. */
+const pieces = listOf(pairOf(text, number()));
+const vocabulary = either(pieces, recordOf(idShape));
+const limits = fields(
+  {
+    model: fields(
+      {},
+      {
+        vocab: vocabulary,
+        continuing_subword_prefix: affix,
+        continuing_subword_suffix: affix,
+        end_of_word_suffix: affix,
+        unk_id: nullable(idShape),
+      },
+    ),
+  },
+  {
+    normalizer: stepsShape('normalizer'),
+    pre_tokenizer: stepsShape('pre_tokenizer'),
+    post_processor: stepsShape('post_processor'),
+  },
+);
+
+/** Characters of all listed pieces, which become a tree: five times those of the largest list on the Hub. */
+const MAX_PIECES_CHARACTERS = 8_000_000;
+/** Characters of all added tokens, which become another. */
+const MAX_ADDED_CHARACTERS = 1_000_000;
+
+/**
+ * Checks the parts of a file that the package would take as they are.
+ * @throws ModelFolderError
+ */
+export function requireLimits(json: AnyTokenizerJson, file: string): void {
+  const { model } = requireShape(limits, json, file);
+  const listed = shaped(pieces, model.vocab)?.reduce((sum, [piece]) => sum + piece.length, 0) ?? 0;
+  if (listed > MAX_PIECES_CHARACTERS) throw tooLong(file, 'model.vocab', listed, MAX_PIECES_CHARACTERS);
+  const added = json.added_tokens?.reduce((sum, { content }) => sum + content.length, 0) ?? 0;
+  if (added > MAX_ADDED_CHARACTERS) throw tooLong(file, 'added_tokens', added, MAX_ADDED_CHARACTERS);
+}
+
+function tooLong(file: string, field: string, characters: number, most: number): ModelFolderError {
+  return new ModelFolderError(
+    file,
+    `${field}: has ${characters} characters in all; at most ${most} are read`,
+  );
+}
+
+/** The work took longer than it may. */
+export class TimeLimitError extends Error {
+  override readonly name = 'TimeLimitError';
+  constructor(readonly limitMs: number) {
+    super(`it took longer than ${limitMs} ms`);
+  }
+}
+
+interface Caller {
+  readonly script: Script;
+  readonly context: Context;
+}
+
+/** Made on first use: most models have no need of it. */
+let caller: Caller | undefined;
+
+/**
+ * Calls a synchronous function, and stops it where it takes too long. A call costs some 60 µs.
+ * @throws TimeLimitError, and what the function throws.
+ */
+export function withTimeLimit<T>(limitMs: number, work: () => T): T {
+  caller ??= { script: new Script('work()'), context: createContext(Object.create(null)) };
+  const { script, context } = caller;
+  const results: T[] = [];
+  context.work = () => {
+    results.push(work());
+  };
+  try {
+    script.runInContext(context, { timeout: limitMs });
+  } catch (thrown) {
+    if (isTimeout(thrown)) throw new TimeLimitError(limitMs);
+    throw thrown;
+  } finally {
+    context.work = undefined;
+  }
+  for (const result of results) return result;
+  throw new TimeLimitError(limitMs);
+}
+
+function isTimeout(thrown: unknown): boolean {
+  // The error may be of another realm, whose Error is another class.
+  const isCoded = typeof thrown === 'object' && thrown !== null && 'code' in thrown;
+  return isCoded && thrown.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
+}

@@ -1,0 +1,110 @@
+import { ModelFolderError } from '../contract/index.js';
+import { allAtOnce, type Steps } from '../system/index.js';
+import { encodingWindows, markCapitals } from './encoding.js';
+import type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
+
+/** A text, or a window of one, as an encoder reads it. */
+export interface TextWindow {
+  /** The index of the text. */
+  readonly row: number;
+  readonly encoding: Encoding;
+}
+
+/** How texts are read, with the names of the `orchard` section of a model folder's config.json. */
+export interface ReadingFields {
+  /** Maximum number of tokens in a window, special tokens included. */
+  readonly max_tokens: number;
+  /** Number of tokens that neighbouring windows of a long text share. Absent: long texts are truncated at `max_tokens`. */
+  readonly window_overlap?: number;
+  /** `capitals`: token type 1 marks each token with a capital letter. Absent: all token types are 0. */
+  readonly token_types?: 'capitals';
+  /** `none`: the model has an output for every token, and reads long texts in windows by default. */
+  readonly pooling?: 'first' | 'mean' | 'none';
+}
+
+/** The default number of tokens that neighbouring windows share; short windows share a quarter. */
+const WINDOW_OVERLAP = 64;
+
+export function defaultWindowOverlap(maxTokens: number): number {
+  return Math.min(WINDOW_OVERLAP, Math.floor(maxTokens / 4));
+}
+
+/** Turns texts into the tokens that an encoder reads, in the same way for training, evaluation and inference. */
+export class TextReader {
+  readonly maxTokens: number;
+  readonly #tokenizer: Tokenizer;
+  readonly #overlap: number | undefined;
+  readonly #marksCapitals: boolean;
+
+  /** @throws ModelFolderError if the model labels words and the tokenizer has no offsets */
+  constructor(tokenizer: Tokenizer, { max_tokens, window_overlap, token_types, pooling }: ReadingFields) {
+    if (pooling === 'none') requireOffsets(tokenizer);
+    this.maxTokens = max_tokens;
+    this.#tokenizer = tokenizer;
+    this.#overlap = window_overlap ?? (pooling === 'none' ? defaultWindowOverlap(max_tokens) : undefined);
+    this.#marksCapitals = token_types === 'capitals';
+  }
+
+  get specialTokens(): SpecialTokenIds {
+    return this.#tokenizer.specialTokens;
+  }
+
+  /** The windows of all texts, text by text. A text has several windows only if it is long. */
+  read(texts: readonly string[]): TextWindow[] {
+    return allAtOnce(this.reading(texts));
+  }
+
+  /** Like {@link TextReader.read}, step by step. */
+  *reading(texts: readonly string[]): Steps<TextWindow[]> {
+    const windows: TextWindow[] = [];
+    for (const [row, text] of texts.entries()) {
+      yield;
+      for (const window of this.windowsOf(text, row)) windows.push(window);
+    }
+    return windows;
+  }
+
+  /** The windows of one text. @param row the index of the text. */
+  windowsOf(text: string, row: number): TextWindow[] {
+    return this.#windows(text).map((encoding) => ({ row, encoding }));
+  }
+
+  #windows(text: string): Encoding[] {
+    if (this.#overlap === undefined) return [this.#encode(text, { maxLength: this.maxTokens })];
+    return encodingWindows(this.#encode(text), this.maxTokens, this.#overlap);
+  }
+
+  #encode(text: string, options?: EncodeOptions): Encoding {
+    const encoding = this.#tokenizer.encode(text, options);
+    return this.#marksCapitals ? markCapitals(text, encoding) : encoding;
+  }
+}
+
+function requireOffsets({ withoutOffsets }: Tokenizer): void {
+  if (withoutOffsets === undefined) return;
+  const reason = `entities need the place of every token in the text, which is unknown with ${withoutOffsets}`;
+  const advice = 'choose a backbone with another tokenizer; this one can only classify texts';
+  throw new ModelFolderError('tokenizer.json', `${reason}: ${advice}`);
+}
+
+/** A model's outputs for one text, window by window. */
+export type TextOutputs = readonly WindowOutputs[];
+
+export interface WindowOutputs {
+  readonly encoding: Encoding;
+  /** [outputs], or [tokens, outputs] if the head has outputs for each token. */
+  readonly outputs: Float32Array;
+}
+
+/** Groups the outputs of windows by text. @param texts number of texts. */
+export function outputsByText(
+  texts: number,
+  windows: readonly TextWindow[],
+  outputsOf: (window: TextWindow) => Float32Array,
+): TextOutputs[] {
+  const byText = Array.from({ length: texts }, (): WindowOutputs[] => []);
+  for (const window of windows) {
+    byText[window.row]?.push({ encoding: window.encoding, outputs: outputsOf(window) });
+  }
+  return byText;
+}

@@ -1,0 +1,197 @@
+import {
+  deletedCharacters,
+  ideographs,
+  nonspacingMarks,
+  punctuation,
+  undecomposed,
+  whitespace,
+} from './character-classes.js';
+
+/** BERT's normalisation and word splitting in one pass, which keeps each character's place in the text. */
+
+/** The options of a BertNormalizer. */
+export interface BertNormalization {
+  /** Delete control characters and U+FFFD. */
+  readonly cleanText: boolean;
+  /** Make every Han ideograph a word of its own. */
+  readonly handleChineseCharacters: boolean;
+  /** Decompose (NFD) and remove nonspacing marks. */
+  readonly stripAccents: boolean;
+  readonly lowercase: boolean;
+}
+
+/**
+ * What a character does to the word being read, by its code unit. UNSEEN ones are classified when they are
+ * first met; NEEDS_LOOKUP ones aren't a character alone, or don't stay one.
+ */
+const UNSEEN = 0;
+const JOINS = 1;
+const ENDS = 2;
+const STANDS_ALONE = 3;
+const VANISHES = 4;
+const NEEDS_LOOKUP = 5;
+
+interface Character {
+  readonly role: typeof JOINS | typeof ENDS | typeof STANDS_ALONE | typeof VANISHES;
+  /** Its normalised form. */
+  readonly form: string;
+}
+
+const INITIAL_UNITS = 64;
+/**
+ * The room for a longer word is released at the next text, so that one huge word doesn't take up memory for
+ * good.
+ */
+const MAX_KEPT_UNITS = 1 << 14;
+
+/** Lone surrogates are read as this, as the conversion to UTF-8 does. */
+const REPLACEMENT = 0xfffd;
+
+/**
+ * Reads the words of a text one after another: `read(text)`, then `next()` until it returns false. The word
+ * is in the fields, which the next one overwrites.
+ */
+export class WordReader {
+  /** The word's normalised UTF-16 code units; the first `length` of them are in use. */
+  units = new Uint16Array(INITIAL_UNITS);
+  /** For each of `units`, where the character it came from starts and ends in the text, in code units. */
+  starts = new Int32Array(INITIAL_UNITS);
+  ends = new Int32Array(INITIAL_UNITS);
+  length = 0;
+
+  readonly #normalization: BertNormalization;
+  /**
+   * Role and form of every code unit that is a character alone and stays one; filled in when first met.
+   */
+  readonly #roles = new Uint8Array(0x10000);
+  readonly #forms = new Uint16Array(0x10000);
+  /** The characters that don't fit into these tables. */
+  readonly #characters = new Map<number, Character>();
+  #text = '';
+  #position = 0;
+  #end = 0;
+
+  constructor(normalization: BertNormalization) {
+    this.#normalization = normalization;
+    this.#roles.fill(NEEDS_LOOKUP, 0xd800, 0xe000);
+  }
+
+  /** Starts reading `text`, or its part [start, end). */
+  read(text: string, start = 0, end = text.length): void {
+    if (this.units.length > MAX_KEPT_UNITS) this.#resize(INITIAL_UNITS);
+    this.#text = text;
+    this.#position = start;
+    this.#end = end;
+  }
+
+  /** @returns whether there was another word. */
+  next(): boolean {
+    const text = this.#text;
+    const end = this.#end;
+    const roles = this.#roles;
+    const forms = this.#forms;
+    let position = this.#position;
+    this.length = 0;
+    while (position < end) {
+      const unit = text.charCodeAt(position);
+      const role = roles[unit];
+      if (role === JOINS) {
+        this.#append(forms[unit] ?? 0, position, position + 1);
+        position++;
+      } else if (role === ENDS) {
+        position++;
+        if (this.length > 0) break;
+      } else if (role === STANDS_ALONE) {
+        if (this.length === 0) {
+          this.#append(this.#forms[unit] ?? 0, position, position + 1);
+          position++;
+        }
+        break;
+      } else if (role === VANISHES) {
+        position++;
+      } else if (role === UNSEEN) {
+        this.#learn(unit);
+      } else {
+        const codePoint = text.codePointAt(position) ?? 0;
+        const character = this.#characterOf(codePoint);
+        if (character.role === STANDS_ALONE && this.length > 0) break;
+        const after = position + (codePoint > 0xffff ? 2 : 1);
+        for (let i = 0; i < character.form.length; i++) {
+          this.#append(character.form.charCodeAt(i), position, after);
+        }
+        position = after;
+        if (character.role === STANDS_ALONE) break;
+      }
+    }
+    this.#position = position;
+    return this.length > 0;
+  }
+
+  /** The word as a string. */
+  word(): string {
+    return Buffer.from(this.units.buffer, 0, 2 * this.length).toString('utf16le');
+  }
+
+  #append(unit: number, start: number, end: number): void {
+    const at = this.length++;
+    if (at === this.units.length) this.#resize(2 * at);
+    this.units[at] = unit;
+    this.starts[at] = start;
+    this.ends[at] = end;
+  }
+
+  #resize(length: number): void {
+    const { units, starts, ends } = this;
+    const kept = Math.min(length, units.length);
+    this.units = new Uint16Array(length);
+    this.units.set(units.subarray(0, kept));
+    this.starts = new Int32Array(length);
+    this.starts.set(starts.subarray(0, kept));
+    this.ends = new Int32Array(length);
+    this.ends.set(ends.subarray(0, kept));
+  }
+
+  #learn(unit: number): void {
+    const { role, form } = normalizeCharacter(unit, this.#normalization);
+    const fits = form.length <= 1;
+    this.#roles[unit] = fits ? role : NEEDS_LOOKUP;
+    this.#forms[unit] = fits ? form.charCodeAt(0) : 0;
+  }
+
+  #characterOf(codePoint: number): Character {
+    const known = this.#characters.get(codePoint);
+    if (known !== undefined) return known;
+    const character = normalizeCharacter(codePoint, this.#normalization);
+    this.#characters.set(codePoint, character);
+    return character;
+  }
+}
+
+/** Takes one character through BertNormalizer and BertPreTokenizer, in this order. */
+function normalizeCharacter(codePoint: number, normalization: BertNormalization): Character {
+  const readAs = codePoint >= 0xd800 && codePoint <= 0xdfff ? REPLACEMENT : codePoint;
+  if (normalization.cleanText && deletedCharacters.has(readAs)) return { role: VANISHES, form: '' };
+  if (whitespace.has(readAs)) return { role: ENDS, form: '' };
+
+  let form = String.fromCodePoint(readAs);
+  if (normalization.stripAccents) form = stripAccents(form, readAs);
+  // Character by character: in a whole word JavaScript, unlike the reference, would make the last Σ a ς.
+  if (normalization.lowercase) form = Array.from(form, (character) => character.toLowerCase()).join('');
+  if (form === '') return { role: VANISHES, form };
+
+  const alone =
+    (normalization.handleChineseCharacters && ideographs.has(readAs)) ||
+    punctuation.has(form.codePointAt(0) ?? readAs);
+  return { role: alone ? STANDS_ALONE : JOINS, form };
+}
+
+/**
+ * Decomposes a single character. The reference also brings the marks of several characters into
+ * canonical order, which makes a difference only if two marks that aren't removed stand in another order.
+ */
+function stripAccents(character: string, codePoint: number): string {
+  const decomposed = undecomposed.has(codePoint) ? character : character.normalize('NFD');
+  return Array.from(decomposed)
+    .filter((part) => !nonspacingMarks.has(part.codePointAt(0) ?? 0))
+    .join('');
+}

@@ -1,7 +1,0 @@
-export { encodingWindows, markCapitals } from './encoding.js';
-export { englishTokenizer } from './english-tokenizer.js';
-export { loadTokenizer } from './load-tokenizer.js';
-export type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
-export type { BertTokenizerJson } from './tokenizer-json.js';
-export { tokenizerConfig, vocabularyTokenizer } from './word-piece-json.js';
-export { trainWordPiece, type WordPieceTrainingOptions, wordPieceSteps } from './word-piece-trainer.js';

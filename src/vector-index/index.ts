@@ -1,2 +1,0 @@
-export { quantizeVector } from './quantize.js';
-export { VectorIndex } from './vector-index.js';

@@ -1,0 +1,215 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ok } from 'neverthrow';
+import { embed, openSearch, type SearchIndex, search } from 'orchard-nlp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { VectorIndex } from '../../src/families/index.js';
+import {
+  bestSentences,
+  contentWords,
+  PassageSentences,
+  PassageWords,
+  rankPassages,
+} from '../../src/search/index.js';
+import { sentencesOf } from '../../src/search/relevance.js';
+import { encodeStarts } from '../../src/search/search-index.js';
+
+/** Vectors of texts, and search over passages that nothing was trained on. */
+
+const library = (name: string) =>
+  JSON.parse(readFileSync(new URL(`../../examples/library-questions/${name}`, import.meta.url), 'utf8'));
+const passages: readonly string[] = Object.values(library('label_id.json'));
+const questions: readonly { readonly question: string; readonly context: string }[] = Object.values({
+  ...library('train.json'),
+});
+
+let folder: string;
+let index: SearchIndex;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'orchard-search-'));
+  const made = await search(passages);
+  if (made.isErr()) throw made.error;
+  index = made.value;
+});
+afterAll(async () => {
+  await index?.close();
+  await rm(folder, { recursive: true });
+});
+
+async function best(question: string) {
+  const found = await index.search(question, { k: 1 });
+  if (found.isErr()) throw found.error;
+  return found.value[0];
+}
+
+describe('search over bare passages', () => {
+  it('puts the right passage first for most questions', async () => {
+    const right: string[] = [];
+    for (const { question, context } of questions) {
+      if ((await best(question))?.passage === context) right.push(question);
+    }
+    // BM25 alone finds 34 of these 48, which are worded unlike the passages on purpose.
+    expect(right.length).toBeGreaterThanOrEqual(39);
+  });
+
+  it('is not sure of a passage where none answers', async () => {
+    for (const question of [
+      'Who wrote Hamlet?',
+      'How do I bake bread?',
+      'When was the first moon landing?',
+    ]) {
+      expect((await best(question))?.score, question).toBeLessThan(0.2);
+    }
+    expect((await best('When is the library open on Saturday?'))?.score).toBeGreaterThan(0.5);
+  });
+
+  it('gives as many passages as asked for, with their places, the likeliest first', async () => {
+    const found = (await index.search('How much is a new card?', { k: 5 })).unwrapOr([]);
+    expect(found).toHaveLength(5);
+    for (const { passage, index: at } of found) expect(passages[at]).toBe(passage);
+    const scores = found.map(({ score }) => score);
+    expect(scores).toEqual([...scores].sort((a, b) => b - a));
+  });
+
+  it('leaves out passages that score too low, all of them where none answers', async () => {
+    const question = 'When is the library open on Saturday?';
+    const all = (await index.search(question)).unwrapOr([]);
+    const likely = (await index.search(question, { minScore: 0.5 })).unwrapOr([]);
+    expect(likely).toEqual(all.filter(({ score }) => score >= 0.5));
+    expect(likely.length).toBeGreaterThan(0);
+    expect(await index.search('Who wrote Hamlet?', { minScore: 0.5 })).toEqual(ok([]));
+    expect((await index.search(question, { minScore: 2 })).isErr()).toBe(true);
+  });
+
+  it('is saved and opened again', async () => {
+    const saved = join(folder, 'index');
+    expect((await index.save(saved)).isOk()).toBe(true);
+    const opened = await openSearch(saved);
+    if (opened.isErr()) throw opened.error;
+    await using again = opened.value;
+    expect(again.size).toBe(passages.length);
+    const question = 'May I eat inside?';
+    expect(await again.search(question)).toEqual(await index.search(question));
+    expect((await index.save(saved)).isOk()).toBe(true);
+    expect(await readdir(folder)).toEqual(['index']);
+  });
+
+  it('refuses what is no question, no passage and no index', async () => {
+    expect((await index.search('a?', { k: 0 })).isErr()).toBe(true);
+    const none = await search(['a', '']);
+    expect(none.isErr() && none.error.message).toMatch(/passages\.1: the passage is empty/);
+    await writeFile(join(folder, 'search.json'), '{}');
+    const opened = await openSearch(folder);
+    expect(opened.isErr() && opened.error.code).toBe('model_folder');
+    await rm(join(folder, 'search.json'));
+  });
+
+  it('is refused where sentences and passages do not fit together', async () => {
+    const saved = join(folder, 'other');
+    await index.save(saved);
+    await writeFile(join(saved, 'sentence-starts.safetensors'), encodeStarts(Int32Array.of(0, 1)));
+    const opened = await openSearch(saved);
+    expect(opened.isErr() && opened.error.message).toMatch(/sentence-starts.*don't divide \d+ sentences/);
+    await index.save(saved);
+    const vectors = VectorIndex.fromVectors(new Float32Array(2 * 256), 256);
+    await writeFile(join(saved, 'passages.safetensors'), vectors.encode());
+    const other = await openSearch(saved);
+    expect(other.isErr() && other.error.message).toMatch(
+      /has 2 sentences, but .* says \d+; save the index again/,
+    );
+    await rm(saved, { recursive: true });
+  });
+});
+
+describe('vectors of texts', () => {
+  it('have unit length, and are near for texts that mean the same', async () => {
+    const vectors = await embed(['A cat sat on the mat.', 'A kitten lay on a rug.', 'Interest rates rose.']);
+    const [cat, kitten, rates] = vectors.unwrapOr([]);
+    const cosine = (a: Float32Array | undefined, b: Float32Array | undefined) =>
+      (a ?? new Float32Array()).reduce((sum, value, at) => sum + value * (b?.[at] ?? 0), 0);
+    expect(cosine(cat, cat)).toBeCloseTo(1, 5);
+    expect(cosine(cat, kitten)).toBeGreaterThan(cosine(cat, rates) + 0.3);
+  });
+
+  it('need a model that there is', async () => {
+    const vectors = await embed(['a'], { model: 'klingon-mini' });
+    expect(vectors.isErr() && vectors.error.code).toBe('not_found');
+  });
+});
+
+describe('words that passages share with a question', () => {
+  const together = 'The museum shows paintings. Its owner is Ada Lovelace. It opened long ago.';
+  const apart = 'Its owner shows paintings. The museum opened with Ada. Lovelace came long ago.';
+
+  it('count more where they stand together in one sentence', () => {
+    const { byWords } = PassageWords.fromPassages([apart, together], true).sharedWith(
+      'Is Ada Lovelace the owner?',
+    );
+    expect(byWords[1]).toBeGreaterThan(byWords[0] ?? 0);
+  });
+
+  it('are never more than the best possible, of which there is none without words', () => {
+    const words = PassageWords.fromPassages([together, apart, 'A'], true);
+    for (const question of ['Ada?', 'Who is the owner of paintings?', 'What is it?', 'Zeppelins over Ada?']) {
+      const { byWords, bestPossible } = words.sharedWith(question);
+      expect(Math.max(...byWords), question).toBeLessThanOrEqual(bestPossible);
+    }
+    expect(words.sharedWith('?!')).toMatchObject({ bestPossible: 0, byWords: new Float32Array(3) });
+  });
+
+  it('are found in sentences as BM25 alone finds them', () => {
+    const words = PassageWords.fromPassages([together, 'No sentence of it'], true);
+    expect([...words.starts]).toEqual([0, 3, 4]);
+    const ofSentences = words.sentences.scores('paintings');
+    const ofPassages = words.passages.scores('paintings');
+    const { byWords } = words.sharedWith('paintings');
+    expect(byWords[0]).toBeCloseTo(1.6 * (ofPassages[0] ?? 0) + (ofSentences[0] ?? 0), 5);
+  });
+});
+
+describe('sentences', () => {
+  it('are told apart, and a text without any is its own', () => {
+    expect(sentencesOf('It rains. Does it? It costs 3.50 euros.')).toEqual([
+      'It rains.',
+      'Does it?',
+      'It costs 3.50 euros.',
+    ]);
+    expect(sentencesOf('雨が降る。寒い。')).toEqual(['雨が降る。', '寒い。']);
+    expect(sentencesOf(' ')).toEqual([' ']);
+  });
+
+  it('lie between the starts of their passages, of which the best counts', () => {
+    const { texts, starts } = PassageSentences.of(['It rains. It pours.', ' ', 'Where? Here. There.']);
+    expect(texts).toEqual(['It rains.', 'It pours.', ' ', 'Where?', 'Here.', 'There.']);
+    expect([...starts]).toEqual([0, 2, 3, 6]);
+    const values = Float32Array.of(0.25, 0.5, -1, -0.5, -0.75, -0.25);
+    expect([...bestSentences(values, starts)]).toEqual([0.5, -1, -0.25]);
+  });
+});
+
+describe('scores of passages', () => {
+  const flat = { bestPossible: 10, cosines: Float32Array.of(0.1, 0.1, 0.1) };
+
+  it('are all low where no passage has the words, however the cosines lie', () => {
+    const ranked = rankPassages(
+      { ...flat, byWords: new Float32Array(3), cosines: Float32Array.of(0.1, 0.2, 0.15) },
+      3,
+    );
+    expect(ranked[0]?.id).toBe(1);
+    expect(ranked[0]?.score).toBeLessThan(0.2);
+  });
+
+  it('are high for the one passage that has them, and low where two have them alike', () => {
+    const [sure] = rankPassages({ ...flat, byWords: Float32Array.of(0, 8, 0) }, 1);
+    const [unsure] = rankPassages({ ...flat, byWords: Float32Array.of(0, 8, 8) }, 1);
+    expect(sure?.score).toBeGreaterThan(0.99);
+    expect(unsure?.score).toBeLessThan(sure?.score ?? 0);
+  });
+
+  it('count the words that say what a question is about', () => {
+    expect(contentWords('What do I do if I lost my card?')).toBe('lost card');
+    expect(contentWords('What is it?')).toBe('What is it?');
+  });
+});

@@ -1,0 +1,222 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  type LabelAnswer,
+  loadModel,
+  type Model,
+  type TrainedModel,
+  type TrainingEvent,
+  train,
+} from 'orchard-nlp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rows } from '../public/sentiments.js';
+
+/** From rows to an open model in one call. */
+
+/** Short: the lexical expert learns these rows by itself. */
+const quick = { pretrained: false, epochs: 2, threads: 1 } as const;
+
+let folder: string;
+let model: TrainedModel<LabelAnswer>;
+let output: string;
+const events: TrainingEvent[] = [];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'orchard-easy-'));
+  output = join(folder, 'sentiments');
+  async function* stream() {
+    yield* rows;
+  }
+  const onProgress = (event: TrainingEvent) => events.push(event);
+  const trained = await train({ rows: stream(), ...quick, output, test: rows.slice(0, 20), onProgress });
+  if (trained.isErr()) throw trained.error;
+  model = trained.value;
+});
+afterAll(async () => {
+  await model?.close();
+  await rm(folder, { recursive: true });
+});
+
+/** Opens, and closes after the test. */
+async function opened(name: string): Promise<Model> {
+  const loaded = await loadModel(name, { workers: 1 });
+  if (loaded.isErr()) throw loaded.error;
+  return loaded.value;
+}
+
+describe('a model trained on rows', () => {
+  it('says what it is and how good', () => {
+    expect(model).toMatchObject({
+      ...{ name: 'model', type: 'binary-text-classification', family: 'Papaya', kind: 'labels' },
+      ...{ labels: ['negative', 'positive'], directory: output },
+    });
+    const { training } = model;
+    expect(training).toMatchObject({ typeIs: 'inferred', reason: '2 different labels, one for each row' });
+    expect(training.train + training.dev).toBe(rows.length);
+    expect(training.accuracy).toBe(training.parts?.blend.accuracy);
+    expect(training.test).toMatchObject({ kind: 'labels', rows: 20 });
+    expect(events.map(({ type }) => type)).toEqual(expect.arrayContaining(['state', 'epoch', 'blend']));
+  });
+
+  it('answers a text, many texts, and texts as they come', async () => {
+    const one = await model.predict('this lamp works perfectly');
+    if (one.isErr()) throw one.error;
+    const { label, score, labels, scores } = one.value;
+    expect(label).toBe('positive');
+    expect(labels).toEqual(['positive']);
+    expect(scores.map((each) => each.label).sort()).toEqual(['negative', 'positive']);
+    expect(scores[0]).toEqual({ label, score });
+
+    const texts = Array.from({ length: 300 }, (_, at) => (at % 2 ? 'it is great' : 'it is terrible'));
+    const many = await model.predict(texts);
+    expect(many.isOk() && many.value.map((answer) => answer.label)).toEqual(
+      texts.map((text) => (text === 'it is great' ? 'positive' : 'negative')),
+    );
+
+    let read = 0;
+    function* endless() {
+      for (;;) {
+        read += 1;
+        yield 'it is great';
+      }
+    }
+    let answered = 0;
+    for await (const answer of model.predict(endless(), { inFlight: 8 })) {
+      expect(answer.isOk() && answer.value.label).toBe('positive');
+      answered += 1;
+      if (answered === 20) break;
+    }
+    expect(read).toBeLessThan(40);
+  });
+
+  it('explains an answer by its words, and says whether none of its labels may fit', async () => {
+    const text = 'this lamp works perfectly';
+    const explained = await model.explain(text);
+    if (explained.isErr()) throw explained.error;
+    const [{ answer, words } = { answer: '', words: [] }] = explained.value.explained;
+    expect(answer).toBe('positive');
+    expect(explained.value.answer.label).toBe('positive');
+    const [first] = [...words].sort((a, b) => b.weight - a.weight);
+    expect(['works', 'perfectly']).toContain(first?.word);
+    expect((await model.explain(text, { label: 'neither' })).isErr()).toBe(true);
+    const judged = await model.predict(text, { noneOfThese: true });
+    expect(judged.isOk() && judged.value.noneOfThese).toBeTypeOf('boolean');
+    expect((await model.predict(text)).isOk()).toBe(true);
+  });
+
+  it('is judged on rows, which have to be of its kind', async () => {
+    const evaluation = await model.evaluate(rows);
+    expect(
+      evaluation.isOk() && evaluation.value.kind === 'labels' && evaluation.value.accuracy,
+    ).toBeGreaterThan(0.9);
+    const wrong = await model.evaluate([{ question: 'a?', passage: 'a' }]);
+    expect(wrong.isErr() && wrong.error.message).toMatch(
+      /rows of question and passage.*rows of text and label/,
+    );
+  });
+
+  it('is a folder that can be opened, saved and asked elsewhere', async () => {
+    expect(await readdir(output)).toEqual(
+      expect.arrayContaining(['config.json', 'model.safetensors', 'README.md']),
+    );
+    const copy = join(folder, 'copy');
+    expect((await model.save(copy)).isOk()).toBe(true);
+    await using again = await opened(copy);
+    const [here, there] = [
+      await model.predict('the room is a joy'),
+      await again.predict('the room is a joy'),
+    ];
+    expect(there).toEqual(here);
+    expect((await again.card()).unwrapOr('')).toContain('# model');
+    expect((await again.report()).unwrapOr('')).toContain('<!doctype html>');
+    expect((await readdir(folder)).filter((name) => name.startsWith('.'))).toEqual([]);
+  });
+
+  it('is closed once, and then says so', async () => {
+    const another = await opened(output);
+    await Promise.all([another.close(), another.close()]);
+    const answer = await another.predict('it');
+    expect(answer.isErr() && answer.error.message).toMatch(/this model is closed/);
+    for await (const streamed of another.predict(new Set(['it']))) {
+      expect(streamed.isErr() && streamed.error.message).toMatch(/this model is closed/);
+    }
+  });
+
+  it('can be gone on from, with other labels and another task', async () => {
+    const path = join(folder, 'Towns 2026.jsonl');
+    const towns = ['Rome', 'Paris', 'Vienna', 'Oslo', 'Bern', 'Lima'];
+    const lines = towns.flatMap((town, at) => {
+      const text = `${['Ada', 'Bob', 'Eve'][at % 3]} went to ${town}`;
+      return JSON.stringify({ text, entities: [{ start: 12, end: text.length, type: 'TOWN' }] });
+    });
+    await writeFile(path, lines.join('\n'));
+    const trained = await train({ path, base: output, epochs: 1, threads: 1 });
+    if (trained.isErr()) throw trained.error;
+    await using towner = trained.value;
+    expect(towner).toMatchObject({ name: 'towns-2026', type: 'named-entity-recognition', labels: ['TOWN'] });
+    const config = JSON.parse(await readFile(join(towner.directory, 'config.json'), 'utf8'));
+    expect(config.orchard.backbone).toBe('sentiments');
+    const evaluation = await towner.evaluate([{ tokens: ['to', 'Rome'], tags: ['O', 'B-TOWN'] }]);
+    expect(evaluation.isOk() && evaluation.value.kind).toBe('entities');
+    const { directory } = towner;
+    await towner.close();
+    await expect(readdir(directory)).rejects.toThrow(/ENOENT/);
+  });
+});
+
+it('says how many repeated rows it leaves out', async () => {
+  const repeated = rows.slice(0, 3);
+  const trained = await train({ rows: [...rows, ...repeated], ...quick, epochs: 1 });
+  if (trained.isErr()) throw trained.error;
+  await using again = trained.value;
+  expect(again.training.train + again.training.dev).toBe(rows.length);
+  const { warnings } = again.training;
+  expect(warnings).toContainEqual(expect.objectContaining({ kind: 'duplicate_row', count: 3 }));
+});
+
+describe('training fails', () => {
+  const failure = async (options: Parameters<typeof train>[0]) => {
+    const trained = await train(options);
+    if (trained.isOk()) throw new Error('it was trained');
+    return trained.error;
+  };
+
+  it('for options that it does not know, or that leave nothing to train on', async () => {
+    expect((await failure({})).message).toMatch(/nothing to train on.*rows, path and url/);
+    const wrong: object = { rows, epoch: 3 };
+    expect((await failure(wrong)).message).toMatch(/epoch/);
+    expect(await failure({ rows, passages: ['a'] })).toMatchObject({ code: 'validation' });
+  });
+
+  it('where the output is a folder of something else, before anything is read', async () => {
+    const taken = join(folder, 'taken');
+    await mkdir(taken);
+    await writeFile(join(taken, 'thesis.doc'), 'years of work');
+    expect((await failure({ rows, output: taken })).message).toMatch(
+      /thesis\.doc.*give a new or empty folder/,
+    );
+    expect(await readdir(taken)).toEqual(['thesis.doc']);
+  });
+
+  it('for rows, files and bases that are not there or do not fit', async () => {
+    expect((await failure({ path: join(folder, 'none.csv') })).message).toMatch(/no such file/);
+    expect(await failure({ rows, base: 'sentiment-clasification' })).toMatchObject({ code: 'not_found' });
+    expect(await failure({ rows: rows.slice(0, 1) })).toMatchObject({ code: 'validation' });
+    const dev = [{ text: 'x', label: 'neither' }];
+    expect(await failure({ rows, dev, type: 'binary-text-classification' })).toMatchObject({
+      code: 'dataset',
+    });
+  });
+
+  it('once the signal fires, and leaves nothing behind', async () => {
+    const controller = new AbortController();
+    const place = join(folder, 'never');
+    const onProgress = ({ type }: TrainingEvent) => {
+      if (type === 'plan') controller.abort();
+    };
+    const error = await failure({ rows, ...quick, output: place, onProgress, signal: controller.signal });
+    expect(error.code).toBe('aborted');
+    await expect(readdir(place)).rejects.toThrow(/ENOENT/);
+  });
+});

@@ -1,5 +1,0 @@
-/** `load-model.ts <endpoint> <cache> <model>`: loads the model from a Hub and prints what it got. */
-import { hubModels } from '../../../src/model-loader/index.js';
-
-const [endpoint = '', cacheDirectory = '', model = ''] = process.argv.slice(2);
-console.log(JSON.stringify(await hubModels({ endpoint, cacheDirectory, offline: false }).load(model)));
